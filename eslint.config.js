@@ -2,7 +2,7 @@ import tseslint from 'typescript-eslint';
 
 // Type-aware: a promise that nobody awaits is a command that ends before its work.
 export default tseslint.config(
-  { ignores: ['dist/', 'dist.*/', 'completions/', 'coverage/', 'node_modules/', 'test/fixtures/'] },
+  { ignores: ['dist/', 'dist.*/', 'coverage/', 'node_modules/', 'test/fixtures/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   ...tseslint.configs.recommended,
   {

@@ -16,5 +16,5 @@ export default {
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
   jsonReporter: { fileName: 'coverage/mutation/report.json' },
   tempDirName: 'coverage/stryker',
-  ignorePatterns: ['dist', 'dist.*', 'coverage', 'docs', 'examples', 'completions', '*.tgz'],
+  ignorePatterns: ['dist', 'dist.*', 'coverage', 'docs', 'examples', '*.tgz'],
 };

@@ -6,10 +6,10 @@ import { defineConfig } from 'vitest/config';
  */
 const SLOW = [
   'test/domain/pages.test.ts',
-  'test/profiles/{lock,open-store}.test.ts',
-  'test/runs/tracker-hangs.test.ts',
-  'test/runs/transitions.test.ts',
-  'test/text/{key-variables,simple-width}.test.ts',
+  'test/local/profiles/{lock,open-store}.test.ts',
+  'test/runs/state-machine-docs.test.ts',
+  'test/output/jq.test.ts',
+  'test/output/text/{key-variables,simple-width}.test.ts',
 ];
 
 export default defineConfig({

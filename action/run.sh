@@ -38,7 +38,7 @@ of_conversation() {
 
 printf '%s' "${INPUT_MESSAGE:-}" >"$private/message"
 flags=(--file "$private/message" --id-file "$private/id" --wait-timeout "${INPUT_WAIT_TIMEOUT:-1h}")
-flags+=(--stop-on-timeout --stop-on-interrupt --on-confirm exit)
+flags+=(--stop-on-exit --on-confirm exit)
 case "${INPUT_REPOSITORY:-}" in
   '') ;;
   none) flags+=(--no-repo) ;;

@@ -15,7 +15,7 @@ if (major < 20 || (major === 20 && (minor < 18 || (minor === 18 && patch < 1))))
 }
 
 function run() {
-  require('../dist/main.js').main(require('node:path').join(__dirname, '..'));
+  require('../dist/main.js')['src/main.ts'].main(require('node:path').join(__dirname, '..'));
 }
 
 /** Without process.stdout, which takes 3 ms to make: a seventh of all it takes to start Node. */
@@ -31,17 +31,28 @@ function print(answer) {
   }
 }
 
-/** What people and other programs ask for before anything else needs nothing that would have to be loaded; else null. */
-function preparedAnswer([word = '--help', ...rest]) {
-  if (rest.length > 0) return null;
-  if (word === '--version' || word === '-V') return `${require('../package.json').version}\n`;
-  if (word !== '--help' && word !== '-h' && word !== 'help') return null;
-  // The build has laid out the help for 80 columns and more (scripts/build/help.mjs).
-  const { columns, text } = require('../dist/help.json');
-  return (columnsOfStdout() ?? columns) >= columns ? text : null;
+/** The version, or a page of help: nothing of the program is loaded for them. Null for any other command line. */
+function preparedAnswer(words) {
+  const last = words.at(-1);
+  if (words.length === 1 && (last === '--version' || last === '-V')) return `${require('../package.json').version}\n`;
+  const isFlag = last === '--help' || last === '-h';
+  if (words.length > 0 && !isFlag && words[0] !== 'help') return null;
+  const names = isFlag ? words.slice(0, -1) : words.slice(1);
+  // The build has laid out the pages for 80 columns and more (scripts/build/help-pages.ts).
+  if (!names.every((name) => /^[a-z][a-z-]*$/.test(name)) || columnsOfStdout() < 80) return null;
+  const page = ['acs', ...names].join('.');
+  return (isFlag ? null : read(`topic.${names.join('.')}`)) ?? read(page);
 }
 
-/** Undefined where it is no terminal. */
+function read(page) {
+  try {
+    return fs.readFileSync(`${__dirname}/../dist/help/${page}.txt`);
+  } catch {
+    return null;
+  }
+}
+
+/** Infinite where it is no terminal. */
 function columnsOfStdout() {
-  return fs.fstatSync(STDOUT).isCharacterDevice() ? process.stdout.columns : undefined;
+  return (fs.fstatSync(STDOUT).isCharacterDevice() && process.stdout.columns) || Infinity;
 }

@@ -24,8 +24,9 @@ const rounds = Number((only === null ? process.argv[2] : process.argv[3]) ?? 25)
 const judged = process.versions.node.startsWith('20.');
 const subjects = [
   { name: 'node -e 0', args: ['-e', '0'] },
-  { name: 'acs --version', args: [acs, '--version'], budget: 1.25 },
-  { name: 'acs --help', args: [acs, '--help'], budget: 1.4 },
+  { name: 'acs --version', args: [acs, '--version'], budget: 1.1 },
+  { name: 'acs --help', args: [acs, '--help'], budget: 1.1 },
+  { name: 'acs conv diff --help', args: [acs, 'conv', 'diff', '--help'], budget: 1.5 },
   { name: 'acs conv list (a GET and a table)', args: [acs, 'conv', 'list', '--format', 'table'], budget: 3.2 },
 ];
 

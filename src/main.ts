@@ -1,23 +1,17 @@
-/**
- * The process: the only reader of `process`. Streams, signals, the broken pipe and the exit code are dealt with here;
- * everything else gets them as values.
- */
+/** The only reader of `process`; everything else gets values. */
 import { spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
-import { run } from './cli.ts';
-import { clockFrom } from './clock.ts';
-import type { InputStream, OutputStream } from './context.ts';
-import { AppError, READER_GONE } from './errors.ts';
-import { KEY_VARIABLES } from './text/key-variables.ts';
-import { createContext } from './wire.ts';
+import { run } from './cli/run.ts';
+import { clockFrom } from './cli/clock.ts';
+import type { InputStream, OutputStream } from './cli/context.ts';
+import { AppError, READER_GONE } from './cli/errors.ts';
+import { KEY_VARIABLES } from './output/text/secret-names.ts';
+import { createContext } from './cli/create-context.ts';
 
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/**
- * Runs one command line and sets the exit code; never calls process.exit after output, which would cut a pipe at 64 KiB.
- * @param root folder of the package, where bin/ and dist/ are
- */
+/** Never calls process.exit after output: that would cut a pipe at 64 KiB. `root`: the folder of the package. */
 export function main(root: string): void {
   const interruption = new AbortController();
   const hangUp = createHangUp();
@@ -48,14 +42,14 @@ export function main(root: string): void {
     },
     (error: unknown) => {
       process.exitCode = 70;
-      process.stderr.write(`error: acs failed in a way it should not: ${String(error)}\n`);
+      process.stderr.write(`error: internal error (this is a bug in acs): ${String(error)}\n`);
     },
   );
 }
 
 let stdinWasUsed = false;
 
-/** The first signal aborts the command; a second one ends the process at once, as is usual for Ctrl-C twice. */
+/** A second signal ends the process at once, as is usual for Ctrl-C twice. */
 function listenForSignals(interruption: AbortController, hangUp: HangUp): void {
   for (const [name, exitCode] of Object.entries(SIGNAL_EXIT_CODES)) {
     process.on(name, () => {

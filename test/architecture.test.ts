@@ -21,32 +21,31 @@ describe('the rules', () => {
   it('allow a command to load records and to import the types of its ports', () => {
     const found = breachesOf({
       'src/commands/sandbox/list.ts': `
-        import type { Context } from '../../context.ts';
-        import type { Server } from '../../servers/server.ts';
+        import type { Context } from '../../cli/context.ts';
+        import type { Server } from '../../client/server.ts';
         import { sandboxView } from './view.ts';
         import { idOf } from '../ids.ts';`,
-      'src/commands/sandbox/view.ts': `import { age } from '../../text/time.ts';`,
-      'src/commands/ids.ts': `import { AppError } from '../errors.ts';`,
-      'src/context.ts': `import type { Server } from './servers/server.ts';`,
-      'src/servers/server.ts': `export interface Server {}`,
-      'src/errors.ts': `export class AppError extends Error {}`,
-      'src/text/time.ts': `export const age = 1;`,
+      'src/commands/sandbox/view.ts': `import { age } from '../../output/text/time.ts';`,
+      'src/commands/ids.ts': `import { AppError } from '../cli/errors.ts';`,
+      'src/cli/context.ts': `import type { Server } from '../client/server.ts';`,
+      'src/client/server.ts': `export interface Server {}`,
+      'src/cli/errors.ts': `export class AppError extends Error {}`,
+      'src/output/text/time.ts': `export const age = 1;`,
     });
 
     expect(found).toEqual([]);
   });
 
   it('report a command that imports a dialect, by any form of import', () => {
-    const v1 = { 'src/servers/v1/index.ts': `export const list = 1;` };
+    const v1 = { 'src/client/v1/index.ts': `export const list = 1;` };
     const asked = (statement: string) => breachesOf({ ...v1, 'src/commands/conv/list.ts': statement });
 
-    const breach =
-      'src/commands/conv/list.ts may not import src/servers/v1/index.ts: servers is not allowed in commands';
-    expect(asked(`import { list } from '../../servers/v1/index.ts';`)).toEqual([breach]);
-    expect(asked(`import type { List } from '../../servers/v1/index.ts';`)).toEqual([breach]);
-    expect(asked(`export * from '../../servers/v1/index.ts';`)).toEqual([breach]);
-    expect(asked(`export const load = () => import('../../servers/v1/index.ts');`)).toEqual([breach]);
-    expect(asked(`export type List = import('../../servers/v1/index.ts').List;`)).toEqual([breach]);
+    const breach = 'src/commands/conv/list.ts may not import src/client/v1/index.ts: client is not allowed in commands';
+    expect(asked(`import { list } from '../../client/v1/index.ts';`)).toEqual([breach]);
+    expect(asked(`import type { List } from '../../client/v1/index.ts';`)).toEqual([breach]);
+    expect(asked(`export * from '../../client/v1/index.ts';`)).toEqual([breach]);
+    expect(asked(`export const load = () => import('../../client/v1/index.ts');`)).toEqual([breach]);
+    expect(asked(`export type List = import('../../client/v1/index.ts').List;`)).toEqual([breach]);
   });
 
   it('report an import of one noun by another', () => {
@@ -65,31 +64,31 @@ describe('the rules', () => {
 
   it('report imports between the service and the client', () => {
     const found = breachesOf({
-      'src/service/app/routes.ts': `import { AppError } from '../../errors.ts';`,
-      'src/servers/v1/list.ts': `import { page } from '../../service/page.ts';`,
+      'src/service/app/routes.ts': `import { AppError } from '../../cli/errors.ts';`,
+      'src/client/v1/list.ts': `import { page } from '../../service/page.ts';`,
       'src/service/page.ts': `import { Page } from '../protocol/v1/page.ts';`,
       'src/protocol/v1/page.ts': `import { Item } from '../../domain/item.ts'; export class Page {}`,
       'src/domain/item.ts': `export class Item {}`,
-      'src/errors.ts': `export class AppError extends Error {}`,
+      'src/cli/errors.ts': `export class AppError extends Error {}`,
     });
 
     expect(found).toEqual([
-      'src/service/app/routes.ts may not import src/errors.ts: errors is not allowed in service',
-      'src/servers/v1/list.ts may not import src/service/page.ts: service is not allowed in servers',
+      'src/service/app/routes.ts may not import src/cli/errors.ts: errors is not allowed in service',
+      'src/client/v1/list.ts may not import src/service/page.ts: service is not allowed in client',
       'src/protocol/v1/page.ts may not import src/domain/item.ts: domain is not allowed in protocol',
     ]);
   });
 
   it('allow only its owner to load a library, and every module to import its types', () => {
     const found = breachesOf({
-      'src/commands/conv/list.ts': `import type { Command } from 'commander'; import Table from 'cli-table3';`,
-      'src/output/table.ts': `export const table = () => import('cli-table3');`,
-      'src/text/case.ts': `import { camelCase } from 'change-case/dist/index.js';`,
+      'src/commands/conv/list.ts': `import type { Command } from 'commander'; import width from 'fast-string-width';`,
+      'src/output/text/width.ts': `export const width = () => import('fast-string-width');`,
+      'src/output/text/case.ts': `import { camelCase } from 'change-case/dist/index.js';`,
     });
 
     expect(found).toEqual([
-      'src/commands/conv/list.ts may not load cli-table3: its owner is src/output/',
-      'src/text/case.ts loads change-case, which has no owner in the rules',
+      'src/commands/conv/list.ts may not load fast-string-width: its owner is src/output/text/',
+      'src/output/text/case.ts loads change-case, which has no owner in the rules',
     ]);
   });
 
@@ -116,30 +115,30 @@ describe('the rules', () => {
 
   it('report import cycles of any length, also through dynamic and type imports', () => {
     const found = breachesOf({
-      'src/text/c.ts': `import { a } from './a.ts';`,
-      'src/text/a.ts': `import { b } from './b.ts';`,
-      'src/text/b.ts': `export const load = () => import('./c.ts');`,
-      'src/text/d.ts': `import type { E } from './e.ts';`,
-      'src/text/e.ts': `import { d } from './d.ts';`,
+      'src/output/text/c.ts': `import { a } from './a.ts';`,
+      'src/output/text/a.ts': `import { b } from './b.ts';`,
+      'src/output/text/b.ts': `export const load = () => import('./c.ts');`,
+      'src/output/text/d.ts': `import type { E } from './e.ts';`,
+      'src/output/text/e.ts': `import { d } from './d.ts';`,
     });
 
     expect(found).toEqual([
-      'cycle: src/text/a.ts → src/text/b.ts → src/text/c.ts → src/text/a.ts',
-      'cycle: src/text/d.ts → src/text/e.ts → src/text/d.ts',
+      'cycle: src/output/text/a.ts → src/output/text/b.ts → src/output/text/c.ts → src/output/text/a.ts',
+      'cycle: src/output/text/d.ts → src/output/text/e.ts → src/output/text/d.ts',
     ]);
   });
 
   it('report a file that is too long, an import of a missing file and a computed import', () => {
     const found = breachesOf({
-      'src/domain/long.ts': '\n'.repeat(301),
-      'src/text/lost.ts': `import { here } from './gone.ts';`,
-      'src/text/hidden.ts': `export const load = (name: string) => import(name);`,
+      'src/domain/long.ts': '\n'.repeat(401),
+      'src/output/text/lost.ts': `import { here } from './gone.ts';`,
+      'src/output/text/hidden.ts': `export const load = (name: string) => import(name);`,
     });
 
     expect(found).toEqual([
-      'src/text/lost.ts imports src/text/gone.ts, which does not exist',
-      'src/text/hidden.ts loads a module whose name is computed',
-      'src/domain/long.ts has 301 lines: split it by idea (300 at most)',
+      'src/output/text/lost.ts imports src/output/text/gone.ts, which does not exist',
+      'src/output/text/hidden.ts loads a module whose name is computed',
+      'src/domain/long.ts has 401 lines: split it by idea (400 at most)',
     ]);
   });
 });

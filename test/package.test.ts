@@ -39,10 +39,17 @@ describe('the package', () => {
     const folders = [...new Set(files.map((file) => file.split('/')[0]))].sort();
 
     expect(folders).toEqual(
-      ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'completions', 'dist', 'docs', 'examples', 'package.json'].sort(),
+      ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'examples', 'package.json'].sort(),
     );
     expect(files).toEqual(
-      expect.arrayContaining(['bin/acs.cjs', 'dist/main.js', 'dist/worker.js', 'dist/inside.js', 'dist/licenses.txt']),
+      expect.arrayContaining([
+        'bin/acs.cjs',
+        'dist/main.js',
+        'dist/worker.js',
+        'dist/inside.js',
+        'dist/licenses.txt',
+        'dist/help/acs.conv.list.txt',
+      ]),
     );
     expect(files.filter((file) => /\.ts$|meta\.json$|\.test\./.test(file))).toEqual([]);
   });

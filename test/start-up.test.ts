@@ -60,21 +60,7 @@ function libraryOf(file: string): string {
   return /.*node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1] ?? '';
 }
 
-function ofService(file: string): boolean {
-  return /^(chunks\/service\/|(service|worker|inside)\.js$)/.test(file);
-}
-
-const LIBRARIES_LOADED_ON_USE = [
-  '@hono/node-server',
-  '@inquirer/prompts',
-  'chalk',
-  'cli-table3',
-  'conf',
-  'hono',
-  'undici',
-  'valibot',
-  'ws',
-];
+const LIBRARIES_LOADED_ON_USE = ['@hono/node-server', '@inquirer/prompts', 'chalk', 'conf', 'hono', 'valibot', 'ws'];
 
 describe('the build', () => {
   it('holds each library that is loaded on use in files that main.js does not load by itself', () => {
@@ -84,12 +70,9 @@ describe('the build', () => {
     expect(LIBRARIES_LOADED_ON_USE.filter((library) => !everywhere.has(library))).toEqual([]);
   });
 
-  it.each([
-    ['the command line', (file: string) => !ofService(file)],
-    ['the processes of the local service', ofService],
-  ])('holds each file of ours once for %s, so that an error is the same class everywhere', (_, belongs) => {
+  it('holds each file of ours once for the command line, so that an error is the same class everywhere', () => {
     const all = Object.entries(chunks)
-      .filter(([file]) => belongs(file))
+      .filter(([file]) => !/^(service|worker|inside|jq)\.js$/.test(file))
       .flatMap(([, inputs]) => inputs.filter((input) => input.startsWith('src/')));
 
     expect(all.filter((input, index) => all.indexOf(input) !== index)).toEqual([]);
@@ -97,26 +80,27 @@ describe('the build', () => {
 });
 
 describe.each([
+  // The version and the pages of help are files.
   { line: '--version', most: { files: 0, kilobytes: 0 } },
-  { line: '--help', most: { files: 1, kilobytes: 4 } },
-  { line: 'help exit-codes', most: { files: 3, kilobytes: 125 } },
-  { line: '__complete profiles', most: { files: 3, kilobytes: 125 } },
-  // The layout of help is a file that only help loads.
-  { line: 'conv --help', most: { files: 3, kilobytes: 145 } },
+  { line: '--help', most: { files: 0, kilobytes: 0 } },
+  { line: 'help exit-codes', most: { files: 0, kilobytes: 0 } },
+  { line: 'conv show --help', most: { files: 0, kilobytes: 0 } },
+  { line: '__complete -- completion b', most: { files: 2, kilobytes: 112 } },
+  { line: 'conv --no-color --help', most: { files: 3, kilobytes: 132 } },
 ])('acs $line', ({ line, most }) => {
   const args = line.split(' ');
 
-  it('loads no library but the one that reads the command line', async () => {
+  it('loads no library but those that read the command line and measure text', async () => {
     const { libraries } = await start(...args);
 
-    expect(libraries.filter((library) => library !== 'commander')).toEqual([]);
+    expect(libraries.filter((library) => !/^commander$|^fast-string/.test(library))).toEqual([]);
   });
 
   it('loads nothing of the local service or of a server', async () => {
     const { sources, builtins } = await start(...args);
 
-    expect(sources.filter((source) => /^src\/(service|servers|protocol)\//.test(source))).toEqual([]);
-    expect(builtins.filter((name) => /undici|NativeModule (http|https|tls)$/.test(name))).toEqual([]);
+    expect(sources.filter((source) => /^src\/(service|client|protocol)\//.test(source))).toEqual([]);
+    expect(builtins.filter((name) => /NativeModule (http|https|tls)$/.test(name))).toEqual([]);
   });
 
   it('stays within its budget of files and bytes', async () => {
@@ -128,22 +112,31 @@ describe.each([
   });
 });
 
-describe('acs --help', () => {
-  const prepared = JSON.parse(readFileSync(path.join(root, 'dist', 'help.json'), 'utf8')) as {
-    columns: number;
-    text: string;
-  };
-  const printed = async (columns: number) =>
-    (await invoke({ args: ['--help'], columns, cwd: folder, env: { HOME: folder } })).out;
+describe('a page of help', () => {
+  const printed = async (args: string[], columns: number) =>
+    (await invoke({ args, columns, cwd: folder, env: { HOME: folder } })).out;
 
-  it('prints the prepared text for every form of the flag', async () => {
-    for (const args of [['--help'], ['-h'], ['help'], []]) expect((await start(...args)).stdout).toBe(prepared.text);
+  it.each([
+    ['--help'],
+    ['conv', '--help'],
+    ['sandbox', 'cp', '--help'],
+    ['help', 'exit-codes'],
+    ['help', 'conv', 'show'],
+  ])('is the text of the program at 80 columns and more: acs %s %s %s', async (...args) => {
+    const { stdout } = await start(...args.filter(Boolean));
+    for (const columns of [80, 400]) expect(await printed(args, columns)).toBe(stdout);
+    expect(await printed(args, 60)).not.toBe(stdout);
   });
 
-  it('prints what the program itself prints at 80 columns and more', async () => {
-    expect(prepared.columns).toBe(80);
-    for (const columns of [80, 81, 400]) expect(await printed(columns)).toBe(prepared.text);
-    expect(await printed(79)).not.toBe(prepared.text);
+  it('of acs is printed for every form of the flag', async () => {
+    const { stdout } = await start('--help');
+    for (const args of [['-h'], ['help'], []]) expect((await start(...args)).stdout).toBe(stdout);
+  });
+
+  it('is left to the program for aliases, and for names that are not those of commands', async () => {
+    expect((await start('conversation', 'ls', '-h')).stdout).toBe((await start('conv', 'list', '-h')).stdout);
+    await expect(start('exit-codes', '--help')).rejects.toMatchObject({ code: 2 });
+    await expect(start('help', '../../package')).rejects.toMatchObject({ code: 2 });
   });
 });
 
@@ -161,12 +154,12 @@ describe('a list with its request and its table', () => {
     }
   };
 
-  it('loads neither undici nor what only other commands need', async () => {
+  it('loads no library and no module of Node that only other commands need', async () => {
     const { stdout, libraries, builtins } = await list();
 
     expect(stdout.split('\n')).toHaveLength(22);
-    expect(libraries).toEqual(['cli-table3', 'commander']);
-    expect(builtins.filter((name) => /undici|NativeModule (https|http2|crypto|dns|v8)$/.test(name))).toEqual([]);
+    expect(libraries).toEqual(['commander', 'fast-string-truncated-width', 'fast-string-width']);
+    expect(builtins.filter((name) => /NativeModule (https|tls|http2|crypto|dns|zlib)$/.test(name))).toEqual([]);
   });
 
   it('loads of the other verbs of its noun, and of what a server can do besides, next to nothing', async () => {
@@ -175,7 +168,7 @@ describe('a list with its request and its table', () => {
       /conv\/(new|follow|wait|send|resume|diff|events)|runs\/(tracker|follower|poll)/.test(source),
     );
     const ofServers = sources.filter((source) =>
-      /^src\/servers\/(v0|both|agent-server|probe|secrets|settings|v1\/(start|follow|settings|diff|send))/.test(source),
+      /^src\/client\/(v0|both|agent-server|probe|secrets|settings|v1\/(start|follow|settings|diff|send))/.test(source),
     );
 
     expect({ ofVerbs, ofServers }).toEqual({ ofVerbs: [], ofServers: [] });
@@ -185,7 +178,7 @@ describe('a list with its request and its table', () => {
     const { files, bytes } = await list();
 
     expect({ files, tooMany: files.length > 4 }).toEqual({ files, tooMany: false });
-    expect(bytes).toBeLessThanOrEqual(215 * 1024);
+    expect(bytes).toBeLessThanOrEqual(200 * 1024);
   });
 });
 

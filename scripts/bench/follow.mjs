@@ -17,7 +17,12 @@ const usage = fileURLToPath(new URL('usage.cjs', import.meta.url));
 export async function timeDelays(acs, folder) {
   mkdirSync(folder, { recursive: true });
   const dataDir = path.join(folder, 'data');
-  const plain = { PATH: process.env.PATH, HOME: folder, ACS_CONFIG_DIR: path.join(folder, 'config') };
+  const plain = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    ACS_CONFIG_DIR: path.join(folder, 'config'),
+    ACS_DATA_DIR: dataDir,
+  };
   const run = (args, env = plain) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [acs, ...args], { env, encoding: 'utf8' });
     if (status !== 0) throw new Error(`acs ${args.join(' ')} ended with ${status}: ${stderr}`);
@@ -25,7 +30,7 @@ export async function timeDelays(acs, folder) {
   };
   const replay = path.join(folder, 'steps.json');
   writeFileSync(replay, JSON.stringify([...Array(STEPS).keys()].map(stepOf).concat(END)));
-  const { url } = JSON.parse(run(['serve', '--data-dir', dataDir, '--detach', '--json']));
+  const { url } = JSON.parse(run(['serve', '--detach', '--json']));
   try {
     const env = { ...plain, ACS_BASE_URL: url, ACS_API_KEY: readFileSync(path.join(dataDir, 'key'), 'utf8').trim() };
     const delays = {};
@@ -35,7 +40,7 @@ export async function timeDelays(acs, folder) {
     }
     return delays;
   } finally {
-    run(['serve', '--data-dir', dataDir, '--stop']);
+    run(['serve', '--stop']);
   }
 }
 

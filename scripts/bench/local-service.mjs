@@ -16,9 +16,14 @@ const POLL_MS = 2;
  */
 export async function timeLocalService(acs, folder, rounds) {
   const dataDir = path.join(folder, 'data');
-  const env = { PATH: process.env.PATH, HOME: folder, ACS_CONFIG_DIR: path.join(folder, 'config') };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    ACS_CONFIG_DIR: path.join(folder, 'config'),
+    ACS_DATA_DIR: dataDir,
+  };
   const run = (...args) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [acs, 'serve', '--data-dir', dataDir, ...args], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [acs, 'serve', ...args], {
       env,
       encoding: 'utf8',
     });

@@ -3,6 +3,8 @@
 import { createServer } from 'node:http';
 
 const answers = {
+  // Without a document the client would probe the server for each command.
+  '/openapi.json': { paths: { '/api/v1/app-conversations/search': { get: {} } } },
   '/api/v1/web-client/config': { app_mode: 'oss' },
   '/api/v1/app-conversations/count': 20,
   '/api/v1/app-conversations/search': {

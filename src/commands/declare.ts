@@ -1,39 +1,25 @@
-/**
- * How a command describes itself. Every verb has a file that exports `declare<Verb>(parent, ctx)` and the function that
- * does it; help states what it prints as JSON, its exit codes and at least two examples.
- */
 import type { Command } from 'commander';
-import type { ErrorKind } from '../errors.ts';
+import type { ErrorKind } from '../cli/errors.ts';
 import type { RecordShape } from '../output/view.ts';
-
-export interface Example {
-  command: string;
-  does: string;
-}
+import type { Context } from '../cli/context.ts';
 
 export type JsonForm = string | readonly [when: string, form: string];
 
-/** What writes forms of JSON; given to a command when its help is printed, because nothing else needs it. */
 export interface JsonForms {
   /** `<sandbox>`, and what the object has besides: `<sandbox> plus "changed"`. */
   objectForm(shape: RecordShape, ...members: readonly string[]): string;
   listForm(...shapes: readonly RecordShape[]): string;
-  /** Of a command that changes one thing, or several. */
   changeForms(shape: RecordShape, cases?: readonly [one: string, several: string]): JsonForm[];
 }
 
 export interface CommandHelp {
-  /** One entry per form of the JSON output, with the case it is for where there are several. */
   json?: (forms: JsonForms) => readonly JsonForm[];
   /** Kinds a script should expect besides ok, usage, config, auth, server and network. */
   exits?: readonly ErrorKind[];
   /** All kinds, of a command to which the failure of a request is a result. */
   onlyExits?: readonly ErrorKind[];
-  examples: readonly Example[];
-  /**
-   * The command line has a program after `--`, which the action gets as the option `program`. The exit code is that of
-   * the program; a failure of acs has this code, whatever its kind, except `unsupported` and `interrupted`.
-   */
+  examples: readonly { command: string; does: string }[];
+  /** For a program after `--` (option `program`): any failure of acs has this code, except `interrupted`. */
   failureCode?: number;
   /** Paragraphs, and lists of terms with their meaning; they have no line breaks of their own. */
   notes?: readonly (string | { title: string; items: readonly (readonly [term: string, meaning: string])[] })[];
@@ -41,7 +27,6 @@ export interface CommandHelp {
 
 const EXPLANATIONS = new WeakMap<Command, CommandHelp>();
 
-/** Adds to the help of a command, in this order: notes, JSON, exit codes, examples. */
 export function explain(command: Command, help: CommandHelp): Command {
   EXPLANATIONS.set(command, help);
   return command;
@@ -50,4 +35,39 @@ export function explain(command: Command, help: CommandHelp): Command {
 /** Undefined for a command that only groups others. */
 export function explanationOf(command: Command): CommandHelp | undefined {
   return EXPLANATIONS.get(command);
+}
+
+export const TOPICS = ['exit-codes', 'environment', 'output'] as const;
+
+/** The command line, of which any word may name a command; `all` for the whole tree. */
+export type Words = readonly string[] | 'all';
+
+export interface Entry {
+  usage: string;
+  aliases?: string[];
+  description: string;
+  load(): Promise<(parent: Command, context: Context, words: Words) => void | Promise<void>>;
+}
+
+/** Loads the commands that the command line names; the help has the others by name and description. */
+export async function declareEntries(
+  parent: Command,
+  context: Context,
+  words: Words,
+  entries: readonly Entry[],
+): Promise<void> {
+  for (const entry of entries) {
+    const [name = ''] = entry.usage.split(' ');
+    if (words === 'all' || [name, ...(entry.aliases ?? [])].some((each) => words.includes(each))) {
+      const declare = await entry.load();
+      await declare(parent, context, words);
+    } else {
+      const stub = parent.command(entry.usage).description(entry.description);
+      for (const alias of (entry.aliases ?? []).filter((name) => !name.startsWith('_'))) stub.alias(alias);
+    }
+  }
+}
+
+export function childNamed(parent: Command, word: string): Command | undefined {
+  return parent.commands.find((each) => each.name() === word || each.aliases().includes(word));
 }

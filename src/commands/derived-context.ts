@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from '../cli/context.ts';
 
 /** The context of one part of a command: these members are its own, and what is assigned to it stays in it. */
 export function derivedContext(ctx: Context, members: Partial<Context>): Context {

@@ -1,14 +1,9 @@
-/** Files that the command line names. */
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Context } from '../context.ts';
-import { AppError, isAppError } from '../errors.ts';
-import { fileProblem } from '../text/file-problem.ts';
+import type { Context } from '../cli/context.ts';
+import { AppError, isAppError, fileProblem } from '../cli/errors.ts';
 
-/**
- * Reads a file, relative to where the command runs. Throws `config` when it cannot be read.
- * @param checkSize throws for too many bytes
- */
+/** The path is relative to `cwd`. Throws `config` when it cannot be read; `checkSize` throws for too many bytes. */
 export async function readNamedFile(
   { cwd }: Pick<Context, 'cwd'>,
   file: string,
@@ -23,9 +18,29 @@ export async function readNamedFile(
   }
 }
 
-/** @param full the resolved path */
 export function unreadable(file: string, error: unknown, full = file): AppError {
   const { reason, hint } = fileProblem(error);
   const where = full === file ? '' : `; full path: ${full}`;
   return new AppError('config', `cannot read ${file}: ${reason}`, { hint: hint + where, cause: error });
+}
+
+/** Texts and secrets that a command line names and does not contain: other users can read a command line. */
+
+/** The text of a file, or of stdin for `-`, without the line end that editors and `echo` add. */
+export async function readText(ctx: Context, file: string): Promise<string> {
+  if (file === '') throw new AppError('usage', 'the name of the file is empty');
+  const bytes = file === '-' ? await ctx.io.stdin.readAll() : await readNamedFile(ctx, file);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new AppError('usage', 'the value is not valid UTF-8 text', {
+      hint: 'encode it first, for example with base64',
+      cause: error,
+    });
+  }
+}
+
+export async function promptForSecret(ctx: Context, what: string, hint: string): Promise<string> {
+  if (!ctx.interactive) throw new AppError('usage', `missing: the value of ${what}`, { hint });
+  return await (await ctx.prompt()).secret({ message: `${what}:` });
 }

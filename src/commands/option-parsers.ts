@@ -1,5 +1,4 @@
-/** Readers of option values. A wrong value is a usage error before any request. */
-import { parseDuration } from '../text/duration.ts';
+import { parseDuration } from '../output/text/time.ts';
 
 /** What commander turns into a usage error that names the option; its own class is not imported for this alone. */
 export function invalidValue(message: string): Error {
@@ -11,7 +10,6 @@ export function collect(value: string, previous: string[] | undefined): string[]
   return [...(previous ?? []), value];
 }
 
-/** As collect, and each value may hold several separated by commas. */
 export function collectList(value: string, previous: string[] | undefined): string[] {
   const parts = value
     .split(',')
@@ -39,7 +37,7 @@ export function wholeNumber(value: string): number {
 function integerFrom(least: 0 | 1, value: string): number {
   const number = Number(value);
   if (!/^\d+$/.test(value) || !Number.isSafeInteger(number) || number < least) {
-    throw invalidValue(`It must be a whole number of at least ${least}.`);
+    throw invalidValue(`It must be ${least === 1 ? 'a positive' : 'a non-negative'} integer.`);
   }
   return number;
 }
@@ -49,15 +47,11 @@ export interface WithWords {
   words: readonly string[];
 }
 
-/** A reader that takes one of the words. */
 export function oneOf<T extends string>(...words: readonly T[]): ((value: string) => T) & WithWords {
   return Object.assign((value: string): T => oneOfThese(value, words), { words });
 }
 
-/**
- * A reader that takes several of the words, separated by commas, in any case.
- * @param also what is taken besides
- */
+/** Separated by commas, in any case. `also`: what is taken besides. */
 export function someOf<T extends string>(
   words: readonly T[],
   also?: RegExp,

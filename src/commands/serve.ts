@@ -1,172 +1,215 @@
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
-import type { Context } from '../context.ts';
-import { AppError } from '../errors.ts';
-import type { LocalService, RunningStatus, ServeOptions } from '../service-control.ts';
-import { explain, type CommandHelp } from './declare.ts';
-import { printWouldDo } from './dry-run.ts';
+import type { RecordShape, View } from '../output/view.ts';
+import type {
+  LocalServiceStatus,
+  LocalService,
+  ServeFlags as ServiceFlags,
+} from '../cli/create-context/local-service.ts';
+import type { Context } from '../cli/context.ts';
+import { AppError } from '../cli/errors.ts';
+import { formatDuration } from '../output/text/time.ts';
+import { explain } from './declare.ts';
+import { printWouldDo } from './bulk.ts';
 import { unreadable } from './files.ts';
-import { duration, oneOf } from './option-parsers.ts';
-import { prune } from './serve-prune.ts';
-import { refuseOtherDataDir, runningAlready } from './serve-running.ts';
-import { portNumber, pruneView, readyShape, startedView, statusView, stoppedView } from './serve-view.ts';
+import { duration, invalidValue, oneOf, wholeNumber } from './option-parsers.ts';
+
+const idOf = ({ pid }: { pid: number | null }): string => (pid === null ? '' : String(pid));
+
+const STATUS_COLUMNS = ['running', 'url', 'pid', 'version', 'started_at'];
+
+export const statusView: View<LocalServiceStatus> = {
+  noun: 'service status',
+  id: idOf,
+  fields: [
+    { name: 'running', get: (it) => it.running },
+    { name: 'url', get: (it) => it.url, weight: 0 },
+    { name: 'pid', get: (it) => it.pid },
+    { name: 'version', get: (it) => it.version },
+    { name: 'started_at', get: (it) => it.started_at, as: 'time' },
+    { name: 'data_dir', get: (it) => it.data_dir },
+    { name: 'conversations_running', get: (it) => it.conversations_running },
+    { name: 'sandboxes_running', get: (it) => it.sandboxes_running },
+    { name: 'scenario', get: (it) => it.scenario },
+    { name: 'replay', get: (it) => it.replay },
+    { name: 'unknown_workspaces', get: (it) => it.unknown_workspaces, as: 'json', json: { list: true } },
+  ],
+  table: STATUS_COLUMNS,
+  tsv: [
+    ...STATUS_COLUMNS,
+    'data_dir',
+    'conversations_running',
+    'sandboxes_running',
+    'scenario',
+    'replay',
+    'unknown_workspaces',
+  ],
+};
+
+export const startedView: View<{ url: string; pid: number; data_dir: string }> = {
+  noun: 'started service',
+  id: idOf,
+  fields: [
+    { name: 'url', get: (it) => it.url, weight: 0 },
+    { name: 'pid', get: (it) => it.pid },
+    { name: 'data_dir', get: (it) => it.data_dir },
+  ],
+  table: ['url', 'pid', 'data_dir'],
+  tsv: ['url', 'pid', 'data_dir'],
+};
+
+export const readyShape: RecordShape = {
+  noun: 'ready service',
+  fields: [{ name: 'type' }, ...startedView.fields],
+};
+
+export const stoppedView: View<{ pid: number | null; data_dir: string }> = {
+  noun: 'stopped service',
+  id: idOf,
+  fields: [
+    { name: 'pid', get: (it) => it.pid },
+    { name: 'data_dir', get: (it) => it.data_dir },
+  ],
+  table: ['pid', 'data_dir'],
+  tsv: ['pid', 'data_dir'],
+};
 
 const APIS = ['v0', 'v1', 'both'] as const;
 const SPECS = ['bubblewrap', 'bubblewrap-offline', 'process'] as const;
 
-interface ServeFlags {
-  detach?: boolean;
-  status?: boolean;
-  stop?: boolean;
-  logs?: boolean;
-  prune?: number;
-  host?: string;
-  port?: number;
-  dataDir?: string;
-  api?: (typeof APIS)[number];
-  spec?: (typeof SPECS)[number];
-  idleTimeout?: number;
-  scenario?: string;
-  replay?: string;
-}
-
-const SCENARIO_HELP: Exclude<NonNullable<CommandHelp['notes']>[number], string> = {
-  title:
-    'The file of --scenario is JSON: a list of rules, or {"note","rules":[…]}. The first rule that matches a request applies; routes below /local/ never match. Members of a rule:',
-  items: [
-    ['server', 'app, or agent: the agent servers of sandboxes and their web sockets'],
-    ['method, path', 'which requests match; * and ** in the path are wildcards'],
-    ['after', 'number of matching requests that are not changed at first'],
-    ['every', 'apply the rule only to every n-th matching request'],
-    ['times', 'apply the rule at most so many times (default: no limit)'],
-    ['latency', 'delay of the answer'],
-    ['status, headers, body, content_type', 'replace these parts of the answer'],
-    ['cut', 'close the connection: before-headers, after-headers, mid-body; of a web socket after-frames, with frames'],
-    ['delivered', 'whether the service handles the request (default: no with status, body and before-headers)'],
-    ['note', 'text for the log'],
-  ],
-};
-
 const DEMO = 'demo';
-const REPLAY_HELP =
-  '--replay is for clients that cannot name a replay: their conversations replay this run, over V0, V1 and the agent servers. The file is read when the service starts; conv new --replay takes precedence.';
+const MODES = ['detach', 'status', 'stop', 'logs'] as const;
 
-const MODES = ['detach', 'status', 'stop', 'logs', 'prune'] as const;
+type ServeFlags = Omit<ServiceFlags, 'idleTimeoutMs'> &
+  Partial<Record<(typeof MODES)[number], boolean>> & { idleTimeout?: number };
+
+const UNITS = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
+const LEAST_MEMORY = 256 * UNITS.M;
+/** What runs the programs of a sandbox is about 10, threads included. */
+const LEAST_PROCESSES = 64;
+
+/** Bytes. */
+function memorySize(value: string): number {
+  const [, digits = '', unit = ''] = /^(\d{1,9})([KMGT]?)i?B?$/i.exec(value) ?? [];
+  const bytes = Number(digits) * UNITS[unit.toUpperCase() as keyof typeof UNITS];
+  if (digits === '' || (bytes !== 0 && bytes < LEAST_MEMORY) || !Number.isSafeInteger(bytes))
+    throw invalidValue('It must be a size of at least 256M such as 512M or 8G, or 0 for no limit.');
+  return bytes;
+}
 
 export function declareServe(root: Command, ctx: Context): void {
   const command = root
     .command('serve')
     .description('run the local service, a server on this machine')
-    .option('--detach', 'start the service in the background, unless it is running')
-    .option('--status', 'show whether the service is running, without starting it')
-    .option('--stop', 'stop the service and its sandboxes')
+    .option('--detach', 'start it in the background')
+    .option('--status', 'show whether it is running')
+    .option('--stop', 'stop it and pause its sandboxes')
     .option('--logs', 'print the log of the background service')
-    .option(
-      '--prune <age>',
-      'delete conversations and sandboxes that are not running and were unused for this long',
-      duration,
-    )
     .option('--host <address>', 'listen on this address (default: loopback)')
-    .option('--port <n>', 'listen on this port (default: a free port)', portNumber)
-    .option('--data-dir <dir>', 'directory of its data (default: ACS_DATA_DIR, or the data directory of the platform)')
+    .option('--port <n>', 'listen on this port (default: a free port)', (value) => {
+      if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw invalidValue('It must be a port: 0 to 65535.');
+      return Number(value);
+    })
     .option('--api <v0|v1|both>', 'dialects that it serves (default both)', oneOf(...APIS))
+    .option('--spec <name>', 'bubblewrap (default), bubblewrap-offline or process', oneOf(...SPECS))
     .option(
-      '--spec <name>',
-      'default spec of sandboxes: bubblewrap, bubblewrap-offline or process (default: bubblewrap where it works)',
-      oneOf(...SPECS),
+      '--sandbox-memory <size>',
+      'most memory of a process in a sandbox, as 512M or 8G (default: half; 0: no limit)',
+      memorySize,
     )
-    .option(
-      '--idle-timeout <duration>',
-      'stop after this long without a run or client (default 30m; 0s: never)',
-      duration,
-    )
-    .option('--scenario <file>', 'inject faults into requests as a file describes, to test scripts')
-    .option('--replay <file|demo>', 'replay this run in conversations that name none, while no model is set')
+    .option('--sandbox-processes <n>', 'processes of a sandbox (default 4096; 0: no limit)', (value) => {
+      const count = wholeNumber(value);
+      if (count !== 0 && count < LEAST_PROCESSES)
+        throw invalidValue(`It must be at least ${LEAST_PROCESSES}, or 0 for no limit.`);
+      return count;
+    })
+    .option('--idle-timeout <duration>', 'stop after this long idle (default 30m; 0s: never)', duration)
+    .option('--scenario <file>', 'inject the faults that a file describes')
+    .option('--replay <file|demo>', 'replay this run where a conversation names none')
     .action(async (flags: ServeFlags) => serve(flags, ctx));
   explain(command, {
     notes: [
-      'Without a flag the service runs in the foreground until Ctrl-C. Commands that use the built-in profile `local` start it in the background. --prune asks for confirmation unless -y is given.',
-      SCENARIO_HELP,
-      REPLAY_HELP,
+      'Without a flag the service runs in the foreground until Ctrl-C. Commands that use the built-in profile `local` start it in the background.',
+      '--scenario tests scripts: its file is a JSON list of rules such as {"path":"/api/**","status":503,"times":2}; docs/fault-injection.md lists their members. --replay is for clients that cannot name one; conv new --replay takes precedence.',
     ],
     json: ({ objectForm }) => [
       ['foreground', objectForm(readyShape)],
       ['--detach', objectForm(startedView, 'changed')],
       ['--status', objectForm(statusView)],
       ['--stop', objectForm(stoppedView, 'changed')],
-      ['--prune', objectForm(pruneView, 'changed')],
     ],
     exits: ['conflict', 'unsupported', 'interrupted'],
     examples: [
-      { command: 'acs serve --status --json', does: 'print whether it is running, as JSON' },
       { command: 'acs serve --scenario examples/faults.json', does: 'inject the faults of the file' },
       { command: 'acs serve --detach --replay run.json', does: 'replay run.json in the conversations of any client' },
-      {
-        command: 'acs serve --stop',
-        does: 'stop it and pause its sandboxes, which can be resumed after the next start',
-      },
     ],
   });
 }
 
-async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
+async function serve({ idleTimeout, scenario, replay, ...flags }: ServeFlags, ctx: Context): Promise<void> {
   const modes = MODES.filter((mode) => flags[mode] !== undefined);
+  const [mode] = modes;
   if (modes.length > 1)
-    throw new AppError('usage', `these flags cannot be combined: ${modes.map((mode) => `--${mode}`).join(', ')}`);
-  const options = serveOptions(flags, ctx);
-  for (const flag of ['scenario', 'replay'] as const) {
-    if (options[flag] !== undefined && modes[0] !== undefined && modes[0] !== 'detach')
-      throw new AppError('usage', `--${flag} cannot be combined with --${modes[0]}`);
+    throw new AppError('usage', `these flags cannot be combined: ${modes.map((each) => `--${each}`).join(', ')}`);
+  for (const [flag, value] of Object.entries({ host: flags.host, scenario, replay })) {
+    if (value?.trim() === '') throw new AppError('usage', `--${flag} is empty`);
+    if (value !== undefined && flag !== 'host' && mode !== undefined && mode !== 'detach')
+      throw new AppError('usage', `--${flag} cannot be combined with --${mode}`);
   }
-  switch (modes[0]) {
-    case 'status':
-      return await showStatus(options, ctx);
-    case 'stop':
-      return await stop(options, ctx);
-    case 'logs':
-      return await printLogs(options, ctx);
-    case 'prune':
-      return await prune(flags.prune ?? 0, options, ctx);
-    case 'detach':
-      return await detach(options, ctx);
-    case undefined:
-      return await runInForeground(options, ctx);
+  const service = await ctx.localService();
+  if (mode === 'status') {
+    ctx.out.check(statusView, 'item');
+    return await ctx.out.item(statusView, await service.status());
   }
-}
+  if (mode === 'stop') return await stop(service, ctx);
+  if (mode === 'logs') return await printLogs(service, ctx);
 
-function serveOptions(flags: ServeFlags, ctx: Context): ServeOptions {
-  const { host, port, api, spec, dataDir, idleTimeout, scenario, replay } = flags;
-  if (host?.trim() === '') throw new AppError('usage', '--host is empty');
-  if (scenario?.trim() === '') throw new AppError('usage', '--scenario is empty');
-  if (replay?.trim() === '') throw new AppError('usage', '--replay is empty');
-  if (dataDir?.trim() === '') throw new AppError('usage', '--data-dir is empty');
-  return {
+  const isDetached = mode === 'detach';
+  if (isDetached) ctx.out.check(startedView, 'item');
+  else ctx.out.check(null, 'stream');
+  const { host, port, api, spec, sandboxMemory, sandboxProcesses } = flags;
+  const options: ServiceFlags = {
     host,
     port,
     api,
     spec,
-    dataDir: dataDir === undefined ? undefined : path.resolve(ctx.cwd, dataDir),
+    sandboxMemory,
+    sandboxProcesses,
     idleTimeoutMs: idleTimeout,
     scenario: scenario === undefined ? undefined : path.resolve(ctx.cwd, scenario),
     replay: replay === undefined || replay === DEMO ? replay : path.resolve(ctx.cwd, replay),
   };
-}
+  // Before anything starts.
+  const rules = await service.checkFiles(options);
+  const running = await runningAlike(options, service);
+  if (ctx.globals.mode === 'dry-run') {
+    const what =
+      running === null ? 'would start the local service' : `the local service is already running (pid ${running.pid})`;
+    return await printWouldDo(ctx, what);
+  }
+  if (running === null && host !== undefined && !/^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host))
+    await ctx.warn(`other machines can reach ${host}; anyone who has the key can run commands on this machine`);
 
-async function runInForeground(options: ServeOptions, ctx: Context): Promise<void> {
-  ctx.out.check(null, 'stream');
-  const service = await ctx.localService();
-  await prepare(options, service); // the log, which goes to stderr here, has the notice of the scenario
-  const printReady = (ready: { url: string; pid: number; data_dir: string }): Promise<void> =>
+  if (isDetached) {
+    const { url, pid, started, notice } = await service.ensure(options);
+    const { data_dir } = await service.status();
+    await ctx.out.item(startedView, { url, pid, data_dir }, { changed: started === 'now' });
+    if (options.scenario !== undefined) {
+      const text = `fault injection: ${rules} ${rules === 1 ? 'rule' : 'rules'} of ${options.scenario}`;
+      await ctx.notice(`${text}; acs serve --logs lists the requests they change`);
+    }
+    if (notice !== null) await ctx.notice(notice);
+    else if (started === 'before') await ctx.notice('it was already running');
+    return;
+  }
+  const printReady = (ready: { url: string | null; pid: number | null; data_dir: string }): Promise<void> =>
     ctx.out.record({ type: 'ready', ...ready }, `${ready.url} (pid ${ready.pid}, data in ${ready.data_dir})`);
-  const status = await runningAlready(options, service);
-  if (ctx.globals.mode === 'dry-run') return await printWouldStart(status, ctx);
-  if (status !== null) {
-    const { url, pid, data_dir, version } = status;
+  if (running !== null) {
+    const { url, pid, data_dir, version } = running;
     await printReady({ url, pid, data_dir });
     return await ctx.notice(`it was already running (version ${version})`);
   }
-  await warnOfHost(options, ctx);
   await service.run({
     ...options,
     signal: ctx.signal,
@@ -178,79 +221,62 @@ async function runInForeground(options: ServeOptions, ctx: Context): Promise<voi
   ctx.signal.throwIfAborted();
 }
 
-async function detach(options: ServeOptions, ctx: Context): Promise<void> {
-  ctx.out.check(startedView, 'item');
-  const service = await ctx.localService();
-  const faults = await prepare(options, service);
-  if (ctx.globals.mode === 'dry-run') return await printWouldStart(await runningAlready(options, service), ctx);
-  await warnOfHost(options, ctx);
-  const { url, pid, started, notice } = await service.ensure(options);
-  if (started === 'before') await runningAlready(options, service);
-  const { data_dir: dataDir } = await service.status(options.dataDir);
-  await ctx.out.item(startedView, { url, pid, data_dir: dataDir }, { changed: started === 'now' });
-  if (faults !== null) await ctx.notice(faults);
-  if (notice !== null) await ctx.notice(notice);
-  else if (started === 'before') await ctx.notice('it was already running');
+/** Null: none runs. Throws `conflict` when a flag differs from what the service runs with. */
+async function runningAlike(options: ServiceFlags, service: LocalService): Promise<LocalServiceStatus | null> {
+  const status = await service.status();
+  const { flags } = status;
+  if (flags === null) return null;
+  const plain = (host = '') =>
+    host
+      .trim()
+      .toLowerCase()
+      .replace(/^\[|\]$/g, '')
+      .replace(/^localhost$/, '127.0.0.1');
+  const duration = (ms: number | undefined) => (ms === undefined ? undefined : formatDuration(ms));
+  const compared = [
+    ['--host', options.host, plain(options.host) === plain(flags.host) ? options.host : flags.host],
+    ['--port', options.port, options.port === 0 ? 0 : flags.port],
+    ['--api', options.api, flags.api],
+    ['--spec', options.spec, flags.spec],
+    ['--sandbox-memory', options.sandboxMemory, flags.sandboxMemory],
+    ['--sandbox-processes', options.sandboxProcesses, flags.sandboxProcesses],
+    ['--idle-timeout', duration(options.idleTimeoutMs), duration(flags.idleTimeoutMs)],
+    ['--replay', options.replay, flags.replay],
+    ['--scenario', options.scenario, status.scenario ?? undefined],
+  ] as const;
+  const others = compared.flatMap(([flag, wanted, actual]) => {
+    if (wanted === undefined || wanted === actual) return [];
+    return actual === undefined ? `without ${flag} ${wanted}` : `with ${flag} ${actual} instead of ${wanted}`;
+  });
+  // A script would be tested without faults.
+  if (options.scenario !== undefined && options.scenario === status.scenario)
+    others.push(`with --scenario ${options.scenario}, whose rules may have been used up`);
+  if (others.length === 0) return status;
+  throw new AppError('conflict', `the local service (pid ${status.pid}) is already running, ${others.join(', ')}`, {
+    hint: 'stop it first: acs serve --stop; for a second service set ACS_DATA_DIR',
+  });
 }
 
-/** Checks the flags of a start before anything starts. Returns the notice of its scenario; null without one. */
-async function prepare(options: ServeOptions, service: LocalService): Promise<string | null> {
-  await refuseOtherDataDir(options, service);
-  const faults = await scenarioNotice(options, service);
-  if (options.replay !== undefined) await service.checkReplay(options.replay);
-  return faults;
-}
-
-async function printWouldStart(running: RunningStatus | null, ctx: Context): Promise<void> {
-  const what =
-    running === null ? 'would start the local service' : `the local service is already running (pid ${running.pid})`;
-  await printWouldDo(ctx, what);
-}
-
-async function scenarioNotice({ scenario }: ServeOptions, service: LocalService): Promise<string | null> {
-  if (scenario === undefined) return null;
-  const count = await service.checkScenario(scenario);
-  return `fault injection: ${count} ${count === 1 ? 'rule' : 'rules'} of ${scenario}; acs serve --logs lists the requests they change`;
-}
-
-async function showStatus(options: ServeOptions, ctx: Context): Promise<void> {
-  ctx.out.check(statusView, 'item');
-  await ctx.out.item(statusView, await (await ctx.localService()).status(options.dataDir));
-}
-
-async function stop(options: ServeOptions, ctx: Context): Promise<void> {
+async function stop(service: LocalService, ctx: Context): Promise<void> {
   ctx.out.check(stoppedView, 'item');
-  const service = await ctx.localService();
-  const before = await service.status(options.dataDir);
+  const { running, pid, data_dir } = await service.status();
   if (ctx.globals.mode === 'dry-run') {
-    const what = before.running
-      ? `would stop the local service (pid ${before.pid})`
-      : 'the local service is not running';
+    const what = running ? `would stop the local service (pid ${pid})` : 'the local service is not running';
     return await printWouldDo(ctx, what);
   }
-  const { stopped, pid } = await service.stop(options.dataDir);
-  await ctx.out.item(stoppedView, { pid, data_dir: before.data_dir }, { changed: stopped === 'now' });
-  if (stopped === 'was-not-running') await ctx.notice('the local service was not running');
+  const stopped = await service.stop();
+  await ctx.out.item(stoppedView, { pid: stopped, data_dir }, { changed: stopped !== null });
+  if (stopped === null) await ctx.notice('the local service was not running');
 }
 
-async function printLogs(options: ServeOptions, ctx: Context): Promise<void> {
+async function printLogs(service: LocalService, ctx: Context): Promise<void> {
   ctx.out.check(null, 'raw');
-  const file = await (await ctx.localService()).logFile(options.dataDir);
+  const { log_file: file } = await service.status();
   try {
     for await (const chunk of createReadStream(file)) await ctx.out.raw(chunk as Uint8Array);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unreadableLog(file, error);
-    await ctx.notice(`no log yet: ${file}`);
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return await ctx.notice(`no log yet: ${file}`);
+    throw code === undefined || syscall === undefined ? error : unreadable(file, error);
   }
-}
-
-function unreadableLog(file: string, error: unknown): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  return code === undefined || syscall === undefined ? error : unreadable(file, error);
-}
-
-async function warnOfHost(options: ServeOptions, ctx: Context): Promise<void> {
-  const { host } = options;
-  if (host === undefined || /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host)) return;
-  await ctx.warn(`other machines can reach ${host}; anyone who has the key can run commands on this machine`);
 }

@@ -1,29 +1,76 @@
 import type { Command } from 'commander';
-import type { Context } from '../context.ts';
+import type { Context } from '../cli/context.ts';
+import { AppError, isFailure, isAppError } from '../cli/errors.ts';
 import { sourceWords } from '../domain/target-sources.ts';
-import type { View } from '../output/view.ts';
-import { AppError, isAppError } from '../errors.ts';
-import type { ResolvedTarget } from '../profiles/resolve.ts';
+import type { View, Field } from '../output/view.ts';
 import { explain } from './declare.ts';
-import { identify, IDENTITY_FIELDS, type Identity } from './identity.ts';
+import type { Account, Server } from '../client/server.ts';
+import type { ResolvedTarget } from '../local/profiles/resolve.ts';
+
+/** Everything but the profile is null while it is not known. */
+export interface Identity extends Account {
+  profile: string | null;
+  base_url: string | null;
+  base_url_source: string;
+  key_source: string | null;
+  dialect: string | null;
+  dialects: string[];
+  version: string | null;
+  flavour: string | null;
+  features: string[];
+  /** Neither known to be present nor known to be absent: the server has no document that acs understands. */
+  unknown_features: string[];
+}
+
+export const IDENTITY_FIELDS: readonly Field<Identity>[] = [
+  { name: 'profile', get: (it) => it.profile },
+  { name: 'base_url', get: (it) => it.base_url, weight: 0 },
+  { name: 'base_url_source', get: (it) => it.base_url_source },
+  { name: 'key_source', get: (it) => it.key_source },
+  { name: 'dialect', get: (it) => it.dialect },
+  { name: 'dialects', get: (it) => it.dialects, json: { list: true } },
+  { name: 'version', get: (it) => it.version },
+  { name: 'flavour', get: (it) => it.flavour },
+  { name: 'features', get: (it) => it.features, json: { list: true } },
+  { name: 'user', get: (it) => it.user },
+  { name: 'email', get: (it) => it.email },
+  { name: 'organization', get: (it) => it.organization },
+  { name: 'unknown_features', get: (it) => it.unknown_features, json: { list: true } },
+];
 
 export const identityView: View<Identity> = {
   noun: 'identity',
   id: (it) => it.user ?? '',
   fields: IDENTITY_FIELDS,
-  table: ['profile', 'base_url', 'dialect', 'version', 'user'],
+  table: ['profile', 'base_url', 'dialect', 'version', 'user', 'organization', 'base_url_source', 'key_source'],
   tsv: IDENTITY_FIELDS.map((field) => field.name),
 };
 
 export function declareWhoami(root: Command, ctx: Context): void {
   const command = root
     .command('whoami')
-    .description('show the active server and the signed-in user')
-    .action(async () => whoami(ctx));
+    .description('show the active server, the signed-in user, and the source of URL and key')
+    .action(async () => {
+      ctx.out.check(identityView, 'item');
+      const target = await ctx.target();
+      for (const notice of target.notices) await ctx.notice(notice);
+      try {
+        await ctx.out.item(identityView, await identify(target, ctx));
+      } catch (error) {
+        if (!isFailure(error) || error.kind === 'internal') throw error;
+        // A server that does not answer may be the wrong one; the error of a refused key names the sources already.
+        const { base_url: url, key } = sourceWords(target);
+        const sources = `the URL comes from ${url}, ${key === null ? 'no key is used' : `the key from ${key}`}`;
+        const { profile, base_url, base_url_source, key_source } = target;
+        throw new AppError(error.kind, error.message, {
+          ...error.details,
+          hint: error.kind === 'auth' ? error.details.hint : [sources, error.details.hint].filter(Boolean).join('; '),
+          data: { ...error.details.data, profile, base_url, base_url_source, key_source },
+        });
+      }
+    });
   explain(command, {
-    notes: [
-      'Also shows the source of URL and key. The local service is not started: while it is not running the exit code is 10.',
-    ],
+    notes: ['The local service is not started: while it is not running the exit code is 10.'],
     json: ({ objectForm }) => [objectForm(identityView)],
     examples: [
       { command: 'acs whoami', does: 'show the active server' },
@@ -32,27 +79,49 @@ export function declareWhoami(root: Command, ctx: Context): void {
   });
 }
 
-async function whoami(ctx: Context): Promise<void> {
-  ctx.out.check(identityView, 'item');
-  const target = await ctx.target();
-  for (const notice of target.notices) await ctx.notice(notice);
-  try {
-    await ctx.out.item(identityView, await identify(target, ctx));
-  } catch (error) {
-    throw withSources(error, target);
-  }
+export function identityOf(target: ResolvedTarget): Identity {
+  const { profile, base_url, base_url_source, key_source, local } = target;
+  return {
+    profile,
+    base_url,
+    base_url_source,
+    key_source,
+    dialect: null,
+    dialects: [],
+    version: null,
+    flavour: local ? 'local' : null,
+    features: [],
+    unknown_features: [],
+    user: null,
+    email: null,
+    organization: null,
+  };
 }
 
-/** A server that does not answer may be the wrong one: the error names the URL, and the sources of URL and key. */
-function withSources(error: unknown, target: ResolvedTarget): unknown {
-  if (!isAppError(error) || error.kind === 'interrupted' || error.kind === 'internal') return error;
-  const { base_url: url, key } = sourceWords(target);
-  const hint = `the URL comes from ${url}, ${key === null ? 'no key is used' : `the key from ${key}`}`;
-  const { profile, base_url, base_url_source, key_source } = target;
-  return new AppError(error.kind, error.message, {
-    ...error.details,
-    // The error of a refused key names both already.
-    hint: error.kind === 'auth' ? error.details.hint : [hint, error.details.hint].filter(Boolean).join('; '),
-    data: { ...error.details.data, profile, base_url, base_url_source, key_source },
-  });
+/** Throws `network` when the local service does not run, which is not started; else what the server's port throws. */
+export async function identify(target: ResolvedTarget, ctx: Context): Promise<Identity> {
+  const { base_url, key, local, base_url_source, key_source } = target;
+  if (base_url === null) {
+    throw new AppError('network', 'the local service is not running', {
+      hint: '`acs serve --detach` starts it; so does any command that needs it',
+    });
+  }
+  // Not ctx.server(): for the local service that would replace one of another version.
+  const server = await ctx.connect({ base_url, key, local, sources: { base_url_source, key_source } });
+  const account = await checkKey(server);
+  const version = server.info.version ?? (local ? (await (await ctx.localService()).status()).version : null);
+  return { ...identityOf(target), ...server.info, version, ...account };
+}
+
+/** The probe may be cached; only a request shows that the server accepts the key. Throws `auth`. */
+export async function checkKey(server: Server): Promise<Account> {
+  await server.conversations.list({ pageSize: 1 }, null);
+  try {
+    return await server.account();
+  } catch (error) {
+    if (isAppError(error) && (error.kind === 'unsupported' || error.kind === 'not-found')) {
+      return { user: null, email: null, organization: null };
+    }
+    throw error;
+  }
 }

@@ -1,21 +1,17 @@
-/** Actions an agent may carry out only after the approval of the user: which are pending, and what they would do. */
 import type { ConversationEvent } from './event.ts';
-import { isRecord, textOf, type Members } from './event-parts.ts';
+import { isRecord, textOf, type Members } from './event-payload.ts';
 
 export interface PendingAction {
-  /** Id of the event that awaits the answer. */
   action_id: string;
-  /** The server's word for what it is: `TerminalAction`, `run`. */
   kind: string;
-  /** What it would do, whole: every line of a command, the new text of a file. */
+  /** Whole: every line of a command, the new text of a file. */
   text: string;
-  /** As the agent judges it. */
   risk: 'low' | 'medium' | 'high' | 'unknown';
 }
 
 export type ConfirmationDecision = 'accept' | 'reject';
 
-/** The actions of V1 without an observation, oldest first: an acceptance lets the agent execute all of them. */
+/** Oldest first. An acceptance lets the agent execute all of them. */
 export function pendingActionsV1(newestFirst: Iterable<ConversationEvent>): PendingAction[] {
   const answered = new Set<string>();
   const pending: PendingAction[] = [];
@@ -55,10 +51,7 @@ const NEVER_ASKED_V0 = new Set([
   'condensation',
 ]);
 
-/**
- * The pending action of V0; null when there is none. A server may send the action before or after the state, so only
- * their being the newest counts.
- */
+/** The action may come before or after the state: only their being the newest counts. */
 export function pendingActionV0(newestFirst: Iterable<ConversationEvent>): PendingAction | null {
   const answered = new Set<unknown>();
   for (const { id, kind, source, payload } of newestFirst) {
@@ -73,16 +66,13 @@ export function pendingActionV0(newestFirst: Iterable<ConversationEvent>): Pendi
     const args = isRecord(payload['args']) ? payload['args'] : {};
     const level = args['security_risk'];
     const risk = typeof level === 'number' ? RISKS_V0[level] : undefined;
-    return { action_id: id, kind: action, text: actionText(action, argsToShow(args)), risk: risk ?? 'unknown' };
+    const shown = Object.fromEntries(Object.entries(args).filter(([name]) => !NOT_SHOWN_V0.has(name)));
+    return { action_id: id, kind: action, text: actionText(action, shown), risk: risk ?? 'unknown' };
   }
   return null;
 }
 
 const NOT_SHOWN_V0 = new Set(['thought', 'security_risk', 'confirmation_state', 'hidden', 'blocking', 'is_static']);
-
-function argsToShow(args: Members): Members {
-  return Object.fromEntries(Object.entries(args).filter(([name]) => !NOT_SHOWN_V0.has(name)));
-}
 
 /** Complete: the user decides by this text. */
 function actionText(tool: string, members: Members): string {

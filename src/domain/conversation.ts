@@ -1,12 +1,6 @@
-/**
- * What a conversation is to a user of acs, over both dialects. Field names and values are the public contract.
- */
+/** Field names and values are the public contract. */
 
-/**
- * `starting` also covers a start task that has no conversation yet; `unknown(<word>)` is a word invented later.
- * `deleted` is reported by a delete, or by the wait for a conversation that no longer exists; servers do not have it, so
- * no filter accepts it.
- */
+/** `unknown(<word>)` is a word invented later. Servers do not have `deleted`: no filter accepts it. */
 export type ConversationStatus =
   | 'starting'
   | 'idle'
@@ -36,7 +30,6 @@ export const CONVERSATION_STATUSES = [
 
 export type Dialect = 'v0' | 'v1';
 
-/** Why a conversation is where it is: `code` for scripts, `text` for people. */
 export interface Reason {
   code: string;
   text: string;
@@ -45,21 +38,17 @@ export interface Reason {
 export interface Conversation {
   /** 32 hex digits without dashes; empty while only the start task exists (printed as `knownId`, or null). */
   id: string;
-  /** The id it will have, where that was chosen with the start that is under way. */
+  /** The id that a start in progress has chosen. */
   chosen_id?: string;
   start_task_id: string | null;
   title: string | null;
   status: ConversationStatus;
-  /**
-   * The status is that of a sandbox that does not answer now and may answer later: it is not the end of a run yet. Set
-   * by an adapter. Not printed.
-   */
+  /** The sandbox does not answer now and may answer later: not the end of a run yet. Not printed. */
   may_recover?: true;
   reason: Reason | null;
-  /** What `waiting` or `idle` waits for. */
   waiting_for: 'confirmation' | 'user' | null;
   dialect: Dialect;
-  /** The server's own word, null where it gives none (V0, or a sandbox that is paused or gone). */
+  /** Null for V0, and for a sandbox that is paused or gone. */
   execution_status: string | null;
   sandbox_id: string | null;
   sandbox_status: SandboxStatus | null;
@@ -73,7 +62,7 @@ export interface Conversation {
   updated_at: string | null;
   cost_usd: number | null;
   tokens: { input: number; output: number } | null;
-  /** Where a browser shows it; null where the server has no user interface. */
+  /** Null where the server has no user interface. */
   url: string | null;
 }
 
@@ -81,18 +70,15 @@ export type SandboxStatus = 'starting' | 'running' | 'paused' | 'error' | 'missi
 
 export const SANDBOX_STATUSES = ['starting', 'running', 'paused', 'error', 'missing'] as const;
 
-/** The id to print for a conversation: its own, or the one chosen by a start in progress. */
 export function knownId({ id, chosen_id }: Pick<Conversation, 'id' | 'chosen_id'>): string | null {
   return id || chosen_id || null;
 }
 
-/** The status of the run of a conversation, and what it waits for. */
 export type RunState = Pick<Conversation, 'status' | 'waiting_for'>;
 
-/** The sandbox runs and its record has no status of the run: not an end. */
+/** The sandbox runs without a status of the run: not an end. */
 export const NO_STATUS = 'unknown(no-status)';
 
-/** A record of a conversation of which only the id is known. */
 export function blankConversation(id: string, status: Conversation['status']): Conversation {
   return {
     id,

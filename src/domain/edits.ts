@@ -1,13 +1,9 @@
-/**
- * What the file editor of an agent did, from its events: the difference of a workspace that cannot be read any more.
- * Changes made by commands are not in these events.
- */
+/** The difference of a workspace that cannot be read any more. It lacks changes made by commands. */
 import { posix } from 'node:path';
 import type { Conversation } from './conversation.ts';
-import { isRecord, textOf } from './event-parts.ts';
+import { isRecord, textOf } from './event-payload.ts';
 import type { ConversationEvent } from './event.ts';
-import { changedFiles, type ChangedFile, type PatchWithChanges } from './patch.ts';
-import { filePatch, isBinary, statusOf, type FileSides } from './text-patch.ts';
+import { changedFiles, type ChangedFile, filePatch, isBinary, statusOf } from './patch.ts';
 
 /** A file before and after one edit. Null: it does not exist; undefined: the event does not have it. */
 export interface Edit {
@@ -17,68 +13,64 @@ export interface Edit {
   after: string | null | undefined;
 }
 
-/** What every diff of edit events does not have, as one of its omissions. */
-export const RECONSTRUCTED = 'reconstructed from edit events; changes made by commands are not in it';
+export const RECONSTRUCTED = 'reconstructed from edit events; changes made by commands are not included';
 
-export interface EditsDiff extends PatchWithChanges {
-  /** What cannot be reconstructed, one line each. */
-  omissions: string[];
-}
-
-/** The changes of a conversation, as an export and its page show them. */
 export interface ConversationDiff {
   /** `workspace`: compared in the sandbox. `edit-events`: put together from what the file editor reported. */
   source: 'workspace' | 'edit-events';
   files: readonly ChangedFile[];
-  /** What is not in the patch, one line each. */
   omissions: readonly string[];
-  /** As git prints it. */
   patch: Uint8Array;
 }
 
-/** What the path of a workspace may contain. */
-type Place = Pick<Conversation, 'id' | 'sandbox_id' | 'repository'>;
+type WorkspaceNames = Pick<Conversation, 'id' | 'sandbox_id' | 'repository'>;
 
 type EditorEvent = Pick<ConversationEvent, 'id' | 'kind' | 'payload'>;
 
-/** Takes the next event, oldest first; the edit that it reports, else null. */
-export type EditReader = (event: EditorEvent) => Edit | null;
-
-export function createEditReader(): EditReader {
+export function createEditReader(): (event: EditorEvent) => Edit | null {
   /** V0: content that an action is to write, until its observation reports that it did; by the id of the action. */
   const writes = new Map<string, string>();
   return (event) => readEdit(event, writes);
 }
 
 export interface EditLog {
-  /** Takes the next event, oldest first. */
   add(event: EditorEvent): void;
-  /** The difference between the first and the last known content of each file. */
-  diff(conversation: Place): Promise<EditsDiff>;
+  diff(conversation: WorkspaceNames): Promise<ConversationDiff>;
 }
 
 export function createEditLog(): EditLog {
-  const files = new Map<string, Edit>();
+  const edits = new Map<string, Edit>();
   const readNext = createEditReader();
   return {
     add(event) {
       const edit = readNext(event);
       if (edit === null) return;
-      const known = files.get(edit.path);
-      files.set(edit.path, { ...edit, before: known === undefined ? edit.before : known.before });
+      const known = edits.get(edit.path);
+      edits.set(edit.path, { ...edit, before: known === undefined ? edit.before : known.before });
     },
-    diff: (conversation) => diffOf([...files.values()], conversation),
-  };
-}
-
-/** The difference that the edits make, marked as reconstructed. */
-export async function reconstructedDiff(edits: EditLog, conversation: Place): Promise<ConversationDiff> {
-  const diff = await edits.diff(conversation);
-  return {
-    source: 'edit-events',
-    files: changedFiles(diff),
-    omissions: [RECONSTRUCTED, ...diff.omissions],
-    patch: diff.patch,
+    async diff(conversation) {
+      let text = '';
+      const changes: Pick<ChangedFile, 'path' | 'status'>[] = [];
+      const omissions = [RECONSTRUCTED];
+      for (const { path: named, before, after } of edits.values()) {
+        const path = pathInWorkspace(named, conversation);
+        const sides = { original: before ?? null, modified: after ?? null };
+        if (path === null) omissions.push(`${named}: outside the workspace`);
+        else if (after === undefined) omissions.push(`${path}: edited; the events do not have the content`);
+        else if (before === undefined && after === null)
+          omissions.push(`${path}: deleted; the events do not have the content`);
+        else if (sides.original === sides.modified) continue;
+        else if (isBinary(sides)) omissions.push(`${path}: binary content`);
+        else {
+          if (before === undefined) omissions.push(`${path}: the previous content is unknown; shown as a new file`);
+          const status = statusOf(sides);
+          changes.push({ path, status });
+          text += (await filePatch({ path, status }, sides)) ?? '';
+        }
+      }
+      const patch = Buffer.from(text);
+      return { source: 'edit-events', files: changedFiles({ patch, changes }), omissions, patch };
+    },
   };
 }
 
@@ -116,44 +108,16 @@ function observedEdit(members: Record<string, unknown>): Edit | null {
   return {
     path,
     before: typeof before === 'string' ? before : existed === false ? null : undefined,
-    // The file that is no more after an edit is one whose creation was undone.
+    // An edit after which there is no file has undone its creation.
     after: typeof after === 'string' ? after : command === 'undo_edit' ? null : undefined,
   };
-}
-
-async function diffOf(edits: readonly Edit[], conversation: Place): Promise<EditsDiff> {
-  const patches: string[] = [];
-  const changes: EditsDiff['changes'][number][] = [];
-  const omissions: string[] = [];
-  for (const edit of edits) {
-    const path = pathInWorkspace(edit.path, conversation);
-    const left = path === null ? 'it is not in the workspace' : whyLeftOut(edit);
-    if (path === null || left !== null) {
-      omissions.push(`${path ?? edit.path}: ${left}`);
-      continue;
-    }
-    const sides: FileSides = { original: edit.before ?? null, modified: edit.after ?? null };
-    if (sides.original === sides.modified) continue;
-    if (edit.before === undefined) omissions.push(`${path}: its content before is not known, and it is shown as new`);
-    const status = statusOf(sides);
-    changes.push({ path, status });
-    patches.push((await filePatch({ path, status }, sides)) ?? '');
-  }
-  return { patch: Buffer.from(patches.join('')), changes, omissions };
-}
-
-function whyLeftOut({ before, after }: Edit): string | null {
-  if (after === undefined) return 'it was edited, and the events do not have its content';
-  if (before === undefined && after === null) return 'it was deleted, and the events do not have its content';
-  const sides: FileSides = { original: before ?? '', modified: after ?? '' };
-  return isBinary(sides) ? 'its content is not text and is left out' : null;
 }
 
 /** Where servers keep a workspace: `/workspace` or `/workspace/project` (interface 6). */
 const WORKSPACE = /^.*?\/workspace\/(?:project\/)?/;
 
 /** The path in the repository of the conversation, or in its workspace; null: it is elsewhere. */
-function pathInWorkspace(path: string, { id, sandbox_id, repository }: Place): string | null {
+function pathInWorkspace(path: string, { id, sandbox_id, repository }: WorkspaceNames): string | null {
   const normal = posix.normalize(path);
   let rest = normal;
   if (posix.isAbsolute(normal)) {

@@ -1,14 +1,10 @@
-/** Yields the events of each page one by one. */
 export async function* eachEvent(
   pages: AsyncIterable<readonly ConversationEvent[]>,
 ): AsyncGenerator<ConversationEvent, void, void> {
   for await (const page of pages) yield* page;
 }
 
-/**
- * What an event shows about the run of its conversation, the same for both dialects. `message` is one of the user,
- * which begins a run; `activity` is anything the agent does; `status:…` is a status of the run that the server reports.
- */
+/** `message` is one of the user, which begins a run; `activity` is anything the agent does. */
 export type RunSignal =
   | 'message'
   | 'activity'
@@ -26,13 +22,11 @@ export interface ConversationEvent {
   conversation_id: string;
   /** RFC 3339 with `Z`, microseconds kept. */
   timestamp: string | null;
-  /** agent, user, environment, hook or any other word of the server. */
   source: string | null;
   /** V1: the event's `kind`. V0: `action:<name>` or `observation:<name>`. */
   kind: string;
-  /** One line for people. */
   text: string;
-  /** The event as served, redacted. */
+  /** As served, redacted. */
   payload: Record<string, unknown>;
   /** Null: the event shows nothing about the run. Not printed. */
   signal: RunSignal | null;

@@ -1,5 +1,3 @@
-/** Git providers of a server, and what the server lists there for the user. */
-
 export const GIT_PROVIDERS = [
   'github',
   'gitlab',
@@ -10,7 +8,6 @@ export const GIT_PROVIDERS = [
   'enterprise_sso',
 ] as const;
 
-/** A provider that the server has a token for. */
 export interface GitProvider {
   git_provider: string;
   /** Null: the public host of the provider. */
@@ -32,23 +29,4 @@ export interface Branch {
   commit: string | null;
   protected: boolean;
   pushed_at: string | null;
-}
-
-/** An issue or a pull request that a server suggests to work on. Interface 3.1: a start needs all five members. */
-export interface SuggestedTask {
-  git_provider: string;
-  task_type: string;
-  repo: string;
-  issue_number: number;
-  title: string;
-}
-
-/** How a task is named on the command line: `owner/name#12`. */
-export function taskId({ repo, issue_number }: Pick<SuggestedTask, 'repo' | 'issue_number'>): string {
-  return `${repo}#${issue_number}`;
-}
-
-/** What makes two tasks the same: a number may be an issue, a pull request, or one of each at different providers. */
-export function taskKey({ git_provider, task_type, repo, issue_number }: SuggestedTask): string {
-  return [git_provider, task_type, repo, issue_number].join(' ');
 }

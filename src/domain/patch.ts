@@ -1,20 +1,18 @@
-/** Reading a unified diff as git prints it: how many lines each file gained and lost. */
-
 export interface ChangedFile {
   path: string;
   status: 'added' | 'modified' | 'deleted' | 'renamed';
-  /** Lines; null where the diff does not have them (binary content, a change without its text). */
+  /** Null where the diff does not have them (binary content, a change without its text). */
   added: number | null;
   removed: number | null;
 }
 
-export interface PatchWithChanges {
+export function changedFiles({
+  patch,
+  changes,
+}: {
   patch: Uint8Array;
   changes: readonly Pick<ChangedFile, 'path' | 'status'>[];
-}
-
-/** The changes with the lines counted in the patch; files are matched by their path. */
-export function changedFiles({ patch, changes }: PatchWithChanges): ChangedFile[] {
+}): ChangedFile[] {
   const counts = countLines(new TextDecoder().decode(patch));
   return changes.map(({ path, status }) => {
     const count = counts.get(path);
@@ -22,7 +20,6 @@ export function changedFiles({ patch, changes }: PatchWithChanges): ChangedFile[
   });
 }
 
-/** The sums over the files whose lines are known. */
 export function lineTotals(files: readonly ChangedFile[]): Count {
   return files.reduce(
     (sum, file) => ({ added: sum.added + (file.added ?? 0), removed: sum.removed + (file.removed ?? 0) }),
@@ -62,7 +59,7 @@ function countLines(patch: string): Map<string, Count> {
   return counts;
 }
 
-/** Null for /dev/null. Quoted names keep their escapes undone. */
+/** Null for /dev/null. */
 function pathOf(text: string): string | null {
   const plain = text.replace(/\t.*$/, '');
   const name = unquotePath(plain);
@@ -83,3 +80,99 @@ export function unquotePath(text: string): string {
 }
 
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v' };
+
+export interface FileSides {
+  /** Null: the file does not exist. */
+  original: string | null;
+  modified: string | null;
+}
+
+/** Time grows with the square of the differences: with more than these, all lines differ. */
+const MOST_DIFFERENCES = 2_000;
+
+export function statusOf({ original, modified }: FileSides): ChangedFile['status'] {
+  if (original === null) return 'added';
+  return modified === null ? 'deleted' : 'modified';
+}
+
+export function isBinary({ original, modified }: FileSides): boolean {
+  const looksBinary = (text: string | null): boolean =>
+    text !== null && (text.includes('\0') || text.includes('\uFFFD'));
+  return (original === null && modified === null) || looksBinary(original) || looksBinary(modified);
+}
+
+/** Null for a change that is not in the text: git refuses a patch of a file without any. */
+export async function filePatch(
+  { path, status }: Pick<ChangedFile, 'path' | 'status'>,
+  { original, modified }: FileSides,
+): Promise<string | null> {
+  // A server may return a text for the side that does not exist: of a folder that was in the place of a new file.
+  const hunks = await hunksOf(status === 'added' ? '' : (original ?? ''), status === 'deleted' ? '' : (modified ?? ''));
+  if (hunks.length === 0 && status !== 'added' && status !== 'deleted') return null;
+  // As git quotes a path with such characters.
+  const isSpecial = [...path].some((character) => character < ' ' || character === '"' || character === '\\');
+  const quoted = (side: 'a' | 'b') => (isSpecial ? JSON.stringify(`${side}/${path}`) : `${side}/${path}`);
+  const lines = [`diff --git ${quoted('a')} ${quoted('b')}`];
+  if (status === 'added') lines.push('new file mode 100644');
+  if (status === 'deleted') lines.push('deleted file mode 100644');
+  if (hunks.length > 0) {
+    lines.push(
+      `--- ${status === 'added' ? '/dev/null' : quoted('a')}`,
+      `+++ ${status === 'deleted' ? '/dev/null' : quoted('b')}`,
+    );
+  }
+  for (const hunk of hunks) {
+    lines.push(`@@ -${range(hunk.oldStart, hunk.oldLines)} +${range(hunk.newStart, hunk.newLines)} @@`);
+    for (const line of hunk.lines) lines.push(line);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+interface Hunk {
+  oldStart: number;
+  oldLines: number;
+  newStart: number;
+  newLines: number;
+  lines: string[];
+}
+
+async function hunksOf(original: string, modified: string): Promise<Hunk[]> {
+  if (original === modified) return [];
+  if (original === '' || modified === '') return [replaced(original, modified)];
+  const { structuredPatch } = await import('diff');
+  const compared = structuredPatch('a', 'b', original, modified, undefined, undefined, {
+    context: 3,
+    maxEditLength: MOST_DIFFERENCES,
+  });
+  return compared?.hunks ?? [replaced(original, modified)];
+}
+
+function replaced(original: string, modified: string): Hunk {
+  const removed = linesOf(original);
+  const added = linesOf(modified);
+  return {
+    oldStart: 1,
+    oldLines: removed.count,
+    newStart: 1,
+    newLines: added.count,
+    lines: [...removed.marked('-'), ...added.marked('+')],
+  };
+}
+
+function linesOf(text: string): { count: number; marked(mark: string): string[] } {
+  const lines = text === '' ? [] : text.split('\n');
+  const hasEnd = lines.at(-1) === '';
+  if (hasEnd) lines.pop();
+  return {
+    count: lines.length,
+    marked(mark) {
+      const marked = lines.map((line) => mark + line);
+      return lines.length === 0 || hasEnd ? marked : [...marked, '\\ No newline at end of file'];
+    },
+  };
+}
+
+function range(start: number, count: number): string {
+  // Git writes line 0 for the side that has no lines.
+  return `${count === 0 && start === 1 ? 0 : start},${count}`;
+}

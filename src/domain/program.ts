@@ -1,11 +1,8 @@
-/** A program that is run in a sandbox, and its connection to the command that runs it. */
-
 export interface Program {
   /** Null: an interactive shell, which needs a terminal. */
   argv: readonly string[] | null;
   /** Null: the working directory of the sandbox. A relative path starts there. */
   cwd: string | null;
-  /** Set on top of the environment that the sandbox gives to commands. */
   env: Readonly<Record<string, string>>;
   /** Null: it runs without a pseudo-terminal. */
   terminal: TerminalSize | null;
@@ -17,17 +14,18 @@ export interface TerminalSize {
 }
 
 export const PROGRAM_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
-export type ProgramSignal = (typeof PROGRAM_SIGNALS)[number];
 
 /** `kill` ends the program with everything it started. */
 export type ProgramControl =
-  { type: 'signal'; signal: ProgramSignal } | { type: 'resize'; size: TerminalSize } | { type: 'kill' };
+  | { type: 'signal'; signal: (typeof PROGRAM_SIGNALS)[number] }
+  | { type: 'resize'; size: TerminalSize }
+  | { type: 'kill' };
 
 export interface ProgramStreams {
   /** Null: the program reads nothing. It is read only as fast as the program takes it. */
   stdin: AsyncIterable<Uint8Array> | null;
   /** Resolves when the bytes are taken; the next ones wait for that. */
   output(stream: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void>;
-  /** Calls the listener with every control, also with those from before. */
+  /** Controls from before are passed too. */
   onControl(listener: (control: ProgramControl) => void): void;
 }

@@ -12,7 +12,15 @@ export interface Sandbox {
   urls: { name: string; url: string }[];
 }
 
-/** What only `sandbox show --show-secrets` may print. */
 export interface SandboxSecrets {
   session_api_key: string | null;
+}
+
+/** Environment values may hold an operator's secrets and are not part of it. */
+export interface Spec {
+  id: string;
+  default: boolean;
+  command: string[] | null;
+  working_dir: string | null;
+  created_at: string | null;
 }

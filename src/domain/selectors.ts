@@ -1,101 +1,52 @@
-/**
- * Which records a selector takes: pure matching, the same for lists and for changes. Conditions intersect. What cannot
- * be known of a record (a time it does not carry) satisfies neither a condition nor its `not` twin, so that nothing is
- * changed on the strength of a guess.
- */
+/** A record that lacks what a condition compares does not satisfy it. */
 export interface Selection {
-  status?: readonly string[];
-  notStatus?: readonly string[];
-  /** Created at least this many milliseconds ago. */
-  olderThanMs?: number;
-  notOlderThanMs?: number;
+  status?: readonly string[] | undefined;
+  olderThanMs?: number | undefined;
   /** No run in progress, and nothing updated for this many milliseconds. */
-  idleMs?: number;
-  notIdleMs?: number;
-  spec?: readonly string[];
-  notSpec?: readonly string[];
-  /** Globs over a whole repository name: `*` stops at a slash, `**` does not. */
-  repo?: readonly string[];
-  notRepo?: readonly string[];
+  idleMs?: number | undefined;
+  spec?: readonly string[] | undefined;
+  /** Whole names, their last parts, or globs. */
+  repo?: readonly string[] | undefined;
 }
 
-/** What selectors look at, of a conversation or a sandbox. */
 export interface Selectable {
   status: string;
-  /** RFC 3339. */
   created_at: string | null;
-  /** Last sign of life, RFC 3339. */
   updated_at: string | null;
-  /** Whether a run is in progress; null when that is not known. */
   running: boolean | null;
   spec_id: string | null;
   repositories: readonly string[];
 }
 
-export function isSelected(record: Selectable, selection: Selection, nowMs: number): boolean {
+export function isSelected(
+  { status, created_at, updated_at, running, spec_id, repositories }: Selectable,
+  selection: Selection,
+  nowMs: number,
+): boolean {
+  const { olderThanMs, idleMs, spec, repo } = selection;
+  const isPast = (time: string | null, ageMs: number): boolean => time !== null && nowMs - Date.parse(time) >= ageMs;
   return (
-    isOneOf(record.status, selection.status) &&
-    isNoneOf(record.status, selection.notStatus) &&
-    isAge(ageMs(record.created_at, nowMs), selection.olderThanMs, selection.notOlderThanMs) &&
-    isIdle(record, selection, nowMs) &&
-    isOneOf(record.spec_id, selection.spec) &&
-    isNoneOf(record.spec_id, selection.notSpec) &&
-    isRepository(record.repositories, selection.repo) &&
-    !(selection.notRepo && isRepository(record.repositories, selection.notRepo))
+    (selection.status === undefined || selection.status.includes(status)) &&
+    (olderThanMs === undefined || isPast(created_at, olderThanMs)) &&
+    (idleMs === undefined || (running === false && isPast(updated_at ?? created_at, idleMs))) &&
+    (spec === undefined || (spec_id !== null && spec.includes(spec_id))) &&
+    (repo === undefined || repositories.some((name) => repo.some((pattern) => matchesRepository(name, pattern))))
   );
 }
 
-function isOneOf(value: string | null, words: readonly string[] | undefined): boolean {
-  return words === undefined || (value !== null && words.includes(value));
-}
-
-function isNoneOf(value: string | null, words: readonly string[] | undefined): boolean {
-  return words === undefined || value === null || !words.includes(value);
-}
-
-function ageMs(time: string | null, nowMs: number): number | null {
-  if (time === null) return null;
-  const then = Date.parse(time);
-  return Number.isNaN(then) ? null : nowMs - then;
-}
-
-function isAge(age: number | null, atLeast: number | undefined, lessThan: number | undefined): boolean {
-  if (atLeast !== undefined && (age === null || age < atLeast)) return false;
-  return lessThan === undefined || (age !== null && age < lessThan);
-}
-
-function isIdle(record: Selectable, { idleMs, notIdleMs }: Selection, nowMs: number): boolean {
-  if (idleMs === undefined && notIdleMs === undefined) return true;
-  if (record.running === true) return idleMs === undefined;
-  const quiet = ageMs(record.updated_at ?? record.created_at, nowMs);
-  if (notIdleMs !== undefined && (quiet === null || quiet >= notIdleMs)) return false;
-  return idleMs === undefined || (record.running === false && quiet !== null && quiet >= idleMs);
-}
-
-function isRepository(repositories: readonly string[], globs: readonly string[] | undefined): boolean {
-  return globs === undefined || repositories.some((name) => globs.some((glob) => matchesGlob(name, glob)));
-}
-
-/**
- * `*` any characters but a slash, `**` any at all, `?` one that is not a slash; letter case does not matter. Works in
- * pattern times text steps: a pattern of many stars must not hang on a long name.
- */
-export function matchesGlob(text: string, glob: string): boolean {
-  const tokens = glob.toLowerCase().match(/\*\*+|[^]/gu) ?? [];
-  const characters = [...text.toLowerCase()];
-  let reached = [true, ...characters.map(() => false)];
-  for (const token of tokens) {
-    const next = [token.startsWith('*') && reached[0] === true];
-    for (const [index, character] of characters.entries()) {
-      const before = reached[index] === true;
-      if (token.startsWith('*')) {
-        const crosses = token.length > 1 || character !== '/';
-        next.push(reached[index + 1] === true || (crosses && next[index] === true));
-      } else {
-        next.push(before && (token === character || (token === '?' && character !== '/')));
-      }
-    }
-    reached = next;
+/** Whether a pattern is the name, its last part, or a glob whose `*` also matches `/`; letter case does not matter. */
+export function matchesRepository(name: string, pattern: string): boolean {
+  const text = name.toLowerCase();
+  const [first = '', ...others] = pattern.toLowerCase().split('*');
+  const last = others.pop();
+  if (last === undefined) return text === first || text.endsWith(`/${first}`);
+  if (!text.startsWith(first) || !text.endsWith(last)) return false;
+  // The leftmost match of each part leaves the most text for the parts after it.
+  let end = first.length;
+  for (const part of others) {
+    const start = text.indexOf(part, end);
+    if (start === -1) return false;
+    end = start + part.length;
   }
-  return reached[characters.length] === true;
+  return end <= text.length - last.length;
 }

@@ -1,33 +1,52 @@
-/**
- * The 25 settings under their flat names: types, bounds and choices as the V0 document has them (schema `Settings`)
- * and as servers check them (interface 2.1 to 2.5). A V1 server may store a wrong type with 200 and then fail every
- * request, so values are checked here before they are sent.
- */
-import { checkMcpConfig } from './mcp-config.ts';
-import { checkSecretsStore } from './secrets-store.ts';
-import type { JsonValue, SettingsField } from './settings.ts';
+/** Types, bounds and choices of schema `Settings` and interface 2.1 to 2.5. V1 may store a wrong type with 200. */
+import { checkMcpConfig, checkMcpConfigV1 } from './mcp-config.ts';
+import { isJsonObject, type JsonValue, type SettingsField } from './settings.ts';
 
-type Shape = Partial<Omit<SettingsField, 'name' | 'type' | 'description'>>;
+const USUAL = { nullable: true, secret: false, default: null, choices: null, minimum: null, maximum: null };
 
-function field(name: string, type: SettingsField['type'], description: string, shape: Shape = {}): SettingsField {
-  const { nullable = true, secret = false, choices = null, minimum = null, maximum = null } = shape;
-  return { name, type, nullable, secret, default: shape.default ?? null, choices, minimum, maximum, description };
+function field(
+  name: string,
+  type: SettingsField['type'],
+  description: string,
+  shape: Partial<SettingsField> = {},
+): SettingsField {
+  return { ...USUAL, name, type, description, ...shape };
 }
 
 export const SETTINGS_FIELDS: readonly SettingsField[] = [
   field('language', 'string', 'Language of the user interface'),
-  field('agent', 'string', 'Agent that works on conversations', { default: 'CodeActAgent' }),
-  field('max_iterations', 'integer', 'Most steps of one run', { minimum: 1, default: 500 }),
-  field('security_analyzer', 'string', 'What judges the risk of an action'),
-  field('confirmation_mode', 'boolean', 'Whether risky actions wait for a confirmation', { default: false }),
-  field('llm_model', 'string', 'Model, as provider/name'),
-  field('llm_api_key', 'string', 'Key of the model provider', { secret: true }),
-  field('llm_base_url', 'string', 'Address of the model provider, if not its own'),
+  field('agent', 'string', 'Agent that works on conversations', {
+    default: 'CodeActAgent',
+    path: 'agent_settings.agent',
+  }),
+  field('max_iterations', 'integer', 'Most steps of one run', {
+    minimum: 1,
+    default: 500,
+    path: 'conversation_settings.max_iterations',
+  }),
+  field('security_analyzer', 'string', 'What judges the risk of an action', {
+    path: 'conversation_settings.security_analyzer',
+  }),
+  field('confirmation_mode', 'boolean', 'Whether risky actions wait for a confirmation', {
+    default: false,
+    path: 'conversation_settings.confirmation_mode',
+  }),
+  field('llm_model', 'string', 'Model, as provider/name', { path: 'agent_settings.llm.model' }),
+  field('llm_api_key', 'string', 'Key of the model provider', { secret: true, path: 'agent_settings.llm.api_key' }),
+  field('llm_base_url', 'string', 'URL of the model provider, if not its own', {
+    path: 'agent_settings.llm.base_url',
+    check: (value) => (/^(https?:\/\/\S+)?$/.test(String(value)) ? null : 'must be an http or https URL'),
+  }),
   field('remote_runtime_resource_factor', 'integer', 'Size of a remote runtime', { choices: ['1', '2', '4', '8'] }),
-  field('secrets_store', 'object', 'Tokens of git providers and custom secrets', { nullable: false, secret: true }),
+  field('secrets_store', 'object', 'Tokens of git providers and custom secrets, read-only', {
+    nullable: false,
+    secret: true,
+    check: () => 'is changed with acs secret set and acs git-provider set',
+  }),
   field('enable_default_condenser', 'boolean', 'Whether long histories are condensed', {
     nullable: false,
     default: true,
+    path: 'agent_settings.condenser.enabled',
   }),
   field('enable_sound_notifications', 'boolean', 'Sounds in the user interface', { nullable: false, default: false }),
   field('enable_proactive_conversation_starters', 'boolean', 'Conversations the server proposes', {
@@ -41,7 +60,9 @@ export const SETTINGS_FIELDS: readonly SettingsField[] = [
   field('user_consents_to_analytics', 'boolean', 'Whether the server may gather statistics of use'),
   field('sandbox_base_container_image', 'string', 'Image sandboxes are built from'),
   field('sandbox_runtime_container_image', 'string', 'Image sandboxes are started from'),
-  field('mcp_config', 'object', 'MCP servers: sse_servers, shttp_servers, stdio_servers'),
+  field('mcp_config', 'object', 'MCP servers: sse_servers, shttp_servers, stdio_servers', {
+    path: 'agent_settings.mcp_config',
+  }),
   field('search_api_key', 'string', 'Key of the web search', { secret: true }),
   field('sandbox_api_key', 'string', 'Key of the sandbox provider', { secret: true }),
   field('max_budget_per_task', 'number', 'Most a run may cost, in US dollars', { minimum: 0 }),
@@ -51,7 +72,7 @@ export const SETTINGS_FIELDS: readonly SettingsField[] = [
   field('git_user_email', 'string', 'Address of the author of commits'),
 ];
 
-/** What V1 servers have besides, at the top level; written there as it is (interface 2.5). */
+/** What V1 servers have besides, at the top level (interface 2.5). */
 export const V1_FIELDS: readonly SettingsField[] = [
   field('sandbox_grouping_strategy', 'string', 'Which sandbox a new conversation gets', {
     nullable: false,
@@ -67,66 +88,36 @@ export const V1_FIELDS: readonly SettingsField[] = [
   }),
 ];
 
-export function findSettingsField(name: string): SettingsField | null {
-  return SETTINGS_FIELDS.find((one) => one.name === name) ?? null;
-}
+export const V0_FIELDS: readonly SettingsField[] = SETTINGS_FIELDS.map((one) =>
+  one.name === 'mcp_config' ? { ...one, check: checkMcpConfig } : one,
+);
 
-/** What is wrong with a value, in words that follow "max_iterations: "; null when it may be sent. */
-export function checkSettingsValue(settingsField: SettingsField, value: JsonValue): string | null {
-  if (value === null) return settingsField.nullable ? null : 'may not be null';
-  return checkType(settingsField, value) ?? checkBounds(settingsField, value) ?? checkWhole(settingsField, value);
-}
+export const FLAT_V1_FIELDS: readonly SettingsField[] = SETTINGS_FIELDS.filter(
+  ({ name }) => name !== 'enable_solvability_analysis',
+).map((one) => {
+  if (one.name === 'security_analyzer') return { ...one, default: 'llm' };
+  return one.name === 'mcp_config' ? { ...one, description: 'MCP servers by name', check: checkMcpConfigV1 } : one;
+});
 
-function checkType(settingsField: SettingsField, value: JsonValue): string | null {
-  switch (settingsField.type) {
-    case 'string':
-      return typeof value === 'string' ? null : 'must be a text';
-    case 'integer':
-      return Number.isSafeInteger(value) ? null : 'must be a whole number';
-    case 'number':
-      return typeof value === 'number' && Number.isFinite(value) ? null : 'must be a number';
-    case 'boolean':
-      return typeof value === 'boolean' ? null : 'must be true or false';
-    case 'array':
-      return Array.isArray(value) ? null : 'must be a list';
-    case 'object':
-      return typeof value === 'object' && !Array.isArray(value) ? null : 'must be an object';
-  }
-}
+const TYPES: Record<SettingsField['type'], [is: (value: JsonValue) => boolean, words: string]> = {
+  string: [(value) => typeof value === 'string', 'a text'],
+  integer: [Number.isSafeInteger, 'a whole number'],
+  number: [Number.isFinite, 'a number'],
+  boolean: [(value) => typeof value === 'boolean', 'true or false'],
+  array: [Array.isArray, 'a list'],
+  object: [isJsonObject, 'an object'],
+};
 
-function checkBounds(settingsField: SettingsField, value: JsonValue): string | null {
-  const { choices, minimum, maximum } = settingsField;
+/** Null when the value may be sent. */
+export function checkSettingsValue(
+  { type, nullable, choices, minimum, maximum, check }: SettingsField,
+  value: JsonValue,
+): string | null {
+  if (value === null) return nullable ? null : 'may not be null';
+  const [is, words] = TYPES[type];
+  if (!is(value)) return `must be ${words}`;
   if (choices !== null && !choices.includes(String(value))) return `must be one of ${choices.join(', ')}`;
-  if (typeof value !== 'number') return null;
-  if (minimum !== null && value < minimum) return `must be at least ${minimum}`;
-  if (maximum !== null && value > maximum) return `must be at most ${maximum}`;
-  return null;
-}
-
-function checkWhole(settingsField: SettingsField, value: JsonValue): string | null {
-  if (settingsField.name === 'mcp_config') return checkMcpConfig(value);
-  if (settingsField.name === 'secrets_store') return checkSecretsStore(value);
-  if (
-    settingsField.name === 'llm_base_url' &&
-    value !== '' &&
-    typeof value === 'string' &&
-    !/^https?:\/\/\S+$/.test(value)
-  ) {
-    return 'must be an http or https URL';
-  }
-  if (settingsField.name === 'disabled_skills' && !(value as JsonValue[]).every((item) => typeof item === 'string')) {
-    return 'must be a list of texts';
-  }
-  return null;
-}
-
-/** A value as it is typed after `key=`. A text field takes it as it is; `null` and the other types are read as JSON. */
-export function readSettingsText(settingsField: SettingsField, text: string): JsonValue {
-  if (text === 'null' && settingsField.nullable) return null;
-  if (settingsField.type === 'string') return text;
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
-  }
+  if (minimum !== null && Number(value) < minimum) return `must be at least ${minimum}`;
+  if (maximum !== null && Number(value) > maximum) return `must be at most ${maximum}`;
+  return check?.(value) ?? null;
 }

@@ -1,9 +1,11 @@
-/**
- * Settings as acs shows them: the flat names of V0 on every dialect, plus what a V1 server has beyond them under its
- * own dotted path (`agent_settings.llm.num_retries`).
- */
+/** The flat names of V0 on every dialect; what V1 has beyond them has a dotted path. */
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+export type JsonObject = { [key: string]: JsonValue };
+
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 export interface McpConfig {
   sse_servers?: { url: string; api_key?: string | null }[];
@@ -12,20 +14,15 @@ export interface McpConfig {
 }
 
 export interface SettingsSnapshot {
-  /** False while the server has nothing stored; `values` then hold the defaults. */
-  stored: boolean;
-  /** By name; a secret is never here: see `secrets`. */
+  /** By name, defaults included; a secret is never here: see `secrets`. */
   values: Record<string, JsonValue>;
-  /** Secret fields: set, not set, or `unknown` where the server does not report it. */
+  /** `unknown` where the server does not report it. */
   secrets: Record<string, 'set' | 'unset' | 'unknown'>;
 }
 
 export interface SettingsChange {
-  /** New values by name; secrets among them are sent as they are. */
   set: Record<string, JsonValue>;
-  /** Names to unset: each gets null, an empty text or its default. */
   unset: string[];
-  /** Write although a secret that cannot be read back would be lost. */
   allow_loss: 'refuse' | 'allow';
 }
 
@@ -39,4 +36,29 @@ export interface SettingsField {
   minimum: number | null;
   maximum: number | null;
   description: string;
+  path?: string;
+  /** In words that follow the name; null: nothing is wrong. */
+  check?: (value: JsonValue) => string | null;
+}
+
+/** Servers never return the values. */
+export interface Secret {
+  name: string;
+  description: string | null;
+}
+
+export interface ModelProfile {
+  name: string;
+  model: string | null;
+  base_url: string | null;
+  api_key_set: boolean;
+  active: boolean;
+}
+
+/** Null members are the server's defaults. */
+export interface ModelChoice {
+  model: string;
+  base_url: string | null;
+  /** Null: the key that the profile has already. */
+  api_key: string | null;
 }

@@ -1,4 +1,3 @@
-/** Where a URL and a key came from, in words that follow "from": `base_url_source` and `key_source` as a person reads them. */
 const WORDS: Readonly<Record<string, string>> = {
   flag: '--base-url',
   default: 'the default profile',
@@ -7,14 +6,13 @@ const WORDS: Readonly<Record<string, string>> = {
   stdin: '--api-key-file -',
   command: 'the key command of the profile',
   local: 'the local service',
-  prompt: 'your answer',
+  prompt: 'the prompt',
   cloud: 'your choice of the cloud',
   device: 'the sign-in in the browser',
 };
 
 export interface TargetSources {
   base_url_source: string;
-  /** Null without a key. */
   key_source: string | null;
 }
 

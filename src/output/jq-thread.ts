@@ -1,4 +1,3 @@
-/** The thread of `--jq`: runs jq, which cannot be interrupted from within, so that the process stays able to end it. */
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadJq } from 'jq-wasm';

@@ -1,20 +1,16 @@
-/** `--jq`: an expression that is applied to each piece of JSON that a command writes. */
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { AppError } from '../errors.ts';
-import { noticeLine } from '../text/notice.ts';
-import { escapeJson } from '../text/safe-text.ts';
-import type { EmitterOptions } from './emitter-options.ts';
+import { AppError } from '../cli/errors.ts';
 import { jsonDocument } from './json.ts';
-import type { Outlet } from './outlet.ts';
+import { formatDuration } from './text/time.ts';
+import { escapeJson } from './text/safe-text.ts';
 
 export interface JqQuestion {
-  /** JSON documents one after the other. */
   input: string;
   expression: string;
 }
 
 export interface JqAnswer {
-  /** One line for each result. */
   stdout: string;
   stderr: string;
   exitCode: number;
@@ -23,105 +19,86 @@ export interface JqAnswer {
 export interface JqFilter {
   /** Throws `usage` for an expression with an error of syntax. */
   check(): Promise<void>;
-  /** Writes the results: texts without quotes, anything else as JSON. Throws `failed` after those before an error. */
+  /** Texts without quotes, anything else as JSON. Throws `failed` after the results before an error. */
   write(json: string | Uint8Array): Promise<void>;
-  /** Ends the thread. */
   close(): Promise<void>;
 }
 
 /** The exit code of jq for an expression that it cannot compile. */
 const NOT_COMPILED = 3;
+const LIMITS = { maxOldGenerationSizeMb: 1024 };
 /** jq needs several times as much memory as its input. */
 const MOST_INPUT = 256 * 1024 * 1024;
-const LIMITS = { maxOldGenerationSizeMb: 1024 };
+/** Timers hold at most 2^31 ms. */
+const LONGEST_TIMER_MS = 2_000_000_000;
+const HINT = 'the command itself has succeeded; see its JSON: --json';
 
-export function createJqFilter({ globals, io, jq }: EmitterOptions, outlet: Outlet): JqFilter {
-  const expression = globals.jq ?? '.';
+export function createJqFilter(options: {
+  expression: string;
+  file: string;
+  signal: AbortSignal;
+  limitMs(): number;
+  onTerminal: boolean;
+  print(text: string): Promise<void>;
+  notice(text: string): Promise<void>;
+}): JqFilter {
+  const { expression, file, signal, limitMs, onTerminal, print, notice } = options;
   let thread: Worker | null = null;
 
-  const ask = async (input: string): Promise<JqAnswer> => {
-    if (jq === undefined) throw new AppError('internal', '--jq has no file to run');
-    const worker = (thread ??= startThread(jq.file));
-    worker.ref();
-    try {
-      return await answerOf(worker, { input, expression }, jq.signal);
-    } catch (error) {
-      thread = null;
-      await worker.terminate();
-      throw error;
-    } finally {
-      worker.unref();
-    }
+  const close = async (): Promise<void> => {
+    await thread?.terminate();
+    thread = null;
+  };
+  const evaluate = async (input: string): Promise<JqAnswer> => {
+    const wasm = file.replace(/\.js$/, '.wasm');
+    // What jq prints when it gives up is not shown: its answer says so.
+    thread ??= new Worker(file, { workerData: { wasm }, resourceLimits: LIMITS, env: {}, stdout: true, stderr: true });
+    thread.ref();
+    thread.postMessage({ input, expression } satisfies JqQuestion);
+    const ms = Math.min(limitMs(), LONGEST_TIMER_MS);
+    const late = AbortSignal.timeout(ms);
+    // After a signal the outcome of the command is still written.
+    const until = AbortSignal.any(signal.aborted ? [late] : [late, signal]);
+    const [answer] = (await once(thread, 'message', { signal: until }).catch(async (error: unknown) => {
+      await close();
+      if (until.aborted && until.reason === signal.reason) throw signal.reason;
+      if (!until.aborted)
+        throw new AppError('failed', `--jq: ${(error as Error).message}`, { hint: HINT, cause: error });
+      throw new AppError('timeout', `--jq: the expression did not end within ${formatDuration(ms)}`, {
+        hint: 'see the JSON without it: --json; where it only needs longer: --request-timeout or --wait-timeout',
+      });
+    })) as [JqAnswer];
+    thread.unref();
+    return answer;
   };
 
   return {
     async check() {
-      const { exitCode, stderr } = await ask('');
+      // Without an input nothing is evaluated.
+      const { exitCode, stderr } = await evaluate('');
       if (exitCode !== NOT_COMPILED) return;
       throw new AppError('usage', `--jq: ${reasonOf(stderr)}`, { hint: 'see the manual of jq 1.8 for expressions' });
     },
     async write(json) {
       if (json.length > MOST_INPUT) throw new AppError('failed', '--jq: the JSON is too large; use --format ndjson');
-      const { stdout, stderr, exitCode } = await ask(typeof json === 'string' ? json : Buffer.from(json).toString());
-      await outlet.raw(shown(stdout, outlet.onTerminal));
+      const { stdout, stderr, exitCode } = await evaluate(Buffer.from(json).toString());
+      const results = stdout.split('\n').filter((line) => line !== '');
+      const shown = (line: string): string => {
+        if (line.startsWith('"')) return `${JSON.parse(line) as string}\n`;
+        return onTerminal && /^[[{]/.test(line) ? jsonDocument(JSON.parse(line)) : `${escapeJson(line)}\n`;
+      };
+      await print(results.map(shown).join(''));
       if (exitCode !== 0) throw new AppError('failed', `--jq: ${reasonOf(stderr)}`, { hint: HINT });
-      // What the expression prints with `debug` and `stderr`.
-      if (stderr !== '') await io.stderr.write(noticeLine(`--jq: ${stderr}`, 'json'));
+      if (stderr !== '') await notice(`--jq: ${stderr}`);
     },
-    async close() {
-      await thread?.terminate();
-      thread = null;
-    },
+    close,
   };
 }
 
-const HINT = 'the command itself has succeeded; see its JSON: --json';
-
-function startThread(file: string): Worker {
-  // What jq itself prints when it gives up is not shown: the answer says so.
-  const wasm = file.replace(/\.js$/, '.wasm');
-  return new Worker(file, { workerData: { wasm }, resourceLimits: LIMITS, env: {}, stdout: true, stderr: true });
-}
-
-/** Rejects with the reason of the signal when that aborts meanwhile; one that has aborted before ends nothing. */
-function answerOf(worker: Worker, question: JqQuestion, signal: AbortSignal): Promise<JqAnswer> {
-  return new Promise<JqAnswer>((resolve, reject) => {
-    const end = (settle: () => void): void => {
-      worker.off('message', onMessage).off('error', onError);
-      signal.removeEventListener('abort', onAbort);
-      settle();
-    };
-    const onMessage = (answer: JqAnswer): void => end(() => resolve(answer));
-    const onError = (error: Error): void => end(() => reject(failureOf(error)));
-    const onAbort = (): void => end(() => reject(signal.reason as Error));
-    worker.once('message', onMessage).once('error', onError);
-    if (!signal.aborted) signal.addEventListener('abort', onAbort);
-    worker.postMessage(question);
-  });
-}
-
-function failureOf(error: Error): AppError {
-  const isMemory = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
-  const reason = isMemory ? 'the results do not fit in memory' : error.message;
-  return new AppError('failed', `--jq: ${reason}`, { hint: HINT, cause: error });
-}
-
-/** The first line of an error of jq, without what stands around it in a terminal. */
 function reasonOf(stderr: string): string {
   const [line = ''] = stderr.split('\n');
   return line
     .replace(/^jq: error(?: \(at [^)]*\))?:? ?/, '')
     .replace(/ at <top-level>, /, ' at ')
     .replace(/:$/, '');
-}
-
-function shown(lines: string, onTerminal: boolean): string {
-  if (lines === '') return '';
-  return lines
-    .split('\n')
-    .map((line) => {
-      if (line.startsWith('"')) return `${JSON.parse(line) as string}\n`;
-      return onTerminal && /^[[{]/.test(line) ? jsonDocument(JSON.parse(line)) : `${escapeJson(line)}\n`;
-    })
-    .join('');
 }

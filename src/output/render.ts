@@ -1,101 +1,120 @@
-/** Views as text for people: tables, key and value rows, lines of a stream. Pure: no streams, no clock. */
-import type { Palette, Tone } from '../text/palette.ts';
-import { safeLine } from '../text/safe-text.ts';
-import { rulerFor } from '../text/width.ts';
-import { exactCell, shortCell } from './cell.ts';
-import { fitColumns } from './columns.ts';
-import { renderParts } from './lines.ts';
-import type { Field, LinePart, View } from './view.ts';
+import { type Palette, type Tone, isForPrograms, NO_COLORS } from './text/notice.ts';
+import type { Field, LinePart } from './view.ts';
+import { safeLine, safeText } from './text/safe-text.ts';
+import { normalizeTime, parseTime, relativeTime } from './text/time.ts';
+import { formatUsd } from './text/usd.ts';
+import { truncate, widthOf, wrap } from './text/width.ts';
+import type { AppError } from '../cli/errors.ts';
+import { jsonLine, mapStrings } from './json.ts';
 
 export interface Look {
-  /** Columns of the terminal; Infinity where there is none. */
   width: number;
   palette: Palette;
   nowMs: number;
 }
 
-/** What is of no use when it is cut: an id is there to be typed. */
+const GAP = 2;
+/** A column of text narrower than this is not readable. */
+const NARROWEST = 5;
 const WHOLE: ReadonlySet<string> = new Set(['id', 'status', 'time']);
 const MOST_WHOLE = 16;
+const SHORTEST_ID = 8;
 
-/** Header and rows, each line at most `width` wide; ids are shortened where there is a terminal. */
-export async function renderTable<T>(fields: readonly Field<T>[], items: readonly T[], look: Look): Promise<string> {
-  const columns = fields.map((field) => columnOf(field, items, look));
-  const ruler = await rulerFor(columns.flatMap((column) => [column.heading, ...column.cells]));
-  const widths = fitColumns(
-    columns.map(({ heading, cells, field }) => {
-      const natural = Math.max(1, ruler.width(heading), ...cells.map((cell) => ruler.width(cell)));
-      const whole = WHOLE.has(field.as ?? 'text') ? { minimum: Math.min(natural, MOST_WHOLE) } : {};
-      return { natural, weight: field.weight ?? 1, isEmpty: cells.every((cell) => cell === ''), ...whole };
-    }),
-    look.width,
-  );
-  const shown = columns.flatMap((column, index) => {
-    const width = widths[index];
-    return width === null || width === undefined ? [] : [{ ...column, width }];
+export function renderTable<T>(fields: readonly Field<T>[], items: readonly T[], look: Look): string {
+  const columns = fields.map((field) => {
+    const heading = field.name.toUpperCase().replaceAll('_', ' ');
+    const cells = items.map((item) => shortCell(field, item, look.nowMs));
+    const shown = field.as === 'id' && Number.isFinite(look.width) ? shortenIds(cells) : cells;
+    const natural = Math.max(1, widthOf(heading), ...shown.map(widthOf));
+    const minimum = Math.min(natural, WHOLE.has(field.as ?? 'text') ? MOST_WHOLE : NARROWEST);
+    return { field, heading, cells: shown, natural, minimum, weight: field.weight ?? 1 };
   });
-  const cell = (text: string, width: number, paint: (text: string) => string) => {
-    const cut = ruler.truncate(text, width);
-    return { text: cut, width: ruler.width(cut), paint };
-  };
-  const { drawTable } = await import('./table.ts');
-  const lines = drawTable(
-    [
-      shown.map(({ heading, width }) => cell(heading, width, look.palette.dim)),
-      ...items.map((_, row) =>
-        shown.map(({ cells, field, width }) =>
-          cell(cells[row] ?? '', width, painter(field, cells[row] ?? '', look.palette)),
-        ),
-      ),
-    ],
-    shown.map(({ width }) => width),
+  let fitting = columns;
+  const fit = (size: 'natural' | 'minimum') =>
+    fitting.reduce((sum, column) => sum + column[size], GAP * (fitting.length - 1)) <= look.width;
+  if (!fit('natural')) {
+    const filled = columns.filter(({ cells }) => cells.some((cell) => cell !== ''));
+    if (filled.length > 0) fitting = filled;
+  }
+  // A view names what matters most first.
+  while (fitting.length > 1 && !fit('minimum')) fitting = fitting.slice(0, -1);
+  const widths = sharedWidths(fitting, look.width);
+  const line = (cellOf: (column: (typeof columns)[0]) => string, paint: (field: Field<T>, text: string) => string) =>
+    fitting
+      .map((column, index) => {
+        const cut = truncate(cellOf(column), widths[index] ?? 0);
+        return paint(column.field, cut) + ' '.repeat(Math.max(0, (widths[index] ?? 0) - widthOf(cut)));
+      })
+      .join(' '.repeat(GAP))
+      .trimEnd();
+  const rows = items.map((item, row) =>
+    line(
+      ({ cells }) => cells[row] ?? '',
+      (field, cut) => {
+        const tone = cut === '' ? undefined : toneOf(field, shortCell(field, item, look.nowMs));
+        return tone ? look.palette[tone](cut) : cut;
+      },
+    ),
   );
-  return `${lines.join('\n')}\n`;
+  const header = line(
+    ({ heading }) => heading,
+    (_, cut) => look.palette.dim(cut),
+  );
+  return `${[header, ...rows].join('\n')}\n`;
 }
 
-function columnOf<T>(field: Field<T>, items: readonly T[], look: Look) {
-  const cells = items.map((item) => shortCell(field, item, look.nowMs));
-  return {
-    field,
-    heading: field.name.toUpperCase().replaceAll('_', ' '),
-    cells: field.as === 'id' && Number.isFinite(look.width) ? shortenIds(cells) : cells,
-  };
+function sharedWidths(
+  columns: readonly { natural: number; minimum: number; weight: number }[],
+  available: number,
+): number[] {
+  const natural = columns.map((column) => column.natural);
+  const gaps = GAP * (columns.length - 1);
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, gaps);
+  if (sum(natural) <= available) return natural;
+  if (columns.length === 1) return [available];
+  const widths = columns.map((column) => column.minimum);
+  for (let left = available - sum(widths); left > 0; left -= 1) {
+    const open = columns.flatMap((column, index) => ((widths[index] ?? 0) < column.natural ? [index] : []));
+    const shareOf = (index: number) => (widths[index] ?? 0) / (columns[index]?.weight || Infinity);
+    const next = open.reduce((least, index) => (shareOf(index) < shareOf(least) ? index : least));
+    widths[next] = (widths[next] ?? 0) + 1;
+  }
+  return widths;
 }
 
-/** Key and value rows of one thing. Values are never cut: a long one continues on the next lines. */
-export async function renderPairs<T>(fields: readonly Field<T>[], item: T, look: Look): Promise<string> {
+/** As short as they can be and still be typed back, all of one length. */
+export function shortenIds(ids: readonly string[]): string[] {
+  const distinct = new Set(ids);
+  const longest = Math.max(0, ...ids.map((id) => id.length));
+  let length = SHORTEST_ID;
+  while (length < longest && new Set([...distinct].map((id) => id.slice(0, length))).size < distinct.size) length += 1;
+  return ids.map((id) => id.slice(0, length));
+}
+
+export function renderPairs<T>(fields: readonly Field<T>[], item: T, look: Look): string {
   const keys = fields.map((field) => field.name.replaceAll('_', ' '));
   const keyWidth = Math.max(0, ...keys.map((key) => key.length));
-  const rows = fields.map((field, index) => [
-    { text: (keys[index] ?? '').padEnd(keyWidth), tone: 'dim' as const },
-    { text: '  ' },
-    ...pairValue(field, item, look),
-  ]);
-  // What stands here is there to be copied: words stay whole.
-  return await renderParts(rows, look, { indent: keyWidth + 2, longWords: 'keep' });
+  const rows = fields.map((field, index): LinePart[] => {
+    const key: LinePart[] = [{ text: (keys[index] ?? '').padEnd(keyWidth), tone: 'dim' }, { text: '  ' }];
+    const text = shortCell(field, item, look.nowMs);
+    if (field.as !== 'time' || text === '') return [...key, { text, tone: toneOf(field, text) }];
+    const exact = exactCell(field, item);
+    if (exact.startsWith(text)) return [...key, { text: exact }];
+    return [...key, { text: `${exact} ` }, { text: `(${text})`, tone: 'dim' }];
+  });
+  return renderLines(rows, look, keyWidth + 2);
 }
 
-function pairValue<T>(field: Field<T>, item: T, look: Look): LinePart[] {
-  const text = shortCell(field, item, look.nowMs);
-  const tone = toneOf(field, text);
-  if (field.as !== 'time' || text === '') return [tone ? { text, tone } : { text }];
-  const exact = exactCell(field, item);
-  if (exact === text || exact.startsWith(text)) return [{ text: exact }];
-  return [{ text: `${exact} ` }, { text: `(${text})`, tone: 'dim' }];
-}
-
-/** No header, tabs between, nothing cut. */
-export function renderTsv<T>(fields: readonly Field<T>[], items: readonly T[]): string {
-  return items.map((item) => `${fields.map((field) => exactCell(field, item)).join('\t')}\n`).join('');
-}
-
-/** Ids, one a line; something without an id has no line. */
-export function renderIds<T>(view: View<T>, items: readonly T[]): string {
-  return items
-    .map((item) => safeLine(view.id(item)))
-    .filter((id) => id !== '')
-    .map((id) => `${id}\n`)
-    .join('');
+export function renderLines(
+  rows: readonly (readonly LinePart[])[],
+  { width, palette }: Pick<Look, 'width' | 'palette'>,
+  indent = 2,
+): string {
+  const painted = ({ text, tone }: LinePart): string => {
+    const safe = safeText(text.replaceAll('\r\n', '\n'));
+    return tone ? palette[tone](safe) : safe;
+  };
+  return rows.map((parts) => `${wrap(parts.map(painted).join(''), width, indent)}\n`).join('');
 }
 
 const STATUS_TONES: Readonly<Record<string, Tone>> = {
@@ -114,23 +133,91 @@ const STATUS_TONES: Readonly<Record<string, Tone>> = {
   archived: 'dim',
 };
 
-function painter<T>(field: Field<T>, text: string, palette: Palette): (text: string) => string {
-  const tone = toneOf(field, text);
-  return tone ? palette[tone] : (plain) => plain;
-}
-
 function toneOf<T>(field: Field<T>, text: string): Tone | undefined {
   return field.as === 'status' ? STATUS_TONES[text] : field.as === 'time' ? 'dim' : undefined;
 }
 
-/** Ids in a table have at least this many characters. */
-const SHORTEST_ID = 8;
+/** Nothing shortened, null is empty, `\t \n \r \\` escaped, other control characters as `\x1b`. */
+export function exactCell<T>(field: Field<T>, item: T): string {
+  const text = plainText(field.get(item), ',');
+  const exact = field.as === 'time' ? (normalizeTime(text) ?? text) : text;
+  return safeLine(exact.replaceAll('\\', '\\\\'));
+}
 
-/** Prefixes of the ids, as short as they can be and still be typed back: all of one length at which different ids stay different. */
-export function shortenIds(ids: readonly string[]): string[] {
-  const distinct = new Set(ids);
-  const longest = Math.max(0, ...ids.map((id) => id.length));
-  let length = SHORTEST_ID;
-  while (length < longest && new Set([...distinct].map((id) => id.slice(0, length))).size < distinct.size) length += 1;
-  return ids.map((id) => id.slice(0, length));
+function shortCell<T>(field: Field<T>, item: T, nowMs: number): string {
+  const value = field.get(item);
+  if (value === null || value === undefined) return '';
+  return safeLine(shortText(field, value, nowMs)).trimEnd();
+}
+
+function shortText<T>({ as }: Field<T>, value: unknown, nowMs: number): string {
+  if (as === 'json') return JSON.stringify(value);
+  if (as === 'usd' && typeof value === 'number') return formatUsd(value);
+  if (as === 'bytes' && typeof value === 'number') return byteSize(value);
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  const ms = as === 'time' ? parseTime(String(value)) : null;
+  if (ms !== null) return relativeTime(ms, nowMs);
+  return readable(value)
+    .replace(/[ \t]*\r?\n\s*/g, ' ')
+    .replaceAll('\t', ' ');
+}
+
+function readable(value: unknown): string {
+  if (Array.isArray(value)) return value.map(readable).join(', ');
+  if (typeof value !== 'object' || value === null) return plainText(value, ', ');
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  if (members.some(([, member]) => typeof member === 'object')) return plainText(value, ', ');
+  return members.map(([name, member]) => `${name}: ${plainText(member, ', ')}`).join(', ');
+}
+
+function plainText(value: unknown, separator: string): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((member) => typeof member !== 'object')) return value.join(separator);
+  return JSON.stringify(value) ?? String(value);
+}
+
+/** `1.2 MB`. */
+export function byteSize(bytes: number): string {
+  let amount = bytes;
+  for (const unit of ['B', 'kB', 'MB', 'GB']) {
+    if (amount < 1000) return `${unit === 'B' || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${unit}`;
+    amount /= 1000;
+  }
+  return `${amount.toFixed(1)} TB`;
+}
+
+/** Always all members, null where there is nothing to say. */
+export function errorRecord(error: AppError): { error: Record<string, unknown> } {
+  const { hint, status, request, server, retryable, data } = error.details;
+  return {
+    error: {
+      code: error.kind,
+      message: error.message,
+      hint: hint ?? null,
+      status: status ?? null,
+      request: request ?? null,
+      retryable: retryable ?? false,
+      ...(server === undefined ? {} : { server }),
+      ...data,
+    },
+  };
+}
+
+export function errorText(
+  error: AppError,
+  format: string | undefined,
+  look: { palette?: Palette; redact?: (text: string) => string; columns?: number | undefined } = {},
+): string {
+  const { palette = NO_COLORS, redact = (text: string) => text, columns } = look;
+  if (isForPrograms(format)) return jsonLine(mapStrings(errorRecord(error), redact));
+  const { request, server, hint } = error.details;
+  const [url = ''] = request?.url.split('?') ?? [];
+  const further = [
+    ...(request ? [`request: ${request.method} ${url}`] : server === undefined ? [] : [`server: ${server}`]),
+    ...(hint ? hint.split('\n') : []),
+  ];
+  const message = [{ text: 'error:', tone: 'bad' as const }, { text: ` ${redact(error.message)}` }];
+  const rows = [message, ...further.map((text) => [{ text: `  ${redact(text)}` }])];
+  return renderLines(rows, { width: columns || Number.POSITIVE_INFINITY, palette });
 }

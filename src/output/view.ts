@@ -1,49 +1,98 @@
-/**
- * How records become rows. A view is data: the same one serves table, tsv, json, ndjson and id.
- */
+import { AppError } from '../cli/errors.ts';
+import type { Tone } from './text/notice.ts';
+
 export interface Field<T> {
   /** Name in json, tsv order, --fields; a column heading is its upper case with spaces. */
   name: string;
   get(item: T): unknown;
-  /** How a terminal shows it: `time` relative, `id` shortened in a table, `status` coloured, `usd` with $. */
   as?: 'text' | 'id' | 'time' | 'status' | 'usd' | 'number' | 'bytes' | 'json';
   /** Columns with a higher weight keep their width longer; 0 = never cut. */
   weight?: number;
-  /** What JSON holds there when it is not a plain value; for help. */
   json?: JsonShape;
 }
 
-/** An object with these members, or a list of such objects; a list without members holds plain values. */
 export interface JsonShape {
   list?: true;
   members?: readonly string[];
 }
 
-/** The noun and the members of a record in JSON: what help prints of a view. */
 export interface RecordShape {
   noun: string;
   fields: readonly { name: string; json?: JsonShape }[];
 }
 
 export interface View<T> {
-  /** `conversation`, for messages such as "no conversations". */
   noun: string;
   id(item: T): string;
   /** All fields, in the order of JSON and of tsv; appending is free, reordering is a breaking change. */
   fields: readonly Field<T>[];
-  /** Names shown in a table when --fields is not given. */
   table: readonly string[];
-  /** Names in tsv when --fields is not given; columns only grow rightwards. */
+  /** Columns only grow rightwards. */
   tsv: readonly string[];
-  /** The whole record for JSON, when it is more than the fields. */
   record?(item: T): unknown;
-  /** One plain line of a stream (`events`, `follow`); safe text and width are the renderer's work. */
   line?(item: T): LinePart[];
-  /** Where the text of such a line begins: continuation lines begin there. Columns, 2 when it is not given. */
+  /** 2 when it is not given. */
   lineIndent?: number;
 }
 
 export interface LinePart {
   text: string;
-  tone?: 'dim' | 'bold' | 'good' | 'bad' | 'warn' | 'accent';
+  tone?: Tone | undefined;
 }
+
+/** Throws `usage` when a name is unknown or given twice. */
+export function chosenFields<T>(view: View<T>, names: readonly string[]): Field<T>[] {
+  const hint = `fields: ${view.fields.map((known) => known.name).join(', ')}`;
+  return names.map((name, index) => {
+    const field = view.fields.find((candidate) => candidate.name === name);
+    if (!field) throw new AppError('usage', `unknown field "${name}" for ${view.noun}`, { hint });
+    if (names.indexOf(name) < index) throw new AppError('usage', `duplicate field "${name}" in --fields`, { hint });
+    return field;
+  });
+}
+
+export function recordOf<T>(view: View<T>, item: T, names: readonly string[] | undefined): Record<string, unknown> {
+  if (!names && view.record) return view.record(item) as Record<string, unknown>;
+  const fields = names ? chosenFields(view, names) : view.fields;
+  return Object.fromEntries(fields.map((field) => [field.name, field.get(item) ?? null]));
+}
+
+export interface BulkItem {
+  id: string;
+  ok: boolean;
+  changed: boolean;
+  before: string | null;
+  after: string | null;
+  error: { code: string; message: string } | null;
+}
+
+export interface BulkResult {
+  items: BulkItem[];
+  matched: number;
+  failed: number;
+  /** `changed` is then what would be changed. */
+  dry_run?: true;
+}
+
+const BULK_FIELDS = ['id', 'ok', 'changed', 'before', 'after', 'error'];
+
+export const bulkView: View<BulkItem> = {
+  noun: 'bulk result',
+  id: (item) => item.id,
+  fields: [
+    { name: 'id', get: (item) => item.id, as: 'id', weight: 0 },
+    { name: 'ok', get: (item) => item.ok, weight: 0 },
+    { name: 'changed', get: (item) => item.changed, weight: 0 },
+    { name: 'before', get: (item) => item.before, as: 'status' },
+    { name: 'after', get: (item) => item.after, as: 'status' },
+    { name: 'error', get: (item) => (item.error ? `${item.error.code}: ${item.error.message}` : null), weight: 4 },
+  ],
+  table: BULK_FIELDS,
+  tsv: BULK_FIELDS,
+  record: (item) => item,
+};
+
+export const bulkShape: RecordShape = {
+  noun: bulkView.noun,
+  fields: [{ name: 'items', json: { list: true, members: BULK_FIELDS } }, { name: 'matched' }, { name: 'failed' }],
+};

@@ -1,30 +1,87 @@
-/**
- * The leaves of the schemas of requests. Each carries the wording of the genuine servers as its message, so a schema
- * built from them returns the messages of a genuine server (check.ts).
- */
+/** Mistakes are a list of `{type, loc, msg}` (interface section 8.1), with the messages of valibot. */
 import * as v from 'valibot';
-import { words } from './check.ts';
 
-export { check, isTooDeep, malformedJson, missingBody, tooDeep } from './check.ts';
-export type { Detail } from './check.ts';
+export interface Detail {
+  type: string;
+  /** Where: `body`, `query` or `path`, then keys and indexes. */
+  loc: (string | number)[];
+  msg: string;
+  /** Never what may hold a secret. */
+  input?: unknown;
+  ctx?: Record<string, unknown>;
+}
 
-/** Text. */
-export const text = () => v.string(words('string_type', 'Input should be a valid string'));
+/** `part` is the first word of each place. */
+export function check<Schema extends v.GenericSchema>(
+  schema: Schema,
+  value: unknown,
+  part: 'body' | 'query' | 'path',
+): { ok: true; value: v.InferOutput<Schema> } | { ok: false; detail: Detail[] } {
+  const result = v.safeParse(schema, value);
+  if (result.success) return { ok: true, value: result.output };
+  return { ok: false, detail: result.issues.map((issue) => toDetail(issue, part)) };
+}
 
-/** A list. */
-export const list = <Item extends v.GenericSchema>(item: Item) =>
-  v.array(item, words('list_type', 'Input should be a valid list'));
+/** By the types of valibot; a message that begins with `<type>: ` names its own. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'string_type',
+  array: 'list_type',
+  object: 'model_attributes_type',
+  strict_object: 'model_attributes_type',
+  loose_object: 'model_attributes_type',
+  record: 'dict_type',
+  picklist: 'enum',
+  min_value: 'greater_than_equal',
+  max_value: 'less_than_equal',
+  min_length: 'string_too_short',
+  max_length: 'string_too_long',
+  regex: 'string_pattern_mismatch',
+};
 
-const OBJECT_EXPECTED = words(
-  'model_attributes_type',
-  'Input should be a valid dictionary or object to extract fields from',
-);
-const DICTIONARY_EXPECTED = words('dict_type', 'Input should be a valid dictionary');
+function toDetail(issue: v.BaseIssue<unknown>, part: string): Detail {
+  const loc = [part, ...(issue.path ?? []).map((item) => item.key as string | number)];
+  if (issue.received === 'undefined' && issue.input === undefined)
+    return { type: 'missing', loc, msg: 'Field required' };
+  if (issue.type === 'strict_object' && issue.expected === 'never')
+    return { type: 'extra_forbidden', loc, msg: 'Extra inputs are not permitted' };
+  const [, type, own] = /^(missing|[a-z]+(?:_[a-z]+)+): ([^]*)$/.exec(issue.message) ?? [];
+  // What was received may be a secret.
+  const msg = own ?? issue.message.replace(/ but received [^]*$/, '');
+  return { type: type ?? TYPES[issue.type] ?? 'value_error', loc, msg };
+}
+
+/** No valid body is deeper, and the functions that traverse a value recurse once per level. */
+const DEEPEST = 200;
+
+export function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEEPEST) return true;
+    level = level.flatMap((each): unknown[] => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  }
+  return false;
+}
+
+export function tooDeep(): Detail[] {
+  return [{ type: 'json_invalid', loc: ['body'], msg: 'JSON decode error: nested too deeply' }];
+}
+
+export function malformedJson(position: number): Detail[] {
+  return [{ type: 'json_invalid', loc: ['body', position], msg: 'JSON decode error' }];
+}
+
+export function missingBody(): Detail[] {
+  return [{ type: 'missing', loc: ['body'], msg: 'Field required' }];
+}
+
+export const text = () => v.string();
+
+export const list = <Item extends v.GenericSchema>(item: Item) => v.array(item);
 
 /** Refuses a list, which to valibot is an object, too. */
-function notList<Schema extends v.GenericSchema>(schema: Schema, problem: string): Schema {
+function notList<Schema extends v.GenericSchema>(schema: Schema, type: string): Schema {
   const run = schema['~run'].bind(schema);
-  const refusal = v.never(problem);
+  const refusal = v.never(`${type}: Invalid type: Expected Object`);
   return Object.assign(schema, {
     '~run': (...[dataset, config]: Parameters<typeof run>) =>
       Array.isArray(dataset.value) ? refusal['~run'](dataset, config) : run(dataset, config),
@@ -33,160 +90,102 @@ function notList<Schema extends v.GenericSchema>(schema: Schema, problem: string
 
 /** An object whose unknown members are ignored. */
 export const record = <Entries extends v.ObjectEntries>(entries: Entries) =>
-  notList(v.object(entries, OBJECT_EXPECTED), OBJECT_EXPECTED);
+  notList(v.object(entries), 'model_attributes_type');
 
 /** An object that may have no other members. */
 export const closedRecord = <Entries extends v.ObjectEntries>(entries: Entries) =>
-  notList(v.strictObject(entries, OBJECT_EXPECTED), OBJECT_EXPECTED);
+  notList(v.strictObject(entries), 'model_attributes_type');
 
-/** An object that keeps its unknown members. */
-export const openRecord = () => notList(v.looseObject({}, OBJECT_EXPECTED), OBJECT_EXPECTED);
+export const dictionary = () => mapOf(v.unknown());
 
-/** An object of any members. */
-export const dictionary = () =>
-  v.custom<Record<string, unknown>>(
-    (input) => typeof input === 'object' && input !== null && !Array.isArray(input),
-    DICTIONARY_EXPECTED,
-  );
+export const mapOf = <Value extends v.GenericSchema>(value: Value) => notList(v.record(v.string(), value), 'dict_type');
 
-/** An object from names to values of one kind. */
-export const mapOf = <Value extends v.GenericSchema>(value: Value) =>
-  notList(v.record(v.string(), value, DICTIONARY_EXPECTED), DICTIONARY_EXPECTED);
+export const oneOf = <const Options extends readonly string[]>(options: Options) => v.picklist(options);
 
-/** One of some words. */
-export const oneOf = <const Options extends readonly string[]>(options: Options) =>
-  v.picklist(options, words('enum', `Input should be ${choices(options)}`, { expected: choices(options) }));
-
-/** The same for a member that is a literal at genuine servers; their error type differs. */
+/** A member that is a literal at genuine servers has another error type. */
 export const literal = <const Options extends readonly string[]>(options: Options) =>
-  v.picklist(options, words('literal_error', `Input should be ${choices(options)}`, { expected: choices(options) }));
+  v.picklist(options, `literal_error: Invalid type: Expected ${options.map((each) => `"${each}"`).join(' | ')}`);
 
-function choices(options: readonly string[]): string {
-  const quoted = options.map((option) => `'${option}'`);
-  const last = quoted.pop() ?? '';
-  return quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`;
-}
+/** `read` returns null for what is refused; `typeOf` gives the error type. */
+const parsed = <Value>(expected: string, read: (input: unknown) => Value | null, typeOf: (input: unknown) => string) =>
+  v.pipe(
+    v.unknown(),
+    v.rawTransform<unknown, Value>(({ dataset, addIssue, NEVER }) => {
+      const value = read(dataset.value);
+      if (value !== null) return value;
+      addIssue({ message: `${typeOf(dataset.value)}: Invalid type: Expected ${expected}`, input: dataset.value });
+      return NEVER;
+    }),
+  );
 
 /** A whole number; a text that is one counts, as genuine servers take it. */
 export const integer = () =>
-  v.pipe(
-    v.unknown(),
-    v.rawTransform<unknown, number>(({ dataset, addIssue, NEVER }) => {
-      const input = dataset.value;
+  parsed(
+    'integer',
+    (input) => {
       const number = typeof input === 'string' && /^\s*[+-]?\d+\s*$/.test(input) ? Number(input) : input;
-      if (typeof number === 'number' && Number.isSafeInteger(number)) return number;
-      const problem =
-        typeof input === 'string'
-          ? words('int_parsing', 'Input should be a valid integer, unable to parse string as an integer')
-          : typeof input === 'number'
-            ? words('int_from_float', 'Input should be a valid integer, got a number with a fractional part')
-            : words('int_type', 'Input should be a valid integer');
-      addIssue({ message: problem, input });
-      return NEVER;
-    }),
+      return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;
+    },
+    (input) => ({ string: 'int_parsing', number: 'int_from_float' })[typeof input as string] ?? 'int_type',
   );
 
-/** A whole number within bounds, both included. */
-export const integerFrom = (min: number, max?: number) =>
-  v.pipe(
-    integer(),
-    v.minValue(min, words('greater_than_equal', `Input should be greater than or equal to ${min}`, { ge: min })),
-    v.maxValue(
-      max ?? Number.MAX_SAFE_INTEGER,
-      words('less_than_equal', `Input should be less than or equal to ${max}`, { le: max }),
-    ),
-  );
+export const integerFrom = (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  v.pipe(integer(), v.minValue(min), v.maxValue(max));
 
-/** The `limit` of a page, from 1 to `max`; genuine servers say "greater than 0". */
+/** The `limit` of a page, from 1 to `max`; to genuine servers the bound is 0, excluded. */
 export const pageLimit = (max: number) =>
-  v.pipe(
-    integer(),
-    v.minValue(1, words('greater_than', 'Input should be greater than 0', { gt: 0 })),
-    v.maxValue(max, words('less_than_equal', `Input should be less than or equal to ${max}`, { le: max })),
-  );
+  v.pipe(integer(), v.minValue(1, 'greater_than: Invalid value: Expected >0'), v.maxValue(max));
 
-/** A number; a text that is one counts. */
 export const number = () =>
-  v.pipe(
-    v.unknown(),
-    v.rawTransform<unknown, number>(({ dataset, addIssue, NEVER }) => {
-      const input = dataset.value;
+  parsed(
+    'number',
+    (input) => {
       const found = typeof input === 'string' && input.trim() !== '' ? Number(input) : input;
-      if (typeof found === 'number' && Number.isFinite(found)) return found;
-      const problem =
-        typeof input === 'string'
-          ? words('float_parsing', 'Input should be a valid number, unable to parse string as a number')
-          : words('float_type', 'Input should be a valid number');
-      addIssue({ message: problem, input });
-      return NEVER;
-    }),
+      return typeof found === 'number' && Number.isFinite(found) ? found : null;
+    },
+    (input) => (typeof input === 'string' ? 'float_parsing' : 'float_type'),
   );
 
-const YES = new Set(['true', '1', 'yes', 'on', 't', 'y']);
-const NO = new Set(['false', '0', 'no', 'off', 'f', 'n']);
+const YES = ['true', '1', 'yes', 'on', 't', 'y'];
+const NO = ['false', '0', 'no', 'off', 'f', 'n'];
 
 /** True or false; the words for it count, as genuine servers take them. */
 export const truth = () =>
-  v.pipe(
-    v.unknown(),
-    v.rawTransform<unknown, boolean>(({ dataset, addIssue, NEVER }) => {
-      const input = dataset.value;
-      if (typeof input === 'boolean') return input;
-      const word = typeof input === 'string' ? input.toLowerCase() : typeof input === 'number' ? String(input) : '';
-      if (YES.has(word)) return true;
-      if (NO.has(word)) return false;
-      const problem =
-        typeof input === 'string' || typeof input === 'number'
-          ? words('bool_parsing', 'Input should be a valid boolean, unable to interpret input')
-          : words('bool_type', 'Input should be a valid boolean');
-      addIssue({ message: problem, input });
-      return NEVER;
-    }),
+  parsed(
+    'boolean',
+    (input) => {
+      const word = ['boolean', 'number', 'string'].includes(typeof input) ? String(input).toLowerCase() : '';
+      return YES.includes(word) ? true : NO.includes(word) ? false : null;
+    },
+    (input) => (['number', 'string'].includes(typeof input) ? 'bool_parsing' : 'bool_type'),
   );
 
 const UUID = /^(?:[0-9a-f]{32}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/i;
 
-/** A UUID with or without dashes; comes out as 32 hexadecimal digits. */
+/** Comes out as 32 hexadecimal digits. */
 export const uuid = () =>
   v.pipe(
     text(),
-    v.rawTransform<string, string>(({ dataset, addIssue, NEVER }) => {
-      const input = dataset.value;
-      if (UUID.test(input)) return input.replaceAll('-', '').toLowerCase();
-      const at = [...input].findIndex((letter) => !/[0-9a-f-]/i.test(letter));
-      const error =
-        at >= 0
-          ? `invalid character: found \`${[...input][at]}\` at ${at}`
-          : `invalid length: expected length 32 for simple format, found ${input.length}`;
-      addIssue({ message: words('uuid_parsing', `Input should be a valid UUID, ${error}`, { error }), input });
-      return NEVER;
-    }),
+    v.regex(UUID, 'uuid_parsing: Invalid UUID: Expected 32 hexadecimal digits, with or without dashes'),
+    v.transform((id) => id.replaceAll('-', '').toLowerCase()),
   );
 
-/** The 32 hexadecimal digits of a UUID in either form; null when it is none. */
 export function toHexId(id: string): string | null {
   return UUID.test(id) ? id.replaceAll('-', '').toLowerCase() : null;
 }
 
-/** A UUID as agent servers and some messages print it, with dashes. */
 export function toDashedId(hex: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
 const TIME = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i;
 
-/** A time, naive ones being UTC; comes out as RFC 3339 in UTC with microseconds and `Z`. */
+/** Naive times are UTC; comes out as RFC 3339 with microseconds and `Z`. */
 export const time = () =>
   v.pipe(
     text(),
-    v.rawTransform<string, string>(({ dataset, addIssue, NEVER }) => {
-      const stamp = toStamp(dataset.value);
-      if (stamp !== null) return stamp;
-      const error = dataset.value.length < 10 ? 'input is too short' : 'invalid character in year';
-      const problem = `Input should be a valid datetime or date, ${error}`;
-      addIssue({ message: words('datetime_from_date_parsing', problem, { error }), input: dataset.value });
-      return NEVER;
-    }),
+    v.check((input) => toStamp(input) !== null, 'datetime_from_date_parsing: Invalid time: Expected RFC 3339'),
+    v.transform((input) => toStamp(input) ?? input),
   );
 
 function toStamp(input: string): string | null {
@@ -203,59 +202,45 @@ function toStamp(input: string): string | null {
   return new Date(millis).toISOString().replace('.000Z', `.${fraction.slice(0, 6).padEnd(6, '0')}Z`);
 }
 
-/** Text with a rule; `msg` in the words of a genuine server. */
-export const textThat = (rule: (value: string) => boolean, say: (value: string) => string) =>
-  v.pipe(
-    text(),
-    v.rawCheck<string>(({ dataset, addIssue }) => {
-      if (!dataset.typed || rule(dataset.value)) return;
-      addIssue({ message: words('value_error', `Value error, ${say(dataset.value)}`, { error: {} }) });
-    }),
-  );
+export const textThat = (rule: (value: string) => boolean, message: string) => v.pipe(text(), v.check(rule, message));
 
 /** Text without a null character: the driver of the database ends a text there when it reads it. */
-export const storableText = () =>
-  textThat(
-    (value) => !value.includes('\0'),
-    () => 'a null character cannot be stored',
-  );
+export const storableText = () => textThat((value) => !value.includes('\0'), 'a null character cannot be stored');
 
-/** Text that matches a pattern. */
-export const textLike = (pattern: RegExp) =>
-  v.pipe(
-    text(),
-    v.regex(
-      pattern,
-      words('string_pattern_mismatch', `String should match pattern '${pattern.source}'`, { pattern: pattern.source }),
-    ),
-  );
+export const textLike = (pattern: RegExp) => v.pipe(text(), v.regex(pattern));
 
-/** Text of a length within bounds, both included. */
-export const textOf = (min: number, max: number) =>
-  v.pipe(
-    text(),
-    v.minLength(
-      min,
-      words('string_too_short', `String should have at least ${min} character${min === 1 ? '' : 's'}`, {
-        min_length: min,
-      }),
-    ),
-    v.maxLength(max, words('string_too_long', `String should have at most ${max} characters`, { max_length: max })),
-  );
+export const textOf = (min: number, max: number) => v.pipe(text(), v.minLength(min), v.maxLength(max));
 
-/** A list with at least one item. */
 export const filledList = <Item extends v.GenericSchema>(item: Item) =>
+  v.pipe(list(item), v.minLength(1, 'too_short: Invalid length: Expected >=1'));
+
+export const maybe = <Schema extends v.GenericSchema>(schema: Schema) => v.optional(v.nullable(schema));
+
+/** An object of one of some kinds, by its member `kind`; `family` is the class that the servers name in a refusal. */
+export const kindOf = (family: string, kinds: readonly string[]) =>
   v.pipe(
-    list(item),
-    v.minLength(
-      1,
-      words('too_short', 'List should have at least 1 item after validation, not 0', {
-        field_type: 'List',
-        min_length: 1,
-        actual_length: 0,
-      }),
+    notList(v.looseObject({}), 'model_attributes_type'),
+    v.check(
+      ({ kind }) => kinds.some((each) => each === kind),
+      `Unknown kind for ${family}: Expected ${kinds.join(' | ')}`,
     ),
   );
 
-/** A member that may be left out or null. */
-export const maybe = <Schema extends v.GenericSchema>(schema: Schema) => v.optional(v.nullable(schema));
+/** The names are those of genuine servers. For a value that matches none, the error lists all mismatches. */
+export const anyOf = <const Options extends Record<string, v.GenericSchema>>(options: Options) =>
+  v.pipe(
+    v.unknown(),
+    v.rawTransform<unknown, v.InferOutput<Options[keyof Options]>>(({ dataset, addIssue, NEVER }) => {
+      const details: Detail[] = [];
+      for (const [name, option] of Object.entries(options)) {
+        const result = check(option, dataset.value, 'body');
+        if (result.ok) return result.value;
+        details.push(...result.detail.map((detail) => ({ ...detail, loc: [name, ...detail.loc.slice(1)] })));
+      }
+      for (const { type, msg, loc } of details) {
+        const path = loc.map((key) => ({ type: 'unknown', origin: 'value', input: null, key, value: null }));
+        addIssue({ message: `${type}: ${msg}`, input: null, path: path as [v.UnknownPathItem] });
+      }
+      return NEVER;
+    }),
+  );

@@ -1,7 +1,4 @@
-/**
- * Readers for JSON of another program: only members that are used are checked; unknown members and words are accepted.
- * A wrong shape throws a ShapeError that names the place; callers convert it to their own error.
- */
+/** Unknown members and words are accepted. A wrong shape throws a ShapeError that names the subject. */
 
 export type Json = Record<string, unknown>;
 
@@ -10,8 +7,8 @@ const TAG = 'acs.ShapeError';
 export class ShapeError extends Error {
   readonly tag = TAG;
 
-  constructor(place: string, expected: string) {
-    super(`${place} is not ${expected}`);
+  constructor(subject: string, expected: string) {
+    super(`${subject} is not ${expected}`);
     this.name = 'ShapeError';
   }
 }
@@ -24,49 +21,55 @@ export function isRecord(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function asRecord(value: unknown, place: string): Json {
-  if (!isRecord(value)) throw new ShapeError(place, 'an object');
+export function asRecord(value: unknown, subject: string): Json {
+  if (!isRecord(value)) throw new ShapeError(subject, 'an object');
   return value;
 }
 
-export function asList(value: unknown, place: string): unknown[] {
-  if (!Array.isArray(value)) throw new ShapeError(place, 'a list');
+export function asList(value: unknown, subject: string): unknown[] {
+  if (!Array.isArray(value)) throw new ShapeError(subject, 'a list');
   return value;
 }
 
-/** A text that has to be there and not be empty: an id, a status. */
-export function requiredText(record: Json, name: string, place: string): string {
+export function requiredText(record: Json, name: string, subject: string): string {
   const value = record[name];
-  if (typeof value !== 'string' || value === '') throw new ShapeError(`${place}.${name}`, 'a text');
+  if (typeof value !== 'string' || value === '') throw new ShapeError(`${subject}.${name}`, 'a text');
   return value;
 }
 
-/** A text, or null when it is missing or null. */
-export function optionalText(record: Json, name: string, place: string): string | null {
+export function optionalText(record: Json, name: string, subject: string): string | null {
   const value = record[name];
   if (value === undefined || value === null) return null;
-  if (typeof value !== 'string') throw new ShapeError(`${place}.${name}`, 'a text or null');
+  if (typeof value !== 'string') throw new ShapeError(`${subject}.${name}`, 'a text or null');
   return value;
 }
 
-export function optionalNumber(record: Json, name: string, place: string): number | null {
+export function optionalTexts<const Name extends string>(
+  record: Json,
+  names: readonly Name[],
+  subject: string,
+): Record<Name, string | null> {
+  const texts = names.map((name) => [name, optionalText(record, name, subject)] as const);
+  return Object.fromEntries(texts) as Record<Name, string | null>;
+}
+
+export function optionalNumber(record: Json, name: string, subject: string): number | null {
   const value = record[name];
   if (value === undefined || value === null) return null;
-  if (typeof value !== 'number') throw new ShapeError(`${place}.${name}`, 'a number or null');
+  if (typeof value !== 'number') throw new ShapeError(`${subject}.${name}`, 'a number or null');
   return value;
 }
 
-export function optionalRecord(record: Json, name: string, place: string): Json | null {
+export function optionalRecord(record: Json, name: string, subject: string): Json | null {
   const value = record[name];
-  return value === undefined || value === null ? null : asRecord(value, `${place}.${name}`);
+  return value === undefined || value === null ? null : asRecord(value, `${subject}.${name}`);
 }
 
-/** A list of texts; missing or null is the empty one. */
-export function textList(record: Json, name: string, place: string): string[] {
+export function textList(record: Json, name: string, subject: string): string[] {
   const value = record[name];
   if (value === undefined || value === null) return [];
-  return asList(value, `${place}.${name}`).map((item) => {
-    if (typeof item !== 'string') throw new ShapeError(`${place}.${name}`, 'a list of texts');
+  return asList(value, `${subject}.${name}`).map((item) => {
+    if (typeof item !== 'string') throw new ShapeError(`${subject}.${name}`, 'a list of texts');
     return item;
   });
 }
@@ -74,18 +77,21 @@ export function textList(record: Json, name: string, place: string): string[] {
 /** `{items, next_page_id}` of V1 and the agent server; `results` is what V0 and some old V1 servers say. */
 export function readPage<T>(
   value: unknown,
-  place: string,
-  read: (item: unknown, place: string) => T,
+  subject: string,
+  read: (item: unknown, subject: string) => T,
 ): { items: T[]; next: string | null } {
-  const record = asRecord(value, place);
-  const items = asList(record['items'] ?? record['results'], `${place}.items`);
+  const record = asRecord(value, subject);
+  const items = asList(record['items'] ?? record['results'], `${subject}.items`);
   return {
-    items: items.map((item, index) => read(item, `${place}.items[${index}]`)),
-    next: optionalText(record, 'next_page_id', place),
+    items: items.map((item, index) => read(item, `${subject}.items[${index}]`)),
+    next: optionalText(record, 'next_page_id', subject),
   };
 }
 
-/** A batch get: the records in the order of the ids, null for unknown ids. */
-export function readBatch<T>(value: unknown, place: string, read: (item: unknown, place: string) => T): (T | null)[] {
-  return asList(value, place).map((item, index) => (item === null ? null : read(item, `${place}[${index}]`)));
+export function readBatch<T>(
+  value: unknown,
+  subject: string,
+  read: (item: unknown, subject: string) => T,
+): (T | null)[] {
+  return asList(value, subject).map((item, index) => (item === null ? null : read(item, `${subject}[${index}]`)));
 }

@@ -1,44 +1,53 @@
-/**
- * Following a conversation without a gap. The socket is opened first and what is stored is read afterwards, so nothing
- * falls between the two; repeated events are recognised by their id. Where there is no socket (V0, a sandbox that is
- * paused or gone, a cut) the stored events are polled. The follower judges nothing: it yields every change of the
- * record, and its caller stops when it has what it needs.
- */
-import { AppError } from '../errors.ts';
-import { beforeTime, isPassing } from './deadline.ts';
-import { poll, type Cadence } from './poll.ts';
-import { endOfStatus } from './status.ts';
+/** The socket is opened before the stored events are read: no event falls between. Without a socket it polls. */
+import { AppError } from '../cli/errors.ts';
+import type { Clock } from '../cli/clock.ts';
 import type { Conversation } from '../domain/conversation.ts';
-import { parseTime } from '../text/time.ts';
-import type { FollowSource, Sighting } from './follow-source.ts';
-import { createFollowWindow, type FollowWindow } from './follow-source.ts';
-import type { FollowItem, FollowOptions } from './follow-source.ts';
-import { backoffMs, Connection } from './connection.ts';
-import type { Clock } from '../clock.ts';
+import { parseTime } from '../output/text/time.ts';
+import { beforeTime, isPassing } from './deadline.ts';
+import {
+  type FollowItem,
+  type FollowOptions,
+  type FollowSocket,
+  type FollowSource,
+  FollowWindow,
+  ReadRequest,
+  type SourceEvent,
+} from './follow-source.ts';
+import { poll, type Cadence } from './poll.ts';
+import { endOfStatus, hasStopped } from './status.ts';
 
-/** The times of the follower, in milliseconds. */
 const FOLLOW_MS = {
-  /** A cut of the connection that is not reported. */
+  /** A shorter cut of the connection is not reported. */
   silentCut: 5_000,
-  /** The longest cut. */
   longestCut: 300_000,
-  /** From a record that may recover to the next look. */
+  longestBackoff: 5_000,
   recovery: 500,
+  /** A socket that closes earlier without an event was refused, not cut. */
+  stableSocket: 10_000,
+  /** A socket that is silent for so long may be dead without a close. */
+  silentSocket: 30_000,
+  /** How long a frame waits for an older one that it has overtaken. Frames have no number. */
+  frameKept: 20,
+  shortestRest: 20,
 } as const;
-/** For a record that is older than an event: four reads within a second. */
-const WORD_READS: Cadence = { firstMs: 125, mostMs: 500 };
+/** For a record that is older than an event. */
+const STALE_RECORD: Cadence & { forMs: number } = { firstMs: 125, mostMs: 500, forMs: 800 };
+/** Close codes of an agent server that refuses a key, and of one that does not have the conversation. */
+const REFUSALS: ReadonlySet<number | null> = new Set([4001, 4004]);
+
+type Items = AsyncGenerator<FollowItem, void, void>;
 
 export async function* follow(
   source: FollowSource,
   clock: Clock,
   runSignal: AbortSignal,
   options: FollowOptions,
-): AsyncGenerator<FollowItem, void, void> {
+): Items {
   const follower = new Follower(source, clock, AbortSignal.any([runSignal, options.signal]), options);
   try {
-    yield* follower.run();
+    yield* options.extent === 'once' ? follower.readOnce() : follower.run();
   } finally {
-    follower.end();
+    follower.closeSocket();
   }
 }
 
@@ -47,17 +56,24 @@ class Follower {
   private readonly clock: Clock;
   private readonly signal: AbortSignal;
   private readonly window: FollowWindow;
-  /** Events up to this one are passed over. */
   private skipTo: string | null;
-  private readonly connection = new Connection();
-  private reported: Conversation | null = null;
-  private word: string | null = null;
+  private socket: FollowSocket | null = null;
+  /** By time; frames of the same time as they came. */
+  private frames: { event: SourceEvent; receivedAtMs: number }[] = [];
+  private openedAtMs = 0;
+  private frameAtMs = 0;
+  private refused = 0;
+  private closeCode: number | null = null;
+  private delivered: Conversation | null = null;
+  /** The execution status of the newest event that has one, until a record as new as it is read. */
+  private reported: string | null = null;
   private cutAtMs: number | null = null;
   private noticed = false;
   private failures = 0;
-  private reopenAtMs = 0;
-  private lookAtMs = 0;
+  private connectAtMs = 0;
+  private readRecordAtMs = 0;
   private eventAtMs = Number.NEGATIVE_INFINITY;
+  private readonly request: ReadRequest;
   private wake = (): void => undefined;
 
   constructor(source: FollowSource, clock: Clock, signal: AbortSignal, options: FollowOptions) {
@@ -65,67 +81,95 @@ class Follower {
     this.clock = clock;
     this.signal = signal;
     signal.addEventListener('abort', () => this.wake());
-    this.window = createFollowWindow(parseTime(options.since ?? null));
+    this.window = new FollowWindow(parseTime(options.since ?? null));
     this.skipTo = options.afterEventId ?? null;
+    this.request = options.request ?? new ReadRequest();
+    this.request.onMade = () => {
+      // While the connection is cut, the next attempt reads it.
+      if (this.cutAtMs === null) this.readRecordAtMs = clock.now();
+      this.wake();
+    };
   }
 
-  end(): void {
-    this.connection.close();
+  closeSocket(): void {
+    this.socket?.close();
+    this.socket = null;
   }
 
-  async *run(): AsyncGenerator<FollowItem, void, void> {
+  async *run(): Items {
     const first = yield* this.begin();
     if (this.skipTo !== null)
       throw new AppError('not-found', `there is no event ${this.skipTo.slice(0, 100)} in this conversation`);
     try {
-      const isNewest = this.word === null || this.word === first.execution_status;
-      if (isNewest) this.word = null;
-      yield* this.report(isNewest ? first : await this.freshLook());
+      const isNewest = this.reported === null || this.reported === first.execution_status;
+      if (isNewest) this.reported = null;
+      yield* this.deliverRecord(isNewest ? first : await this.freshRecord());
     } catch (error) {
       this.failed(error);
     }
     while (!this.isArchived()) {
       this.signal.throwIfAborted();
-      yield* this.takeFrames();
+      yield* this.deliverFrames();
       yield* this.step();
       if (!this.isArchived()) await this.rest();
     }
   }
 
-  /** The first read of record and events, retried after network errors: the caller has already read the record. */
+  /** Events that cannot be read now do not delay the record. */
+  async *readOnce(): Items {
+    const record = await this.source.readRecord();
+    if (!hasStopped(record.status)) return yield { type: 'state', conversation: record };
+    try {
+      yield* this.deliverStored();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+    }
+    yield { type: 'state', conversation: await this.source.complete(record, 'once') };
+  }
+
+  private isArchived(): boolean {
+    return this.delivered?.status === 'archived';
+  }
+
   private async *begin(): AsyncGenerator<FollowItem, Conversation, void> {
     for (;;) {
       this.signal.throwIfAborted();
       try {
-        const first = await this.source.look();
-        await this.connect();
-        yield* this.readStored();
+        const first = await this.source.readRecord();
+        // A run that has ended needs no socket.
+        if (endOfStatus(first.status) === null) await this.connect();
+        yield* this.deliverStored();
         this.recovered();
         return first;
       } catch (error) {
         this.failed(error);
       }
-      this.end();
+      this.closeSocket();
       yield* this.reportCut();
       await this.rest();
     }
   }
 
-  private isArchived(): boolean {
-    return this.reported?.status === 'archived';
-  }
-
-  /** One round: reconnect or read where there is no socket, look at the record when it is time. */
-  private async *step(): AsyncGenerator<FollowItem, void, void> {
+  private async *step(): Items {
+    const { clock, source } = this;
     try {
-      if (!this.connection.isOpen) {
-        if (this.clock.now() >= this.reopenAtMs) yield* this.reconnect();
-      } else if (this.connection.isQuiet(this.clock.now())) {
-        yield* this.listenAgain();
+      if (this.socket === null && clock.now() >= this.connectAtMs) {
+        const conversation = await source.readRecord();
+        if (REFUSALS.has(this.closeCode)) await source.confirmRefusal?.();
+        await this.connect();
+        yield* this.deliverStored();
+        if (this.reported === null) yield* this.deliverRecord(conversation);
+        this.recovered();
+      } else if (this.socket !== null && clock.now() - this.frameAtMs >= FOLLOW_MS.silentSocket) {
+        // Reads what a silent socket should have delivered; one that missed an event is dead.
+        this.frameAtMs = clock.now();
+        const { lastId } = this.window;
+        yield* this.deliverStored();
+        if (this.window.lastId !== lastId) this.replaceSocket();
       }
-      if (this.word !== null || this.clock.now() >= this.lookAtMs) {
-        const isReported = this.word !== null;
-        yield* this.report(await this.freshLook(), isReported);
+      if (this.reported !== null || clock.now() >= this.readRecordAtMs) {
+        const isReported = this.reported !== null;
+        yield* this.deliverRecord(await this.freshRecord(), isReported);
         this.recovered();
       }
     } catch (error) {
@@ -134,30 +178,16 @@ class Follower {
     yield* this.reportCut();
   }
 
-  private async *reconnect(): AsyncGenerator<FollowItem, void, void> {
-    const conversation = await this.source.look();
-    if (this.connection.wasRefused) await this.source.confirmRefusal?.();
-    await this.connect();
-    yield* this.readStored();
-    if (this.word === null) yield* this.report(conversation);
-    this.recovered();
+  private replaceSocket(): void {
+    if (this.socket === null) return;
+    this.closeSocket();
+    this.connectAtMs = this.clock.now();
   }
 
-  /** A cut of more than 5 s is reported once; shorter ones are not. */
   private *reportCut(): Generator<FollowItem, void, void> {
     if (this.cutAtMs === null || this.noticed || this.clock.now() - this.cutAtMs < FOLLOW_MS.silentCut) return;
     this.noticed = true;
-    yield { type: 'notice', text: 'the connection is cut; acs keeps trying, and then shows the events it missed' };
-  }
-
-  /** Reads what a silent socket should have delivered; one that missed an event is dead. */
-  private async *listenAgain(): AsyncGenerator<FollowItem, void, void> {
-    this.connection.wasChecked(this.clock.now());
-    const { lastId } = this.window;
-    yield* this.readStored();
-    if (!this.connection.isOpen || this.window.lastId === lastId) return;
-    this.connection.close();
-    this.reopenAtMs = this.clock.now();
+    yield { type: 'notice', text: 'connection lost; reconnecting, and missed events will be shown' };
   }
 
   private recovered(): void {
@@ -173,118 +203,150 @@ class Follower {
     this.cutAtMs ??= now;
     if (now - this.cutAtMs >= FOLLOW_MS.longestCut) throw error;
     this.failures += 1;
-    this.reopenAtMs = this.lookAtMs = now + backoffMs(this.failures);
+    this.connectAtMs = this.readRecordAtMs = now + backoffMs(this.failures);
   }
 
   private async connect(): Promise<void> {
-    const socket = await this.source.openSocket(this.window);
+    this.socket = await this.source.openSocket();
     const now = this.clock.now();
-    this.connection.opened(socket, now);
-    this.reopenAtMs = now + this.readingMs(now);
+    this.openedAtMs = this.frameAtMs = now;
+    this.closeCode = null;
+    this.connectAtMs = now + this.readingMs(now);
   }
 
-  /** The pause before the next read without a socket: a fifth of the time since the newest event, within bounds. */
   private readingMs(now: number): number {
     const { reading, afterEvent = reading } = this.source.pollMs;
     return Math.min(reading, Math.max(afterEvent, (now - this.eventAtMs) / 5));
   }
 
-  private *takeFrames(): Generator<FollowItem, void, void> {
+  private receive(now: number): void {
+    if (this.socket === null) return;
+    const taken = this.socket.take();
+    const { closed } = this.socket;
+    for (const event of taken) {
+      // Servers write microseconds: within a millisecond the texts decide. An unreadable time is not before another.
+      const ms = parseTime(event.timestamp) ?? Infinity;
+      const index = this.frames.findLastIndex(({ event: { timestamp } }) => {
+        const otherMs = parseTime(timestamp) ?? -Infinity;
+        return ms > otherMs || (ms === otherMs && String(event.timestamp) >= String(timestamp));
+      });
+      this.frames.splice(index + 1, 0, { event, receivedAtMs: now });
+    }
+    if (taken.length > 0) this.frameAtMs = now;
+    if (taken.some(({ id, event }) => event !== null && !this.window.has(id))) this.openedAtMs = -Infinity;
+    if (closed === null) return;
+    this.socket = null;
+    this.closeCode = closed.code;
+    this.refused = now - this.openedAtMs < FOLLOW_MS.stableSocket ? this.refused + 1 : 0;
+    this.connectAtMs = this.readRecordAtMs = now + (this.refused < 2 ? 0 : backoffMs(this.refused));
+  }
+
+  private *deliverReceivedBy(ms: number): Generator<FollowItem, void, void> {
+    const last = this.frames.findLastIndex(({ receivedAtMs }) => receivedAtMs <= ms);
+    for (const { event } of this.frames.splice(0, last + 1)) yield* this.deliver(event);
+  }
+
+  /** After a cut the stored events come first: those that the cut has lost may be older than the frames. */
+  private *deliverFrames(): Generator<FollowItem, void, void> {
     const now = this.clock.now();
     this.receive(now);
-    for (const sighting of this.connection.due(now)) yield* this.meet(sighting);
+    if (this.socket !== null) yield* this.deliverReceivedBy(now - FOLLOW_MS.frameKept);
   }
 
-  private receive(now: number): void {
-    const pauseMs = this.connection.receive(this.window, now);
-    if (pauseMs !== null) this.reopenAtMs = this.lookAtMs = now + pauseMs;
-  }
-
-  private async *readStored(): AsyncGenerator<FollowItem, void, void> {
+  private async *deliverStored(): Items {
     const startMs = this.clock.now();
     this.receive(startMs);
-    for await (const sighting of this.source.read(this.window)) {
+    for await (const event of this.source.readEvents(this.window)) {
       this.signal.throwIfAborted();
-      yield* this.meet(sighting);
+      yield* this.deliver(event);
     }
-    for (const sighting of this.connection.receivedBy(startMs)) yield* this.meet(sighting);
-    yield* this.takeFrames();
+    // What is older than a frame from before the read was stored, and has been delivered.
+    yield* this.deliverReceivedBy(startMs);
+    yield* this.deliverFrames();
   }
 
-  private *meet(sighting: Sighting): Generator<FollowItem, void, void> {
-    if (!this.window.isNew(sighting.id, sighting.timestamp)) return;
+  private *deliver({ id, timestamp, event, execution_status }: SourceEvent): Generator<FollowItem, void, void> {
+    if (this.window.has(id)) return;
+    this.window.add(id, timestamp);
     this.eventAtMs = this.clock.now();
-    // Of use without a socket only: the end of a socket sets it again.
-    this.reopenAtMs = Math.min(this.reopenAtMs, this.eventAtMs + this.readingMs(this.eventAtMs));
-    if (sighting.word !== null) this.word = sighting.word;
+    this.connectAtMs = Math.min(this.connectAtMs, this.eventAtMs + this.readingMs(this.eventAtMs));
+    if (execution_status !== null) this.reported = execution_status;
     if (this.skipTo !== null) {
-      if (sighting.id === this.skipTo) this.skipTo = null;
+      if (id === this.skipTo) this.skipTo = null;
       return;
     }
-    if (sighting.event !== null) yield { type: 'event', event: sighting.event() };
+    if (event !== null) yield { type: 'event', event: event() };
   }
 
-  /** The record, read again while its status is older than the one that an event reported. */
-  private async freshLook(): Promise<Conversation> {
-    const { clock, signal, word } = this;
-    this.word = null;
-    let newest = await this.source.look();
+  private async freshRecord(): Promise<Conversation> {
+    const { clock, signal, reported } = this;
+    this.reported = null;
+    let newest = await this.source.readRecord();
     const isOlder = (): boolean =>
-      word !== null && newest.execution_status !== null && newest.execution_status !== word;
-    const look = async (): Promise<Conversation | undefined> => {
-      newest = await this.source.look();
+      reported !== null && newest.execution_status !== null && newest.execution_status !== reported;
+    const read = async (): Promise<Conversation | undefined> => {
+      newest = await this.source.readRecord();
       return isOlder() ? undefined : newest;
     };
-    if (isOlder()) await poll(look, { clock, signal, every: WORD_READS, until: clock.now() + 800, readBefore: true });
+    const until = clock.now() + STALE_RECORD.forMs;
+    if (isOlder()) await poll(read, { clock, signal, every: STALE_RECORD, until, readBefore: true });
     return newest;
   }
 
-  /** @param isReported whether an event reported this status */
-  private async *report(conversation: Conversation, isReported = false): AsyncGenerator<FollowItem, void, void> {
+  private async *deliverRecord(conversation: Conversation, isReported = false): Items {
     const now = this.clock.now();
-    // Without a socket the next connection comes first, and with it a look.
-    this.lookAtMs = now + this.source.pollMs.listening;
+    this.readRecordAtMs = now + this.source.pollMs.listening;
     if (conversation.may_recover) {
-      this.lookAtMs = now + FOLLOW_MS.recovery;
+      this.readRecordAtMs = now + FOLLOW_MS.recovery;
       return;
     }
-    // A short run may begin and end between two reads: its end is reported though the status before it was the same.
-    const again = isReported && endOfStatus(conversation.status) !== null;
-    if (!again && this.reported !== null && !differs(this.reported, conversation)) return;
+    const isEnd = endOfStatus(conversation.status) !== null;
+    // A short run may begin and end between two reads: its end is delivered though the status before it was the same.
+    const isAgain = () => this.request.isPending || (isReported && isEnd);
+    if (!isAgain() && !this.isChanged(conversation)) return;
     let state = conversation;
-    if (endOfStatus(conversation.status) !== null) {
-      // Events that were stored before the end are delivered before it.
-      yield* this.readStored();
-      if ((await this.source.catchUp?.(conversation)) === 'read-again') yield* this.readStored();
+    if (isEnd) {
+      yield* this.deliverStored();
+      if ((await this.source.catchUp?.(conversation)) === 'read-again') yield* this.deliverStored();
       // The event of this end may have come only with this read: it reports no other end.
-      if (this.word === conversation.execution_status) this.word = null;
+      if (this.reported === conversation.execution_status) this.reported = null;
       state = await this.source.complete(conversation);
     }
-    if (!again && this.reported !== null && !differs(this.reported, state)) return;
-    this.reported = state;
+    if (!isAgain() && !this.isChanged(state)) return;
+    this.request.isPending = false;
+    this.delivered = state;
     yield { type: 'state', conversation: state };
+  }
+
+  /** The delivered record was completed from the events: what a plain record lacks is not a change. */
+  private isChanged(record: Conversation): boolean {
+    const before = this.delivered;
+    if (before === null) return true;
+    const { execution_status, sandbox_status, title, status, reason } = record;
+    if (before.execution_status !== execution_status || before.sandbox_status !== sandbox_status) return true;
+    if (before.title !== title) return true;
+    if (status === 'running' && before.reason?.code !== reason?.code) return true;
+    const isSandboxDown = execution_status === null && sandbox_status !== null && sandbox_status !== 'running';
+    return !isSandboxDown && before.status !== status;
   }
 
   private async rest(): Promise<void> {
     const now = this.clock.now();
-    const { connection } = this;
-    const untilMs = connection.isOpen ? this.lookAtMs : Math.min(this.reopenAtMs, this.lookAtMs);
-    const waitMs = Math.min(Math.max(untilMs - now, 20), connection.dueMs - now);
+    const { socket } = this;
+    const untilMs = socket === null ? Math.min(this.connectAtMs, this.readRecordAtMs) : this.readRecordAtMs;
+    const received = socket === null ? [] : this.frames.map(({ receivedAtMs }) => receivedAtMs);
+    const frameDueMs = Math.min(...received) + FOLLOW_MS.frameKept;
     this.signal.throwIfAborted();
     // One listener for the whole run: a signal made for each of 100,000 waits would be kept by its parents.
     const woken = new Promise<void>((resolve) => (this.wake = resolve));
-    await beforeTime({ clock: this.clock }, waitMs, [woken, ...connection.activity()]);
-    // On a busy machine a frame may be due while older ones have arrived and are not yet read.
+    const waited = socket === null ? [woken] : [woken, socket.activity()];
+    const waitMs = Math.min(Math.max(untilMs - now, FOLLOW_MS.shortestRest), frameDueMs - now);
+    await beforeTime({ clock: this.clock }, waitMs, waited);
+    // On a busy machine older frames may have arrived that are not yet read.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-/** `reported` may have more than a plain record: what comes from the events alone does not count. */
-function differs(reported: Conversation, now: Conversation): boolean {
-  if (reported.execution_status !== now.execution_status || reported.sandbox_status !== now.sandbox_status) return true;
-  if (reported.title !== now.title) return true;
-  // The reason of a run without progress. The events may have a better reason for a run that has ended.
-  if (now.status === 'running' && reported.reason?.code !== now.reason?.code) return true;
-  const asleep = now.execution_status === null && now.sandbox_status !== null && now.sandbox_status !== 'running';
-  return !asleep && reported.status !== now.status;
+function backoffMs(failures: number): number {
+  return Math.min(250 * 2 ** failures, FOLLOW_MS.longestBackoff);
 }

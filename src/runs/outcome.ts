@@ -1,73 +1,52 @@
-/**
- * How a run ended, and with which exit code (`acs help exit-codes`): from the record of the conversation and the evidence
- * of its events an outcome, or null while the run has not ended.
- *
- * A run is judged by the latest user message. A status that was read before that message, or before the agent started
- * on it, is of the run before; the evidence shows which of the two it is.
- */
+/** A status that was read before the latest user message, or before the agent started on it, is of the run before. */
 import { blankConversation, type Conversation, type ConversationStatus, type Reason } from '../domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../domain/event.ts';
-import { type AppError, EXIT_CODES } from '../errors.ts';
-import { type End, endOfStatus, endWith, isFinal, isWorking } from './status.ts';
+import { AppError, EXIT_CODES } from '../cli/errors.ts';
+import { formatDuration } from '../output/text/time.ts';
+import { endOfStatus, endWith, hasEnded, hasStopped, isFinal, isUnknown, isWorking } from './status.ts';
 
-/** What the events say about the latest run. */
-export interface RunEvidence {
+export interface EventSummary {
   last_event_id: string | null;
   /** `none`: the user's message is the newest event of the run, and a status that was read may be older than it. */
   since_message: 'unknown' | 'none' | 'some';
-  /** Whether an action was rejected, and the agent did nothing after it. */
   rejected: boolean;
-  /** Whether the newest status in the events is that the run is in progress. */
   in_progress: boolean;
-  /**
-   * V0: whether the agent awaits the user without having answered, as one that was stopped and started again does.
-   * `perhaps`: its newest status is so, and it may still start on a stored message. `yes`: that status was stable.
-   */
-  awaits_user: 'no' | 'perhaps' | 'yes';
+  /** V0: the newest status is that the agent awaits the user without having answered. It may still start. */
+  awaits_user: boolean;
 }
 
-export const NO_EVIDENCE: RunEvidence = {
+export const NO_EVENTS: EventSummary = {
   last_event_id: null,
   since_message: 'unknown',
   rejected: false,
   in_progress: false,
-  awaits_user: 'no',
+  awaits_user: false,
 };
 
-/** What each signal changes; members that are not named stay as they are. */
-const CHANGES: Readonly<Record<RunSignal, Partial<RunEvidence>>> = {
-  message: { since_message: 'none', rejected: false, in_progress: false, awaits_user: 'no' },
+const CHANGES: Readonly<Record<RunSignal, Partial<EventSummary>>> = {
+  message: { since_message: 'none', rejected: false, in_progress: false, awaits_user: false },
   activity: { since_message: 'some', rejected: false },
   rejection: { since_message: 'some', rejected: true },
-  'status:running': { since_message: 'some', in_progress: true, awaits_user: 'no', rejected: false },
-  'status:starting': { since_message: 'some', in_progress: true, awaits_user: 'no' },
-  'status:rejected': { since_message: 'some', in_progress: false, awaits_user: 'no', rejected: true },
-  'status:awaiting-user': { since_message: 'some', in_progress: false, awaits_user: 'perhaps' },
-  'status:other': { since_message: 'some', in_progress: false, awaits_user: 'no' },
+  'status:running': { since_message: 'some', in_progress: true, awaits_user: false, rejected: false },
+  'status:starting': { since_message: 'some', in_progress: true, awaits_user: false },
+  'status:rejected': { since_message: 'some', in_progress: false, awaits_user: false, rejected: true },
+  'status:awaiting-user': { since_message: 'some', in_progress: false, awaits_user: true },
+  'status:other': { since_message: 'some', in_progress: false, awaits_user: false },
 };
 
-/** The evidence after one more event. */
-export function afterEvent(known: RunEvidence, { id, signal }: ConversationEvent): RunEvidence {
-  const seen = { ...known, last_event_id: id };
-  if (signal === null) return seen;
-  const next = { ...seen, ...CHANGES[signal] };
+export function afterEvent(before: EventSummary, { id, signal }: ConversationEvent): EventSummary {
+  const same = { ...before, last_event_id: id };
+  if (signal === null) return same;
+  const next = { ...same, ...CHANGES[signal] };
   // Without a message there is no run: an agent that was just created awaits the user as well.
-  if (signal === 'message' || known.since_message !== 'unknown') return next;
-  return { ...next, since_message: 'unknown', awaits_user: 'no' };
+  if (signal === 'message' || before.since_message !== 'unknown') return next;
+  return { ...next, since_message: 'unknown', awaits_user: false };
 }
 
-/** The evidence without what contradicts a status: that status was stable for long enough. */
-export function withoutContradiction(known: RunEvidence): RunEvidence {
-  const awaits_user = known.awaits_user === 'no' ? 'no' : 'yes';
-  return { ...known, since_message: 'unknown', in_progress: false, awaits_user };
+export function beforeRun(lastEventId: string | null): EventSummary {
+  return { ...NO_EVENTS, last_event_id: lastEventId, since_message: 'none' };
 }
 
-/** The evidence right after the command has started a run: no status that was read before is of that run. */
-export function beforeRun(lastEventId: string | null): RunEvidence {
-  return { ...NO_EVIDENCE, last_event_id: lastEventId, since_message: 'none' };
-}
-
-/** The last line of follow, wait and `conv new --wait`. */
 export interface Outcome {
   type: 'outcome';
   conversation_id: string;
@@ -79,79 +58,148 @@ export interface Outcome {
   last_event_id: string | null;
 }
 
-/** `failure` when tracking has ended before the run: by a deadline, a silence or a signal. */
 export interface TrackedRun {
   outcome: Outcome;
+  /** Set when tracking has ended before the run: by a deadline, a silence or a signal. Its exit code is the outcome's. */
   failure: AppError | null;
-  /** The record that was judged; it has the metrics, unless the run is idle. */
   record?: Conversation;
 }
 
 export function outcomeOf(
   { id, status, waiting_for, cost_usd }: Pick<Conversation, 'id' | 'status' | 'waiting_for' | 'cost_usd'>,
-  { last_event_id }: RunEvidence,
+  { last_event_id }: EventSummary,
   exit_code: number,
   reason: Reason | null,
 ): Outcome {
   return { type: 'outcome', conversation_id: id, status, reason, waiting_for, exit_code, cost_usd, last_event_id };
 }
 
-/**
- * The outcome of the run in this state, or null when it has not ended.
- * `idle` alone is not an end, because a conversation that was just started has it too. Unknown statuses are not ends.
- */
-export function judge(conversation: Conversation, evidence: RunEvidence): Outcome | null {
-  const end = endOf(conversation, evidence);
-  if (end === null || isStale(conversation, evidence)) return null;
-  const waiting_for = end.waitingFor && (conversation.waiting_for ?? end.waitingFor);
-  const reason = conversation.reason ?? end.reason;
-  return outcomeOf({ ...conversation, waiting_for }, evidence, EXIT_CODES[end.kind], reason);
+/** `contradicted`: an end that the events contradict. `idle` alone does not end a wait: a new conversation has it too. */
+export function judge(
+  record: Conversation,
+  summary: EventSummary,
+  { wanted = null, startedAfter }: { wanted?: readonly string[] | null; startedAfter?: ConversationEvent | null } = {},
+): { shown: 'end' | 'contradicted'; outcome: Outcome } | { shown: 'open'; outcome: null } {
+  const open = { shown: 'open', outcome: null } as const;
+  const isWanted = wanted?.includes(record.status) ?? false;
+  if (isWanted && isOfLatestRun(record, summary))
+    return { shown: 'end', outcome: outcomeOf(record, summary, EXIT_CODES.ok, record.reason) };
+  const isContradicted = isStale(record, summary) || (record.status === 'idle' && !summary.rejected);
+  // Before its first event, the status in a running sandbox is that of the run before, however long it is stable.
+  const isOwnUnseen = startedAfter !== undefined && summary.since_message === 'none';
+  if (isContradicted && isOwnUnseen && record.sandbox_status === 'running') return open;
+  const shown = isContradicted ? 'contradicted' : 'end';
+  if (isWanted) return { shown, outcome: outcomeOf(record, summary, EXIT_CODES.ok, record.reason) };
+  const idleEnd = summary.rejected ? REJECTED : summary.awaits_user ? AWAITS_USER : null;
+  const end = record.status === 'idle' ? idleEnd : endOfStatus(record.status);
+  if (end === null) return open;
+  const ended = { ...record, waiting_for: end.waitingFor && (record.waiting_for ?? end.waitingFor) };
+  if (wanted === null)
+    return { shown, outcome: outcomeOf(ended, summary, EXIT_CODES[end.kind], record.reason ?? end.reason) };
+  // Whatever the run is, its sandbox may be archived.
+  if (wanted.includes('archived') || !isFinal(record.status)) return open;
+  const reason = { code: 'not-reached', text: `the run is ${record.status} and will not be ${wanted.join(' or ')}` };
+  const code = EXIT_CODES[end.kind] || EXIT_CODES.conflict;
+  return { shown, outcome: outcomeOf(ended, summary, code, record.reason ?? reason) };
 }
 
-/** A conversation that no longer exists. */
-export function deletedOutcome(conversationId: string, evidence: RunEvidence): Outcome {
+export function deletedOutcome(conversationId: string, summary: EventSummary): Outcome {
   const reason = { code: 'deleted', text: 'the conversation was deleted' };
-  return outcomeOf(blankConversation(conversationId, 'deleted'), evidence, EXIT_CODES['not-found'], reason);
-}
-
-function endOf({ status }: Conversation, { rejected, awaits_user }: RunEvidence): End | null {
-  if (status !== 'idle') return endOfStatus(status);
-  if (rejected) return REJECTED;
-  return awaits_user === 'yes' ? AWAITS_USER : null;
+  return outcomeOf(blankConversation(conversationId, 'deleted'), summary, EXIT_CODES['not-found'], reason);
 }
 
 const REJECTED = endWith('needs-input', 'rejected', 'an action was rejected; the agent waits for a message', 'user');
 const NO_ANSWER = 'the agent stopped without an answer and waits for a message';
 const AWAITS_USER = endWith('needs-input', 'awaiting-user', NO_ANSWER, 'user');
 
-/** Whether the status is one of the latest run, as far as the events show: not left over from the run before. */
-export function isOfLatestRun(conversation: Conversation, evidence: RunEvidence): boolean {
-  return isWorking(conversation.status) || !isStale(conversation, evidence);
+export function isOfLatestRun(conversation: Conversation, summary: EventSummary): boolean {
+  return isWorking(conversation.status) || !isStale(conversation, summary);
 }
 
 /** Whether the status may be older than the newest event. Never so where the sandbox has failed or is gone. */
-function isStale({ status, sandbox_status }: Conversation, { since_message, in_progress }: RunEvidence): boolean {
+function isStale({ status, sandbox_status }: Conversation, { since_message, in_progress }: EventSummary): boolean {
   if (status === 'archived' || (status === 'failed' && sandbox_status === 'error')) return false;
   return since_message === 'none' || in_progress;
 }
 
-/**
- * For `wait --for`: exit code 0 in one of the wanted states; the run's own outcome once none of them can come any
- * more, with `conflict` where that would be 0; null otherwise.
- */
-export function judgeFor(conversation: Conversation, evidence: RunEvidence, wanted: readonly string[]): Outcome | null {
-  if (!isOfLatestRun(conversation, evidence)) return null;
-  if (wanted.includes(conversation.status)) {
-    return outcomeOf(conversation, evidence, EXIT_CODES.ok, conversation.reason);
-  }
-  // Whatever the run is, its sandbox may be archived.
-  if (wanted.includes('archived') || !isFinal(conversation.status)) return null;
-  const ended = judge(conversation, evidence);
-  const reason = {
-    code: 'not-reached',
-    text: `the run is ${conversation.status} and will not be ${wanted.join(' or ')}`,
+const RANKED_CODES: readonly number[] = [0, 8, 6, 5, 1];
+
+/** From the worst: a signal, 124, a code that no run ends with, 1, 5, 6, 8; 0 for none. */
+export function worstCode(codes: readonly number[]): number {
+  const rank = (code: number): number => {
+    if (code >= EXIT_CODES.timeout) return code === EXIT_CODES.timeout ? 6 : 7;
+    return RANKED_CODES.includes(code) ? RANKED_CODES.indexOf(code) : 5;
   };
-  return (
-    ended && { ...ended, exit_code: ended.exit_code || EXIT_CODES.conflict, reason: conversation.reason ?? reason }
-  );
+  return codes.reduce((worst, code) => (rank(code) > rank(worst) ? code : worst), 0);
+}
+
+export const NOT_READ = 'unknown(not-read)';
+
+export function deadlinePassed({ id, status }: Conversation, waitMs: number): AppError {
+  const passed = formatDuration(waitMs);
+  const text =
+    status === NOT_READ
+      ? `after ${passed} conversation ${id} shows no status of the requested run`
+      : `conversation ${id} is still ${status} after ${passed}; it ${future(status)}`;
+  return timeout(text, 'timeout', { id, status }, nextSteps(id, status));
+}
+
+export function deadlinePassedUnanswered({ id, status }: Conversation, waitMs: number): AppError {
+  const text = `the server did not answer within ${formatDuration(waitMs)}; the last known status of conversation ${id} is ${status}`;
+  return timeout(text, 'timeout', { id, status }, showStatus(id));
+}
+
+export function noEvents({ id, status }: Conversation, quietMs: number, last: ConversationEvent | null): AppError {
+  const text = `no event of conversation ${id} for ${formatDuration(quietMs)}${lastOf(last)}`;
+  return timeout(text, 'no-events', { id, status }, nextSteps(id, status));
+}
+
+export function noEventsNotice({ id, status }: Conversation, quietMs: number, last: ConversationEvent | null): string {
+  const quiet = formatDuration(Math.floor(quietMs / 60_000) * 60_000);
+  const state = status === 'running' ? '' : `, and its status is ${status}`;
+  return `no event of ${id} for ${quiet}${state}${lastOf(last)}`;
+}
+
+function lastOf(event: ConversationEvent | null): string {
+  return event === null ? '' : `; the last was: ${event.text}`;
+}
+
+function timeout(
+  text: string,
+  reason: string,
+  { id, status }: Pick<Conversation, 'id' | 'status'>,
+  hint: string,
+): AppError {
+  return new AppError('timeout', text, { hint, data: { reason, id, last_status: status } });
+}
+
+export function interruption(error: AppError, { id, status }: Conversation): AppError {
+  const isKnown = status !== NOT_READ;
+  const state = isKnown ? `(${status}) ${future(status)}` : 'continues';
+  return new AppError('interrupted', `${error.message}; conversation ${id} ${state}`, {
+    ...error.details,
+    exitCode: error.exitCode,
+    hint: nextSteps(id, status),
+    data: { reason: 'interrupted', id, ...(isKnown ? { last_status: status } : {}) },
+  });
+}
+
+/** A stop changes nothing for a V1 run that awaits approval: the agent is not working. */
+export function staysWaiting(id: string): string {
+  return `conversation ${id} waits for a confirmation and does not run until it is answered`;
+}
+
+function future(status: ConversationStatus): string {
+  if (hasEnded(status)) return 'has ended';
+  return hasStopped(status) && !isUnknown(status) ? 'does not change by itself' : 'continues';
+}
+
+function nextSteps(id: string, status: ConversationStatus): string {
+  if (hasEnded(status)) return showStatus(id);
+  const end = status === 'waiting' ? `answer it: acs conv confirm ${id}` : `stop it: acs conv stop ${id}`;
+  return `follow it: acs conv follow ${id}\n${end}`;
+}
+
+function showStatus(id: string): string {
+  return `see its status: acs conv show ${id}`;
 }

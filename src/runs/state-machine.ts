@@ -1,283 +1,275 @@
-/**
- * How a tracked run is judged: a state machine without a clock and without requests. Each input (an event, a record, an
- * answer, the time) gives the next state, and what the tracker does next.
- */
+/** A state machine without a clock and without requests. docs/architecture.md explains the table. */
 import { blankConversation, NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { type ConversationEvent, isUpTo } from '../domain/event.ts';
-import { type AppError, EXIT_CODES } from '../errors.ts';
-import { LAST_LOOK_MS } from './deadline.ts';
-import { deadlinePassed, deadlinePassedUnseen, noEvents, noEventsNotice, NOT_READ } from './endings.ts';
+import { type AppError, EXIT_CODES } from '../cli/errors.ts';
+import { GRACE_MS } from './deadline.ts';
 import {
+  deadlinePassed,
+  deadlinePassedUnanswered,
+  noEvents,
+  noEventsNotice,
+  NOT_READ,
   afterEvent,
+  type EventSummary,
   isOfLatestRun,
-  type Outcome,
+  judge,
+  NO_EVENTS,
   outcomeOf,
-  type RunEvidence,
   type TrackedRun,
-  withoutContradiction,
 } from './outcome.ts';
+import type { FollowItem } from './follow-source.ts';
 import { isUnknown, isWorking } from './status.ts';
-import {
-  decisionOn,
-  type Fact,
-  type Input,
-  type Next,
-  type Phase,
-  type Rules,
-  type RunState,
-  type Step,
-} from './transitions.ts';
 
-/** The times of the machine, in milliseconds. */
+/** `unconfirmed`: the events contradict an end. `stable`: they have done so for 1.5 s or 5 s. `late`: last read. */
+export type Phase = 'open' | 'unconfirmed' | 'stable' | 'late';
+
+/** What an input shows about the newest record. After an event only `idle` is an end at once. */
+// prettier-ignore
+export const FACTS = [
+  'event end', 'event contradicted', 'state end', 'state contradicted', 'state open',
+  'sandbox in-progress', 'sandbox nothing',
+] as const;
+export type Fact = (typeof FACTS)[number];
+
+/** `confirm`: the record is read again in 500 ms; `reread`: in 250 ms. `ask`: asks the sandbox. `-`: no change. */
+type Decision = 'end' | 'time-out' | 'confirm' | 'reread' | 'continue' | 'ask' | '-';
+
+// prettier-ignore
+const DECISIONS: Readonly<Record<Phase, readonly Decision[]>> = {
+  //             event              state                         sandbox
+  //             end    contrad.    end    contrad.   open        in-progress nothing
+  open:        ['end', 'reread',   'end', 'confirm', 'continue', '-',        '-'],
+  unconfirmed: ['end', 'reread',   'end', 'confirm', 'continue', '-',        '-'],
+  stable:      ['end', 'reread',   'end', 'ask',     'continue', 'confirm',  'end'],
+  late:        ['-',   '-',        'end', 'ask',     'time-out', 'time-out', 'end'],
+};
+
+export function decisionOn(phase: Phase, fact: Fact): Decision {
+  return DECISIONS[phase][FACTS.indexOf(fact)] as Decision;
+}
+
+/** Milliseconds. */
 const MS = {
-  /** From an event that may have ended the run to the next read of its record. */
-  soon: 250,
-  /** Between two reads of a record that the events contradict. */
-  doubt: 500,
-  /** From a read that failed to the next. */
-  retry: 1_000,
-  /** A status that the events contradict has to be stable for so long, with events of the agent since the message. */
+  reread: 250,
+  confirm: 500,
+  /** A status that the events contradict has to be stable for so long. */
   stable: 1_500,
-  /** The same without such events. */
+  /** The same without events of the agent since the message. */
   stableWithoutEvents: 5_000,
-  /** After the deadline the events of a run that has ended are read for so long at most. */
-  eventsAfterDeadline: 2_000,
-  /** The last events may take so long when the record shows the end before the follower does. */
-  lastEvents: 10_000,
-  /** A run in progress without an event for so long is reported. */
   quiet: 600_000,
 } as const;
 
-export function initialState(rules: Rules, evidence: RunEvidence, nowMs: number): RunState {
+/** Times are milliseconds on the context's clock; Infinity: none. */
+export interface Rules {
+  /** Of `wait --for`. */
+  wanted?: readonly string[] | null;
+  seen: Conversation;
+  /** Set where the command has started the run itself: only newer events count. */
+  startedAfter?: ConversationEvent | null;
+  deadlineMs: number;
+  waitMs: number;
+  /** `stop`: the run is stopped after the deadline, and the time for a last read is used for that. */
+  atDeadline?: 'read' | 'stop';
+  /** Null: a notice after 10 minutes. */
+  failOnStallMs?: number | null;
+  answers: boolean;
+}
+
+/** Times are milliseconds on the context's clock; Infinity: never. */
+export interface TrackerState {
+  rules: Rules;
+  nowMs: number;
+  phase: Phase;
+  summary: EventSummary;
+  lastEvent: ConversationEvent | null;
+  /** Null: none was read since the tracking began. */
+  record: Conversation | null;
+  contradictedSinceMs: number;
+  readAtMs: number;
+  isReading: boolean;
+  /** In phase `late`, the end of the last read. */
+  untilMs: number;
+  /** Infinity once it has passed. */
+  deadlineMs: number;
+  quietSinceMs: number;
+  noticeAtMs: number;
+}
+
+export type Input =
+  | Exclude<FollowItem, { type: 'notice' }>
+  /** False when the sandbox does not answer. */
+  | { type: 'sandbox'; isInProgress: boolean }
+  | { type: 'answered' }
+  | { type: 'over' }
+  | { type: 'time' };
+
+export type Next =
+  | { do: 'wait' | 'read' | 'last-read' }
+  | { do: 'ask-sandbox'; mostMs: number }
+  | { do: 'answer' | 'end'; run: TrackedRun };
+
+export interface Step {
+  state: TrackerState;
+  next: Next;
+  notice: string | null;
+}
+
+/** `summary` null: the tracker reads the events first. */
+export function initialState(rules: Rules, summary: EventSummary | null, nowMs: number): TrackerState {
   return {
     rules,
     nowMs,
     phase: 'open',
-    evidence,
+    summary: summary ?? NO_EVENTS,
     lastEvent: null,
     record: null,
-    delivered: null,
-    doubtedSinceMs: nowMs,
+    contradictedSinceMs: nowMs,
     readAtMs: Infinity,
-    held: null,
+    isReading: false,
     untilMs: Infinity,
     deadlineMs: rules.deadlineMs,
     ...quietFrom(nowMs),
   };
 }
 
-/** When the time is the next input, if nothing else comes before. */
-export function dueMs(state: RunState): number {
-  return Math.min(state.deadlineMs, state.untilMs, state.readAtMs, quietDueMs(state));
+export function dueMs(state: TrackerState): number {
+  return Math.min(state.deadlineMs, state.untilMs, state.readAtMs, state.isReading ? Infinity : quietDueMs(state));
 }
 
-/** The newest record of the latest run; its status is NOT_READ where the newest that was read may be of the run before. */
-export function newestOf(state: RunState): Conversation {
-  const newest = recordOf(state);
-  return isOfLatestRun(newest, state.evidence) ? newest : blankConversation(newest.id, NOT_READ);
+/** The status is NOT_READ where the newest record may be of the run before. */
+export function newestOf({ record, rules, summary }: TrackerState): Conversation {
+  const newest = record ?? rules.seen;
+  return isOfLatestRun(newest, summary) ? newest : blankConversation(newest.id, NOT_READ);
 }
 
-/** The result of tracking that ends before the run. */
-export function unfinished(state: RunState, failure: AppError): TrackedRun {
+export function unfinished(state: TrackerState, failure: AppError): TrackedRun {
   const code = failure.details.data?.['reason'];
   const reason = { code: typeof code === 'string' ? code : failure.kind, text: failure.message };
-  return { outcome: outcomeOf(newestOf(state), state.evidence, failure.exitCode, reason), failure };
+  return { outcome: outcomeOf(newestOf(state), state.summary, failure.exitCode, reason), failure };
 }
 
-export function advance(before: RunState, input: Input, nowMs: number): Step {
-  const state: RunState = { ...before, nowMs, phase: phaseAt(before, nowMs) };
+export function advance(before: TrackerState, input: Input, nowMs: number): Step {
+  let { phase } = before;
+  if (phase === 'unconfirmed' || phase === 'stable') {
+    const limitMs = before.summary.since_message === 'none' ? MS.stableWithoutEvents : MS.stable;
+    phase = nowMs - before.contradictedSinceMs < limitMs ? 'unconfirmed' : 'stable';
+  }
+  const state: TrackerState = { ...before, nowMs, phase };
   switch (input.type) {
     case 'event':
       return onEvent(state, input.event);
     case 'state':
       return onState(state, input.conversation);
-    case 'read':
-      return onRead(state, input.conversation);
     case 'sandbox':
       return decide(state, input.isInProgress ? 'sandbox in-progress' : 'sandbox nothing');
     case 'answered':
-      return wait({ ...state, readAtMs: nowMs + MS.soon });
+      return wait({ ...state, readAtMs: nowMs + MS.reread });
     case 'over':
-      return next(state, { do: 'end', run: state.held ?? runOf(state) });
+      return state.phase === 'late' ? timeOut(state, deadlinePassedUnanswered) : next(state, ended(state));
     case 'time':
       return onTime(state);
   }
 }
 
-/** A doubted record becomes stable with time, and is doubted again when a message comes. */
-function phaseAt({ phase, doubtedSinceMs, evidence }: RunState, nowMs: number): Phase {
-  if (phase !== 'doubted' && phase !== 'stable') return phase;
-  const limitMs = evidence.since_message === 'none' ? MS.stableWithoutEvents : MS.stable;
-  return nowMs - doubtedSinceMs < limitMs ? 'doubted' : 'stable';
+function onEvent(before: TrackerState, event: ConversationEvent): Step {
+  const { record, rules } = before;
+  const isOlder = isUpTo(event, rules.startedAfter ?? null);
+  const summary = isOlder ? before.summary : afterEvent(before.summary, event);
+  const state = { ...before, summary, lastEvent: event, ...quietFrom(before.nowMs) };
+  const shown = record === null ? 'open' : judge(record, summary, rules).shown;
+  if (shown === 'open') return wait(state);
+  return decide(state, shown === 'end' && record?.status === 'idle' ? 'event end' : 'event contradicted');
 }
 
-function onEvent(before: RunState, event: ConversationEvent): Step {
-  const isOlder = isUpTo(event, before.rules.startedAfter ?? null);
-  const evidence = isOlder ? before.evidence : afterEvent(before.evidence, event);
-  const state = { ...before, evidence, lastEvent: event, ...quietFrom(before.nowMs) };
-  if (state.record === null) return wait(state);
-  const verdict = verdictOn(state, state.record);
-  if (verdict === 'open') return wait(state);
-  return decide(state, verdict === 'end' && state.record.status === 'idle' ? 'event end' : 'event contradicted');
-}
-
-function onState(before: RunState, conversation: Conversation): Step {
-  const { status, reason } = conversation;
-  const state = { ...before, record: conversation, delivered: status };
-  // The run has not ended and does nothing: the reason is shown.
-  const isNews = status === 'running' && reason !== null && reason.code !== before.record?.reason?.code;
-  return { ...decide(state, `state ${verdictOn(state, conversation)}`), notice: isNews ? reason.text : null };
-}
-
-function onRead(before: RunState, conversation: Conversation | null): Step {
-  // After the deadline nothing more is waited for: the status counts as it is.
-  const mayRecover = conversation?.may_recover && before.delivered !== conversation.status && before.phase !== 'late';
-  if (conversation === null || mayRecover) return afterQuiet(decide(before, 'read nothing'), null);
+function onState(before: TrackerState, conversation: Conversation): Step {
   const known = newestOf(before);
   // Where the server has no status now, the status before it still holds.
   const isKept = conversation.status === NO_STATUS && known.status !== NOT_READ;
-  const state = { ...before, record: isKept ? known : conversation };
-  return afterQuiet(decide(state, `read ${verdictOn(state, conversation)}`), conversation);
+  const state = { ...before, isReading: false, record: isKept ? known : conversation };
+  const step = decide(state, `state ${judge(conversation, state.summary, state.rules).shown}`);
+  const quiet = step.next.do === 'wait' ? afterQuiet(step, conversation) : step;
+  const { status, reason } = conversation;
+  const isNew = status === 'running' && reason !== null && reason.code !== before.record?.reason?.code;
+  return { ...quiet, notice: quiet.notice ?? (isNew ? reason.text : null) };
 }
 
-function onTime(state: RunState): Step {
-  if (state.nowMs >= state.deadlineMs) return onDeadline({ ...state, deadlineMs: Infinity });
-  if (state.held !== null && state.nowMs >= state.untilMs) return end(state, state.held);
-  return state.nowMs >= dueMs(state) ? read(state) : wait(state);
+function onTime(state: TrackerState): Step {
+  const { nowMs, rules } = state;
+  if (nowMs >= state.deadlineMs) {
+    // The machine may have been suspended: the record is read for the last time.
+    const after: TrackerState = { ...state, deadlineMs: Infinity, readAtMs: Infinity, isReading: true };
+    if (rules.atDeadline === 'stop') return timeOut(after, deadlinePassed);
+    return next({ ...after, phase: 'late', untilMs: nowMs + GRACE_MS }, { do: 'last-read' });
+  }
+  if (nowMs >= state.untilMs) return timeOut(state, deadlinePassedUnanswered);
+  return nowMs < dueMs(state) ? wait(state) : next({ ...state, readAtMs: Infinity, isReading: true }, { do: 'read' });
 }
 
-/** The deadline has aborted the follower. The machine may have been suspended: the record is read for the last time. */
-function onDeadline(state: RunState): Step {
-  if (state.held !== null) return followRest(state, state.held);
-  if (state.rules.atDeadline === 'stop') return timeOut(state, deadlinePassed);
-  return read({ ...state, phase: 'late', untilMs: state.nowMs + LAST_LOOK_MS });
-}
-
-function verdictOn(state: RunState, record: Conversation): 'end' | 'contradicted' | 'open' {
-  if (state.rules.judge(record, state.evidence) !== null) return 'end';
-  return acceptedOf(state, record) === null ? 'open' : 'contradicted';
-}
-
-/**
- * The outcome of a record that the events contradict. For a run that the command has started itself, and that has no
- * event yet, the status in a running sandbox is that of the run before, however long it is stable.
- */
-function acceptedOf({ rules, evidence }: RunState, record: Conversation): Outcome | null {
-  const isOwn = rules.startedAfter !== undefined && evidence.since_message === 'none';
-  return isOwn && record.sandbox_status === 'running' ? null : rules.judge(record, withoutContradiction(evidence));
-}
-
-function decide(state: RunState, fact: Fact): Step {
-  const { nowMs, phase, readAtMs, untilMs } = state;
+function decide(state: TrackerState, fact: Fact): Step {
+  const { nowMs, phase, readAtMs, untilMs, rules } = state;
   switch (decisionOn(phase, fact)) {
-    case 'end':
-      return hold(state, runOf(state));
-    case 'accept':
-      return phase === 'late' ? followRest(state, runOf(state)) : hold(state, runOf(state));
+    case 'end': {
+      const end = ended(state);
+      // While a confirmation is answered the run is tracked further, until the deadline.
+      if (end.run.outcome.status !== 'waiting' || !rules.answers || nowMs >= rules.deadlineMs) return next(state, end);
+      const open = { ...state, phase: 'open', readAtMs: Infinity, ...quietFrom(nowMs) } as const;
+      return next(open, { do: 'answer', run: end.run });
+    }
     case 'time-out':
       return timeOut(state, deadlinePassed);
-    case 'unseen':
-      return timeOut(state, deadlinePassedUnseen);
-    case 'doubt': {
-      const doubtedSinceMs = phase === 'open' ? nowMs : state.doubtedSinceMs;
-      return wait({ ...state, phase: 'doubted', doubtedSinceMs, readAtMs: nowMs + MS.doubt });
+    case 'confirm': {
+      const contradictedSinceMs = phase === 'open' ? nowMs : state.contradictedSinceMs;
+      return wait({ ...state, phase: 'unconfirmed', contradictedSinceMs, readAtMs: nowMs + MS.confirm });
     }
-    case 'look':
-      return wait({ ...state, readAtMs: Math.min(readAtMs, nowMs + MS.soon) });
-    case 'await':
-      return wait({ ...state, readAtMs: nowMs + MS.soon });
-    case 'retry':
-      // A read that was due for another reason leaves it as it is.
-      return wait({ ...state, readAtMs: nowMs < readAtMs ? readAtMs : nowMs + MS.retry });
-    case 'go-on':
+    case 'reread':
+      return wait({ ...state, readAtMs: Math.min(readAtMs, nowMs + MS.reread) });
+    case 'continue':
       return wait({ ...state, phase: 'open', readAtMs: Infinity });
     case 'ask':
-      return next(state, { do: 'ask-sandbox', mostMs: phase === 'late' ? untilMs - nowMs : LAST_LOOK_MS });
+      return next(state, { do: 'ask-sandbox', mostMs: phase === 'late' ? untilMs - nowMs : GRACE_MS });
     case '-':
       return wait(state);
   }
 }
 
-function next(state: RunState, then: Next): Step {
+function next(state: TrackerState, then: Next): Step {
   return { state, next: then, notice: null };
 }
 
-function wait(state: RunState): Step {
+function wait(state: TrackerState): Step {
   return next(state, { do: 'wait' });
 }
 
-function read(state: RunState): Step {
-  return next(state, { do: 'read', mostMs: Math.min(state.untilMs, state.deadlineMs) - state.nowMs });
-}
-
-function recordOf({ record, rules }: RunState): Conversation {
-  return record ?? rules.seen;
-}
-
-function runOf(state: RunState): TrackedRun {
-  const record = recordOf(state);
-  const outcome = state.rules.judge(record, state.evidence) ?? acceptedOf(state, record);
+function ended(state: TrackerState): { do: 'end'; run: TrackedRun } {
+  const { rules, summary } = state;
+  const record = state.record ?? rules.seen;
   const reason = { code: record.status, text: `the conversation is ${record.status}` };
-  const unclear = (): Outcome => outcomeOf(record, state.evidence, EXIT_CODES.conflict, reason);
-  return { outcome: outcome ?? unclear(), failure: null, record };
+  const outcome = judge(record, summary, rules).outcome ?? outcomeOf(record, summary, EXIT_CODES.conflict, reason);
+  return { do: 'end', run: { outcome, failure: null, record } };
 }
 
-/** While a confirmation is answered the run is tracked further, until the deadline. */
-function end(state: RunState, run: TrackedRun): Step {
-  const { rules, nowMs } = state;
-  if (run.outcome.status !== 'waiting' || !rules.answers || nowMs >= rules.deadlineMs)
-    return next(state, { do: 'end', run });
-  const open = { phase: 'open', held: null, untilMs: Infinity, readAtMs: Infinity } as const;
-  return next({ ...state, ...open, ...quietFrom(nowMs) }, { do: 'answer', run });
-}
-
-/** The outcome, once the events before it are shown: the follower has delivered the status itself, or is waited for. */
-function hold(state: RunState, run: TrackedRun): Step {
-  const isFollowed = isFollowing(state) && state.rules.showsEvents;
-  return isFollowed && run.outcome.status !== state.delivered
-    ? wait(ended(state, run, MS.lastEvents))
-    : end(state, run);
-}
-
-function isFollowing({ phase }: RunState): boolean {
-  return phase === 'open' || phase === 'doubted' || phase === 'stable';
-}
-
-/** After the deadline has aborted the follower: another one starts after the last event. */
-function followRest(state: RunState, run: TrackedRun): Step {
-  if (!state.rules.showsEvents) return end(state, run);
-  const mostMs = Math.min(MS.eventsAfterDeadline, state.untilMs - state.nowMs);
-  return next(ended(state, run, mostMs), { do: 'follow-rest' });
-}
-
-function ended(state: RunState, held: TrackedRun, mostMs: number): RunState {
-  return { ...state, phase: 'ended', held, untilMs: state.nowMs + mostMs, readAtMs: Infinity };
-}
-
-function timeOut(state: RunState, failure: (newest: Conversation, waitMs: number) => AppError): Step {
+function timeOut(state: TrackerState, failure: (newest: Conversation, waitMs: number) => AppError): Step {
   return next(state, { do: 'end', run: unfinished(state, failure(newestOf(state), state.rules.waitMs)) });
 }
 
-function quietFrom(nowMs: number): Pick<RunState, 'quietSinceMs' | 'noticeAtMs'> {
+function quietFrom(nowMs: number): Pick<TrackerState, 'quietSinceMs' | 'noticeAtMs'> {
   return { quietSinceMs: nowMs, noticeAtMs: nowMs + MS.quiet };
 }
 
-function quietDueMs(state: RunState): number {
-  const { rules, quietSinceMs, noticeAtMs } = state;
-  return isFollowing(state) ? Math.min(noticeAtMs, quietSinceMs + (rules.failOnStallMs ?? Infinity)) : Infinity;
+function quietDueMs({ phase, rules, quietSinceMs, noticeAtMs }: TrackerState): number {
+  return phase === 'late' ? Infinity : Math.min(noticeAtMs, quietSinceMs + (rules.failOnStallMs ?? Infinity));
 }
 
-/** After a read that has not ended the run: a long time without an event is reported, or ends the tracking. */
-function afterQuiet(step: Step, conversation: Conversation | null): Step {
+function afterQuiet(step: Step, conversation: Conversation): Step {
   const { state } = step;
   const { nowMs, quietSinceMs, lastEvent, rules } = state;
-  if (step.next.do !== 'wait' || nowMs < quietDueMs(state)) return step;
+  if (nowMs < quietDueMs(state)) return step;
   const quietMs = nowMs - quietSinceMs;
   const limitMs = rules.failOnStallMs ?? Infinity;
-  if (conversation !== null && quietMs >= limitMs && isWorking(conversation.status))
+  if (quietMs >= limitMs && isWorking(conversation.status))
     return next(state, { do: 'end', run: unfinished(state, noEvents(conversation, limitMs, lastEvent)) });
-  if (conversation === null || quietMs >= limitMs) return wait({ ...state, ...quietFrom(nowMs) });
-  // An old server may report `starting` for the whole run, and a later one a word that acs does not know.
+  if (quietMs >= limitMs) return wait({ ...state, ...quietFrom(nowMs) });
+  // An old server may report `starting` for the whole run, and a later one a status that acs does not know.
   const isReported = isWorking(conversation.status) || isUnknown(conversation.status);
   const notice = isReported ? noEventsNotice(conversation, quietMs, lastEvent) : null;
   return { ...step, state: { ...state, noticeAtMs: nowMs + MS.quiet }, notice };

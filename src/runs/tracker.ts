@@ -1,169 +1,201 @@
-/**
- * Tracks one run to its end, for follow, wait and `conv new --wait`: gives events, records and the time to the state
- * machine, and does what that returns.
- */
-import type { Context } from '../context.ts';
+import type { Context } from '../cli/context.ts';
 import type { Conversation } from '../domain/conversation.ts';
-import type { ConversationEvent } from '../domain/event.ts';
-import { isAppError, READER_GONE } from '../errors.ts';
-import type { Server } from '../servers/server.ts';
-import { beforeEnd, beforeTime, LAST_LOOK_MS } from './deadline.ts';
-import { interruption } from './endings.ts';
-import type { FollowItem } from './follow-source.ts';
-import { deletedOutcome, isOfLatestRun, judge, type RunEvidence, type TrackedRun } from './outcome.ts';
+import { type ConversationEvent, eachEvent } from '../domain/event.ts';
+import { AppError, isAppError, isFailure, isNotFound, READER_GONE } from '../cli/errors.ts';
+import type { Server } from '../client/server.ts';
+import { beforeTime, GRACE_MS, isPassing, timeLimit } from './deadline.ts';
 import {
-  bindServers,
-  type BoundServer,
-  type BoundServers,
-  isGone,
-  readUnlessPassing,
-  runsInSandbox,
-} from './run-reads.ts';
-import { advance, dueMs, initialState, newestOf, unfinished } from './state-machine.ts';
-import type { Input, Next, Rules, RunState } from './transitions.ts';
+  afterEvent,
+  deletedOutcome,
+  type EventSummary,
+  interruption,
+  isOfLatestRun,
+  NO_EVENTS,
+  type TrackedRun,
+} from './outcome.ts';
+import { ReadRequest } from './follow-source.ts';
+import {
+  advance,
+  dueMs,
+  initialState,
+  newestOf,
+  unfinished,
+  type Input,
+  type Rules,
+  type TrackerState,
+} from './state-machine.ts';
 
-/** Answers confirmations while a run is tracked. */
 export interface Answerer {
-  /** Called when the run waits. `answered`: by this client or another; `left`: the confirmation stays pending. */
+  /** `left`: the confirmation stays pending. */
   onWaiting(): Promise<'answered' | 'left'>;
-  /** Called before an event is shown: closes an open question that another client has answered. */
+  /** Called before an event is shown. */
   onHappened(): Promise<void>;
-  /** Closes an open question without an answer. */
   close(): void;
 }
 
-export interface TrackOptions extends Omit<Rules, 'judge' | 'showsEvents' | 'answers'> {
-  evidence: RunEvidence;
-  judge?: Rules['judge'];
-  /** Where to start, inclusive; null: at the beginning. */
+export interface TrackOptions extends Omit<Rules, 'answers'> {
+  /** Without it the events since the latest message are read first. */
+  summary?: EventSummary;
+  /** Where to start, inclusive; null: at the beginning, or after the events that were read. */
   since: string | null;
   afterEventId?: string;
-  /** Without it a pending confirmation ends the tracking. */
   answer?: Answerer | undefined;
-  /** Also ends the tracking, for example when another run has ended first. */
   signal?: AbortSignal;
   onEvent?: (event: ConversationEvent) => Promise<void>;
-  /** `perhaps-older`: the state may be the one of the run before. */
-  onState?: (conversation: Conversation, run: 'latest' | 'perhaps-older') => void;
+  /** `perhaps-older`: the state may be the one of the run before; `none`: the conversation has no run. */
+  onState?: (conversation: Conversation, run: 'latest' | 'perhaps-older' | 'none') => void;
   onNotice?: (text: string) => Promise<void>;
 }
 
-/**
- * Tracks the latest run of a conversation that exists; after the deadline it only judges the run. Throws what the
- * follower throws: `auth`, `network`, `server`, and `not-found` where the event to start after does not exist.
- */
+/** Throws `auth`, `network`, `server`, and `not-found` where the event to start after does not exist. */
 export async function trackRun(ctx: Context, server: Server, id: string, options: TrackOptions): Promise<TrackedRun> {
-  return await new Tracker(ctx, await bindServers(ctx, server, options), id, options).run();
+  const tracker = new Tracker(ctx, server, id, options);
+  try {
+    return await tracker.run();
+  } catch (error) {
+    return await tracker.onError(error);
+  } finally {
+    await tracker.end();
+  }
 }
 
-/** What is waited for. `left`: the confirmation stays pending, and the run is left. */
-type Taken = Input | { type: 'left'; run: TrackedRun };
-type Item = Taken | { type: 'notice'; text: string };
-
-interface OpenQuestion {
-  answerer: Answerer;
-  answer: Promise<Item>;
-  /** The result if it is not answered. */
-  unanswered: TrackedRun;
-}
+type Item = Input | { type: 'notice'; text: string } | { type: 'left' };
 
 class Tracker {
   private readonly ctx: Context;
-  private readonly servers: BoundServers;
+  private readonly server: Server;
   private readonly id: string;
   private readonly options: TrackOptions;
-  private following: Following;
-  private state: RunState;
-  private question: OpenQuestion | null = null;
+  private state: TrackerState;
+  private isSummaryKnown: boolean;
+  private items: AsyncIterator<Item> | null = null;
+  private pending: Promise<Item> | null = null;
+  private readonly request = new ReadRequest();
+  private question: Promise<Item> | null = null;
+  private unanswered: TrackedRun | null = null;
+  private readonly stop = new AbortController();
+  private readonly limit: ReturnType<typeof timeLimit>;
+  private readonly over = new AppError('timeout', 'the deadline has passed');
 
-  constructor(ctx: Context, servers: BoundServers, id: string, options: TrackOptions) {
+  constructor(ctx: Context, server: Server, id: string, options: TrackOptions) {
     this.ctx = ctx;
-    this.servers = servers;
+    this.server = server;
     this.id = id;
     this.options = options;
-    this.following = new Following(servers.timed, id, options);
-    const rules: Rules = {
-      ...options,
-      judge: options.judge ?? judge,
-      showsEvents: options.onEvent !== undefined,
-      answers: options.answer !== undefined,
-    };
-    this.state = initialState(rules, options.evidence, ctx.clock.now());
+    this.isSummaryKnown = options.summary !== undefined;
+    const rules: Rules = { ...options, answers: options.answer !== undefined };
+    this.state = initialState(rules, options.summary ?? null, ctx.clock.now());
+    this.limit = timeLimit(ctx, options.deadlineMs - ctx.clock.now(), this.over);
   }
 
   async run(): Promise<TrackedRun> {
-    try {
-      const isOver = this.ctx.clock.now() >= this.state.deadlineMs;
-      let taken: Taken = isOver ? { type: 'time' } : await this.nextOrTime();
-      while (taken.type !== 'left') {
-        const next = await this.take(taken);
-        if (next.do === 'end') return next.run;
-        taken = await this.execute(next);
+    const { ctx } = this;
+    // A deadline that has passed comes before what the follower reads.
+    let item: Item = { type: 'time' };
+    for (;;) {
+      if (item.type === 'left') return this.unanswered as TrackedRun;
+      if (item.type === 'notice') {
+        await this.notice(item.text);
+        item = await this.next();
+        continue;
       }
-      return taken.run;
+      const { state, next, notice } = advance(this.state, item, ctx.clock.now());
+      this.state = state;
+      if (notice !== null) await this.notice(notice);
+      await this.show(item);
+      if (next.do === 'end') return next.run;
+      if (next.do === 'read') this.request.make();
+      if (next.do === 'answer') this.ask(next.run);
+      if (next.do === 'last-read') await this.endFollower();
+      item = next.do === 'ask-sandbox' ? await this.askSandbox(next.mostMs) : await this.next();
+    }
+  }
+
+  /** No request in flight may keep the command after the outcome. */
+  async end(): Promise<void> {
+    this.options.answer?.close();
+    this.limit.clear();
+    this.stop.abort();
+    await this.endFollower();
+  }
+
+  private async endFollower(): Promise<void> {
+    await this.pending?.catch(() => undefined);
+    await this.items?.return?.().catch(() => undefined);
+    this.items = this.pending = null;
+  }
+
+  private isLate(): boolean {
+    return this.state.phase === 'late';
+  }
+
+  private async bound(): Promise<{ server: Server; signal: AbortSignal }> {
+    const signals = [this.stop.signal, this.ctx.signal, this.options.signal, this.isLate() ? null : this.limit.signal];
+    const signal = AbortSignal.any(signals.filter((one) => one != null));
+    return { signal, server: await this.server.withSignal(signal) };
+  }
+
+  private async *follow(): AsyncGenerator<Item, void, void> {
+    const { server, signal } = await this.bound();
+    const { since, afterEventId } = this.options;
+    if (!this.isSummaryKnown) {
+      const { summary, last } = await readKnownRun(server, this.id);
+      this.isSummaryKnown = true;
+      const isFromLast = since === null && afterEventId === undefined;
+      this.state = { ...this.state, summary, lastEvent: isFromLast ? last : null };
+    }
+    const { lastEvent } = this.state;
+    const from = lastEvent === null ? since : lastEvent.timestamp;
+    const after = lastEvent === null ? afterEventId : this.isLate() ? lastEvent.id : undefined;
+    yield* server.conversations.follow(this.id, {
+      signal,
+      request: this.request,
+      ...(from !== null && { since: from }),
+      ...(after !== undefined && { afterEventId: after }),
+      ...(this.isLate() && { extent: 'once' }),
+    });
+    yield { type: 'over' };
+  }
+
+  private async next(): Promise<Item> {
+    const { ctx, state } = this;
+    this.items ??= this.follow();
+    this.pending ??= this.items.next().then(({ value }) => value as Item);
+    const awaited = [this.pending, ...(this.question === null ? [] : [this.question])];
+    try {
+      const item = await beforeTime(ctx, dueMs(state) - ctx.clock.now(), awaited);
+      if (item === 'time') return { type: 'time' };
+      if (item.type !== 'answered' && item.type !== 'left') this.pending = null;
+      return item;
     } catch (error) {
-      return await this.onError(error);
-    } finally {
-      this.options.answer?.close();
-      this.servers.stop();
-      await this.following.end();
+      if (error === this.over) return { type: 'time' };
+      if (this.isLate() && isPassing(error)) return { type: 'over' };
+      throw error;
     }
   }
 
-  private get server(): BoundServer {
-    return this.state.deadlineMs === Infinity ? this.servers.late : this.servers.timed;
-  }
-
-  private async execute(next: Exclude<Next, { do: 'end' }>): Promise<Taken> {
-    const { id, server } = this;
-    if (next.do === 'read') {
-      const conversation = await beforeTime(this.ctx, next.mostMs, [readUnlessPassing(server, id)]);
-      return { type: 'read', conversation: conversation === 'time' ? null : conversation };
-    }
-    if (next.do === 'ask-sandbox') {
-      const runs = await beforeTime(this.ctx, next.mostMs, [runsInSandbox(server, id)]);
-      return { type: 'sandbox', isInProgress: runs === true };
-    }
-    if (next.do === 'answer') this.ask(next.run);
-    if (next.do === 'follow-rest') {
-      await this.following.end();
-      this.following = new Following(server, id, restOf(this.options, this.state.lastEvent));
-    }
-    return await this.nextOrTime();
-  }
-
-  /** The next item, or `time` when something else is due first, such as the deadline, which aborts the follower. */
-  private async nextOrTime(): Promise<Taken> {
-    const awaited = [this.following.next(), ...(this.question === null ? [] : [this.question.answer])];
-    const taken = await beforeTime(this.ctx, dueMs(this.state) - this.ctx.clock.now(), awaited).catch(
-      (error: unknown) => {
-        if (!this.server.isOver(error)) throw error;
-        return 'time' as const;
-      },
-    );
-    if (taken === 'time') return { type: 'time' };
-    if (taken.type !== 'answered') this.following.taken();
-    if (taken.type !== 'notice') return taken;
-    await this.notice(taken.text);
-    return await this.nextOrTime();
-  }
-
-  private async take(input: Input): Promise<Next> {
-    const { clock } = this.ctx;
-    const { state, next, notice } = advance(this.state, input, clock.now());
-    this.state = state;
-    if (notice !== null) await this.notice(notice);
+  private async show(input: Input): Promise<void> {
+    const { ctx, options, state } = this;
     if (input.type === 'event') {
-      const leftMs = Math.min(state.rules.deadlineMs - clock.now(), LAST_LOOK_MS);
-      // This reads from the server, which may not answer.
-      if (this.question !== null) await beforeTime(this.ctx, leftMs, [this.question.answerer.onHappened()]);
-      await this.options.onEvent?.(input.event);
+      const leftMs = Math.min(options.deadlineMs - ctx.clock.now(), GRACE_MS);
+      if (this.question !== null && options.answer) await beforeTime(ctx, leftMs, [options.answer.onHappened()]);
+      await options.onEvent?.(input.event);
     }
-    if (input.type === 'state') {
-      const isLatest = isOfLatestRun(input.conversation, state.evidence);
-      this.options.onState?.(input.conversation, isLatest ? 'latest' : 'perhaps-older');
-    }
-    return next;
+    if (input.type !== 'state') return;
+    const { conversation } = input;
+    const isWithoutRun = conversation.status === 'idle' && state.summary.since_message === 'unknown';
+    const run = isOfLatestRun(conversation, state.summary) ? 'latest' : 'perhaps-older';
+    options.onState?.(conversation, isWithoutRun ? 'none' : run);
+  }
+
+  private async askSandbox(mostMs: number): Promise<Input> {
+    const { server } = await this.bound();
+    // A sandbox that cannot be read does not contradict the record.
+    const asked = server.conversations.runsInSandbox(this.id).catch((error: unknown) => {
+      if (isFailure(error)) return false;
+      throw error;
+    });
+    return { type: 'sandbox', isInProgress: (await beforeTime(this.ctx, mostMs, [asked])) === true };
   }
 
   private async notice(text: string): Promise<void> {
@@ -171,65 +203,51 @@ class Tracker {
   }
 
   private ask(unanswered: TrackedRun): void {
-    if (this.question !== null) {
-      this.question.unanswered = unanswered;
-      return;
-    }
-    // The machine returns `answer` only where there is an answerer.
-    const answerer = this.options.answer as Answerer;
-    const answer = answerer.onWaiting().then((how): Taken => {
+    this.unanswered = unanswered;
+    const { answer } = this.options;
+    if (this.question !== null || answer === undefined) return;
+    this.question = answer.onWaiting().then((how): Item => {
       this.question = null;
-      return how === 'left' ? { type: 'left', run: question.unanswered } : { type: 'answered' };
+      return { type: how };
     });
-    const question = { answerer, answer, unanswered };
-    this.question = question;
     // Its rejection is handled where it is awaited, which does not happen when tracking ends otherwise.
-    answer.catch(() => undefined);
+    this.question.catch(() => undefined);
   }
 
-  private async onError(error: unknown): Promise<TrackedRun> {
+  async onError(error: unknown): Promise<TrackedRun> {
     if (!isAppError(error)) throw error;
-    const { held, evidence } = this.state;
-    // The run has ended: events that cannot be read do not change its outcome.
-    if (held !== null && error.kind !== 'interrupted') return held;
-    const gone = error.kind === 'not-found' && beforeEnd(this.ctx, this.options, isGone(this.servers.late, this.id));
-    if ((await gone) === true) return { outcome: deletedOutcome(this.id, evidence), failure: null };
+    const { ctx, state } = this;
+    if (error.kind === 'not-found' && (await this.isGone()))
+      return { outcome: deletedOutcome(this.id, state.summary), failure: null };
     // No outcome where stdout is closed (141) or another run has ended first. Ctrl-C at a prompt does not abort ctx.signal.
-    const isLeft = this.ctx.signal.aborted || this.question !== null;
+    const isLeft = ctx.signal.aborted || this.question !== null;
     if (error.kind !== 'interrupted' || error.exitCode === READER_GONE || !isLeft) throw error;
-    return unfinished(this.state, interruption(error, newestOf(this.state)));
+    return unfinished(state, interruption(error, newestOf(state)));
+  }
+
+  private async isGone(): Promise<boolean> {
+    const server = await this.server.withSignal(AbortSignal.any([this.stop.signal, this.ctx.signal]));
+    const isGone = server.conversations.get(this.id).then(() => false, isNotFound);
+    const leftMs = Math.max(this.options.deadlineMs - this.ctx.clock.now(), 0) + GRACE_MS;
+    return (await beforeTime(this.ctx, leftMs, [isGone])) === true;
   }
 }
 
-type Start = Pick<TrackOptions, 'since' | 'afterEventId'>;
+/** A run of more events than this is judged without its message. */
+const EVENTS_MAX = 300;
 
-/** Where another follower starts that delivers what comes after this event. */
-function restOf(options: Start, last: ConversationEvent | null): Start {
-  return last === null ? options : { since: last.timestamp, afterEventId: last.id };
-}
-
-/** A follower whose next item stays the same until it is taken. */
-class Following {
-  private readonly items: AsyncIterator<FollowItem>;
-  private pending: Promise<Item> | null = null;
-
-  constructor({ server, signal }: BoundServer, id: string, { since, afterEventId }: Start) {
-    const from = since === null ? {} : { since };
-    const after = afterEventId === undefined ? {} : { afterEventId };
-    this.items = server.conversations.follow(id, { ...from, ...after, signal })[Symbol.asyncIterator]();
+export async function readKnownRun(
+  server: Server,
+  id: string,
+): Promise<{ summary: EventSummary; last: ConversationEvent | null }> {
+  const newestFirst: ConversationEvent[] = [];
+  for await (const event of eachEvent(
+    server.conversations.eventPages(id, { order: 'newest-first', limit: EVENTS_MAX }),
+  )) {
+    newestFirst.push(event);
+    if (event.signal === 'message') break;
   }
-
-  next(): Promise<Item> {
-    return (this.pending ??= this.items.next().then((item) => (item.done === true ? { type: 'over' } : item.value)));
-  }
-
-  taken(): void {
-    this.pending = null;
-  }
-
-  /** Waits for what is in flight; called after its server was stopped. */
-  async end(): Promise<void> {
-    await this.pending?.catch(() => undefined);
-    await this.items.return?.().catch(() => undefined);
-  }
+  // The message of a longer run exists, further back.
+  const before: EventSummary = newestFirst.length < EVENTS_MAX ? NO_EVENTS : { ...NO_EVENTS, since_message: 'some' };
+  return { summary: newestFirst.toReversed().reduce(afterEvent, before), last: newestFirst[0] ?? null };
 }

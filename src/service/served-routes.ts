@@ -1,10 +1,6 @@
 /**
- * Every route of the local service, and who calls it. A route is served when a command of `acs`, openhands-sdk, its cloud
- * workspace, the `openhands` CLI or @openhands/typescript-client calls it. Below `/local/` are the service's own routes.
- * `npm run generate` writes docs/served-routes.md from these tables; a test compares them with what app server and agent
- * server answer.
- *
- * Callers are separated by commas. `sdk 1.11.5` is a call that later releases of openhands-sdk do not make.
+ * A route is served when a client of the service calls it. `npm run generate` writes docs/served-routes.md from these
+ * tables. Callers are separated by commas; `sdk 1.11.5` is a call that later releases of openhands-sdk do not make.
  */
 
 /** Routes of the app server by `METHOD /path`; `{name}` is a part of the path, `{name:path}` may contain slashes. */
@@ -39,7 +35,7 @@ export const APP_ROUTES = {
   'GET /api/user/search/repositories': 'acs repo list',
   'GET /api/user/repository/branches': 'acs repo branches',
   'GET /api/user/search/branches': 'acs repo branches',
-  'GET /api/user/suggested-tasks': 'acs repo tasks, acs conv new',
+  'GET /api/user/suggested-tasks': 'acs git-provider list',
 
   'GET /api/v1/web-client/config': 'acs (probe)',
   'POST /api/v1/app-conversations': 'acs conv new, openhands CLI, typescript-client',
@@ -66,18 +62,18 @@ export const APP_ROUTES = {
   'DELETE /api/v1/sandboxes/{id}': 'acs sandbox delete, cloud workspace',
   'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets': 'cloud workspace',
   'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets/{secret_name}': 'cloud workspace',
-  'GET /api/v1/sandbox-specs': 'acs specs show',
+  'GET /api/v1/sandbox-specs': 'acs sandbox start',
   'GET /api/v1/sandbox-specs/search': 'acs specs list',
   'GET /api/v1/settings': 'acs settings get, openhands CLI, typescript-client',
   'POST /api/v1/settings': 'acs settings set, typescript-client',
   'GET /api/v1/settings/agent-schema': 'acs settings schema, typescript-client',
   'GET /api/v1/settings/conversation-schema': 'acs settings schema, typescript-client',
   'GET /api/v1/settings/profiles': 'acs settings profile list, typescript-client',
-  'GET /api/v1/settings/profiles/{name}': 'acs settings profile show, typescript-client',
+  'GET /api/v1/settings/profiles/{name}': 'typescript-client',
   'POST /api/v1/settings/profiles/{name}': 'acs settings profile save, typescript-client',
   'DELETE /api/v1/settings/profiles/{name}': 'acs settings profile delete, typescript-client',
   'POST /api/v1/settings/profiles/{name}/activate': 'acs settings profile use, typescript-client',
-  'POST /api/v1/settings/profiles/{name}/rename': 'acs settings profile rename, typescript-client',
+  'POST /api/v1/settings/profiles/{name}/rename': 'typescript-client',
   'GET /api/v1/users/me': 'acs whoami, cloud workspace, openhands CLI',
   'GET /api/v1/secrets/search': 'acs secret list, typescript-client',
   'POST /api/v1/secrets': 'acs secret set, typescript-client',
@@ -88,7 +84,7 @@ export const APP_ROUTES = {
   'GET /api/v1/git/installations/search': 'typescript-client',
   'GET /api/v1/git/repositories/search': 'acs repo list, typescript-client',
   'GET /api/v1/git/branches/search': 'acs repo branches, typescript-client',
-  'GET /api/v1/git/suggested-tasks/search': 'acs repo tasks, acs conv new, typescript-client',
+  'GET /api/v1/git/suggested-tasks/search': 'acs git-provider list, typescript-client',
   'GET /api/v1/config/models/search': 'typescript-client',
   'GET /api/v1/config/providers/search': 'typescript-client',
 } as const;
@@ -145,7 +141,6 @@ export const AGENT_ROUTES = {
   'GET /api/file/download-trajectory/{conversation_id}': 'typescript-client',
 } as const;
 
-/** Web sockets of the agent server, by path. */
 export const AGENT_SOCKETS = {
   '/sockets/events/{conversation_id}': 'acs conv follow, sdk, typescript-client',
   '/sockets/bash-events': 'typescript-client',
@@ -155,10 +150,7 @@ export const AGENT_SOCKETS = {
 export type AppRoute = keyof typeof APP_ROUTES;
 export type AgentRoute = keyof typeof AGENT_ROUTES;
 
-/**
- * Served without the key of the server. The secrets of a sandbox require the key of that sandbox instead, the page of a
- * conversation the cookie of a one-time link.
- */
+/** Served without the key of the server; some require the key of a sandbox or the cookie of a one-time link. */
 export const OPEN_ROUTES: ReadonlySet<string> = new Set<AppRoute | AgentRoute>([
   'GET /openapi.json',
   'GET /conversations/{conversation_id}',

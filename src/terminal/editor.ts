@@ -1,29 +1,23 @@
-/** The user's own editor on a text that may hold secrets: the file is private and gone afterwards. */
+/** The text may hold secrets: the file is private and gone afterwards. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { AppError, isAppError } from '../errors.ts';
+import { AppError, isAppError } from '../cli/errors.ts';
 
 export interface EditorOptions {
   initial: string;
-  /** With its dot, e.g. `.md`: editors choose their colours by it. */
   extension: string;
   env: Readonly<Record<string, string | undefined>>;
-  /** As `process.platform`; it decides how the command of the editor is quoted. */
   platform?: string;
   signal: AbortSignal;
-  /** `keep`: what was written stays in its file when the editor fails, and the error names the file. */
+  /** What was written stays in its file, and the error names the file. */
   onFailure?: 'keep';
 }
 
-/** Tried in this order when no editor is set. */
 const USUAL_EDITORS = ['nano', 'vi'];
 
-/**
- * Opens $VISUAL or $EDITOR, else nano or vi, and returns what was saved.
- * @throws config when none can be started or it ends with a failure; interrupted when the signal aborts
- */
+/** Throws `config` when no editor can be started or it fails; `interrupted` when the signal aborts. */
 export async function editText(options: EditorOptions): Promise<string> {
   const { initial, extension, onFailure } = options;
   const folder = await mkdtemp(path.join(tmpdir(), 'acs-edit-'));
@@ -34,19 +28,15 @@ export async function editText(options: EditorOptions): Promise<string> {
     await runFirstEditor(file, options);
     return await readFile(file, 'utf8');
   } catch (error) {
-    isKept = onFailure === 'keep' && isAppError(error) && (await holdsMore(file, initial));
-    throw isKept ? nameKept(error as AppError, file) : error;
+    if (onFailure !== 'keep' || !isAppError(error)) throw error;
+    const text = await readFile(file, 'utf8').catch(() => initial);
+    isKept = text.trim() !== '' && text !== initial;
+    throw isKept ? nameKept(error, file) : error;
   } finally {
     if (!isKept) await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function holdsMore(file: string, initial: string): Promise<boolean> {
-  const text = await readFile(file, 'utf8').catch(() => initial);
-  return text.trim() !== '' && text !== initial;
-}
-
-/** The same error with the file in its next step. */
 export function nameKept(error: AppError, file: string): AppError {
   const { hint, ...details } = error.details;
   const kept = `your text is saved in ${file}`;
@@ -57,17 +47,15 @@ export function nameKept(error: AppError, file: string): AppError {
   });
 }
 
-type Around = Pick<EditorOptions, 'env' | 'platform' | 'signal'>;
-
-/** The editor that is set, else the first of the usual ones that is installed. */
-async function runFirstEditor(file: string, around: Around): Promise<void> {
+async function runFirstEditor(file: string, around: EditorOptions): Promise<void> {
   const set = around.env.VISUAL?.trim() || around.env.EDITOR?.trim();
   if (set) return await runEditor(splitCommand(set, around.platform), file, around);
   for (const name of USUAL_EDITORS) {
     try {
       return await runEditor([name], file, around);
     } catch (error) {
-      if (!isMissing(error)) throw error;
+      const cause = isAppError(error) ? (error.details.cause as { code?: unknown } | undefined) : undefined;
+      if (cause?.code !== 'ENOENT') throw error;
     }
   }
   throw new AppError('config', `no editor is set, and ${USUAL_EDITORS.join(' and ')} are not installed`, {
@@ -75,17 +63,7 @@ async function runFirstEditor(file: string, around: Around): Promise<void> {
   });
 }
 
-function isMissing(error: unknown): boolean {
-  const cause = isAppError(error) ? (error.details.cause as { code?: unknown } | undefined) : undefined;
-  return cause?.code === 'ENOENT';
-}
-
-function runEditor(
-  command: string[],
-  file: string,
-  { env, signal }: Pick<EditorOptions, 'env' | 'signal'>,
-): Promise<void> {
-  const [program = '', ...args] = command;
+function runEditor([program = '', ...args]: string[], file: string, { env, signal }: EditorOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (how: string, cause?: unknown): void => {
       if (signal.aborted && isAppError(signal.reason)) return reject(signal.reason);
@@ -99,9 +77,7 @@ function runEditor(
     if (signal.aborted) return fail('was not started');
     // Its screen goes to stderr: stdout may be a pipe that waits for data.
     const child = spawn(program, [...args, file], { stdio: ['inherit', 2, 2], env: { ...env } });
-    const stop = (): void => {
-      child.kill('SIGTERM');
-    };
+    const stop = (): void => void child.kill('SIGTERM');
     signal.addEventListener('abort', stop, { once: true });
     child.once('error', (error: NodeJS.ErrnoException) => {
       signal.removeEventListener('abort', stop);
@@ -119,10 +95,7 @@ function runEditor(
 const WORD = /(?:[^\s"'\\]|\\[^]|"(?:[^"\\]|\\[^])*"|'[^']*'|["'\\])+/g;
 const PIECE = /\\([^])|"((?:[^"\\]|\\[^])*)"|'([^']*)'/g;
 
-/**
- * `code --wait` and `"/opt/my editor/edit" -f` as words, by the quoting rules of a POSIX shell. No shell runs, and nothing
- * is substituted. Windows writes paths with backslashes, which are then no escapes.
- */
+/** By the quoting rules of a POSIX shell, without a shell. On Windows a backslash is no escape. */
 export function splitCommand(command: string, platform = 'posix'): string[] {
   const text = platform === 'win32' ? command.replaceAll('\\', '\\\\') : command;
   return (text.match(WORD) ?? []).map((word) =>

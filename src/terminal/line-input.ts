@@ -1,39 +1,27 @@
-/**
- * The prompt of a conversation: a text of several lines, with the keys, the widths and the line breaks of readline. This
- * file adds what readline lacks: lines within the text, a paste that does not send, a history of such texts, and a
- * prompt that stays below other output. The terminal is in raw mode until `close`, so Ctrl-C and Ctrl-Z are keys.
- */
+/** The terminal is in raw mode until `close`: Ctrl-C and Ctrl-Z are keys. */
 import { createInterface, emitKeypressEvents, type Interface, type Key } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import { aroundWrites, type TerminalStreams } from './around-writes.ts';
-import { above, below, History, inserted, type TextAndCursor } from './message-text.ts';
+import { aroundWrites, TerminalStream, type TerminalStreams } from './writable.ts';
 import type { TerminalEvents } from './status-line.ts';
-import { TerminalStream } from './writable.ts';
 
 /** `interrupt`: Ctrl-C without a text; `end`: Ctrl-D without one, or the end of the input. */
 export type Line = { type: 'text'; text: string } | { type: 'interrupt' } | { type: 'end' };
 
 export interface LineQuestion {
-  /** Safe text. */
   prompt: string;
   /** `message`: begins with the text that was typed ahead or put back, and enters the history. */
   kind: 'message' | 'answer';
-  /** Takes the question back when it aborts, and rejects with its reason. */
   until?: AbortSignal;
 }
 
 export interface LineInput {
-  /** Shows the prompt until a text is entered, and removes it. Keys that are typed at other times are kept. */
+  /** Keys that are typed at other times are kept. */
   read(question: LineQuestion): Promise<Line>;
-  /** Puts a text into the next `message`, before what was typed ahead. */
   putBack(text: string): void;
-  /** Enters a text that was given elsewhere into the history. */
   remember(text: string): void;
-  /** Called on Ctrl-C while nothing is read. */
   onInterrupt: () => void;
-  /** Called on Enter while nothing is read, with the last line of what was typed: true removes the line, false keeps it. */
+  /** Called on Enter while nothing is read: true removes the line, false keeps it. */
   onEnter: (line: string) => boolean;
-  /** Leaves the terminal to another reader while the work is done. */
   aside<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -42,7 +30,6 @@ export interface LineInputOptions {
   io: TerminalStreams & { stdin: { raw: NodeJS.ReadableStream } };
   signal: AbortSignal;
   watch: (events: Pick<TerminalEvents, 'onResize' | 'onContinue'>) => () => void;
-  /** Stops the process, as Ctrl-Z does. */
   stopProcess: () => void;
 }
 
@@ -52,7 +39,6 @@ const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
 /** What readline lets its caller set: https://nodejs.org/api/readline.html names `line` and `cursor`. */
 type Editor = Interface & { line: string; cursor: number; prevRows: number };
-type Terminal = NodeJS.ReadableStream & { setRawMode?: (isRaw: boolean) => unknown };
 
 export function openLineInput(options: LineInputOptions): LineInput {
   return new Lines(options);
@@ -62,11 +48,10 @@ class Lines implements LineInput {
   onInterrupt = (): void => undefined;
   onEnter: LineInput['onEnter'] = () => false;
   private readonly options: LineInputOptions;
-  private readonly keyboard: Terminal;
+  private readonly keyboard: NodeJS.ReadableStream & { setRawMode?: (isRaw: boolean) => unknown };
   private readonly write: (text: string) => Promise<void>;
   private readonly editor: Editor;
   private readonly history = new History();
-  /** A `message` that was begun, while an `answer` is read. */
   private draft: string | null = null;
   private pasted: string | null = null;
   private state: 'hidden' | 'shown' | 'cleared' = 'hidden';
@@ -198,15 +183,14 @@ class Lines implements LineInput {
         return this.insert('\n');
       case 'up':
       case 'ctrl-p':
-        return this.move(above, -1);
+        return this.move(-1);
       case 'down':
       case 'ctrl-n':
-        return this.move(below, 1);
+        return this.move(1);
     }
     this.editor.write(text?.replace(CONTROLS, '') as string, key);
   };
 
-  /** A text that ends in a backslash continues in the next line. */
   private onReturn(): void {
     const { line, cursor } = this.editor;
     if (line[cursor - 1] !== '\\') {
@@ -233,14 +217,22 @@ class Lines implements LineInput {
   }
 
   private insert(text: string): void {
-    this.show(inserted(this.editor, text));
+    const { line, cursor } = this.editor;
+    this.show({ line: line.slice(0, cursor) + text + line.slice(cursor), cursor: cursor + text.length });
   }
 
-  /** Within the text, else through the history. */
-  private move(within: (text: TextAndCursor) => TextAndCursor | null, direction: -1 | 1): void {
-    const moved = within(this.editor);
-    if (moved !== null) return this.show(moved);
-    const text = this.history.recall(direction, this.editor.line);
+  /** To the same column of the line above or below, or to another text of the history. */
+  private move(direction: -1 | 1): void {
+    const { line, cursor } = this.editor;
+    const startOf = (at: number): number => `\n${line}`.lastIndexOf('\n', at);
+    const endOf = (at: number): number => `${line}\n`.indexOf('\n', at);
+    const [start, end] = [startOf(cursor), endOf(cursor)];
+    if (direction < 0 ? start > 0 : end < line.length) {
+      const other = direction < 0 ? startOf(start - 1) : end + 1;
+      const at = Math.min(other + cursor - start, endOf(other));
+      return this.show({ line, cursor: /[\udc00-\udfff]/.test(line[at] ?? '') ? at - 1 : at });
+    }
+    const text = this.history.recall(direction, line);
     if (text !== null) this.set(text);
   }
 
@@ -248,7 +240,7 @@ class Lines implements LineInput {
     this.show({ line, cursor: line.length });
   }
 
-  private show({ line, cursor }: TextAndCursor): void {
+  private show({ line, cursor }: { line: string; cursor: number }): void {
     this.editor.line = line;
     this.editor.cursor = cursor;
     if (this.state === 'shown') this.editor.prompt(true);
@@ -294,5 +286,29 @@ class Lines implements LineInput {
   private put(text: string | Uint8Array): Promise<void> {
     // A terminal that is gone is reported by the writes of data.
     return (this.last = this.write(text as string).catch(() => undefined));
+  }
+}
+
+class History {
+  private readonly texts: string[] = [];
+  private index = 0;
+  private begun = '';
+
+  recall(direction: -1 | 1, shown: string): string | null {
+    const index = this.index + direction;
+    if (index < 0 || index > this.texts.length) return null;
+    if (this.index === this.texts.length) this.begun = shown;
+    this.index = index;
+    return this.texts[index] ?? this.begun;
+  }
+
+  add(text: string): void {
+    if (text.trim() !== '' && this.texts.at(-1) !== text) this.texts.push(text);
+    this.reset();
+  }
+
+  reset(): void {
+    this.index = this.texts.length;
+    this.begun = '';
   }
 }

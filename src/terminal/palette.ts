@@ -1,10 +1,9 @@
-/** Whether a stream takes colours. The only owner of chalk, which is loaded when it does. */
-import { NO_COLORS, type Palette } from '../text/palette.ts';
+/** The only owner of chalk, which is loaded when a stream takes colours. */
+import { NO_COLORS, type Palette } from '../output/text/notice.ts';
 
 export interface ColorQuestion {
   isTTY: boolean;
   env: Readonly<Record<string, string | undefined>>;
-  /** `never` with --no-color. */
   color: 'auto' | 'never';
 }
 

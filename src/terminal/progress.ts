@@ -1,24 +1,19 @@
-/** What a person sees while a command waits. */
-import { isForPrograms, noticeLine } from '../text/notice.ts';
-import { safeLine } from '../text/safe-text.ts';
+import { isForPrograms, noticeLine } from '../output/text/notice.ts';
+import { safeLine } from '../output/text/safe-text.ts';
 import { paletteFor } from './palette.ts';
-import type { TerminalStreams } from './around-writes.ts';
+import type { TerminalStreams, TerminalWriter } from './writable.ts';
 import type { StatusLineOptions } from './status-line.ts';
-import type { TerminalWriter } from './writable.ts';
 
-/** A wait that a person watches: a status line on a terminal, a line per change of state elsewhere. */
 export interface Progress {
   update(text: Text): void;
-  /** Takes a status line away while a question is shown. */
   hide(): void;
   show(): void;
-  /** Ends it, with a last line or silently. */
   done(text?: string): Promise<void>;
   fail(text?: string): Promise<void>;
 }
 
-/** The text, or what returns it: a status line calls it each second, because it may have a time. Several lines: a block. */
-export type Text = string | (() => string | readonly string[]);
+/** A status line calls the function each second. */
+export type Text = string | (() => string);
 
 export interface ProgressOptions {
   io: TerminalStreams;
@@ -26,9 +21,7 @@ export interface ProgressOptions {
   globals: { format?: string; color: 'auto' | 'never' };
   signal: AbortSignal;
   watch: StatusLineOptions['watch'];
-  /** What is waited for. */
   text: Text;
-  /** `nothing`: only a terminal has it. */
   elsewhere?: 'lines' | 'nothing' | undefined;
 }
 
@@ -73,18 +66,16 @@ async function live({ io, env, globals, signal, watch, text }: ProgressOptions):
   };
 }
 
-function textOf(text: Text): string | readonly string[] {
+function textOf(text: Text): string {
   return typeof text === 'string' ? text : text();
 }
 
-/** The same text twice is one line. */
 function lineByLine(stderr: TerminalWriter, first: Text, format: string | undefined): Progress {
   let shown: string | null = null;
   let ended = false;
   let last: Promise<void> = Promise.resolve();
   const show = (given: Text): void => {
-    const lines = textOf(given);
-    const text = typeof lines === 'string' ? lines : lines.join('\n');
+    const text = textOf(given);
     if (ended || text === shown) return;
     shown = text;
     // A stderr that is closed must not end a wait.

@@ -1,23 +1,12 @@
-/**
- * One line, or a block of lines, below all other output of a terminal. Every write to the terminal clears it, and it is
- * drawn again after the write. The cursor stays at the first column of the first line and is never hidden: a terminal
- * that becomes narrower breaks the lines behind the cursor, where they are cleared, and a process that ends by any signal
- * leaves nothing to restore.
- */
-import type { Palette } from '../text/palette.ts';
-import { safeLine } from '../text/safe-text.ts';
-import { roughRuler } from '../text/width.ts';
-import { aroundWrites, type TerminalStreams } from './around-writes.ts';
-import type { TerminalWriter } from './writable.ts';
+/** The cursor stays at the first column and is never hidden: a process that a signal ends leaves nothing to restore. */
+import type { Palette } from '../output/text/notice.ts';
+import { safeLine } from '../output/text/safe-text.ts';
+import { truncate } from '../output/text/width.ts';
+import { aroundWrites, type TerminalStreams, type TerminalWriter } from './writable.ts';
 
-/** So that a line shows the time that passes. */
-const REDRAW_MS = 1_000;
-/** From the cursor to the end of the screen. */
 const CLEAR = '\x1b[J';
 const UNKNOWN_WIDTH = 80;
-const UNKNOWN_ROWS = 24;
 
-/** What happens to the terminal and to the process in it. */
 export interface TerminalEvents {
   onResize(): void;
   /** Before the process is stopped, as by Ctrl-Z. At most one watch at a time has it. */
@@ -28,11 +17,10 @@ export interface TerminalEvents {
 export interface StatusLineOptions {
   io: TerminalStreams;
   palette: Palette;
-  /** A line, or several, of any length; made safe and cut to the terminal. The first line of several is a heading. */
-  text: () => string | readonly string[];
-  /** Clears the line at once when it aborts. */
+  /** Made safe and cut to the terminal. */
+  text: () => string;
   signal: AbortSignal;
-  /** @returns ends the watch */
+  /** The result ends the watch. */
   watch: (events: TerminalEvents) => () => void;
 }
 
@@ -48,7 +36,7 @@ export class StatusLine {
     this.options = options;
     const { stderr } = options.io;
     this.write = stderr.write.bind(stderr);
-    const timer = setInterval(() => this.draw(), REDRAW_MS);
+    const timer = setInterval(() => this.draw(), 1_000);
     timer.unref();
     // Before the watch: Node updates the width of a stream from its first use on.
     this.draw();
@@ -67,26 +55,15 @@ export class StatusLine {
     if (options.signal.aborted) end();
   }
 
-  /** Draws the line with the text that it has now. */
   draw(): void {
     if (this.state === 'hidden' || this.state === 'ended' || this.isLineOpen) return;
     const { io, palette, text } = this.options;
     // One column less: a terminal breaks a full line when the next character comes, or at once.
     const columns = (io.stderr.columns || UNKNOWN_WIDTH) - 1;
     this.state = 'drawn';
-    const given = text();
-    const isBlock = typeof given !== 'string';
-    // The block must not be higher than the screen: what has scrolled away cannot be cleared.
-    const lines = isBlock ? given.slice(0, Math.max(1, (io.stderr.rows ?? UNKNOWN_ROWS) - 1)) : [given];
-    const shown = lines.map((line, at) => {
-      const cut = roughRuler().truncate(safeLine(line), columns);
-      return isBlock && at > 0 ? cut : palette.dim(cut);
-    });
-    const up = lines.length > 1 ? `\x1b[${lines.length - 1}A` : '';
-    this.put(`\r${CLEAR}${shown.join('\r\n')}\r${up}`);
+    this.put(`\r${CLEAR}${palette.dim(truncate(safeLine(text()), columns))}\r`);
   }
 
-  /** Takes the line away until `show`: something else writes to the terminal without a line feed. */
   hide(): void {
     if (this.state === 'ended') return;
     this.clear();
@@ -100,7 +77,6 @@ export class StatusLine {
     this.draw();
   }
 
-  /** Resolves when the line is cleared. */
   async end(): Promise<void> {
     if (this.state !== 'ended') {
       this.clear();
@@ -118,15 +94,12 @@ export class StatusLine {
 
   private makeWay(chunk: string | Uint8Array): void {
     this.clear();
-    if (chunk.length > 0) this.isLineOpen = !endsWithLineFeed(chunk);
+    if (chunk.length === 0) return;
+    this.isLineOpen = !(typeof chunk === 'string' ? chunk.endsWith('\n') : chunk.at(-1) === 10);
   }
 
   private put(text: string): void {
     // A terminal that is gone is reported by the writes of data.
     this.written = this.write(text).catch(() => undefined);
   }
-}
-
-function endsWithLineFeed(chunk: string | Uint8Array): boolean {
-  return typeof chunk === 'string' ? chunk.endsWith('\n') : chunk.at(-1) === 10;
 }

@@ -5,14 +5,12 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { realTree } from '../../scripts/generate.ts';
-import { RECORDS } from '../../src/commands/help/records.ts';
-import { completionTree, flatten } from '../../src/commands/completion/tree.ts';
+import { allCommands, realTree } from '../../scripts/commands.ts';
+import { RECORDS } from '../../src/commands/help/index.ts';
 import { GIT_TOKEN, startGitHost, type GitHost } from '../genuine/git-host.ts';
 import { documentsOf, fits, formsOf, nounsOf } from '../support/json-shapes.ts';
 import { createWorld, type Ended, type World } from '../support/world.ts';
-import { endedRun, git, json, makeRepository, type ConversationJson } from './conv/support.ts';
-import { startWaitingRun } from './conv/waiting-run.ts';
+import { endedRun, git, json, makeRepository, startWaitingRun, type ConversationJson } from './conv/support.ts';
 
 const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
 
@@ -21,19 +19,17 @@ let gitHost: GitHost;
 let ended: ConversationJson;
 let waiting: string;
 let asleep: string;
+/** The sandbox of the conversations that rows start. */
+let box: string;
 
 beforeAll(async () => {
   world = await createWorld({ spec: 'process' });
   const repository = await makeRepository(path.join(world.dir, 'repository'));
   await git(repository, 'branch', 'other');
-  const shown = await world.acs(
-    'conv',
-    'show',
-    await endedRun(world, '--repo', repository, '--title', 'One'),
-    '--json',
-  );
-  ended = json(shown);
+  const id = await endedRun(world, '--repo', repository, '--title', 'One');
+  ended = json(await world.acs('conv', 'show', id, '--json'));
   waiting = (await startWaitingRun(world)).id;
+  box = json(await world.acs('sandbox', 'start', '--json')).id;
   asleep = json(await world.acs('sandbox', 'start', '--json')).id;
   await world.acs('sandbox', 'pause', asleep);
   await writeFile(path.join(world.dir, 'value'), 'hush-hush-value');
@@ -45,8 +41,8 @@ beforeAll(async () => {
   gitHost = await startGitHost(path.join(world.dir, 'git-host'));
   await writeFile(path.join(world.dir, 'token'), GIT_TOKEN);
   await world.acs('git-provider', 'set', 'forgejo', '--host', gitHost.url, '--token-file', 'token');
-  await world.acs('profile', 'add', 'work', '--base-url', world.service.url);
-  await world.acs('profile', 'add', 'other', '--base-url', 'https://acs.example', '--no-check');
+  await world.acs('login', 'work', '--base-url', world.service.url);
+  await world.acs('login', 'other', '--base-url', 'https://acs.example', '--no-check');
 });
 afterAll(async () => {
   await gitHost.close();
@@ -67,8 +63,9 @@ const given =
     Promise.resolve(words.map((word) => word()));
 const finished = given(() => ended.id);
 const sandbox = given(() => ended.sandbox_id ?? '');
+const START = ['conv', 'new', '--no-repo', '--replay', 'demo'];
 const newConversation = async (): Promise<string[]> => [
-  json(await world.acs('conv', 'new', '--no-repo', '--replay', 'demo', '--wait', '--json')).id,
+  json(await world.acs(...START, '--sandbox', box, '--wait', '--json')).id,
 ];
 /** A batch that has ended: the results are read from its file. */
 const endedBatch = async (): Promise<string[]> => {
@@ -81,9 +78,22 @@ const endedBatch = async (): Promise<string[]> => {
   return [source];
 };
 const newSandbox = async (): Promise<string[]> => [json(await world.acs('sandbox', 'start', '--json')).id];
+/** The last word, once a command has made what it names. */
+const made =
+  (line: string, name: string): (() => Promise<string[]>) =>
+  async () => {
+    await world.acs(...line.split(' '));
+    return [name];
+  };
 
 const TABLE: Record<string, Row> = {
-  'conv new': { args: ['--no-repo', '--replay', 'demo', '--title', 'Three', '--wait'] },
+  'conv new': {
+    args: ['--no-repo', '--replay', 'demo', '--title', 'Three', '--wait'],
+    before: given(
+      () => '--sandbox',
+      () => box,
+    ),
+  },
   'conv list': { args: ['--status', 'finished', '--repo', '**'] },
   'conv show': { args: [], before: finished },
   'conv follow': { args: ['--kind', 'FinishAction,MessageEvent', '--source', 'user'], before: finished },
@@ -95,7 +105,7 @@ const TABLE: Record<string, Row> = {
   'conv stop': { args: [], before: finished },
   'conv resume': { args: [], before: finished },
   'conv diff': { args: ['--stat'], before: finished },
-  'conv export': { args: ['--as', 'ndjson'], before: finished },
+  'conv export': { args: ['--as', 'md'], before: finished },
   'conv open': { args: [], before: finished },
   'conv pull': { args: ['-o', 'pulled', '--dry-run'], before: finished },
   'conv rename': { args: ['One'], before: finished },
@@ -105,54 +115,30 @@ const TABLE: Record<string, Row> = {
   'sandbox start': { args: [], before: sandbox },
   'sandbox pause': { args: [], before: given(() => asleep) },
   'sandbox resume': { args: [], before: sandbox },
-  'sandbox wait': { args: [], before: sandbox },
   'sandbox delete': { args: ['-y'], before: newSandbox },
   'sandbox exec': { args: ['--', 'sh', '-c', 'echo one'], before: sandbox },
   'sandbox cp': { args: ['copied.sh'], before: given(() => `${ended.sandbox_id ?? ''}:acs-demo.sh`) },
   batch: { args: [], before: endedBatch },
   'specs list': { args: [] },
-  'specs show': { args: ['process'] },
   'settings get': { args: ['llm_model', 'llm_api_key', 'max_iterations'] },
   'settings set': { args: ['max_iterations=7', '--fields', 'max_iterations,llm_api_key'] },
   'settings unset': { args: ['language', '--fields', 'language,llm_model'] },
   'settings schema': { args: ['max_iterations', 'llm_api_key'] },
   'settings profile list': { args: [] },
-  'settings profile show': { args: ['usual'] },
   'settings profile save': { args: ['usual'] },
   'settings profile use': { args: ['usual'] },
-  'settings profile rename': { args: ['usual', 'usual'] },
-  'settings profile delete': {
-    args: ['-y'],
-    before: async () => {
-      await world.acs('settings', 'profile', 'save', 'gone');
-      return ['gone'];
-    },
-  },
+  'settings profile delete': { args: ['-y'], before: made('settings profile save gone', 'gone') },
   api: { args: ['GET', '/api/v1/sandbox-specs', '-f', 'id=process'] },
   'secret list': { args: [] },
   'secret set': { args: ['TOKEN=@value'] },
-  'secret delete': {
-    args: ['-y'],
-    before: async () => {
-      await world.acs('secret', 'set', 'GONE=@value');
-      return ['GONE'];
-    },
-  },
+  'secret delete': { args: ['-y'], before: made('secret set GONE=@value', 'GONE') },
   'git-provider list': { args: [] },
   'git-provider set': { args: ['forgejo', '--token-file', 'token'] },
-  'git-provider delete': {
-    args: ['-y'],
-    before: async () => {
-      await world.acs('git-provider', 'set', 'gitlab', '--token-file', 'token');
-      return ['gitlab'];
-    },
-  },
+  'git-provider delete': { args: ['-y'], before: made('git-provider set gitlab --token-file token', 'gitlab') },
   'repo list': { args: [] },
   'repo branches': { args: ['demo/hello'] },
-  'repo tasks': { args: [] },
-  'profile add': { args: ['other', '--base-url', 'https://acs.example', '--no-check', '--replace'] },
   login: {
-    args: ['--api-key-file', 'key', '--replace', 'signed-in'],
+    args: ['--api-key-file', 'key', '-y', 'signed-in'],
     before: given(
       () => '--base-url',
       () => world.service.url,
@@ -163,22 +149,10 @@ const TABLE: Record<string, Row> = {
   'profile show': { args: ['work'] },
   'profile use': { args: ['work'] },
   'profile rename': { args: ['work', 'work'] },
-  'profile delete': {
-    args: ['-y'],
-    before: async () => {
-      await world.acs('profile', 'add', 'gone', '--base-url', 'https://acs.example', '--no-check');
-      return ['gone'];
-    },
-  },
+  'profile delete': { args: ['-y'], before: made('login gone --base-url https://acs.example --no-check', 'gone') },
   whoami: { args: [] },
   doctor: { args: [], fields: 'id' },
-  serve: {
-    args: ['--status'],
-    before: given(
-      () => '--data-dir',
-      () => path.join(world.dir, 'nowhere'),
-    ),
-  },
+  serve: { args: ['--status'] },
   completion: { args: ['bash'] },
   help: { args: ['output'] },
 };
@@ -191,8 +165,8 @@ const ON_TERMINALS = ['settings edit', 'sandbox shell', 'conv chat'];
 
 describe('the formats of', () => {
   it('each command there is', async () => {
-    const leaves = flatten(completionTree(await realTree())).filter(({ commands }) => commands.length === 0);
-    const names = leaves.map((leaf) => leaf.path.replace(/^acs /, ''));
+    const verbs = (await allCommands()).filter(({ isVerb }) => isVerb);
+    const names = verbs.map(({ path }) => path.replace(/^acs /, ''));
     expect([...Object.keys(TABLE), ...ON_TERMINALS].sort()).toEqual(names.sort());
   });
 
@@ -230,14 +204,12 @@ describe('the formats of', () => {
 
 /** stderr only of a command that failed: what else stands there are words about the way. */
 function shown(format: string, { code, out, err }: Ended): string {
-  const failure =
-    code === 0
-      ? ''
-      : (err
-          .trimEnd()
-          .split(/\n(?=\S)/)
-          .at(-1) ?? '') + '\n';
-  return `== ${format}, exit ${code}\n${steady(out)}${steady(failure)}`;
+  const last =
+    err
+      .trimEnd()
+      .split(/\n(?=\S)/)
+      .at(-1) ?? '';
+  return `== ${format}, exit ${code}\n${steady(out)}${code === 0 ? '' : steady(`${last}\n`)}`;
 }
 
 const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;

@@ -131,13 +131,16 @@ async function startServer({ python, port, sandboxPort, dir, modelUrl }: ServerO
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = spawn(python, [script, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
   let said = '';
+  let isReady = false;
   const hear = (chunk: Buffer): void => {
-    said = (said + chunk.toString()).slice(-4000);
+    said += chunk.toString();
+    isReady ||= said.includes('ready http');
+    said = said.slice(-4000);
   };
   child.stdout.on('data', hear);
   child.stderr.on('data', hear);
   const deadline = Date.now() + READY_MS;
-  while (!said.includes('ready http')) {
+  while (!isReady) {
     if (child.exitCode !== null || Date.now() > deadline) {
       await end(child);
       throw new Error(`the genuine server did not start: ${said.slice(-1500)}`);

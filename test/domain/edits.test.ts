@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createEditLog } from '../../src/domain/edits.ts';
+import { createEditLog, RECONSTRUCTED } from '../../src/domain/edits.ts';
 import type { ConversationEvent } from '../../src/domain/event.ts';
 
 type Event = Pick<ConversationEvent, 'id' | 'kind' | 'payload'>;
@@ -16,8 +16,13 @@ const observed = (members: Record<string, unknown>, path = '/workspace/project/a
 async function diffOf(...events: Event[]) {
   const log = createEditLog();
   for (const event of events) log.add(event);
-  const { patch, ...rest } = await log.diff(place);
-  return { ...rest, patch: Buffer.from(patch).toString('utf8') };
+  const { patch, files, omissions } = await log.diff(place);
+  expect(omissions[0]).toBe(RECONSTRUCTED);
+  return {
+    changes: files.map(({ path, status }) => ({ path, status })),
+    omissions: omissions.slice(1),
+    patch: Buffer.from(patch).toString('utf8'),
+  };
 }
 
 describe('the diff of edit events', () => {
@@ -69,7 +74,7 @@ describe('the diff of edit events', () => {
       { path: 'a.txt', status: 'modified' },
       { path: 'b.txt', status: 'added' },
     ]);
-    expect(omissions).toEqual(['b.txt: its content before is not known, and it is shown as new']);
+    expect(omissions).toEqual(['b.txt: the previous content is unknown; shown as a new file']);
   });
 
   it.each([
@@ -88,7 +93,7 @@ describe('the diff of edit events', () => {
     async (path) => {
       const { changes, omissions, patch } = await diffOf(observed({ old_content: 'a', new_content: 'b' }, path));
       expect({ changes, patch }).toEqual({ changes: [], patch: '' });
-      expect(omissions).toEqual([`${path}: it is not in the workspace`]);
+      expect(omissions).toEqual([`${path}: outside the workspace`]);
     },
   );
 
@@ -98,9 +103,6 @@ describe('the diff of edit events', () => {
       observed({ old_content: 'a\0', new_content: 'b' }, '/workspace/b'),
     );
     expect(changes).toEqual([]);
-    expect(omissions).toEqual([
-      'a.txt: it was edited, and the events do not have its content',
-      'b: its content is not text and is left out',
-    ]);
+    expect(omissions).toEqual(['a.txt: edited; the events do not have the content', 'b: binary content']);
   });
 });

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { idsInUrl, matchPrefix, normalizeId, readConversationWord, readSandboxWord } from '../../src/domain/ids.ts';
+import {
+  dashedId,
+  matchPrefix,
+  normalId,
+  normalizeId,
+  readConversationWord,
+  readSandboxWord,
+} from '../../src/domain/ids.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
 const DASHED = '01234567-89ab-cdef-0123-456789abcdef';
@@ -33,11 +40,12 @@ describe('a word that is an id', () => {
 
   it('takes the last id of a URL first', () => {
     const other = 'f'.repeat(32);
-    expect(idsInUrl(`https://acs.example/sandboxes/${other}/conversations/${ID}`)).toEqual([ID, other]);
+    const url = `https://acs.example/sandboxes/${other}/conversations/${ID}`;
+    expect(readConversationWord(url)).toEqual({ ids: [ID, other], prefix: null });
   });
 
   it('finds no id inside a longer run of digits', () => {
-    expect(idsInUrl(`https://acs.example/${ID}00`)).toEqual([]);
+    expect(readConversationWord(`https://acs.example/${ID}00`)).toBeNull();
     expect(normalizeId(`${ID}0`)).toBeNull();
   });
 });
@@ -64,21 +72,21 @@ describe('a beginning', () => {
   const match = (prefix: string) => matchPrefix(prefix, items, (item) => item);
 
   it('names the only record that begins so, by any of its ids', () => {
-    expect(match('aaaa2')).toEqual({ kind: 'one', item: items[1] });
-    expect(match('task')).toEqual({ kind: 'one', item: items[1] });
+    expect(match('aaaa2')).toEqual([items[1]]);
+    expect(match('task')).toEqual([items[1]]);
   });
 
   it('is ambiguous when several begin so', () => {
-    expect(match('aaaa')).toEqual({ kind: 'several', items });
+    expect(match('aaaa')).toEqual(items);
   });
 
   it('names the record when it is a whole id', () => {
-    expect(match('bbbb')).toEqual({ kind: 'one', item: items[2] });
+    expect(match('bbbb')).toEqual([items[2]]);
   });
 
   it('never names a record with an empty id', () => {
-    expect(match('cccc')).toEqual({ kind: 'none' });
-    expect(matchPrefix('cccc', [['']], (item) => item)).toEqual({ kind: 'none' });
+    expect(match('cccc')).toEqual([]);
+    expect(matchPrefix('cccc', [['']], (item) => item)).toEqual([]);
   });
 });
 
@@ -86,9 +94,15 @@ describe('a whole id that is also the beginning of another', () => {
   it('matches its own record alone, in any notation', () => {
     const items = [{ id: 'abcd1234' }, { id: 'abcd' }];
     const idsOf = ({ id }: { id: string }) => [id];
-    expect(matchPrefix('AB-CD', items, idsOf)).toEqual({ kind: 'one', item: items[1] });
-    expect(matchPrefix('abc', items, idsOf)).toEqual({ kind: 'several', items });
-    expect(matchPrefix('abcd1', items, idsOf)).toEqual({ kind: 'one', item: items[0] });
-    expect(matchPrefix('x', items, idsOf)).toEqual({ kind: 'none' });
+    expect(matchPrefix('AB-CD', items, idsOf)).toEqual([items[1]]);
+    expect(matchPrefix('abc', items, idsOf)).toEqual(items);
+    expect(matchPrefix('abcd1', items, idsOf)).toEqual([items[0]]);
+    expect(matchPrefix('x', items, idsOf)).toEqual([]);
   });
+});
+
+it('ids are converted between both forms, and other texts stay as they are', () => {
+  expect(normalId('0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9')).toBe('0a1b2c3d4e5f60718293a4b5c6d7e8f9');
+  expect(dashedId('0a1b2c3d4e5f60718293a4b5c6d7e8f9')).toBe('0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9');
+  expect([normalId('sandbox-1'), dashedId('x')]).toEqual(['sandbox-1', 'x']);
 });

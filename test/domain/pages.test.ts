@@ -1,11 +1,12 @@
 /** Servers whose lists have no end: the page ids change, and the items are the same. */
-import { afterEach, expect, it } from 'vitest';
-import { ID, userMessage } from '../servers/support/v1-world.ts';
-import { createV0Server, happens, userSays, V0_ID } from '../traps/support/v0.ts';
-import { fakeTrap, v1Trap, type FakeTrap, type V1Trap } from '../traps/support/trap.ts';
+import { expect, it } from 'vitest';
+import { allPages } from '../../src/domain/pages.ts';
+import { failure } from '../client/support/failure.ts';
+import { ID, userMessage } from '../client/support/v1-world.ts';
+import { createV0Server, happens, userSays, V0_ID } from '../client/support/v0-server.ts';
+import { useV1 } from '../support/use-v1.ts';
 
-let trap: V1Trap | FakeTrap;
-afterEach(() => trap.close());
+const at = useV1();
 
 // Events are read at the sandbox, and then in the app server's copy.
 const LISTS = [
@@ -14,54 +15,48 @@ const LISTS = [
 ] as const;
 
 it.each(LISTS)('%s ends with an error when page ids change over the same items', async (_, path, args, expected) => {
-  const world = (trap = await v1Trap());
-  const record = world.addConversation();
+  const record = at.v1.addConversation();
   const message = userMessage('hello');
   let pages = 0;
-  world.before = (asked) => {
+  at.v1.before = (asked) => {
     if (!asked.path.endsWith(path)) return null;
     pages += 1;
     const items = path === '/events/search' ? [message] : [record];
     return { json: { items, next_page_id: `page-${pages}` } };
   };
-  const { code, err } = await world.acs(...args);
+  const { code, err } = await at.acs(...args);
   expect({ code, pages }, err).toEqual({ code: 9, pages: expected });
   expect(err).toContain('pages without new items');
 });
 
 it('conv list ends with an error when every page is empty and names another one', async () => {
-  const world = (trap = await v1Trap());
   let pages = 0;
-  world.before = ({ path }) =>
+  at.v1.before = ({ path }) =>
     path.endsWith('/app-conversations/search') ? { json: { items: [], next_page_id: `page-${++pages}` } } : null;
-  const { code, err } = await world.acs('conv', 'list', '--all-pages', '--rate', '100000');
-  expect(code, err).toBe(9);
-  expect(err).toContain('pages without new items');
+  const env = { ACS_RATE: '100000' };
+  await at.ends('conv list --all-pages', { code: 9, err: 'pages without new items', env });
 });
 
 it('conv list reads on after a page of items that came before, as when conversations start meanwhile', async () => {
-  const world = (trap = await v1Trap());
-  const [first, second] = [world.addConversation(), world.addConversation({ id: 'a'.repeat(32) })];
+  const [first, second] = [at.v1.addConversation(), at.v1.addConversation({ id: 'a'.repeat(32) })];
   const pages = [[first], [first], [first], [second]];
-  world.before = ({ path, query }) => {
+  at.v1.before = ({ path, query }) => {
     if (!path.endsWith('/app-conversations/search')) return null;
     const page = Number(query.get('page_id') ?? 0);
     return { json: { items: pages[page], next_page_id: page < 3 ? String(page + 1) : null } };
   };
-  const { code, out } = await world.acs('conv', 'list', '--all-pages', '-q');
-  expect({ code, ids: out.trimEnd().split('\n') }).toEqual({ code: 0, ids: [first.id, second.id] });
+  await at.ends('conv list --all-pages -q', { out: `${String(first.id)}\n${String(second.id)}\n` });
 });
 
 it('conv list reads on after a page that is empty because the server filtered it', async () => {
-  const world = (trap = await v1Trap());
-  const record = world.addConversation();
-  world.before = ({ path, query }) => {
+  const record = at.v1.addConversation();
+  at.v1.before = ({ path, query }) => {
     if (!path.endsWith('/app-conversations/search')) return null;
     return query.has('page_id')
       ? { json: { items: [record], next_page_id: null } }
       : { json: { items: [], next_page_id: 'second' } };
   };
-  expect(await world.acs('conv', 'list', '--all-pages', '-q')).toMatchObject({ code: 0, out: `${ID}\n` });
+  await at.ends('conv list --all-pages -q', { out: `${ID}\n` });
 });
 
 it('conv events of a V0 server that ignores start_id ends with an error instead of a part of the events', async () => {
@@ -70,8 +65,25 @@ it('conv events of a V0 server that ignores start_id ends with an error instead 
   happens(server, { source: 'agent', message: 'done', action: 'finish', args: {} });
   server.before = ({ path }) =>
     path.endsWith('/events') ? { json: { events: server.events.slice(0, 2), has_more: true } } : null;
-  trap = await fakeTrap(server.handler);
-  const { code, err } = await trap.acs('conv', 'events', V0_ID);
-  expect(code, err).toBe(9);
-  expect(err).toContain('the list has no end');
+  at.server.handler = server.handler;
+  const env = { ACS_CONFIG_DIR: `${at.dir}/v0` };
+  await at.ends(`conv events ${V0_ID}`, { code: 9, err: 'the list has no end', env });
+});
+
+it('pages are read lazily to the end, and a repeated page is an error', async () => {
+  const asked: (string | null)[] = [];
+  const itself = (item: string): string => item;
+  const pages = allPages(itself, (page) => {
+    asked.push(page);
+    return Promise.resolve({ items: [page ?? 'first'], next: page === null ? 'a' : page === 'a' ? 'b' : null });
+  });
+  expect((await pages.next()).value).toBe('first');
+  expect(asked).toEqual([null]);
+  const rest: string[] = [];
+  for await (const item of pages) rest.push(item);
+  expect(rest).toEqual(['a', 'b']);
+  const endless = async (): Promise<void> => {
+    for await (const _ of allPages(itself, () => Promise.resolve({ items: [], next: 'same' }))) continue;
+  };
+  expect((await failure(endless())).kind).toBe('server');
 });

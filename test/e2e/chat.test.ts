@@ -1,8 +1,7 @@
 /** `conv chat` in tmux, which shows what a person sees: several widths, resizes, pastes, Ctrl-C. */
 import { spawnSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { endedRun, finish, replayFile, run, startHeldRun } from '../commands/conv/support.ts';
-import { startWaitingRun } from '../commands/conv/waiting-run.ts';
+import { endedRun, finish, replayFile, run, startHeldRun, startWaitingRun } from '../commands/conv/support.ts';
 import { until } from '../support/until.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { BIN } from './processes.ts';
@@ -120,11 +119,14 @@ describe.runIf(hasTmux)('conv chat on a terminal', () => {
   it('answers an action in the place of the prompt', async () => {
     const { id, did } = await startWaitingRun(world, 2);
     await start(80, id);
-    await shows(/reject:$/);
+    await shows(/Accept\? \(y\/n\)$/);
     type('y');
     key('Enter');
     await until(() => did(1));
-    await shows(/accepted: [^]*reject:$/);
+    await shows(/accepted: [^]*Accept\? \(y\/n\)$/);
+    type('n');
+    key('Enter');
+    await shows(/Reason for the agent \(optional\):$/);
     type('use b.txt');
     key('Enter');
     await shows(PROMPT);

@@ -103,7 +103,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     ]);
     const url = await address(id);
     await browser.tab.open(url);
-    await untilText('#connection', 'Live.');
+    await untilText('#connection', 'Connected.');
     await untilText('#run', 'running');
     expect(await textOf('#steps')).not.toContain('notes.txt');
     expect(await textOf('#answer')).toContain('The agent has not answered the latest message.');
@@ -129,7 +129,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
       finish('Ok.'),
     ]);
     await browser.tab.open(await address(id));
-    await untilText('#connection', 'Live.');
+    await untilText('#connection', 'Connected.');
     await release('go');
     await untilText('#run', 'finished');
     await untilText('#answer', 'Ok.');
@@ -163,7 +163,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     ];
     const id = await start([...steps, finish(all)], all);
     await browser.tab.open(await address(id));
-    await untilText('#connection', 'Live.');
+    await untilText('#connection', 'Connected.');
     await release('go');
     await untilText('#run', 'finished');
     await untilText('#answer', HOSTILE[0] ?? '');
@@ -180,7 +180,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     const id = await start([finish('Ok.')]);
     await ended(id);
     await browser.tab.open(await address(id));
-    await untilText('#connection', 'Live.');
+    await untilText('#connection', 'Connected.');
     const before = browser.tab.requests();
     const attack = `<img src=x onerror="globalThis.ran = 1"><a href="javascript:globalThis.ran = 2">x</a><iframe srcdoc="<script>parent.ran = 3</script>"></iframe>`;
     await browser.tab.evaluate(
@@ -202,9 +202,9 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     const id = await start([...names.map(held), finish('Ok.')]);
     await browser.tab.open(await address(id, '--base-url', proxy.url));
     for (const name of names) {
-      await untilText('#connection', 'Live.');
+      await untilText('#connection', 'Connected.');
       proxy.cut();
-      await untilText('#connection', 'The connection is lost');
+      await untilText('#connection', 'Connection lost');
       await release(name);
     }
     await untilText('#run', 'finished');
@@ -219,7 +219,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
   it('has no connection while it is hidden, and catches up when it is shown again', async () => {
     const id = await start([held('go'), finish('Ok.')]);
     await browser.tab.open(await address(id));
-    await untilText('#connection', 'Live.');
+    await untilText('#connection', 'Connected.');
     const show = (hidden: boolean) =>
       browser.tab.evaluate(
         `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,
@@ -238,7 +238,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     const id = await start([finish('Ok.')]);
     await ended(id);
     await browser.tab.open(await address(id));
-    await untilText('#connection', 'Live.');
+    await untilText('#connection', 'Connected.');
     await world.service.close('the test ends it');
     await untilText('#connection', 'The local service has ended.');
     expect(await textOf('#answer')).toContain('Ok.');
@@ -249,12 +249,12 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     const id = await start([finish('Ok.')]);
     await ended(id);
     await browser.tab.open(await address(id, '--base-url', proxy.url));
-    await untilText('#connection', 'Live.');
+    await untilText('#connection', 'Connected.');
     proxy.refuse(true);
-    await untilText('#connection', 'The connection is lost');
+    await untilText('#connection', 'Connection lost');
     await world.restart();
     proxy.refuse(false);
-    await untilText('#connection', 'Not updated any more');
+    await untilText('#connection', 'Disconnected');
     expect(await textOf('#answer')).toContain('Ok.');
     await proxy.close();
   });
@@ -309,7 +309,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     const all = HOSTILE.join('\n').replaceAll('\0', '');
     const id = await start([edit({ command: 'create', path: 'a', file_text: all }), held('never')], all);
     await browser.tab.open(await address(id));
-    await untilText('#connection', 'Live.');
+    await untilText('#connection', 'Connected.');
     await untilText('#steps', 'while [');
     await expectAccessible(browser.tab, scheme);
     await browser.tab.open(`${world.service.url}/conversations/${id}?once=used`);

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createV1World, event, ID, KEY, userMessage, type V1World } from '../servers/support/v1-world.ts';
+import { createV1World, event, ID, KEY, userMessage, type V1World } from '../client/support/v1-world.ts';
 import { Screen } from '../support/screen.ts';
 import { until } from '../support/until.ts';
 import { BIN } from './processes.ts';
@@ -24,8 +24,14 @@ function shell(script: string): void {
   const set = `tty > '${dir}/tty'; stty cols 80 rows 24; set -m; acs="'${process.execPath}' '${BIN}'"`;
   terminal = spawn('script', ['-qfc', `${set}; ${script}`, '/dev/null'], {
     env: {
-      ...{ PATH: process.env.PATH, HOME: dir, SHELL: '/bin/bash', TERM: 'xterm', NO_COLOR: '1' },
-      ...{ ACS_CONFIG_DIR: path.join(dir, 'config'), ACS_BASE_URL: world.fake.url, ACS_API_KEY: KEY },
+      PATH: process.env.PATH,
+      HOME: dir,
+      SHELL: '/bin/bash',
+      TERM: 'xterm',
+      NO_COLOR: '1',
+      ACS_CONFIG_DIR: path.join(dir, 'config'),
+      ACS_BASE_URL: world.fake.url,
+      ACS_API_KEY: KEY,
     },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

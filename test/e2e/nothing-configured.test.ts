@@ -23,23 +23,6 @@ afterEach(async () => {
 
 const local = (): Start => ({ ...place, env: { ...place.env, ACS_PROFILE: 'local' } });
 
-describe('off a terminal, with nothing configured', () => {
-  it.each([
-    ['nothing at all', {}],
-    ['an empty ACS_BASE_URL', { ACS_BASE_URL: '' }],
-    ['a key without a server', { ACS_API_KEY: 'some-key' }],
-  ])('%s: exit 3, and nothing is started', async (_, env) => {
-    const ended = await start(['conv', 'new', 'hello', '--no-repo', '--json'], {
-      ...place,
-      env: { ...place.env, ...env },
-    }).ended;
-    expect(ended.code).toBe(3);
-    expect(ended.out).toBe('');
-    expect(ended.err).toContain('ACS_BASE_URL');
-    expect(await readdir(home)).toEqual([]);
-  });
-});
-
 describe('with ACS_PROFILE=local and an empty home', () => {
   it('warns that commands run without isolation when bubblewrap is not installed', async () => {
     const programs = path.join(dir, 'programs');
@@ -53,8 +36,7 @@ describe('with ACS_PROFILE=local and an empty home', () => {
     const { code, err } = await start(['conv', 'new', '--replay', 'demo', '--no-repo', '--wait'], { ...local(), env })
       .ended;
     expect(code).toBe(0);
-    expect(err).toContain('warning: bubblewrap does not work here');
-    expect(err).toContain('commands run without isolation');
+    expect(err).toContain('warning: commands run without isolation, because bubblewrap does not work here');
   });
 
   it('resolves @last after a restart of the service', async () => {
@@ -83,7 +65,7 @@ describe('with ACS_PROFILE=local and an empty home', () => {
     const [outcome = '', ...changes] = out.trimEnd().split('\n');
     expect(JSON.parse(outcome)).toMatchObject({ type: 'outcome', status: 'finished', exit_code: 0 });
     expect(changes.length).toBeGreaterThan(0);
-    expect(err).toContain('started the local service');
+    expect(err).toMatch(/^.* · finished$|^$/m);
   });
 
   it('leaves no process after the service is stopped', async () => {

@@ -1,7 +1,6 @@
 /** An emitter over streams that are kept, as a terminal of so many columns or as a pipe. */
-import { createEmitter, type Emitter } from '../../src/output/emit.ts';
+import { createEmitter, type Emitter, type EmitterSettings } from '../../src/output/emit.ts';
 import type { View } from '../../src/output/view.ts';
-import type { EmitterSettings } from '../../src/output/emitter-options.ts';
 
 export const NOW = Date.parse('2026-03-01T12:00:00Z');
 
@@ -9,34 +8,36 @@ export interface Captured {
   emitter: Emitter;
   out(): string;
   err(): string;
+  bytes(): Buffer;
 }
 
+type Options = Parameters<typeof createEmitter>[0];
+
 /** @param columns of a terminal; undefined is a pipe */
-export function capture(globals: EmitterSettings = {}, columns?: number, cwd?: string): Captured {
-  const out: Buffer[] = [];
-  let err = '';
-  const emitter = createEmitter({
-    io: {
-      stdout: {
-        write: (chunk) => {
-          out.push(Buffer.from(chunk));
-          return Promise.resolve();
-        },
-        isTTY: columns !== undefined,
-        columns,
-      },
-      stderr: {
-        write: (chunk) => {
-          err += chunk;
-          return Promise.resolve();
-        },
-      },
-    },
-    globals,
-    cwd,
-    now: () => NOW,
+export function capture(
+  globals: EmitterSettings = {},
+  columns?: number,
+  more: Omit<Partial<Options>, 'io' | 'globals'> = {},
+): Captured {
+  const written = { out: [] as Buffer[], err: [] as Buffer[] };
+  const stream = (name: 'out' | 'err') => ({
+    write: (chunk: string | Uint8Array) => Promise.resolve(void written[name].push(Buffer.from(chunk))),
+    isTTY: columns !== undefined,
+    columns,
   });
-  return { emitter, out: () => Buffer.concat(out).toString('utf8'), err: () => err };
+  const emitter = createEmitter({
+    io: { stdout: stream('out'), stderr: stream('err') },
+    globals,
+    now: () => NOW,
+    ...more,
+  });
+  const bytes = (): Buffer => Buffer.concat(written.out);
+  return {
+    emitter,
+    bytes,
+    out: () => bytes().toString('utf8'),
+    err: () => Buffer.concat(written.err).toString('utf8'),
+  };
 }
 
 export interface Task {

@@ -1,98 +1,96 @@
-import { describe, expect, it, test } from 'vitest';
-import { createEmitter } from '../../src/output/emit.ts';
-import { toEvent } from '../../src/servers/v1/event-records.ts';
+import { describe, expect, it } from 'vitest';
+import { jsonDocument, jsonLine, jsonLines, jsonList } from '../../src/output/json.ts';
+import { toEvent } from '../../src/client/v1/event-records.ts';
 import { readEvent } from '../../src/protocol/v1/records.ts';
 import { eventView } from '../../src/commands/conv/event-view.ts';
-import { createRedaction } from '../../src/servers/transport/redaction.ts';
-import { createSecretKeeper } from '../../src/text/secret-keeper.ts';
-import { capture, NOW, TASKS, taskView } from './capture.ts';
-
-const PAGE = { has_more: false };
+import { Redaction } from '../../src/client/http/redaction.ts';
+import { createSecretKeeper } from '../../src/output/text/redact.ts';
+import { capture } from './capture.ts';
 
 function printer() {
   const keeper = createSecretKeeper(['first-secret']);
   const redacted: string[] = [];
-  let out = '';
-  const stdout = { write: (chunk: string | Uint8Array) => Promise.resolve(void (out += String(chunk))) };
-  const emitter = createEmitter({
-    io: { stdout: { ...stdout, isTTY: false, columns: undefined }, stderr: { write: () => Promise.resolve() } },
-    globals: { format: 'ndjson' },
-    now: () => NOW,
-    redact: (text) => (redacted.push(text), keeper.text(text)),
-    isRedacted: keeper.isRedacted,
-  });
-  return { keeper, redacted, emitter, out: () => out };
+  const redact = (text: string) => (redacted.push(text), keeper.text(text));
+  return { keeper, redacted, ...capture({ format: 'ndjson' }, undefined, { redact, isRedacted: keeper.isRedacted }) };
 }
 
-describe('a list on a pipe', () => {
-  test('json is one document with complete records and no raw control characters', async () => {
-    const { emitter, out } = capture({ format: 'json' });
-    await emitter.list(taskView, TASKS, { has_more: true });
-    expect(out()).toContain('\\u009b31m \\u202egpj');
-    expect(out().endsWith('\n}\n')).toBe(true);
-    expect(JSON.parse(out())).toEqual({ items: TASKS.map((task) => ({ ...task, beyond: true })), has_more: true });
+describe('redaction', () => {
+  it('is applied to each text of a payload once', async () => {
+    const { keeper, redacted, emitter, out } = printer();
+    const payload = new Redaction(['second-secret'], keeper).value({ a: 'first-secret', b: ['second-secret', 'c'] });
+    await emitter.record({ id: 'x', payload });
+    expect(redacted).toEqual(['x']);
+    expect(out()).toBe('{"id":"x","payload":{"a":"<redacted>","b":["<redacted>","c"]}}\n');
   });
 
-  test('an empty json list is still a document', async () => {
-    const { emitter, out } = capture({ format: 'json' });
-    await emitter.list(taskView, [], PAGE);
-    expect(JSON.parse(out())).toEqual({ items: [], has_more: false });
+  it('hides a secret that is registered after a value was redacted', async () => {
+    const { keeper, emitter, out } = printer();
+    const redaction = new Redaction([], keeper);
+    const payload = redaction.value({ a: 'later-secret' });
+    keeper.keep('later-secret');
+    await emitter.record({ payload, next: redaction.value({ b: 'later-secret' }) });
+    expect(out()).toBe('{"payload":{"a":"<redacted>"},"next":{"b":"<redacted>"}}\n');
   });
 
-  test('ndjson is one object a line', async () => {
-    const { emitter, out } = capture({ format: 'ndjson' });
-    await emitter.list(taskView, TASKS, PAGE);
-    const lines = out().trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(TASKS.map((task) => ({ ...task, beyond: true })));
+  const printedEvent = async (members: Record<string, unknown>, late?: string) => {
+    const { keeper, emitter, out, redacted } = printer();
+    const record = readEvent({ id: 'e1', kind: 'PauseEvent', source: 'user', ...members });
+    const event = toEvent(record, '0a1b2c3d4e5f60718293a4b5c6d7e8f9', new Redaction(['second-secret'], keeper));
+    if (late !== undefined) keeper.keep(late);
+    await emitter.lines(eventView(null), [event]);
+    return { out: out(), redacted };
+  };
+
+  it('of an event is not repeated at the output, unless a secret was registered since', async () => {
+    const { out, redacted } = await printedEvent({ note: 'first-secret and second-secret' });
+    expect(redacted).toEqual([]);
+    expect(out).toContain('"note":"<redacted> and <redacted>"');
+    expect((await printedEvent({ note: 'later-secret' }, 'later-secret')).out).toContain('"note":"<redacted>"');
   });
+
+  it.each([{ id: 'first-secret' }, { kind: 'first-secret' }, { source: 'first-secret' }])(
+    'of a secret beside the payload of an event is done at the output: %j',
+    async (members) => {
+      const { out } = await printedEvent(members);
+      expect(out).toContain('<redacted>');
+      expect(out).not.toContain('first-secret');
+    },
+  );
 });
 
-it('each text of a payload is redacted once', async () => {
-  const { keeper, redacted, emitter, out } = printer();
-  const payload = createRedaction(['second-secret'], keeper).value({ a: 'first-secret', b: ['second-secret', 'c'] });
-  await emitter.record({ id: 'x', payload });
-  expect(redacted).toEqual(['x']);
-  expect(out()).toBe('{"id":"x","payload":{"a":"<redacted>","b":["<redacted>","c"]}}\n');
-});
+const RECORDS: Record<string, unknown>[] = [
+  { id: '1', text: 'plain', payload: { a: [1, null, 'b'] } },
+  { id: '3', text: 'Grüße, 你好, 👍', payload: { text: 'naïve 日本 🎉' } },
+  { payload: { only: true } },
+  { ['__proto__']: 'a name', payload: [1, 2] },
+  { 7: 'a figure', payload: { 'a"b': '\\' } },
+  {},
+];
 
-it('a secret registered after a value was redacted is not printed', async () => {
-  const { keeper, emitter, out } = printer();
-  const redaction = createRedaction([], keeper);
-  const payload = redaction.value({ a: 'later-secret' });
-  keeper.keep('later-secret');
-  await emitter.record({ payload, next: redaction.value({ b: 'later-secret' }) });
-  expect(out()).toBe('{"payload":{"a":"<redacted>"},"next":{"b":"<redacted>"}}\n');
-});
-
-const CONVERSATION = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
-
-function printedEvent(members: Record<string, unknown>) {
-  const kit = printer();
-  const record = readEvent({ id: 'e1', kind: 'PauseEvent', source: 'user', ...members });
-  const event = toEvent(record, CONVERSATION, createRedaction(['second-secret'], kit.keeper));
-  return { ...kit, event, print: () => kit.emitter.lines(eventView(null), [event]) };
-}
-
-it('no text of an event is redacted at the output', async () => {
-  const { redacted, print, out } = printedEvent({ note: 'first-secret and second-secret' });
-  await print();
-  expect(redacted).toEqual([]);
-  expect(out()).toContain('"note":"<redacted> and <redacted>"');
-});
-
-it.each([{ id: 'first-secret' }, { kind: 'first-secret' }, { source: 'first-secret' }])(
-  'an event with a secret beside its payload is redacted at the output: %j',
-  async (members) => {
-    const { print, out } = printedEvent(members);
-    await print();
-    expect(out()).toContain('<redacted>');
-    expect(out()).not.toContain('first-secret');
+it.each(['plain', '\x7f', '\x9b31m', '\u2028', '\u202egpj.exe', '\u{e0041}', '\ud800', '\x1b[2J\n'])(
+  'lines are those of each record, in which %j is escaped in any member',
+  (unsafe) => {
+    const places = [{ text: unsafe }, { text: '…', payload: { inner: unsafe } }, { payload: { [unsafe]: 1 } }];
+    for (const place of places) {
+      const records = [...RECORDS, place, ...RECORDS];
+      const lines = Buffer.from(jsonLines(records)).toString();
+      expect(lines).toBe(records.map(jsonLine).join(''));
+      expect(lines.includes(unsafe)).toBe(unsafe === 'plain');
+    }
   },
 );
 
-it('a secret registered after an event was read is not printed', async () => {
-  const { keeper, print, out } = printedEvent({ note: 'later-secret' });
-  keeper.keep('later-secret');
-  await print();
-  expect(out()).toContain('"note":"<redacted>"');
+describe('a JSON list that is encoded record by record', () => {
+  const deep = { id: 'a', payload: { lines: ['one\ntwo', ''], none: {}, empty: [], at: [[1, { x: null }]] } };
+  it.each<[string, Record<string, unknown>[], Record<string, unknown>]>([
+    ['no record', [], { has_more: false }],
+    ['one record', [deep], { has_more: false }],
+    ['several records', [deep, {}, { text: 'é 你好 \u009b\u202e\u007f "quoted" \\n' }, deep], { has_more: true }],
+    ['several members', [deep], { matched: 3, failed: 1, note: 'x\ny' }],
+    ['no members', [deep], {}],
+    ['nothing at all', [], {}],
+  ])('has the same bytes as one document: %s', (_, records, members) => {
+    const written = Buffer.from(jsonList(records, members)).toString('utf8');
+    expect(written).toBe(jsonDocument({ items: records, ...members }));
+  });
 });

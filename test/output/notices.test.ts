@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { AppError } from '../../src/errors.ts';
-import { createRedactor } from '../../src/text/redact.ts';
-import { errorText, errorTextFor, noticeLine, warningLine } from '../../src/output/notices.ts';
+import { AppError } from '../../src/cli/errors.ts';
+import { createRedactor } from '../../src/output/text/redact.ts';
+import { errorText } from '../../src/output/render.ts';
+import { noticeLine, warningLine } from '../../src/output/text/notice.ts';
 
 const error = new AppError('not-found', 'no conversation "abc\u202e"\nerror: forged', {
   hint: 'see: acs conv list',
@@ -61,7 +62,7 @@ test('an error at a terminal is broken at words, except in addresses and ids, an
       hint: `wait for it: acs conv wait ${id}, or stop it first`,
     },
   );
-  expect(await errorTextFor(error, 40)).toBe(
+  expect(errorText(error, undefined, { columns: 40 })).toBe(
     [
       'error: conversation',
       `  ${id} is`,

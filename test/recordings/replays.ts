@@ -21,7 +21,7 @@ const TURNS: Record<string, Json[]> = {
   // Long enough for some requests while it runs, also where both are slow.
   SLOW: [run('sleep 8; date'), finish('All done.')],
   RISKY: [run('echo carried out > risky.txt', 'HIGH'), finish('All done.')],
-  LOOP: Array.from({ length: 100 }, () => run('sleep 0.1; echo again')),
+  LOOP: Array.from({ length: 400 }, () => run('sleep 0.5; echo again')),
   COUNT: Array.from({ length: 30 }, (_, index) => run(`sleep 0.1; echo round ${index + 1}`)),
 };
 const WORD = /\b(QUICK|PLAIN|WORK|SLOW|RISKY|LOOP|COUNT|FAIL\d*)\b/;

@@ -222,6 +222,8 @@ function ofMembers(recorded: JsonObject, ours: JsonObject, samples: Samples, pla
     const isEmpty =
       ours[name] === undefined || ours[name] === null || (Array.isArray(ours[name]) && ours[name].length === 0);
     if ((OF_A_MODEL.has(name) || OF_THE_MACHINE.has(name)) && isEmpty) return [];
+    // Of a validation error the type and the location are served; the message is that of the library in use.
+    if (place.endsWith('.detail[]') && (name === 'input' || name === 'ctx') && isEmpty) return [];
     // A replay has no model: only its name is shown.
     if ((name === 'llm' && place.endsWith('.agent')) || (name === 'llm' && place.endsWith('agent.condenser')))
       return [];

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Context } from '../../src/context.ts';
-import { AppError, type ErrorKind } from '../../src/errors.ts';
+import type { Context } from '../../src/cli/context.ts';
+import { AppError } from '../../src/cli/errors.ts';
 import * as deadline from '../../src/runs/deadline.ts';
-import type { Server } from '../../src/servers/server.ts';
+import type { Server } from '../../src/client/server.ts';
 import { TestClock, settled } from '../support/test-clock.ts';
 
 let clock: TestClock;
 let interruption: AbortController;
-/** The signals that `server` and `servers` were called with. */
+/** The signals that `server` was called with. */
 let within: unknown[];
 
 /** A server that has its signal. */
@@ -26,10 +26,6 @@ function context(): Context {
     server: (signal: AbortSignal) => {
       within.push(signal);
       return Promise.resolve(bound(null));
-    },
-    servers: (signal: AbortSignal) => {
-      within.push(signal);
-      return Promise.resolve([{ profile: 'a', server: Promise.resolve(bound(null)) }]);
     },
   } as unknown as Context;
 }
@@ -100,63 +96,50 @@ describe('work within a deadline', () => {
     });
     expect(first).toBe(second);
   });
-
-  it('opens several servers, which obey the deadline', async () => {
-    await deadline.withinDeadline(context(), limits, async (timed) => {
-      const opened = await timed.servers();
-      expect(opened.map(({ profile }) => profile)).toEqual(['a']);
-      for (const { server } of opened) expect(signalOf(await server)).toBe(timed.signal);
-      expect(within).toEqual([timed.signal]);
-    });
-  });
 });
 
-describe('a last look after the deadline', () => {
-  const looking = (work: (timed: deadline.TimedContext) => Promise<unknown>): Promise<unknown> =>
+describe('a last read after the deadline', () => {
+  const reading = (work: (timed: deadline.TimedContext) => Promise<unknown>): Promise<unknown> =>
     deadline.withinDeadline(context(), { deadlineMs: 0, waitMs: 0 }, work);
-  const failing = (kind: ErrorKind) => () => Promise.reject(new AppError(kind, kind));
 
   it('reads with a server that obeys a limit of its own, and leaves no timer', async () => {
-    const looked = await looking(({ deadline: { lastLook } }) =>
-      lastLook(bound(null), (server, ctx) => {
+    const answer = await reading(({ deadline: { lastRead } }) =>
+      lastRead(bound(null), (server) => {
         expect(signalOf(server)?.aborted).toBe(false);
-        expect(ctx.signal).toBe(interruption.signal);
         return Promise.resolve('the answer');
       }),
     );
-    expect([looked, clock.sleeping]).toEqual(['the answer', 0]);
+    expect([answer, clock.sleeping]).toEqual(['the answer', 0]);
   });
 
-  it('ends after 5 s, which all looks of a command share', async () => {
-    const ends: number[] = [];
-    const work = looking(async ({ deadline: { lastLook } }) => {
-      await lastLook(bound(null), () => clock.sleep(3_000));
-      for (let look = 0; look < 2; look++) {
-        expect(await lastLook(bound(null), (server) => aborted(signalOf(server)!))).toBeNull();
-        ends.push(clock.now());
-      }
-    });
-    await clock.pass(20_000);
-    await work;
-    expect(ends).toEqual([5_000, 5_000]);
+  it('ends after 5 s', async () => {
+    const work = reading(({ deadline: { lastRead } }) => lastRead(bound(null), (server) => aborted(signalOf(server)!)));
+    await clock.pass(4_999);
+    expect(clock.sleeping).toBe(1);
+    await clock.pass(1);
+    expect(await work).toBeNull();
   });
 
   it('is aborted by the signal of the command', async () => {
-    const work = looking(({ deadline: { lastLook } }) => lastLook(bound(null), (server) => aborted(signalOf(server)!)));
+    const work = reading(({ deadline: { lastRead } }) => lastRead(bound(null), (server) => aborted(signalOf(server)!)));
     work.catch(() => undefined);
     await settled();
     interruption.abort(new AppError('interrupted', 'SIGINT'));
     await expect(work).rejects.toMatchObject({ kind: 'interrupted' });
   });
 
-  it.each(['network', 'server', 'rate-limited'] as const)('is null after an error that passes: %s', async (kind) => {
-    expect(await looking(({ deadline: { lastLook } }) => lastLook(bound(null), failing(kind)))).toBeNull();
-  });
-
-  it.each(['not-found', 'auth'] as const)('throws an error that does not pass: %s', async (kind) => {
-    await expect(looking(({ deadline: { lastLook } }) => lastLook(bound(null), failing(kind)))).rejects.toMatchObject({
-      kind,
-    });
+  it.each([
+    ['network', true],
+    ['server', true],
+    ['rate-limited', true],
+    ['not-found', false],
+    ['auth', false],
+    ['timeout', false],
+    ['interrupted', false],
+  ] as const)('that fails with %s returns null: %s', async (kind, passes) => {
+    const error = new AppError(kind, kind);
+    const read = reading(({ deadline: { lastRead } }) => lastRead(bound(null), () => Promise.reject(error)));
+    await (passes ? expect(read).resolves.toBeNull() : expect(read).rejects.toBe(error));
   });
 });
 
@@ -202,45 +185,13 @@ describe('the first of several promises', () => {
     expect(await first).toBe('time');
   });
 
-  it('is waited for without a timer when there is no limit', async () => {
-    expect(await deadline.beforeTime({ clock }, Infinity, [Promise.resolve('a')])).toBe('a');
+  it.each([3e9, Infinity])('is waited for without a timer when no timer holds the limit: %d', async (ms) => {
+    expect(await deadline.beforeTime({ clock }, ms, [Promise.resolve('a')])).toBe('a');
     expect(clock.pauses).toEqual([]);
   });
-
-  it('is waited for as long as a timer holds', async () => {
-    await deadline.beforeTime({ clock }, 3e9, [Promise.resolve('a')]);
-    expect(clock.pauses).toEqual([deadline.LONGEST_TIMER_MS]);
-  });
 });
 
-describe('an answer before the end of a command', () => {
-  it.each([
-    [60_000, 55_000],
-    [0, 5_000],
-  ])('with the deadline at %i ms comes within %i ms from 10,000 ms on', async (deadlineMs, endMs) => {
-    await clock.pass(10_000);
-    const answer = deadline.beforeEnd({ clock }, { deadlineMs }, never());
-    expect(clock.pauses).toEqual([endMs]);
-    await clock.pass(endMs);
-    expect(await answer).toBe('time');
-    expect(await deadline.beforeEnd({ clock }, { deadlineMs }, Promise.resolve('a'))).toBe('a');
-  });
-});
-
-describe('an error that passes', () => {
-  it.each([
-    ['network', true],
-    ['server', true],
-    ['rate-limited', true],
-    ['not-found', false],
-    ['timeout', false],
-    ['interrupted', false],
-  ] as const)('is one of kind %s: %s', (kind, passes) => {
-    expect(deadline.isPassing(new AppError(kind, kind))).toBe(passes);
-  });
-
-  it('is no error of another class', () => {
-    expect(deadline.isPassing(new TypeError('network'))).toBe(false);
-    expect(deadline.isPassing({ kind: 'network' })).toBe(false);
-  });
+it('an error of another class does not pass', () => {
+  expect(deadline.isPassing(new TypeError('network'))).toBe(false);
+  expect(deadline.isPassing({ kind: 'network' })).toBe(false);
 });

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/cli/errors.ts';
 import { settled } from '../support/test-clock.ts';
-import { ScriptedSource, sighting, unreachable } from './support/scripted-source.ts';
+import { ScriptedSource, sourceEvent, unreachable } from './support/scripted-source.ts';
 
-const CUT = '!the connection is cut; acs keeps trying, and then shows the events it missed';
+const CUT = '!connection lost; reconnecting, and missed events will be shown';
 
 let source: ScriptedSource;
 beforeEach(() => {
@@ -26,7 +26,7 @@ describe('a connection that is cut', () => {
     await source.clock.pass(7_499);
     expect(source.lines).toEqual([]);
     await source.clock.pass(15_000);
-    expect(source.timesOf('look').slice(0, 7)).toEqual([0, 500, 1_500, 3_500, 7_500, 12_500, 17_500]);
+    expect(source.timesOf('record').slice(0, 7)).toEqual([0, 500, 1_500, 3_500, 7_500, 12_500, 17_500]);
     expect(source.lines).toEqual([CUT, '=running']);
   });
 
@@ -67,12 +67,12 @@ describe('a connection that is cut', () => {
     await source.start();
     failing();
     await source.clock.pass(19_000);
-    expect(source.timesOf('look')).toEqual([0, 1_000, 1_500, 2_500, 4_500, 8_500, 13_500, 18_500]);
+    expect(source.timesOf('record')).toEqual([0, 1_000, 1_500, 2_500, 4_500, 8_500, 13_500, 18_500]);
     source.onLook = () => undefined;
     await source.clock.pass(5_000);
     failing();
     await source.clock.pass(2_000);
-    expect(source.timesOf('look').slice(8)).toEqual([23_500, 24_500, 25_000, 26_000]);
+    expect(source.timesOf('record').slice(8)).toEqual([23_500, 24_500, 25_000, 26_000]);
   });
 
   it('ends following after 5 minutes', async () => {
@@ -109,7 +109,7 @@ describe('following that is aborted', () => {
     (which === 'run' ? source.run : stop).abort(interruption);
     await settled();
     expect(source.endedWith).toBe(interruption);
-    expect(source.timesOf('look')).toEqual([0]);
+    expect(source.timesOf('record')).toEqual([0]);
   });
 
   it('ends without another request in a pause of the start', async () => {
@@ -119,7 +119,7 @@ describe('following that is aborted', () => {
     await source.start();
     source.run.abort(interruption);
     await settled();
-    expect([source.endedWith, source.timesOf('look')]).toEqual([interruption, [0]]);
+    expect([source.endedWith, source.timesOf('record')]).toEqual([interruption, [0]]);
   });
 
   it('ends without a pause after a request that was not aborted', async () => {
@@ -137,11 +137,11 @@ describe('following that is aborted', () => {
     await source.clock.pass(10_000);
     source.run.abort(interruption);
     await expect(items.next()).rejects.toBe(interruption);
-    expect(source.timesOf('look')).toEqual([0]);
+    expect(source.timesOf('record')).toEqual([0]);
   });
 
   it('ends between two stored events', async () => {
-    source.stored = [sighting('a'), sighting('b'), sighting('c')];
+    source.stored = [sourceEvent('a'), sourceEvent('b'), sourceEvent('c')];
     const items = source.items();
     await items.next();
     source.run.abort(interruption);

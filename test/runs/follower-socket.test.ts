@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../src/errors.ts';
-import { FrameOrder } from '../../src/runs/frame-order.ts';
+import { AppError } from '../../src/cli/errors.ts';
 import { settled } from '../support/test-clock.ts';
-import { ScriptedSource, sighting, unreachable } from './support/scripted-source.ts';
+import { ScriptedSource, sourceEvent, unreachable } from './support/scripted-source.ts';
 
 /** How long a frame is kept for an older one. */
-const KEPT_MS = FrameOrder.keptMs;
+const KEPT_MS = 20;
 const at = (seconds: number): string => new Date(seconds * 1_000).toISOString();
 let source: ScriptedSource;
 beforeEach(() => {
@@ -20,11 +19,11 @@ describe('following with a socket', () => {
   it('delivers events as they come, and reads the record at the longer interval', async () => {
     await source.start();
     const [socket] = source.sockets;
-    await socket?.send(sighting('a'), sighting('a'), sighting('b'));
+    await socket?.send(sourceEvent('a'), sourceEvent('a'), sourceEvent('b'));
     await source.clock.pass(KEPT_MS);
     expect(source.lines).toEqual(['=running', 'a', 'b']);
     await source.clock.pass(7_000);
-    expect(source.timesOf('look')).toEqual([0, 3_000, 6_000]);
+    expect(source.timesOf('record')).toEqual([0, 3_000, 6_000]);
     expect([source.timesOf('open'), source.timesOf('read')]).toEqual([[0], [0]]);
   });
 
@@ -32,19 +31,19 @@ describe('following with a socket', () => {
     await source.start();
     source.set({ status: 'idle', execution_status: 'idle' });
     await source.clock.pass(100);
-    await source.sockets[0]?.send(sighting('a', { word: 'idle' }), sighting('b'));
+    await source.sockets[0]?.send(sourceEvent('a', { execution_status: 'idle' }), sourceEvent('b'));
     await source.clock.pass(KEPT_MS);
     expect(source.lines).toEqual(['=running', 'a', 'b', '=idle']);
-    expect(source.timesOf('look')).toEqual([0, 120]);
+    expect(source.timesOf('record')).toEqual([0, 120]);
     await source.clock.pass(3_000);
-    expect(source.timesOf('look')).toEqual([0, 120, 3_120]);
+    expect(source.timesOf('record')).toEqual([0, 120, 3_120]);
   });
 
   it('reads the record four more times within a second while it is older than the event', async () => {
     await source.start();
-    await source.sockets[0]?.send(sighting('a', { word: 'finished' }));
+    await source.sockets[0]?.send(sourceEvent('a', { execution_status: 'finished' }));
     await source.clock.pass(2_000);
-    expect(source.timesOf('look')).toEqual([0, 20, 145, 332.5, 613.75, 1_035.625]);
+    expect(source.timesOf('record')).toEqual([0, 20, 145, 332.5, 613.75, 1_035.625]);
     expect(source.lines).toEqual(['=running', 'a']);
   });
 
@@ -53,41 +52,57 @@ describe('following with a socket', () => {
     source.onLook = () => {
       if (source.clock.now() >= 300) source.set({ status: 'idle', execution_status: 'idle' });
     };
-    await source.sockets[0]?.send(sighting('a', { word: 'idle' }));
+    await source.sockets[0]?.send(sourceEvent('a', { execution_status: 'idle' }));
     await source.clock.pass(2_000);
-    expect(source.timesOf('look')).toEqual([0, 20, 145, 332.5]);
+    expect(source.timesOf('record')).toEqual([0, 20, 145, 332.5]);
     expect(source.lines).toEqual(['=running', 'a', '=idle']);
   });
 
   it('takes a record without a status as new', async () => {
     await source.start();
     source.set({ status: 'idle', execution_status: null });
-    await source.sockets[0]?.send(sighting('a', { word: 'finished' }));
+    await source.sockets[0]?.send(sourceEvent('a', { execution_status: 'finished' }));
     await source.clock.pass(2_000);
-    expect(source.timesOf('look')).toEqual([0, 20]);
+    expect(source.timesOf('record')).toEqual([0, 20]);
   });
 
   it('delivers frames of at most 20 ms in the order of their times', async () => {
     await source.start();
     const [socket] = source.sockets;
-    await socket?.send(sighting('c', { timestamp: at(3) }));
+    await socket?.send(sourceEvent('c', { timestamp: at(3) }));
     await source.clock.pass(KEPT_MS - 1);
-    await socket?.send(sighting('b', { timestamp: at(2) }));
+    await socket?.send(sourceEvent('b', { timestamp: at(2) }));
     expect(source.lines).toEqual(['=running']);
     await source.clock.pass(1);
     expect(source.lines).toEqual(['=running', 'b', 'c']);
-    await socket?.send(sighting('d', { timestamp: at(4) }));
+    await socket?.send(sourceEvent('d', { timestamp: at(4) }));
     await source.clock.pass(KEPT_MS);
     expect(source.lines).toEqual(['=running', 'b', 'c', 'd']);
   });
 
+  it.each([
+    ['to the microsecond', ['02.000003', '01', '02.000002'], '120'],
+    ['in any time zone', ['02-01:00', '03+01:00'], '10'],
+    [
+      'and leaves a frame with an unreadable time, or with the same one, where it came',
+      ['02', 'soon', '01', '01'],
+      '0123',
+    ],
+  ])('delivers frames in the order of their times, %s', async (_, times, order) => {
+    await source.start();
+    const frames = times.map((time, index) => sourceEvent(`${index}`, { timestamp: `2026-11-21T10:00:${time}` }));
+    await source.sockets[0]?.send(...frames);
+    await source.clock.pass(KEPT_MS);
+    expect(source.lines).toEqual(['=running', ...order]);
+  });
+
   it('delivers a frame from before a cut after the older events that the cut has lost', async () => {
     await source.start();
-    source.stored = [sighting('a', { timestamp: at(1) }), sighting('b', { timestamp: at(2) })];
+    source.stored = [sourceEvent('a', { timestamp: at(1) }), sourceEvent('b', { timestamp: at(2) })];
     source.onLook = () => {
       if (source.clock.now() < 1_000) throw unreachable();
     };
-    await source.sockets[0]?.send(sighting('b', { timestamp: at(2) }));
+    await source.sockets[0]?.send(sourceEvent('b', { timestamp: at(2) }));
     await source.sockets[0]?.cut();
     await source.clock.pass(900);
     expect(source.lines).toEqual(['=running']);
@@ -97,9 +112,9 @@ describe('following with a socket', () => {
 
   it('delivers a frame that comes during a read after the older frame that it has overtaken', async () => {
     await source.start();
-    source.onRead = () => void source.sockets[1]?.send(sighting('c', { timestamp: at(3) }));
+    source.onRead = () => void source.sockets[1]?.send(sourceEvent('c', { timestamp: at(3) }));
     await source.sockets[0]?.cut();
-    await source.sockets[1]?.send(sighting('b', { timestamp: at(2) }));
+    await source.sockets[1]?.send(sourceEvent('b', { timestamp: at(2) }));
     await source.clock.pass(KEPT_MS);
     expect(source.lines).toEqual(['=running', 'b', 'c']);
   });
@@ -107,7 +122,7 @@ describe('following with a socket', () => {
   it('delivers an end that an event reports although the status before it was the same', async () => {
     source.set({ status: 'finished', execution_status: 'finished' });
     await source.start();
-    await source.sockets[0]?.send(sighting('a', { word: 'finished' }));
+    await source.sockets[0]?.send(sourceEvent('a', { execution_status: 'finished' }));
     await source.clock.pass(10_000);
     expect(source.lines).toEqual(['=finished', 'a', '=finished']);
   });
@@ -115,7 +130,7 @@ describe('following with a socket', () => {
   it('delivers an end once when the record reports it before its event is read', async () => {
     await source.start();
     source.set({ status: 'finished', execution_status: 'finished' });
-    source.stored = [sighting('a', { word: 'finished' })];
+    source.stored = [sourceEvent('a', { execution_status: 'finished' })];
     await source.clock.pass(10_000);
     expect(source.lines).toEqual(['=running', 'a', '=finished']);
   });
@@ -123,7 +138,10 @@ describe('following with a socket', () => {
   it('delivers the next run that begins before the end of the last one is delivered', async () => {
     await source.start();
     source.set({ status: 'finished', execution_status: 'finished' });
-    source.stored = [sighting('a', { word: 'finished' }), sighting('b', { word: 'running' })];
+    source.stored = [
+      sourceEvent('a', { execution_status: 'finished' }),
+      sourceEvent('b', { execution_status: 'running' }),
+    ];
     source.onRead = () => source.set({ status: 'running', execution_status: 'running' });
     await source.clock.pass(10_000);
     expect(source.lines).toEqual(['=running', 'a', 'b', '=finished', '=running']);
@@ -131,7 +149,7 @@ describe('following with a socket', () => {
 
   it('does not deliver again a status that is not final', async () => {
     await source.start();
-    await source.sockets[0]?.send(sighting('a', { word: 'running' }));
+    await source.sockets[0]?.send(sourceEvent('a', { execution_status: 'running' }));
     await source.clock.pass(KEPT_MS);
     expect(source.lines).toEqual(['=running', 'a']);
   });
@@ -139,18 +157,18 @@ describe('following with a socket', () => {
   it('delivers frames that came before a cut, opens another socket at once and reads what it missed', async () => {
     await source.start();
     const [socket] = source.sockets;
-    await socket?.send(sighting('a'));
-    source.stored = [sighting('a'), sighting('b')];
+    await socket?.send(sourceEvent('a'));
+    source.stored = [sourceEvent('a'), sourceEvent('b')];
     await socket?.cut();
     expect(source.lines).toEqual(['=running', 'a', 'b']);
-    expect([source.timesOf('open'), source.timesOf('look').length]).toEqual([[0, 0], 2]);
+    expect([source.timesOf('open'), source.timesOf('record').length]).toEqual([[0, 0], 2]);
   });
 
   it('reads the record anew when what was missed reports a status', async () => {
     await source.start();
     source.set({ status: 'idle', execution_status: 'idle' });
     source.onRead = () => source.set({ status: 'starting', execution_status: 'starting' });
-    source.stored = [sighting('a', { word: 'starting' })];
+    source.stored = [sourceEvent('a', { execution_status: 'starting' })];
     await source.sockets[0]?.cut();
     expect(source.lines).toEqual(['=running', 'a', '=starting']);
   });
@@ -171,7 +189,7 @@ describe('following with a socket', () => {
 
   it('opens another socket at once for each one that has delivered an event', async () => {
     source.onOpen = (socket) => {
-      void socket.send(sighting(`event ${source.sockets.length}`));
+      void socket.send(sourceEvent(`event ${source.sockets.length}`));
       if (source.sockets.length <= 7) socket.closed = { code: 1006 };
     };
     await source.start();
@@ -181,10 +199,10 @@ describe('following with a socket', () => {
   });
 
   it.each(['a repeated event', 'no event'])('waits for another socket after ones that delivered %s', async (what) => {
-    source.stored = [sighting('a')];
+    source.stored = [sourceEvent('a')];
     source.onOpen = (socket) => {
       void socket.send(
-        what === 'no event' ? sighting(`delta ${source.sockets.length}`, { event: null }) : sighting('a'),
+        what === 'no event' ? sourceEvent(`delta ${source.sockets.length}`, { event: null }) : sourceEvent('a'),
       );
       if (source.sockets.length <= 5) socket.closed = { code: 1006 };
     };
@@ -204,7 +222,7 @@ describe('following with a socket', () => {
 
   it('connects again after a refusal where a source cannot confirm it', async () => {
     await source.start();
-    source.stored = [sighting('a')];
+    source.stored = [sourceEvent('a')];
     await source.sockets[0]?.cut(4001);
     await source.clock.pass(2_000);
     expect([source.sockets.length, source.lines, source.endedWith]).toEqual([2, ['=running', 'a'], 'not ended']);
@@ -214,7 +232,7 @@ describe('following with a socket', () => {
     let asked = 0;
     source.confirmRefusal = () => Promise.resolve(void (asked += 1));
     await source.start();
-    source.stored = [sighting('a')];
+    source.stored = [sourceEvent('a')];
     await source.sockets[0]?.cut(4001);
     await source.sockets[1]?.cut(1001);
     await source.clock.pass(2_000);
@@ -243,8 +261,8 @@ describe('following with a socket', () => {
   it('reads the stored events when the socket was silent for 30 s, and keeps it when it missed none', async () => {
     await source.start();
     await source.clock.pass(20_000);
-    await source.sockets[0]?.send(sighting('a'));
-    source.stored = [sighting('a')];
+    await source.sockets[0]?.send(sourceEvent('a'));
+    source.stored = [sourceEvent('a')];
     await source.clock.pass(61_000);
     // With each read of the record.
     expect(source.timesOf('read')).toEqual([0, 51_000, 81_000]);
@@ -253,7 +271,7 @@ describe('following with a socket', () => {
 
   it('replaces a silent socket that missed an event', async () => {
     await source.start();
-    source.stored = [sighting('missed')];
+    source.stored = [sourceEvent('missed')];
     await source.clock.pass(30_000);
     expect(source.lines).toEqual(['=running', 'missed']);
     await source.clock.pass(20);
@@ -263,7 +281,7 @@ describe('following with a socket', () => {
 
   it('replaces a silent socket once when it is cut while the stored events are read', async () => {
     await source.start();
-    source.stored = [sighting('missed')];
+    source.stored = [sourceEvent('missed')];
     source.onRead = () => {
       if (source.clock.now() === 30_000 && source.sockets[0]) source.sockets[0].closed = { code: 1006 };
     };

@@ -1,12 +1,11 @@
 /** The ends of tracking besides that of the run: the deadline, errors, signals, answers to a confirmation. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { blankConversation } from '../../src/domain/conversation.ts';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/cli/errors.ts';
 import { beforeRun } from '../../src/runs/outcome.ts';
 import type { Answerer } from '../../src/runs/tracker.ts';
 import { event, message, Stage, statusEvent } from './support/stage.ts';
 
-const onEvent = (): Promise<void> => Promise.resolve();
 const limits = { deadlineMs: 60_000, waitMs: 60_000 };
 const hangs = (): Promise<never> => new Promise(() => undefined);
 
@@ -61,7 +60,7 @@ describe('the deadline of tracking', () => {
     await other.clock.pass(1_000);
     expect(other.ended?.run).toMatchObject({
       outcome: { exit_code: 124 },
-      failure: { message: 'conversation c shows no status of the run that was requested after 1s' },
+      failure: { message: 'after 1s conversation c shows no status of the requested run' },
     });
   });
 
@@ -76,90 +75,54 @@ describe('the deadline of tracking', () => {
     expect(stage.ended?.run.outcome.exit_code).toBe(0);
   });
 
-  it.each([
-    [1_000, 63_000],
-    [4_000, 65_000],
-  ])('leaves 2 s to the last events, and 5 s in all, after a read of %i ms', async (lookMs, endMs) => {
-    void stage.watch({ ...limits, onEvent });
+  it('is followed by another follower, which starts after the last event and shows those before the end', async () => {
+    const shown: string[] = [];
+    void stage.watch({ ...limits, onEvent: ({ id }) => Promise.resolve(void shown.push(id)) });
     const last = event('status:running', '2026-01-01T00:00:00Z');
     await stage.deliver(message(), last, stage.state('running'));
-    stage.onLook = () => stage.clock.sleep(lookMs);
+    stage.onLook = () => stage.deliver(statusEvent('other'));
+    await stage.clock.pass(60_000);
+    stage.onLook = () => undefined;
     stage.state('finished');
-    await stage.clock.pass(120_000);
-    expect(stage.ended).toMatchObject({ atMs: endMs, run: { outcome: { exit_code: 0 }, failure: null } });
-    expect(stage.follows.map(({ since, afterEventId }) => [since, afterEventId])).toEqual([
-      [undefined, undefined],
-      ['2026-01-01T00:00:00Z', last.event.id],
+    await stage.clock.pass(60_000);
+    expect(stage.follows.map(({ since, afterEventId, extent }) => [since, afterEventId, extent])).toEqual([
+      [undefined, undefined, undefined],
+      ['2026-01-01T00:00:00Z', last.event.id, 'once'],
     ]);
   });
 
-  it('starts the follower of the last events where the first one started when no event was delivered', async () => {
-    void stage.watch({ ...limits, onEvent, since: '2026-01-01T00:00:00Z', evidence: beforeRun(null) });
+  it('starts that follower where the first one started when no event was delivered', async () => {
+    void stage.watch({ ...limits, since: '2026-01-01T00:00:00Z', summary: beforeRun(null) });
     await stage.deliver(stage.state('running'));
     stage.state('finished');
     await stage.clock.pass(120_000);
     expect(stage.follows.map(({ since }) => since)).toEqual(['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z']);
-    expect(stage.ended).toMatchObject({ atMs: 62_000, run: { outcome: { exit_code: 0 } } });
+    expect(stage.ended).toMatchObject({ atMs: 60_000, run: { outcome: { exit_code: 0 } } });
   });
 
-  it('does not start another follower when no events are shown', async () => {
-    void stage.watch(limits);
-    await stage.deliver(message(), statusEvent('running'), stage.state('running'));
-    stage.state('finished');
-    await stage.clock.pass(60_000);
-    expect([stage.ended?.atMs, stage.follows.length]).toEqual([60_000, 1]);
-  });
-
-  it('leaves 2 s to the last events of a run whose end was read before it', async () => {
-    void stage.watch({ deadlineMs: 5_000, waitMs: 5_000, onEvent });
-    await stage.deliver(message(), statusEvent('running'), stage.state('finished'), statusEvent('other'));
-    stage.state('failed');
-    await stage.clock.pass(60_000);
-    expect([stage.looks, stage.follows.length]).toEqual([[250], 2]);
-    expect(stage.ended).toMatchObject({ atMs: 7_000, run: { outcome: { status: 'failed' }, failure: null } });
-  });
-
-  it('leaves less to the last events of a run whose end was read almost 10 s before it', async () => {
-    void stage.watch({ deadlineMs: 9_500, waitMs: 9_500, onEvent });
-    await stage.deliver(message(), statusEvent('running'), stage.state('finished'), statusEvent('other'));
-    stage.state('failed');
-    await stage.clock.pass(60_000);
-    expect(stage.ended).toMatchObject({ atMs: 10_250, run: { outcome: { status: 'failed' } } });
-  });
-
-  it('is followed by nothing when the events agree with the record', async () => {
-    stage.inSandbox = hangs;
-    void stage.watch({ ...limits, onEvent });
-    await stage.deliver(message(), event('activity'), stage.state('running'));
-    stage.state('finished');
-    await stage.clock.pass(60_000);
-    expect([stage.ended?.atMs, stage.follows.length]).toEqual([60_000, 1]);
-  });
-
-  it('has no outcome when a fault of acs ends the reading of the events after it', async () => {
+  it('is 124 when the last read fails with an error that may pass, and throws any other', async () => {
+    const watch = async (error: Error): Promise<{ watched: Promise<unknown>; stage: Stage }> => {
+      const failing = new Stage();
+      const watched = failing.watch(limits);
+      watched.catch(() => undefined);
+      await failing.deliver(message(), statusEvent('running'), failing.state('running'));
+      failing.onLook = () => Promise.reject(error);
+      await failing.clock.pass(60_000);
+      return { watched, stage: failing };
+    };
+    const passing = await watch(new AppError('network', 'no connection'));
+    expect(passing.stage.ended).toMatchObject({
+      atMs: 60_000,
+      run: { outcome: { status: 'running', exit_code: 124 } },
+    });
     const fault = new TypeError('a fault in acs');
-    const watched = stage.watch({ ...limits, onEvent });
-    watched.catch(() => undefined);
-    await stage.deliver(message(), statusEvent('running'), stage.state('running'));
-    stage.state('finished');
-    await stage.clock.pass(60_000);
-    await stage.fail(fault);
-    await expect(watched).rejects.toBe(fault);
+    await expect((await watch(fault)).watched).rejects.toBe(fault);
   });
 
-  it('has an outcome when the events after it cannot be read', async () => {
-    void stage.watch({ ...limits, onEvent });
+  it('has no outcome when a signal ends the last read', async () => {
+    const watched = stage.watch(limits);
     await stage.deliver(message(), statusEvent('running'), stage.state('running'));
-    stage.state('finished');
-    await stage.clock.pass(60_000);
-    await stage.fail(new AppError('network', 'no connection'));
-    expect(stage.ended).toMatchObject({ atMs: 60_000, run: { outcome: { exit_code: 0 }, failure: null } });
-  });
-
-  it('has no outcome when a signal ends the reading of the events after it', async () => {
-    const watched = stage.watch({ ...limits, onEvent });
-    await stage.deliver(message(), statusEvent('running'), stage.state('running'));
-    stage.state('finished');
+    stage.onLook = hangs;
     await stage.clock.pass(60_000);
     stage.interruption.abort(new AppError('interrupted', 'SIGINT', { exitCode: 130 }));
     expect((await watched).outcome.exit_code).toBe(130);

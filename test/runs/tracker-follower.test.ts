@@ -58,7 +58,7 @@ describe('the follower of a tracker', () => {
 
   it('is ended although the request in flight fails', async () => {
     endedBy();
-    void stage.watch({ judge: () => null, deadlineMs: 1_000, waitMs: 1_000, atDeadline: 'stop' });
+    void stage.watch({ wanted: ['archived'], deadlineMs: 1_000, waitMs: 1_000, atDeadline: 'stop' });
     await stage.clock.pass(1_000);
     await settled();
     expect(stage.ended?.run.outcome.exit_code).toBe(124);

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { completionTree, flatten } from '../../src/commands/completion/tree.ts';
-import { realTree } from '../../scripts/generate.ts';
+import { allCommands } from '../../scripts/commands.ts';
 import { ROUTES_PAGE, routesPage } from '../../scripts/served-routes.ts';
 import { createAgentApp } from '../../src/service/agent-server/app.ts';
 import type { WorkerContext } from '../../src/service/agent-server/context.ts';
@@ -41,7 +40,7 @@ it('every route that needs no key is in a table', () => {
 });
 
 it('every route names its callers, and a command of acs among them exists', async () => {
-  const commands = flatten(completionTree(await realTree())).map((command) => command.path);
+  const commands = (await allCommands()).map(({ path }) => path);
   const known = new Set([
     ...commands,
     'acs (probe)',

@@ -1,5 +1,5 @@
 /** Records for exports, and events in them. */
-import type { ExportRecord } from '../../src/commands/conv/export/record.ts';
+import type { PageRecord } from '../../src/output/page/page.ts';
 import type { ConversationDiff } from '../../src/domain/edits.ts';
 import { blankConversation, type Conversation } from '../../src/domain/conversation.ts';
 import type { ConversationEvent } from '../../src/domain/event.ts';
@@ -11,7 +11,7 @@ interface Parts {
   diff?: Partial<Omit<ConversationDiff, 'patch'>> & { patch?: string };
 }
 
-export function recordOf({ conversation, events = [], answer = null, diff = {} }: Parts): ExportRecord {
+export function recordOf({ conversation, events = [], answer = null, diff = {} }: Parts): PageRecord {
   return {
     conversation: { ...blankConversation('c'.repeat(32), 'finished'), title: 'A run', ...conversation },
     async *events() {

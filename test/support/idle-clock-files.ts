@@ -1,7 +1,7 @@
 /** The test files that use the idle clock, which share no process with others (vitest.config.ts). */
 import { readdirSync, readFileSync } from 'node:fs';
 
-const IMPORT = /\/(idle-clock|traps\/support\/[\w-]+)\.ts'/;
+const IMPORT = /\/(idle-clock|use-loose)\.ts'|useIdleV1/;
 
 /** Paths from the root of the package, which is the working directory. */
 export function filesWithIdleClock(): string[] {

@@ -5,7 +5,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { inject, vi } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/cli/clock.ts';
 import { TestClock } from './test-clock.ts';
 
 declare module 'vitest' {

@@ -1,8 +1,8 @@
 /** Whether JSON that a command prints has the form that its help names, with the members that `acs help output` lists. */
 import type { Command } from 'commander';
 import { explanationOf } from '../../src/commands/declare.ts';
-import { JSON_FORMS } from '../../src/commands/help/command.ts';
-import { RECORDS } from '../../src/commands/help/records.ts';
+import { RECORDS } from '../../src/commands/help/index.ts';
+import { JSON_FORMS } from '../../src/commands/help/page.ts';
 import type { RecordShape } from '../../src/output/view.ts';
 
 /** The forms in the help of a command, `conv list`. */

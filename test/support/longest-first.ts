@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONG = [
   'test/contract/contract.test.ts',
   'test/recordings/agreement.test.ts',
-  'test/commands/serve-scenario.test.ts',
+  'test/e2e/live-page.test.ts',
   'test/e2e/pipes.test.ts',
 ];
 

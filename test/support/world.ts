@@ -6,15 +6,13 @@ import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import { run } from '../../src/cli.ts';
-import { clockFrom } from '../../src/clock.ts';
-import type { Clock } from '../../src/clock.ts';
-import type { InputStream, OutputStream } from '../../src/context.ts';
-import { AppError } from '../../src/errors.ts';
-import { startService } from '../../src/service/index.ts';
-import type { RunningService } from '../../src/service/index.ts';
-import { createContext } from '../../src/wire.ts';
-import type { Platform } from '../../src/wire/platform.ts';
+import { run } from '../../src/cli/run.ts';
+import { clockFrom, type Clock } from '../../src/cli/clock.ts';
+import type { InputStream, OutputStream, Platform } from '../../src/cli/context.ts';
+import { AppError } from '../../src/cli/errors.ts';
+import { startService, type RunningService } from '../../src/service/index.ts';
+import { createContext } from '../../src/cli/create-context.ts';
+import type { Prompt } from '../../src/terminal/prompt.ts';
 
 export const PACKAGE_ROOT = path.resolve(import.meta.dirname, '../..');
 
@@ -24,6 +22,8 @@ export interface Invocation {
   stdin?: string | Uint8Array;
   /** Makes stdin, stdout and stderr terminals of this many columns. */
   columns?: number;
+  /** A terminal whose user answers each question with the next of these; a wrong answer is asked again. */
+  answers?: readonly (string | boolean)[];
   env?: Record<string, string | undefined>;
   cwd?: string;
   signal?: AbortSignal;
@@ -42,6 +42,8 @@ export interface Ended {
   err: string;
   /** stdout as it is. */
   bytes: Buffer;
+  /** The questions that were asked, each choice with its names. */
+  questions: string[];
 }
 
 export interface World {
@@ -64,6 +66,8 @@ export interface WorldOptions {
   /** Which routes the service serves: an old server, a new one, both. */
   api?: 'v0' | 'v1' | 'both';
   spec?: 'bubblewrap' | 'process';
+  /** Limits of each sandbox. */
+  limits?: { sandboxMemory?: number; sandboxProcesses?: number };
   /** PATH of the service; that of the test without one. */
   path?: string;
   /** Sandboxes that may run at once. */
@@ -91,6 +95,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       ...(options.spec ? { spec: options.spec } : {}),
       ...(port === undefined ? {} : { port }),
       ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
+      ...options.limits,
       ...scenario,
       idleTimeoutMs: 0,
     });
@@ -129,9 +134,39 @@ async function scenarioFile(dir: string, faults: unknown): Promise<string> {
 
 /** Runs one command line in this process, with no server of its own. */
 export async function invoke(invocation: Invocation & { cwd: string }): Promise<Ended> {
-  const { platform, stdout, stderr } = platformOf(invocation);
-  const code = await run(invocation.args, createContext(platform));
-  return { code, out: stdout.bytes().toString('utf8'), err: stderr.bytes().toString('utf8'), bytes: stdout.bytes() };
+  const { answers, columns = answers && 100 } = invocation;
+  const { platform, stdout, stderr } = platformOf({ ...invocation, columns });
+  const context = createContext(platform);
+  const questions: string[] = [];
+  if (answers !== undefined) {
+    const prompt = promptOf([...answers], questions);
+    context.prompt = () => Promise.resolve(prompt);
+  }
+  const code = await run(invocation.args, context);
+  const [out, err] = [stdout.bytes().toString('utf8'), stderr.bytes().toString('utf8')];
+  return { code, out, err, bytes: stdout.bytes(), questions };
+}
+
+function promptOf(answers: (string | boolean)[], questions: string[]): Prompt {
+  const answer = <T>(message: string): Promise<T> => {
+    questions.push(message);
+    if (answers.length === 0) throw new Error(`no answer is left for "${message}"`);
+    return Promise.resolve(answers.shift() as T);
+  };
+  return {
+    confirm: ({ message }) => answer(message),
+    async input({ message, default: preset, validate }) {
+      for (let asked = message; ;) {
+        const given = (await answer<string>(asked)) || (preset ?? '');
+        const problem = (await validate?.(given)) ?? true;
+        if (problem === true) return given;
+        asked = `${message} ${problem}`;
+      }
+    },
+    select: ({ message, choices }) => answer(`${message} [${choices.map(({ name }) => name).join(' | ')}]`),
+    secret: ({ message }) => answer(message),
+    editor: ({ message }) => answer(message),
+  };
 }
 
 /** What a command reads of the process, and the streams that keep what it writes. */

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
-import { expect, test } from 'vitest';
-import { AppError } from '../../src/errors.ts';
-import { createPrompt } from '../../src/terminal/prompt.ts';
+import { expect, it } from 'vitest';
+import { AppError } from '../../src/cli/errors.ts';
+import { createPrompt, type Prompt } from '../../src/terminal/prompt.ts';
 import { keptStderr, keyboard } from './streams.ts';
 
 function prompting() {
@@ -9,127 +9,70 @@ function prompting() {
   const raw = keyboard();
   const interruption = new AbortController();
   const prompt = createPrompt({ io: { stdin: { raw }, stderr }, env: {}, signal: interruption.signal });
-  return { prompt, stderr, raw, interruption };
+  let shown = 0;
+  /** Acts once the question is on the screen: what is typed before may be lost with an earlier reader. */
+  const then = async <T>(question: Promise<T>, act: string | (() => void)): Promise<T> => {
+    question.catch(() => undefined);
+    while (!stderr.text().slice(shown).includes('?')) await new Promise((resolve) => setImmediate(resolve));
+    if (typeof act === 'string') raw.write(act);
+    else act();
+    return await question.finally(() => (shown = stderr.text().length));
+  };
+  return { prompt, stderr, raw, interruption, then };
 }
 
-/** Types once the question is on the screen: what is typed before may be lost with an earlier reader. */
-async function answer<T>(world: ReturnType<typeof prompting>, question: Promise<T>, keys: string): Promise<T> {
-  question.catch(() => undefined);
-  while (!world.stderr.text().includes('?')) await new Promise((resolve) => setImmediate(resolve));
-  world.raw.write(keys);
-  return await question;
-}
-
-test('yes answers yes, and Enter gives the default', async () => {
-  const yes = prompting();
-  expect(await answer(yes, yes.prompt.confirm({ message: 'Delete it?' }), 'y\n')).toBe(true);
-  const no = prompting();
-  expect(await answer(no, no.prompt.confirm({ message: 'Delete it?' }), '\n')).toBe(false);
-  const byDefault = prompting();
-  expect(await answer(byDefault, byDefault.prompt.confirm({ message: 'Go on?', default: 'yes' }), '\n')).toBe(true);
+it.each<[string, (prompt: Prompt) => Promise<unknown>, string, unknown]>([
+  ['yes answers yes', (prompt) => prompt.confirm({ message: 'Delete it?' }), 'y\n', true],
+  ['Enter gives the default no', (prompt) => prompt.confirm({ message: 'Delete it?' }), '\n', false],
+  ['Enter gives the default yes', (prompt) => prompt.confirm({ message: 'Go on?', default: 'yes' }), '\n', true],
+  [
+    'a text is read and checked',
+    (prompt) => prompt.input({ message: 'Title?', validate: (text) => text === 'good' || 'not good' }),
+    'good\n',
+    'good',
+  ],
+  ['Enter gives the default text', (prompt) => prompt.input({ message: 'Title?', default: 'same' }), '\n', 'same'],
+])('%s', async (_, ask, keys, answer) => {
+  const { prompt, then } = prompting();
+  expect(await then(ask(prompt), keys)).toBe(answer);
 });
 
-test('the shown text is made safe, the returned value is unchanged', async () => {
-  const world = prompting();
+it('the shown text is made safe, the returned value is unchanged', async () => {
+  const { prompt, then, stderr } = prompting();
   const hostile = 'main\u202e\x1b[2J';
-  const question = world.prompt.select({
+  const question = prompt.select({
     message: 'Branch?\x1b]0;t\x07',
     choices: [
       { value: 'first', name: 'first' },
       { value: hostile, name: hostile, description: 'd\u009b' },
     ],
   });
-  expect(await answer(world, question, '\x1b[B\n')).toBe(hostile);
-  expect(stripVTControlCharacters(world.stderr.text())).toContain('main\\u202e\\x1b[2J');
-  expect(world.stderr.text()).not.toMatch(/\u202e|\u009b|\x1b\]0|\x1b\[2J/);
+  expect(await then(question, '\x1b[B\n')).toBe(hostile);
+  expect(stripVTControlCharacters(stderr.text())).toContain('main\\u202e\\x1b[2J');
+  expect(stderr.text()).not.toMatch(/\u202e|\u009b|\x1b\]0|\x1b\[2J/);
 });
 
-test('text is read, checked and has a default', async () => {
-  const world = prompting();
-  const validate = (value: string) => value === 'good' || 'not good';
-  expect(await answer(world, world.prompt.input({ message: 'Title?', validate }), 'good\n')).toBe('good');
-  const byDefault = prompting();
-  expect(await answer(byDefault, byDefault.prompt.input({ message: 'Title?', default: 'same' }), '\n')).toBe('same');
+it('neither a secret nor its length is shown', async () => {
+  const { prompt, then, stderr } = prompting();
+  expect(await then(prompt.secret({ message: 'Key?' }), 's3cr3t\n')).toBe('s3cr3t');
+  expect(stderr.text()).not.toMatch(/s3cr3t|\*{6}/);
 });
 
-test('neither a secret nor its length is shown', async () => {
-  const world = prompting();
-  expect(await answer(world, world.prompt.secret({ message: 'Key?' }), 's3cr3t\n')).toBe('s3cr3t');
-  expect(world.stderr.text()).not.toContain('s3cr3t');
-  expect(world.stderr.text()).not.toContain('******');
+it.each(['\x03', '\x04', 'end'])('%j ends the question: interrupted, exit code 130', async (key) => {
+  const { prompt, then, raw } = prompting();
+  const act = key === 'end' ? () => void raw.end() : key;
+  const interrupted = { kind: 'interrupted', exitCode: 130 };
+  await expect(then(prompt.input({ message: 'Go on?' }), act)).rejects.toMatchObject(interrupted);
 });
 
-test.each([
-  ['Ctrl-C', '\x03'],
-  ['Ctrl-D', '\x04'],
-])('%s ends the question: interrupted, exit code 130', async (_, key) => {
-  const world = prompting();
-  await expect(answer(world, world.prompt.confirm({ message: 'Go on?' }), key)).rejects.toMatchObject({
-    kind: 'interrupted',
-    exitCode: 130,
-  });
-});
-
-test('the end of the input ends the question, too', async () => {
-  const world = prompting();
-  const question = world.prompt.input({ message: 'Title?' });
-  question.catch(() => undefined);
-  while (!world.stderr.text().includes('?')) await new Promise((resolve) => setImmediate(resolve));
-  world.raw.end();
-  await expect(question).rejects.toMatchObject({ kind: 'interrupted' });
-});
-
-test('a signal ends the question with its own exit code', async () => {
-  const world = prompting();
-  const question = world.prompt.confirm({ message: 'Go on?' });
-  question.catch(() => undefined);
-  while (!world.stderr.text().includes('?')) await new Promise((resolve) => setImmediate(resolve));
+it('a signal ends the question with its own exit code', async () => {
+  const { prompt, then, interruption } = prompting();
   const reason = new AppError('interrupted', 'interrupted by SIGTERM', { exitCode: 143 });
-  world.interruption.abort(reason);
-  await expect(question).rejects.toBe(reason);
+  await expect(then(prompt.confirm({ message: 'Go on?' }), () => interruption.abort(reason))).rejects.toBe(reason);
 });
 
-test('several questions read from one input', async () => {
-  const world = prompting();
-  expect(await answer(world, world.prompt.input({ message: 'One?' }), 'a\n')).toBe('a');
-  const second = world.prompt.input({ message: 'Two?' });
-  while (!world.stderr.text().includes('Two?')) await new Promise((resolve) => setImmediate(resolve));
-  world.raw.write('b\n');
-  expect(await second).toBe('b');
-});
-
-test('a search lists what is found for the text, and aborts the search for the text before', async () => {
-  const world = prompting();
-  const searched: { typed: string; signal: AbortSignal }[] = [];
-  const question = world.prompt.search({
-    message: 'Repository?',
-    choices: async (typed, signal) => {
-      searched.push({ typed, signal });
-      // Only the last text is answered.
-      if (typed !== '' && typed !== 'ap')
-        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-      return [
-        { value: `v:${typed}`, name: typed === '' ? 'nothing yet' : `acme/${typed}\u202e`, description: 'x\u009b' },
-      ];
-    },
-  });
-  const shows = async (text: string): Promise<void> => {
-    while (!stripVTControlCharacters(world.stderr.text()).includes(text))
-      await new Promise((resolve) => setImmediate(resolve));
-  };
-  await shows('nothing yet');
-  world.raw.write('a');
-  world.raw.write('p');
-  await shows('acme/ap\\u202e');
-  world.raw.write('\n');
-  expect(await question).toBe('v:ap');
-  expect(searched.map(({ typed }) => typed).at(-1)).toBe('ap');
-  expect(searched.slice(0, -1).every(({ signal }) => signal.aborted)).toBe(true);
-  expect(world.stderr.text()).not.toMatch(/\u202e|\u009b/);
-});
-
-test('a search ends with Ctrl-C', async () => {
-  const world = prompting();
-  const question = world.prompt.search({ message: 'Repository?', choices: () => Promise.resolve([]) });
-  await expect(answer(world, question, '\x03')).rejects.toMatchObject({ kind: 'interrupted', exitCode: 130 });
+it('several questions read from one input', async () => {
+  const { prompt, then } = prompting();
+  expect(await then(prompt.input({ message: 'One?' }), 'a\n')).toBe('a');
+  expect(await then(prompt.input({ message: 'Two?' }), 'b\n')).toBe('b');
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StatusLine, type TerminalEvents } from '../../src/terminal/status-line.ts';
-import { NO_COLORS } from '../../src/text/palette.ts';
+import { NO_COLORS } from '../../src/output/text/notice.ts';
 import { Screen } from '../support/screen.ts';
 import { until } from '../support/until.ts';
 import type { TerminalWriter } from '../../src/terminal/writable.ts';
@@ -24,7 +24,7 @@ class Terminal extends Screen {
 let screen: Terminal;
 let io: { stdout: TerminalWriter; stderr: TerminalWriter };
 let events: TerminalEvents | null;
-let text: string | readonly string[];
+let text: string;
 let line: StatusLine;
 const interruption = { current: new AbortController() };
 
@@ -64,34 +64,6 @@ test('a status line is not drawn behind a line that is not complete', async () =
   expect(screen.text).toBe('half');
   await io.stdout.write(Buffer.from(' a line\n'));
   await until(() => screen.text === 'half a line\nrunning');
-});
-
-test('a block of lines ends with the cursor in the first column of its first line', async () => {
-  let written = '';
-  const stderr = screen.writer();
-  io = {
-    stdout: screen.writer(),
-    stderr: { ...stderr, columns: 20, write: (chunk) => Promise.resolve(void (written += chunk as string)) },
-  };
-  await line.end();
-  text = ['heading', 'one', 'two\x1b[2J'];
-  line = open();
-
-  expect(written).toBe('\r\x1b[Jheading\r\none\r\ntwo\\x1b[2J\r\x1b[2A');
-});
-
-test('a block is not higher than the screen', async () => {
-  let written = '';
-  const stderr = screen.writer();
-  io = {
-    stdout: screen.writer(),
-    stderr: { ...stderr, columns: 20, rows: 3, write: (chunk) => Promise.resolve(void (written += chunk as string)) },
-  };
-  await line.end();
-  text = ['one', 'two', 'three', 'four'];
-  line = open();
-
-  expect(written).toBe('\r\x1b[Jone\r\ntwo\r\x1b[1A');
 });
 
 test('a status line is cut to the width of the terminal, and made safe', () => {

@@ -29,14 +29,3 @@ test('it is a Node stream: pipes can end in it, and callbacks run when the chunk
   expect([stderr.text(), stream.isTTY, stream.columns]).toEqual(['piped', true, 40]);
   await new Promise<void>((resolve) => new TerminalStream(stderr, 'colors').write('x', () => resolve()));
 });
-
-test('it moves the cursor like tty.WriteStream', () => {
-  const stderr = keptStderr(40);
-  const stream = new TerminalStream(stderr, 'colors');
-  stream.cursorTo(0);
-  stream.moveCursor(0, -1);
-  stream.moveCursor(2, 0);
-  stream.clearLine(1);
-  stream.clearLine(0);
-  expect(stderr.text()).toBe('\x1b[1G\x1b[1A\x1b[2C\x1b[0K\x1b[2K');
-});

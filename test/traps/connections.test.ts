@@ -1,14 +1,13 @@
 /** Connections that servers drop, limits they set, and servers that go away in the middle (interface 8, 12). */
 import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
-import { agentMessage, finish, ID, SANDBOX_KEY, status, userMessage } from '../servers/support/v1-world.ts';
+import { describe, expect, it } from 'vitest';
+import { agentMessage, finish, ID, SANDBOX_KEY, status, userMessage } from '../client/support/v1-world.ts';
+import { recordings } from '../client/support/recordings.ts';
 import { until } from '../support/until.ts';
-import { v1Trap, type V1Trap } from './support/trap.ts';
+import { useIdleV1 } from '../support/use-v1.ts';
 
-let trap: V1Trap;
-
-afterEach(() => trap.close());
+const at = useIdleV1();
 
 describe('an agent server that drops the connection after a 500', () => {
   /** Every answer after a 500 on the same connection is a reset. */
@@ -47,7 +46,6 @@ describe('an agent server that drops the connection after a 500', () => {
   const INTERNAL = { status: 500, body: { detail: 'Internal Server Error', exception: 'ValueError', error_id: 'x' } };
 
   it('is read on a new connection, and what changes something is sent once', async () => {
-    trap = await v1Trap('1.6.0');
     const state = { id: ID, execution_status: 'finished', workspace: { working_dir: '/workspace/project' } };
     let failures = 1;
     const agent = await startDropping((method, path) => {
@@ -59,13 +57,16 @@ describe('an agent server that drops the connection after a 500', () => {
       return { status: 200, body: state };
     });
     try {
-      trap.addConversation({
+      at.v1.addConversation({
         execution_status: 'finished',
         conversation_url: `${agent.url}/api/conversations/${ID}`,
         session_api_key: SANDBOX_KEY,
       });
-      const { code, err } = await trap.acs('conv', 'send', ID, 'hello');
-      expect(code, err).toBe(0);
+      // Over 1.6.0, messages go to the agent server.
+      const older = recordings('1.6.0');
+      at.script({ '/openapi.json': older.reply('probe.openapi') });
+      at.script({ '/api/v1/web-client/config': older.reply('probe.web-client') });
+      await at.ends(`conv send ${ID} hello`, {});
       expect(agent.asked.filter((line) => line.startsWith('POST'))).toEqual([`POST /api/conversations/${ID}/events`]);
     } finally {
       await agent.close();
@@ -75,29 +76,28 @@ describe('an agent server that drops the connection after a 500', () => {
 
 describe('a server that is restarted during conv follow', () => {
   it('loses no event and repeats none', async () => {
-    trap = await v1Trap();
-    trap.addConversation();
-    trap.agentEvents.push(userMessage('do it'), agentMessage('before'));
+    at.v1.addConversation();
+    at.v1.agentEvents.push(userMessage('do it'), agentMessage('before'));
     let isAway = false;
-    trap.before = () => (isAway ? { cut: true } : null);
-    trap.fake.acceptSocket = () => !isAway;
+    at.v1.before = () => (isAway ? { cut: true } : null);
+    at.server.acceptSocket = () => !isAway;
     let shown = '';
     let said = '';
-    const following = trap.invoke({
+    const following = at.invoke({
       args: ['conv', 'follow', ID, '--json'],
       onOut: (text) => (shown += text),
       onErr: (text) => (said += text),
     });
-    await until(() => trap.fake.sockets.length === 1 && shown.includes('before'));
+    await until(() => at.server.sockets.length === 1 && shown.includes('before'));
     isAway = true;
-    for (const socket of trap.fake.sockets) socket.terminate();
-    trap.agentEvents.push(agentMessage('meanwhile'));
-    await until(() => said.includes('the connection is cut'));
+    for (const socket of at.server.sockets) socket.terminate();
+    at.v1.agentEvents.push(agentMessage('meanwhile'));
+    await until(() => said.includes('connection lost'));
     isAway = false;
-    await until(() => trap.fake.sockets.length === 2);
-    trap.agentEvents.push(finish('after'), status('finished'));
-    trap.conversations.get(ID)!['execution_status'] = 'finished';
-    for (const event of trap.agentEvents.slice(-2)) trap.fake.sockets[1]?.send(JSON.stringify(event));
+    await until(() => at.server.sockets.length === 2);
+    at.v1.agentEvents.push(finish('after'), status('finished'));
+    at.v1.conversations.get(ID)!['execution_status'] = 'finished';
+    for (const event of at.v1.agentEvents.slice(-2)) at.server.sockets[1]?.send(JSON.stringify(event));
     const { code, out, err } = await following;
     expect(code, err).toBe(0);
     const lines = out
@@ -112,21 +112,20 @@ describe('a server that is restarted during conv follow', () => {
       'execution_status: finished',
       'outcome',
     ]);
-    expect(err.match(/the connection is cut/g)).toHaveLength(1);
+    expect(err.match(/connection lost/g)).toHaveLength(1);
   });
 
   it('exits 10 when it does not answer again', async () => {
-    trap = await v1Trap('1.11.0', 300);
-    trap.addConversation();
-    trap.agentEvents.push(userMessage('do it'));
+    at.v1.addConversation();
+    at.v1.agentEvents.push(userMessage('do it'));
     let isAway = false;
-    trap.before = () => (isAway ? { cut: true } : null);
-    trap.fake.acceptSocket = () => !isAway;
+    at.v1.before = () => (isAway ? { cut: true } : null);
+    at.server.acceptSocket = () => !isAway;
     let shown = '';
-    const following = trap.invoke({ args: ['conv', 'follow', ID], onOut: (text) => (shown += text) });
-    await until(() => trap.fake.sockets.length === 1 && shown.includes('do it'));
+    const following = at.invoke({ args: ['conv', 'follow', ID], onOut: (text) => (shown += text) });
+    await until(() => at.server.sockets.length === 1 && shown.includes('do it'));
     isAway = true;
-    for (const socket of trap.fake.sockets) socket.terminate();
+    for (const socket of at.server.sockets) socket.terminate();
     expect(await following).toMatchObject({ code: 10 });
   });
 });

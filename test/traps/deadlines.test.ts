@@ -1,9 +1,9 @@
 /** `--wait-timeout` at servers whose every answer takes long: the deadline aborts the request in flight. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Asked, Reply } from '../servers/support/fake-server.ts';
-import { finish, ID, status, userMessage } from '../servers/support/v1-world.ts';
-import type { Ended } from '../support/world.ts';
-import { v1Trap, type V1Trap } from './support/trap.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Asked, Reply } from '../support/server.ts';
+import { finish, ID, status, userMessage } from '../client/support/v1-world.ts';
+import { useIdleV1 } from '../support/use-v1.ts';
+import { errorOf } from '../support/use-world.ts';
 
 const SANDBOX = 'sandbox-1';
 const PROBES = new Set([
@@ -13,16 +13,13 @@ const PROBES = new Set([
   '/api/options/config',
 ]);
 
-let trap: V1Trap;
+const at = useIdleV1();
 /** What the sandbox is now. */
 let sandboxStatus: string;
 
-beforeEach(async () => {
-  trap = await v1Trap();
+beforeEach(() => {
   sandboxStatus = 'RUNNING';
 });
-afterEach(() => trap.close());
-
 const sandboxRecord = (): Record<string, unknown> => ({
   id: SANDBOX,
   status: sandboxStatus,
@@ -34,6 +31,7 @@ const sandboxRecord = (): Record<string, unknown> => ({
 
 function sandboxRoutes({ method, path }: Asked): Reply | null {
   if (path === '/api/v1/sandboxes' && method === 'GET') return { json: [sandboxRecord()] };
+  if (path === '/api/v1/sandbox-specs/search') return { json: { items: [{ id: 'image' }], next_page_id: null } };
   if (path === '/api/v1/sandboxes/search') return { json: { items: [sandboxRecord()], next_page_id: null } };
   if (path.startsWith('/api/v1/sandboxes/') || method === 'POST') return { json: { success: true } };
   return null;
@@ -41,20 +39,15 @@ function sandboxRoutes({ method, path }: Asked): Reply | null {
 
 /** Every answer but those of the probe takes so long. */
 function answersTake(ms: number, usual: (asked: Asked) => Reply | null = sandboxRoutes): void {
-  const { handler } = trap.fake;
-  trap.before = usual;
-  trap.fake.handler = async (asked) => {
-    if (!PROBES.has(asked.path)) await trap.clock.sleep(ms);
+  const { handler } = at.server;
+  at.v1.before = usual;
+  at.server.handler = async (asked) => {
+    if (!PROBES.has(asked.path)) await at.clock.sleep(ms);
     return await handler(asked);
   };
 }
 
-const asked = (): string[] => trap.fake.lines().filter((line) => !PROBES.has(line.split(' ')[1] ?? ''));
-
-function errorOf({ err }: Ended): { code: string; message: string; hint: string; id?: string } {
-  const last = err.trimEnd().split('\n').at(-1) ?? '';
-  return (JSON.parse(last) as { error: { code: string; message: string; hint: string } }).error;
-}
+const asked = (): string[] => at.server.lines().filter((line) => !PROBES.has(line.split(' ')[1] ?? ''));
 
 describe('with answers that take 5 s, --wait-timeout 6s', () => {
   it.each([
@@ -62,79 +55,82 @@ describe('with answers that take 5 s, --wait-timeout 6s', () => {
     ['conv follow', 3, ['conv', 'follow', ID]],
     ['conv send --wait', 3, ['conv', 'send', ID, 'hello', '--wait']],
     ['conv resume --wait', 3, ['conv', 'resume', ID, '--wait']],
-    ['sandbox wait', 3, ['sandbox', 'wait', SANDBOX, '--for', 'paused']],
     ['sandbox pause', 3, ['sandbox', 'pause', SANDBOX]],
     ['sandbox resume', 3, ['sandbox', 'resume', SANDBOX]],
-    ['sandbox start', 3, ['sandbox', 'start']],
+    ['sandbox start', 3, ['sandbox', 'start', '--spec', 'image']],
     ['sandbox delete', 3, ['sandbox', 'delete', SANDBOX, '-y']],
   ])('ends %s with 124 after the request in flight and at most one read', async (_, most, args) => {
-    trap.addConversation();
-    trap.agentEvents.push(userMessage('hello'), status('running'));
+    at.v1.addConversation();
+    at.v1.agentEvents.push(userMessage('hello'), status('running'));
     if (args[1] === 'resume') sandboxStatus = 'PAUSED';
     answersTake(5_000);
-    const ended = await trap.acs(...args, '--wait-timeout', '6s', '--json');
-    expect(ended.code, ended.err).toBe(124);
+    const ended = await at.ends([...args, '--wait-timeout', '6s', '--json'], { code: 124 });
     expect(errorOf(ended).code).toBe('timeout');
     // One that was answered, the one in flight, and one read.
     expect(asked().length, asked().join('\n')).toBeLessThanOrEqual(most);
-    const writes = trap.fake.asked
+    const writes = at.server.asked
       .filter(({ method }) => method !== 'GET')
       .map(({ method, path }) => `${method} ${path}`);
-    // The list of sandboxes is answered after 5 s, so the create is in flight at the deadline.
-    const isCreate = args.join(' ') === 'sandbox start';
+    // The list of specs is answered after 5 s, so the create is in flight at the deadline.
+    const isCreate = args[1] === 'start';
     expect(writes).toEqual(isCreate ? ['POST /api/v1/sandboxes'] : []);
     if (isCreate) expect(errorOf(ended).message).toContain('whether the sandbox was created is not known');
   });
 });
 
+it('sandbox start ends with 124 at its deadline, and states that the sandbox may have been created', async () => {
+  answersTake(7_000);
+  const ended = await at.ends('sandbox start --wait-timeout 6s --json', { code: 124 });
+  expect(asked()).toEqual(['POST /api/v1/sandboxes']);
+  expect(errorOf(ended).message).toContain('whether the sandbox was created is not known');
+});
+
 describe('the deadline of a watch', () => {
   it.each(['wait', 'follow'])('aborts the request in flight of the follower of conv %s', async (verb) => {
-    trap.addConversation();
-    trap.agentEvents.push(userMessage('hello'), status('running'));
-    const { handler } = trap.fake;
-    const startedAtMs = trap.clock.now();
+    at.v1.addConversation();
+    at.v1.agentEvents.push(userMessage('hello'), status('running'));
+    const { handler } = at.server;
+    const startedAtMs = at.clock.now();
     let inFlight: Asked | null = null;
     const readsAfter: boolean[] = [];
-    trap.fake.handler = async (request) => {
-      const passedMs = trap.clock.now() - startedAtMs;
+    at.server.handler = async (request) => {
+      const passedMs = at.clock.now() - startedAtMs;
       if (passedMs >= 2_000 && inFlight === null) {
         inFlight = request;
         return { silence: true };
       }
       if (passedMs >= 9_500) {
         // Of the read after the deadline: answered a second later.
-        await trap.clock.sleep(1_000);
+        await at.clock.sleep(1_000);
         readsAfter.push(inFlight?.isAborted === true);
       }
       return await handler(request);
     };
-    const ended = await trap.acs('conv', verb, ID, '--wait-timeout', '10s', '--json');
-    expect(ended.code, ended.err).toBe(124);
+    const ended = await at.ends(`conv ${verb} ${ID} --wait-timeout 10s --json`, { code: 124 });
     expect(errorOf(ended).message).toContain('is still running after 10s');
     expect(new Set(readsAfter)).toEqual(new Set([true]));
   });
 
   it('is followed by a read of the events that a run which has ended meanwhile had not delivered', async () => {
-    trap.addConversation();
-    trap.agentEvents.push(userMessage('hello'), status('running'));
-    const { handler } = trap.fake;
-    const startedAtMs = trap.clock.now();
+    at.v1.addConversation();
+    at.v1.agentEvents.push(userMessage('hello'), status('running'));
+    const { handler } = at.server;
+    const startedAtMs = at.clock.now();
     let isSilent = false;
-    trap.fake.handler = async (request) => {
-      const passedMs = trap.clock.now() - startedAtMs;
+    at.server.handler = async (request) => {
+      const passedMs = at.clock.now() - startedAtMs;
       if (passedMs >= 2_000 && !isSilent) {
         isSilent = true;
         return { silence: true };
       }
-      if (passedMs >= 9_500 && trap.conversations.get(ID)!['execution_status'] !== 'finished') {
-        trap.conversations.get(ID)!['execution_status'] = 'finished';
-        trap.agentState['execution_status'] = 'finished';
-        trap.agentEvents.push(finish('the last word'), status('finished'));
+      if (passedMs >= 9_500 && at.v1.conversations.get(ID)!['execution_status'] !== 'finished') {
+        at.v1.conversations.get(ID)!['execution_status'] = 'finished';
+        at.v1.agentState['execution_status'] = 'finished';
+        at.v1.agentEvents.push(finish('the last word'), status('finished'));
       }
       return await handler(request);
     };
-    const ended = await trap.acs('conv', 'follow', ID, '--wait-timeout', '10s', '--json');
-    expect(ended.code, ended.err).toBe(0);
+    const ended = await at.ends(`conv follow ${ID} --wait-timeout 10s --json`, {});
     const kinds = ended.out
       .trimEnd()
       .split('\n')
@@ -151,29 +147,26 @@ describe('the deadline of a watch', () => {
 });
 
 it('an error that the deadline of a watch causes names the server', async () => {
-  trap.addConversation();
-  trap.agentEvents.push(userMessage('hello'), status('running'));
-  const ended = await trap.acs('conv', 'wait', ID, '--wait-timeout', '3s');
-  expect(ended.code, ended.err).toBe(124);
-  expect(ended.err).toContain(`\n  server: ${trap.fake.url}\n`);
+  at.v1.addConversation();
+  at.v1.agentEvents.push(userMessage('hello'), status('running'));
+  const ended = await at.ends(`conv wait ${ID} --wait-timeout 3s`, { code: 124 });
+  expect(ended.err).toContain(`\n  server: ${at.server.url}\n`);
 });
 
 describe('a change whose answer does not come before the deadline', () => {
   it('is exit 0 when the read after the deadline shows that it was made', async () => {
-    trap.before = (request) => {
+    at.v1.before = (request) => {
       if (request.method !== 'POST') return sandboxRoutes(request);
       sandboxStatus = 'PAUSED';
       return { silence: true };
     };
-    const ended = await trap.acs('sandbox', 'pause', SANDBOX, '--wait-timeout', '6s', '--json');
-    expect(ended.code, ended.err).toBe(0);
+    const ended = await at.ends(`sandbox pause ${SANDBOX} --wait-timeout 6s --json`, {});
     expect(JSON.parse(ended.out)).toMatchObject({ id: SANDBOX, status: 'paused', changed: true });
   });
 
   it('is exit 124 with the state that was read after the deadline', async () => {
-    trap.before = (request) => (request.method === 'POST' ? { silence: true } : sandboxRoutes(request));
-    const ended = await trap.acs('sandbox', 'pause', SANDBOX, '--wait-timeout', '6s', '--json');
-    expect(ended.code, ended.err).toBe(124);
+    at.v1.before = (request) => (request.method === 'POST' ? { silence: true } : sandboxRoutes(request));
+    const ended = await at.ends(`sandbox pause ${SANDBOX} --wait-timeout 6s --json`, { code: 124 });
     expect(errorOf(ended)).toMatchObject({ message: `sandbox ${SANDBOX} is still running after 6s`, id: SANDBOX });
   });
 
@@ -182,37 +175,34 @@ describe('a change whose answer does not come before the deadline', () => {
     ['is exit 124 with the last state of a sandbox delete that was not', false, 124],
   ])('%s', async (_, isDone, code) => {
     let isGone = false;
-    trap.before = (request) => {
+    at.v1.before = (request) => {
       if (request.method === 'DELETE') {
         isGone = isDone;
         return { silence: true };
       }
       return isGone && request.path === '/api/v1/sandboxes' ? { json: [null] } : sandboxRoutes(request);
     };
-    const ended = await trap.acs('sandbox', 'delete', SANDBOX, '-y', '--wait-timeout', '6s', '--json');
-    expect(ended.code, ended.err).toBe(code);
+    const ended = await at.ends(`sandbox delete ${SANDBOX} -y --wait-timeout 6s --json`, { code });
     if (isDone) expect(JSON.parse(ended.out)).toMatchObject({ id: SANDBOX, status: 'missing', changed: true });
     else expect(errorOf(ended).message).toBe(`sandbox ${SANDBOX} is still running after 6s`);
   });
 
   it('of conv send names that the message may have been sent', async () => {
-    trap.addConversation({ execution_status: 'finished' });
-    trap.agentState['execution_status'] = 'finished';
-    trap.before = ({ method }) => (method === 'POST' ? { silence: true } : null);
-    const ended = await trap.acs('conv', 'send', ID, 'hello', '--wait', '--wait-timeout', '6s', '--json');
-    expect(ended.code, ended.err).toBe(124);
+    at.v1.addConversation({ execution_status: 'finished' });
+    at.v1.agentState['execution_status'] = 'finished';
+    at.v1.before = ({ method }) => (method === 'POST' ? { silence: true } : null);
+    const ended = await at.ends(`conv send ${ID} hello --wait --wait-timeout 6s --json`, { code: 124 });
     expect(errorOf(ended).message).toContain('whether the message was sent is not known');
   });
 });
 
 it('a probe that is not answered ends with 124 at the deadline of the command', async () => {
-  trap.fake.handler = () => ({ silence: true });
+  at.server.handler = () => ({ silence: true });
   for (const args of [
     ['conv', 'wait', ID],
-    ['sandbox', 'wait', SANDBOX],
+    ['sandbox', 'resume', SANDBOX],
     ['conv', 'new', 'hello', '--no-repo'],
   ]) {
-    const ended = await trap.acs(...args, '--wait-timeout', '6s', '--json');
-    expect(ended.code, ended.err).toBe(124);
+    await at.ends([...args, '--wait-timeout', '6s', '--json'], { code: 124 });
   }
 });

@@ -1,14 +1,15 @@
 /** `conv follow` through a proxy that cuts, delays, duplicates and reorders: 10,000 events, 50 cuts, each dialect. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { WebSocket } from 'ws';
+import { clockFrom } from '../../src/cli/clock.ts';
 import { startRelay, type OwnAnswer, type Relay } from '../contract/relay.ts';
-import { startFake, type FakeServer } from '../servers/support/fake-server.ts';
-import { event, ID, status, userMessage } from '../servers/support/v1-world.ts';
+import { event, ID, status, userMessage } from '../client/support/v1-world.ts';
 import { seeded, type CutKind, type FrameFault } from '../support/faulty-link.ts';
 import { until } from '../support/until.ts';
 import type { Ended } from '../support/world.ts';
-import { commandsAt, REAL_TIME, v1Trap, type Commands, type V1Trap } from './support/trap.ts';
-import { createV0Server, happens, stateChanges, userSays, V0_ID, type V0Server } from './support/v0.ts';
+import { useV1 } from '../support/use-v1.ts';
+import type { Suite } from '../support/use-world.ts';
+import { idleClock } from '../support/idle-clock.ts';
+import { happens, stateChanges, userSays, useV0, V0_ID } from '../support/use-v0.ts';
 
 const EVENTS = 10_000;
 const CUTS = 50;
@@ -39,17 +40,16 @@ const ofWork = (index: number): Record<string, unknown> => ({
 const BAD_GATEWAY: OwnAnswer = { status: 502, headers: {}, body: { detail: 'Bad Gateway' } };
 const UNAVAILABLE: OwnAnswer = { status: 503, headers: {}, body: { detail: 'Service Unavailable' } };
 
-const follow = (commands: Commands, id: string, printed: Printed, ...args: string[]): Promise<Ended> =>
-  commands.invoke({
+const follow = (at: Suite, relay: Relay, id: string, printed: Printed, ...args: string[]): Promise<Ended> =>
+  at.invoke({
     args: ['conv', 'follow', id, '--format', 'ndjson', ...args],
-    clock: id === ID ? REAL_TIME : commands.clock,
+    env: { ACS_BASE_URL: relay.url },
     onOut: (text) => printed.add(text),
   });
 
 describe('conv follow over a socket, through a proxy', () => {
-  let trap: V1Trap;
+  const at = useV1({ clock: () => clockFrom(() => Date.now()) });
   let relay: Relay;
-  let commands: Commands;
   let printed: Printed;
   /** Frames until the next cut. */
   let cutIn: number;
@@ -75,71 +75,57 @@ describe('conv follow over a socket, through a proxy', () => {
     cuts = [];
     cutIn = 0;
     printed = new Printed();
-    trap = await v1Trap();
-    trap.addConversation();
-    trap.fake.onSocket = resend;
-    relay = await startRelay(trap.fake.url, {
+    at.v1.addConversation();
+    relay = await startRelay(at.server.url, {
       faults: { frame },
       answer: () => (random() < 0.02 ? (random() < 0.5 ? BAD_GATEWAY : UNAVAILABLE) : random() < 0.02 ? 'cut' : null),
     });
-    commands = await commandsAt(relay.url);
   });
-  afterEach(async () => {
-    await commands.close();
-    await relay.close();
-    await trap.close();
-  });
-
-  /** As an agent server does: the events since the time that the client has named. */
-  function resend(socket: WebSocket, path: string): void {
-    const since = new URL(path, 'http://fake').searchParams.get('after_timestamp');
-    if (since === null) return;
-    for (const one of trap.agentEvents) if (String(one['timestamp']) >= since) socket.send(JSON.stringify(one));
-  }
+  afterEach(() => relay.close());
 
   function emit(one: Record<string, unknown>): void {
-    trap.agentEvents.push(one);
-    for (const socket of trap.fake.sockets) socket.send(JSON.stringify(one));
+    at.v1.agentEvents.push(one);
+    for (const socket of at.server.sockets) socket.send(JSON.stringify(one));
   }
 
   /** The events of one cut: the socket breaks somewhere among them, and more events follow. */
   async function emitBatch(): Promise<void> {
     const { length } = cuts;
-    await until(() => trap.fake.sockets.some(({ readyState, OPEN }) => readyState === OPEN));
+    await until(() => at.server.sockets.some(({ readyState, OPEN }) => readyState === OPEN));
     cutIn = 1 + Math.floor(random() * BATCH * 0.8);
     for (let index = 0; index < BATCH; index++) {
-      emit(event('ActionEvent', ofWork(trap.agentEvents.length)));
+      emit(event('ActionEvent', ofWork(at.v1.agentEvents.length)));
       if (index % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    await until(() => printed.ids.length >= trap.agentEvents.length && cuts.length > length);
+    await until(() => printed.ids.length >= at.v1.agentEvents.length && cuts.length > length);
   }
 
   it('prints 10,000 events once and in order through 50 cuts, and exits with the outcome', async () => {
     emit(userMessage('begin'));
-    const ended = follow(commands, ID, printed);
-    await until(() => trap.fake.sockets.length > 0);
+    const ended = follow(at, relay, ID, printed);
+    await until(() => at.server.sockets.length > 0);
     for (let batch = 0; batch < CUTS; batch++) await emitBatch();
-    trap.conversations.get(ID)!['execution_status'] = 'finished';
+    at.v1.conversations.get(ID)!['execution_status'] = 'finished';
     emit(status('finished'));
     const { code, err } = await ended;
     expect(code, err).toBe(0);
-    expect(printed.ids).toEqual(trap.agentEvents.map(({ id }) => id));
+    expect(printed.ids).toEqual(at.v1.agentEvents.map(({ id }) => id));
     expect(printed.last).toMatchObject({ type: 'outcome', status: 'finished' });
     expect([printed.ids.length, cuts.length]).toEqual([EVENTS + 2, CUTS]);
   });
 
   it('--since continues after any event: 20 parts are the whole', async () => {
-    for (let index = 0; index < 400; index++) trap.agentEvents.push(event('ActionEvent', ofWork(index)));
-    trap.agentEvents.push(status('finished'));
-    trap.conversations.get(ID)!['execution_status'] = 'finished';
-    const all = trap.agentEvents.map(({ id }) => String(id));
+    for (let index = 0; index < 400; index++) at.v1.agentEvents.push(event('ActionEvent', ofWork(index)));
+    at.v1.agentEvents.push(status('finished'));
+    at.v1.conversations.get(ID)!['execution_status'] = 'finished';
+    const all = at.v1.agentEvents.map(({ id }) => String(id));
     const places = Array.from({ length: 20 }, () => Math.floor(random() * all.length)).sort((a, b) => a - b);
     let from = -1;
     const parts: string[][] = [];
     for (const place of [...new Set(places), all.length - 1]) {
       const part = new Printed();
       const since = from < 0 ? [] : ['--since', all[from] ?? ''];
-      const { code, err } = await follow(commands, ID, part, ...since);
+      const { code, err } = await follow(at, relay, ID, part, ...since);
       expect(code, err).toBe(0);
       expect(part.ids).toEqual(all.slice(from + 1));
       parts.push(part.ids.slice(0, place - from));
@@ -150,19 +136,16 @@ describe('conv follow over a socket, through a proxy', () => {
 });
 
 describe('conv follow over V0, through a proxy', () => {
-  let server: V0Server;
-  let fake: FakeServer;
   let relay: Relay;
-  let commands: Commands;
   let cuts = 0;
+  const clock = idleClock(30);
+  const at = useV0({ clock: () => clock });
 
   beforeEach(async () => {
     const random = seeded(7);
     cuts = 0;
-    server = createV0Server();
-    server.record['status'] = 'RUNNING';
-    fake = await startFake(server.handler);
-    relay = await startRelay(fake.url, {
+    at.v0.record['status'] = 'RUNNING';
+    relay = await startRelay(at.server.url, {
       answer(request) {
         const luck = random();
         if (luck < 0.02) return luck < 0.01 ? BAD_GATEWAY : UNAVAILABLE;
@@ -171,28 +154,23 @@ describe('conv follow over V0, through a proxy', () => {
         return 'cut';
       },
     });
-    commands = await commandsAt(relay.url);
   });
-  afterEach(async () => {
-    await commands.close();
-    await relay.close();
-    await fake.close();
-  });
+  afterEach(() => relay.close());
 
   it('prints 10,000 events once and in order through more than 50 cut answers, and exits with the outcome', async () => {
     const printed = new Printed();
-    userSays(server, 'begin');
-    stateChanges(server, 'running');
-    const ended = follow(commands, V0_ID, printed);
-    while (server.events.length < EVENTS) {
+    userSays(at.v0, 'begin');
+    stateChanges(at.v0, 'running');
+    const ended = follow(at, relay, V0_ID, printed);
+    while (at.v0.events.length < EVENTS) {
       for (let index = 0; index < BATCH; index++)
-        happens(server, { source: 'agent', action: 'run', args: { command: `make step-${server.events.length}` } });
-      await until(() => printed.ids.length >= server.events.length);
+        happens(at.v0, { source: 'agent', action: 'run', args: { command: `make step-${at.v0.events.length}` } });
+      await until(() => printed.ids.length >= at.v0.events.length);
     }
-    stateChanges(server, 'finished');
+    stateChanges(at.v0, 'finished');
     const { code, err } = await ended;
     expect(code, err).toBe(0);
-    expect(printed.ids).toEqual(server.events.map(({ id }) => String(id)));
+    expect(printed.ids).toEqual(at.v0.events.map(({ id }) => String(id)));
     expect(printed.last).toMatchObject({ type: 'outcome', status: 'finished' });
     expect(cuts).toBeGreaterThan(CUTS);
   });

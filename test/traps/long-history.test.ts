@@ -1,65 +1,56 @@
 /** Events over several pages: what is requested, what is redacted, and what is lost when a page fails. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { event, ID, KEY, SANDBOX_KEY, userMessage } from '../servers/support/v1-world.ts';
-import { REAL_TIME, v1Trap, type V1Trap } from './support/trap.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { event, ID, KEY, SANDBOX_KEY, userMessage } from '../client/support/v1-world.ts';
+import { useV1 } from '../support/use-v1.ts';
 
 const EVENTS = 250;
 const PAGES = 3;
 const TOKEN = 'ghp_0123456789abcdefghij0123456789abcdef';
 
-let trap: V1Trap;
+const at = useV1();
 let requests: (string | null)[];
 
-beforeEach(async () => {
-  trap = await v1Trap();
-  trap.addConversation({ execution_status: 'finished' });
+beforeEach(() => {
+  at.v1.addConversation({ execution_status: 'finished' });
   requests = [];
-  trap.before = ({ path, query }) => {
+  at.v1.before = ({ path, query }) => {
     if (path.endsWith('/events/search')) requests.push(query.get('page_id'));
     return null;
   };
-  for (let index = 0; index < EVENTS; index++) trap.agentEvents.push(userMessage(`message ${index}`));
-  const [first, second, third] = [0, 120, 240].map((index) => trap.agentEvents[index]);
+  for (let index = 0; index < EVENTS; index++) at.v1.agentEvents.push(userMessage(`message ${index}`));
+  const [first, second, third] = [0, 120, 240].map((index) => at.v1.agentEvents[index]);
   Object.assign(first ?? {}, { llm_message: { role: 'user', content: [{ type: 'text', text: `use ${TOKEN} now` }] } });
   Object.assign(second ?? {}, { [KEY]: 'in a name', deep: [[{ list: ['--token', 'word-after-the-flag', KEY] }]] });
   Object.assign(third ?? {}, event('MessageEvent', { environment: { HOME: 'hidden-home' }, note: SANDBOX_KEY }));
 });
-afterEach(() => trap.close());
-
 const SECRETS = [TOKEN, KEY, SANDBOX_KEY, 'word-after-the-flag', 'hidden-home'];
 
 it.each(['json', 'ndjson', 'tsv', 'table'])('conv events --format %s shows no secret on any page', async (format) => {
-  const { code, out, err } = await trap.acs('conv', 'events', ID, '--format', format, '--fields', 'id,text,payload');
-  expect(code, err).toBe(0);
+  const { out } = await at.ends(`conv events ${ID} --format ${format} --fields id,text,payload`, {});
   for (const secret of SECRETS) expect(out).not.toContain(secret);
   expect(out.match(/message \d+/g)?.length).toBeGreaterThanOrEqual(EVENTS - 2);
 });
 
 it('conv events requests each page once, and writes the events in the order of the server', async () => {
-  const { code, out, err } = await trap.acs('conv', 'events', ID, '--format', 'ndjson', '--fields', 'id');
-  expect(code, err).toBe(0);
+  const { out } = await at.ends(`conv events ${ID} --format ndjson --fields id`, {});
   const ids = out.split('\n').flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { id: string }).id]));
-  expect(ids).toEqual(trap.agentEvents.map(({ id }) => id));
+  expect(ids).toEqual(at.v1.agentEvents.map(({ id }) => id));
   expect(requests).toHaveLength(PAGES);
   expect(new Set(requests).size).toBe(PAGES);
 });
 
 it('conv events that needs the first page alone requests no other', async () => {
-  expect(await trap.acs('conv', 'events', ID, '--limit', '5', '--format', 'ndjson')).toMatchObject({ code: 0 });
+  await at.ends(`conv events ${ID} --limit 5 --format ndjson`, {});
   expect(requests).toHaveLength(1);
 });
 
 it('conv events writes what came before a page that cannot be read', async () => {
-  trap.before = ({ path, query }) => {
+  at.v1.before = ({ path, query }) => {
     if (!path.includes('/events/search')) return null;
     const page = query.get('page_id');
     if (page !== null) requests.push(page);
     return new Set(requests).size >= PAGES - 1 ? { status: 400, json: { detail: 'no such page' } } : null;
   };
-  const { code, out } = await trap.invoke({
-    args: ['conv', 'events', ID, '--format', 'ndjson', '--fields', 'id'],
-    clock: REAL_TIME,
-  });
-  expect(code).toBe(9);
+  const { out } = await at.ends(`conv events ${ID} --format ndjson --fields id`, { code: 9 });
   expect(out.split('\n').filter((line) => line !== '')).toHaveLength(200);
 });

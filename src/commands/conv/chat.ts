@@ -1,98 +1,367 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
-import { AppError } from '../../errors.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError, type ErrorKind, isAppError } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
+import type { PendingAction } from '../../domain/confirmation.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
 import { limitsAfter } from '../../runs/deadline.ts';
-import { readKnownRun } from '../../runs/run-reads.ts';
+import { readKnownRun } from '../../runs/tracker.ts';
+import type { Line, LineInput } from '../../terminal/line-input.ts';
 import { explain } from '../declare.ts';
-import { checkWord } from '../resource/find.ts';
-import { Chat, type ChatTarget } from './chat-session.ts';
+import { derivedContext } from '../derived-context.ts';
+import { checkWord } from '../resource/resource.ts';
+import { answerPending, NO_APPROVAL, PAST, readApproval, type Reply, showPending, takesReason } from './confirm.ts';
 import { conversations } from './conversations.ts';
-import { addFilterOptions, readSince, type FilterOptions } from './event-filter.ts';
+import { printDiff } from './diff.ts';
 import { eventView } from './event-view.ts';
-import { findForFollow, showOutcome } from './follow.ts';
-import { beginConversation } from './new.ts';
-import { addStartOptions, START_TIMEOUT_MS, type NewOptions } from './new-options.ts';
-import { endAs, failedStart } from './waiting.ts';
+import { addFilterOptions, findForFollow, readSince, showOutcome, showRun, type FilterOptions } from './follow.ts';
+import { checkMessage, keepingMessage } from './message.ts';
+import { beginConversation } from './new/index.ts';
+import { addStartOptions, flagOf, type NewOptions } from './new/options.ts';
+import { deliver } from './send.ts';
+import { stopOne } from './stop.ts';
+import { endAs, failedStart } from './wait.ts';
 
-export type ChatOptions = FilterOptions & Omit<NewOptions, 'startTimeout'> & { message?: string };
+type ChatOptions = FilterOptions & NewOptions & { message?: string };
 
 const FILTERS: ReadonlySet<string> = new Set(['kind', 'source', 'since', 'tail'] satisfies (keyof FilterOptions)[]);
 
-export function declareChat(parent: Command, ctx: Context): void {
-  const command = parent.command('chat').description('follow a conversation and send messages from a prompt');
+const COMMANDS = {
+  diff: 'print the changes in the workspace',
+  stop: 'stop the run',
+  approve: 'accept the pending action',
+  reject: 'reject it; a text after it is sent to the agent as the reason',
+  quit: 'leave; the conversation remains',
+  help: 'print this list',
+} as const;
+
+const HELP = [
+  ...Object.entries(COMMANDS).map(([name, does]) => `/${name.padEnd(8)} ${does}`),
+  '//…       send a message that begins with a slash',
+  'Enter sends; Alt-Enter, Ctrl-J, or a backslash before Enter begins a new line; Up and Down recall what was sent.',
+  'Ctrl-C stops the run, and leaves when pressed again; at an empty prompt Ctrl-C and Ctrl-D leave.',
+];
+
+export function declare(command: Command, ctx: Context): void {
   addFilterOptions(command.argument('[id]', 'the conversation; without it one is started as by `conv new`'));
-  addStartOptions(command.option('-m, --message <text>', 'the task of a new conversation'));
+  command.option('-m, --message <text>', 'the task of a new conversation');
+  const own = command.options.length;
+  for (const option of addStartOptions(command).options.slice(own)) option.hideHelp();
   explain(command, {
     notes: [
-      'Needs a terminal. Prints the events of the run as `conv follow` does, and shows a prompt when the run has ended or waits.',
-      'Enter sends the message. Alt-Enter, Ctrl-J, or a backslash before Enter begins a new line; a paste of several lines is not sent before Enter. Up and Down recall what was typed in this chat.',
-      'Commands at the prompt: /diff, /stop, /approve, /reject [reason], /quit, /help. /stop and /quit are also taken while a run is in progress; other text that is typed then is in the next prompt. A message that begins with // is sent with one slash.',
-      'A pending action is answered in place: y, n, or a reason, which rejects it.',
-      'Ctrl-C stops the run; pressed again it leaves (130). At an empty prompt Ctrl-C leaves too; /quit and Ctrl-D exit 0. The conversation remains.',
+      'Needs a terminal. Prints the events of the run as `conv follow` does, and shows a prompt when the run has ended or waits. Without an id it takes the start flags of `conv new` too.',
+      'Enter sends the message; Alt-Enter, Ctrl-J, or a backslash before Enter begins a new line. Up and Down recall what was typed.',
+      'Commands at the prompt: /diff, /stop, /approve, /reject [reason], /quit, /help; // begins a message with a slash.',
+      'Ctrl-C stops the run; pressed again, or at an empty prompt, it leaves (130). /quit and Ctrl-D exit 0. The conversation remains.',
     ],
     json: ({ objectForm }) => [['one a line', objectForm(eventView(null))]],
     exits: ['failed', 'not-found', 'conflict', 'unknown-outcome', 'unsupported', 'timeout', 'interrupted'],
     examples: [
-      { command: 'acs conv chat @last', does: 'continue the last conversation that was started' },
-      { command: 'acs conv chat', does: 'ask for a task, start a conversation, and chat' },
-      { command: 'acs conv chat @last --tail 20', does: 'print only the newest 20 events first' },
+      { command: 'acs conv chat @last --tail 20', does: 'continue it, with its newest 20 events' },
+      { command: 'acs conv chat --no-repo', does: 'ask for a task, start a conversation, and chat' },
     ],
   });
   command.action((id: string | undefined, options: ChatOptions) => chat(id, options, ctx));
 }
 
-export async function chat(word: string | undefined, options: ChatOptions, ctx: Context): Promise<void> {
+async function chat(word: string | undefined, { message, ...options }: ChatOptions, ctx: Context): Promise<void> {
   ctx.out.check(eventView(null), 'stream');
-  if (word !== undefined) checkExisting(word, options);
+  if (word !== undefined) {
+    checkWord(conversations, word);
+    const given = Object.entries({ ...options, ...(message !== undefined && { message }) });
+    const other = given.find(([name]) => !FILTERS.has(name) && name !== 'R');
+    if (other !== undefined)
+      throw new AppError('usage', `${flagOf(...other)} is about a new conversation, and the id of one was given`);
+  }
   readSince(ctx, options);
-  if (!ctx.interactive) {
-    throw new AppError('usage', 'conv chat needs a terminal on which questions may be asked', {
+  if (!ctx.interactive)
+    throw new AppError('usage', 'conv chat needs a terminal', {
       hint: 'elsewhere send one message and follow the run: acs conv send <id> <message> --follow',
     });
-  }
-  if (ctx.globals.mode === 'dry-run') {
+  if (ctx.globals.mode === 'dry-run')
     throw new AppError('usage', '--dry-run has no effect on conv chat, which asks for what it sends', {
-      hint: 'see the requests of one message: acs conv send <id> <message> --dry-run',
+      hint: 'see the request of one message: acs conv send <id> <message> --dry-run',
     });
+  let server: Server;
+  let conversation: Conversation;
+  if (word === undefined) {
+    if (options.file === '-') throw new AppError('usage', '--file - reads stdin, from which conv chat reads the keys');
+    const begun = await beginConversation(message, options, ctx);
+    ({ server } = begun);
+    ({ conversation } = begun.start);
+  } else {
+    conversation = await findForFollow(ctx, limitsAfter(ctx, Number.POSITIVE_INFINITY), word);
+    server = await ctx.server();
   }
-  const target = word === undefined ? await startNew(options, ctx) : await findExisting(word, options, ctx);
-  if (target.conversation.id === '') {
-    const tracked = failedStart(target.conversation);
+  if (conversation.id === '') {
+    const tracked = failedStart(conversation);
     await showOutcome(ctx, tracked.outcome);
     return await endAs(ctx, tracked);
   }
-  const first = word !== undefined && (await isWithoutRun(target)) ? 'prompt' : 'follow';
+  // Without a message of the user there is no run whose end could be followed.
+  const isWithoutRun =
+    word !== undefined &&
+    conversation.status === 'idle' &&
+    (await readKnownRun(server, conversation.id)).summary.since_message === 'unknown';
   const lines = await ctx.lineInput();
+  if (message !== undefined) lines.remember(message);
   try {
-    await new Chat(ctx, lines, target).run(first);
+    await new Chat(ctx, lines, server, conversation, options).run(isWithoutRun ? 'prompt' : 'follow');
   } finally {
     await lines.close();
   }
 }
 
-/** Throws `usage`. */
-function checkExisting(word: string, options: ChatOptions): void {
-  checkWord(conversations, word);
-  const [name] = Object.keys(options).filter((option) => !FILTERS.has(option));
-  if (name === undefined) return;
-  const flag = name === 'R' ? '-R' : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  throw new AppError('usage', `${flag} is about a new conversation, and the id of one was given`);
+/** A message, or a command after a slash, where `text` of `/reject` is the reason; `//…` is a message. */
+export function readChatInput(
+  text: string,
+):
+  | { type: 'nothing' }
+  | { type: 'message'; text: string }
+  | { type: 'command'; name: keyof typeof COMMANDS; text: string }
+  | { type: 'unknown'; word: string } {
+  if (text.trim() === '') return { type: 'nothing' };
+  if (!text.startsWith('/')) return { type: 'message', text };
+  if (text.startsWith('//')) return { type: 'message', text: text.slice(1) };
+  const [, word = '', rest = ''] = /^\/(\S*)\s*([^]*)$/.exec(text) ?? [];
+  if (!Object.hasOwn(COMMANDS, word) || (rest !== '' && word !== 'reject'))
+    return { type: 'unknown', word: `/${word}` };
+  return { type: 'command', name: word as keyof typeof COMMANDS, text: rest.trim() };
 }
 
-async function startNew({ message, ...options }: ChatOptions, ctx: Context): Promise<ChatTarget> {
-  if (options.file === '-') throw new AppError('usage', '--file - reads stdin, from which conv chat reads the keys');
-  const given = { ...options, startTimeout: START_TIMEOUT_MS };
-  const { server, conversation } = await beginConversation(message, given, ctx);
-  return { server, conversation, options, message };
+/** The run that follows a message has the newest event before it; an answer continues the run. */
+type Turn = { startedAfter?: ConversationEvent | null };
+
+/** Ends the chat: 0 on /quit and Ctrl-D, 130 on Ctrl-C. Not an AppError, because `attempt` reports those. */
+class Left extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super('the chat was left');
+    this.exitCode = exitCode;
+  }
 }
 
-async function findExisting(word: string, options: ChatOptions, ctx: Context): Promise<ChatTarget> {
-  const conversation = await findForFollow(ctx, limitsAfter(ctx, Number.POSITIVE_INFINITY), word);
-  return { server: await ctx.server(), conversation, options };
-}
+/** After these errors of one command the chat cannot continue. */
+const FINAL: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['not-found', 'auth', 'internal']);
 
-/** A conversation that was never given a message: following would not end. */
-async function isWithoutRun({ server, conversation }: ChatTarget): Promise<boolean> {
-  if (conversation.status !== 'idle') return false;
-  return (await readKnownRun(server, conversation.id)).evidence.since_message === 'unknown';
+class Chat {
+  private readonly ctx: Context;
+  private readonly lines: LineInput;
+  private readonly server: Server;
+  private readonly conversation: Conversation;
+  private readonly options: FilterOptions;
+  private lastShown: string | null = null;
+
+  constructor(ctx: Context, lines: LineInput, server: Server, conversation: Conversation, options: FilterOptions) {
+    this.ctx = ctx;
+    this.lines = lines;
+    this.server = server;
+    this.conversation = conversation;
+    this.options = options;
+  }
+
+  async run(first: 'follow' | 'prompt'): Promise<void> {
+    const { ctx, id } = this;
+    try {
+      await ctx.notice('Enter sends, Alt-Enter begins a new line, /help lists the commands');
+      if (first === 'follow') await this.follow({});
+      while (ctx.exitCode === 0) await this.follow(await this.nextTurn());
+    } catch (error) {
+      if (!(error instanceof Left)) throw error;
+      ctx.exitCode = error.exitCode;
+      await ctx.notice(`conversation ${id} is kept; continue it: acs conv chat ${id}`);
+    }
+  }
+
+  private get id(): string {
+    return this.conversation.id;
+  }
+
+  private async follow(turn: Turn): Promise<void> {
+    const { ctx, lines, lastShown } = this;
+    const { tail, ...filters } = this.options;
+    const over = new AbortController();
+    const noRun = new AppError('interrupted', 'no run is in progress', { exitCode: 130 });
+    let isStopping = false;
+    const stop = (): void => {
+      if (isStopping) return;
+      isStopping = true;
+      void this.stopRun(over.signal).then((isStopped) => isStopped || over.abort(noRun));
+    };
+    lines.onInterrupt = () => (isStopping ? over.abort(new Left(130)) : stop());
+    lines.onEnter = (text) => {
+      const input = readChatInput(text.trim());
+      const name = input.type === 'command' ? input.name : null;
+      if (name === 'stop') stop();
+      else if (name === 'quit') over.abort(new Left(0));
+      return name === 'stop' || name === 'quit';
+    };
+    try {
+      const { outcome, failure } = await showRun(ctx, this.server, this.conversation, {
+        ...limitsAfter(ctx, Number.POSITIVE_INFINITY),
+        ...filters,
+        ...(lastShown !== null ? { since: lastShown } : tail !== undefined && { tail }),
+        ...turn,
+        signal: over.signal,
+        ask: (pending, until) => this.ask(pending, until),
+      });
+      this.lastShown = outcome.last_event_id ?? lastShown;
+      await showOutcome(ctx, outcome);
+      if (failure !== null) throw failure;
+      if (outcome.status === 'archived' || outcome.status === 'deleted') ctx.exitCode = outcome.exit_code;
+    } catch (error) {
+      if (error !== noRun) throw error;
+    } finally {
+      lines.onInterrupt = () => undefined;
+      lines.onEnter = () => false;
+      over.abort(noRun);
+    }
+  }
+
+  /** False where no run is in progress. `over` aborts when the run is no longer followed. */
+  private async stopRun(over: AbortSignal): Promise<boolean> {
+    const { ctx } = this;
+    try {
+      await ctx.notice('stopping the run; Ctrl-C again leaves the chat');
+      const signal = AbortSignal.any([ctx.signal, over]);
+      const server = await this.server.withSignal(signal);
+      const seen = await server.conversations.getComplete(this.id);
+      const { record } = await stopOne(this.within(signal), { server, seen });
+      // An idle conversation has no run whose end could be followed.
+      return record.status !== 'idle';
+    } catch (error) {
+      if (!over.aborted) await this.report(error);
+      return true;
+    }
+  }
+
+  private async ask(pending: readonly PendingAction[], until: AbortSignal): Promise<Reply> {
+    const { ctx, lines, server, id } = this;
+    await showPending(ctx, pending);
+    const takes = await takesReason(server, id);
+    for (;;) {
+      const input = await this.read(await lines.read({ prompt: 'Accept? (y/n) ', kind: 'answer', until }));
+      if (input === null) continue;
+      if (input.type === 'command') {
+        if (input.text === '' || takes)
+          return { decision: input.name === 'approve' ? 'accept' : 'reject', reason: input.text || null };
+        await ctx.warn('this server passes no reason to the agent: reject the action without one');
+        continue;
+      }
+      const decision = readApproval(input.text);
+      if (decision === null) await ctx.warn(NO_APPROVAL);
+      else if (decision === 'accept' || !takes) return { decision, reason: null };
+      else {
+        const line = await lines.read({ prompt: 'Reason for the agent (optional): ', kind: 'answer', until });
+        if (line.type !== 'text') throw new Left(line.type === 'end' ? 0 : 130);
+        return { decision, reason: line.text.trim() || null };
+      }
+    }
+  }
+
+  private async nextTurn(): Promise<Turn> {
+    for (;;) {
+      const input = await this.read(await this.lines.read({ prompt: '> ', kind: 'message' }));
+      let turn: Turn | null = null;
+      if (input?.type === 'message') turn = await this.send(input.text);
+      else if (input !== null) {
+        // For an action that is pending in a paused sandbox: following such a run shows no prompt.
+        const decision = input.name === 'approve' ? ('accept' as const) : ('reject' as const);
+        const isAnswered = await this.attempt(async (ctx, server) => {
+          const seen = await server.conversations.getComplete(this.id);
+          const reply = { decision, reason: input.text || null, action_id: null };
+          const [first] = await answerPending(ctx, server, seen, reply, false);
+          await ctx.notice(`${PAST[decision]}: ${first?.text ?? ''}`);
+        });
+        if (isAnswered) turn = {};
+      }
+      if (turn !== null) return turn;
+    }
+  }
+
+  private async read(
+    line: Line,
+  ): Promise<{ type: 'message'; text: string } | { type: 'command'; name: 'approve' | 'reject'; text: string } | null> {
+    const { ctx, lines, id } = this;
+    if (line.type !== 'text') throw new Left(line.type === 'end' ? 0 : 130);
+    const input = readChatInput(line.text);
+    if (input.type === 'nothing') return null;
+    if (input.type === 'message') return input;
+    if (input.type === 'unknown') {
+      lines.putBack(line.text);
+      await ctx.warn(`unknown command ${input.word}; /help lists the commands, // begins a message with a slash`);
+      return null;
+    }
+    const { name, text } = input;
+    if (name === 'approve' || name === 'reject') return { type: 'command', name, text };
+    await ctx.notice(`> /${name}`);
+    if (name === 'quit') throw new Left(0);
+    if (name === 'help') for (const help of HELP) await ctx.notice(help);
+    else if (name === 'diff') await this.attempt((own) => printDiff(id, {}, own));
+    else
+      await this.attempt(async (own, server) => {
+        const { changed, after } = await stopOne(own, { server, seen: await server.conversations.getComplete(id) });
+        // stopOne prints a notice for a run that stays waiting.
+        if (after !== 'waiting')
+          await own.notice(changed ? 'the run was stopped' : `no run is in progress; the status is ${after}`);
+      });
+    return null;
+  }
+
+  private async send(text: string): Promise<Turn | null> {
+    let isSent = false;
+    let turn: Turn | null = null;
+    await keepingMessage(this.ctx, 'acs conv new', async (typed) => {
+      typed.text = text;
+      await this.attempt(async (ctx, server) => {
+        checkMessage(text);
+        const found = await server.conversations.get(this.id);
+        const message = { text, image_urls: [] };
+        const onSend = (): void => void (isSent = true);
+        const { last } = await deliver(ctx, server, found, { message, decision: null, onSend });
+        turn = { startedAfter: last };
+      });
+    });
+    if (turn === null && !isSent) this.lines.putBack(text);
+    return turn;
+  }
+
+  /** Ctrl-C aborts the command. Throws only the failures after which the chat cannot continue. */
+  private async attempt(work: (ctx: Context, server: Server) => Promise<unknown>): Promise<boolean> {
+    const { ctx, lines } = this;
+    const cancelled = new AbortController();
+    lines.onInterrupt = () => cancelled.abort(new AppError('interrupted', 'cancelled by Ctrl-C', { exitCode: 130 }));
+    const signal = AbortSignal.any([ctx.signal, cancelled.signal]);
+    try {
+      await work(this.within(signal), await this.server.withSignal(signal));
+      return true;
+    } catch (error) {
+      if (ctx.signal.aborted || (isAppError(error) && FINAL.has(error.kind))) throw error;
+      await this.report(error);
+      return false;
+    } finally {
+      lines.onInterrupt = () => undefined;
+    }
+  }
+
+  private async report(error: unknown): Promise<void> {
+    if (!isAppError(error)) throw error;
+    const { hint } = error.details;
+    await this.ctx.warn(hint === undefined ? error.message : `${error.message}\n${hint}`);
+  }
+
+  /** The context of one command: its questions take the keyboard from the prompt. */
+  private within(signal: AbortSignal): Context {
+    const { ctx, lines } = this;
+    return derivedContext(ctx, {
+      signal,
+      server: () => this.server.withSignal(signal),
+      async prompt() {
+        const prompt = await ctx.prompt();
+        return { ...prompt, confirm: (question) => lines.aside(() => prompt.confirm(question)) };
+      },
+    });
+  }
 }

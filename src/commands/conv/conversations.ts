@@ -1,12 +1,74 @@
-/** Conversations as a resource of the generic verbs. */
-import { blankConversation, type Conversation } from '../../domain/conversation.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
+import { blankConversation, knownId, type Conversation } from '../../domain/conversation.ts';
 import { readConversationWord } from '../../domain/ids.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
 import { isSelected } from '../../domain/selectors.ts';
+import { formatUsd } from '../../output/text/usd.ts';
+import type { RecordShape, View } from '../../output/view.ts';
+import type { Outcome } from '../../runs/outcome.ts';
 import { isRunInProgress } from '../../runs/status.ts';
-import type { Server } from '../../servers/server.ts';
-import type { Resource } from '../resource/resource.ts';
-import { conversationView } from './view.ts';
+import { findOne, type Resource } from '../resource/resource.ts';
+
+const REASON = { members: ['code', 'text'] };
+
+export const conversationView: View<Conversation> = {
+  noun: 'conversation',
+  id: (conversation) => knownId(conversation) ?? idOf(conversation),
+  fields: [
+    { name: 'id', get: knownId, as: 'id', weight: 3 },
+    { name: 'start_task_id', get: (conversation) => conversation.start_task_id, as: 'id' },
+    { name: 'title', get: (conversation) => conversation.title, weight: 2 },
+    { name: 'status', get: (conversation) => conversation.status, as: 'status', weight: 0 },
+    { name: 'reason', get: (conversation) => conversation.reason, json: REASON },
+    { name: 'waiting_for', get: (conversation) => conversation.waiting_for },
+    { name: 'dialect', get: (conversation) => conversation.dialect },
+    { name: 'execution_status', get: (conversation) => conversation.execution_status },
+    { name: 'sandbox_id', get: (conversation) => conversation.sandbox_id },
+    { name: 'sandbox_status', get: (conversation) => conversation.sandbox_status, as: 'status' },
+    { name: 'repository', get: (conversation) => conversation.repository, weight: 2 },
+    { name: 'branch', get: (conversation) => conversation.branch },
+    { name: 'git_provider', get: (conversation) => conversation.git_provider },
+    { name: 'model', get: (conversation) => conversation.model },
+    { name: 'created_at', get: (conversation) => conversation.created_at, as: 'time', weight: 0 },
+    { name: 'updated_at', get: (conversation) => conversation.updated_at, as: 'time', weight: 0 },
+    { name: 'cost_usd', get: (conversation) => conversation.cost_usd, as: 'usd', weight: 0 },
+    { name: 'tokens', get: (conversation) => conversation.tokens, json: { members: ['input', 'output'] } },
+    { name: 'url', get: (conversation) => conversation.url },
+  ],
+  table: ['id', 'status', 'title', 'repository', 'branch', 'updated_at'],
+  tsv: 'id status title repository branch model created_at updated_at cost_usd sandbox_id url'.split(' '),
+};
+
+export const outcomeView: View<Outcome> = {
+  noun: 'outcome',
+  id: (outcome) => outcome.conversation_id,
+  fields: [
+    { name: 'type', get: (outcome) => outcome.type },
+    { name: 'conversation_id', get: (outcome) => outcome.conversation_id, as: 'id', weight: 3 },
+    { name: 'status', get: (outcome) => outcome.status, as: 'status', weight: 0 },
+    { name: 'reason', get: (outcome) => outcome.reason, json: REASON },
+    { name: 'waiting_for', get: (outcome) => outcome.waiting_for },
+    { name: 'exit_code', get: (outcome) => outcome.exit_code, weight: 0 },
+    { name: 'cost_usd', get: (outcome) => outcome.cost_usd, as: 'usd', weight: 0 },
+    { name: 'last_event_id', get: (outcome) => outcome.last_event_id },
+  ],
+  table: ['conversation_id', 'status', 'exit_code', 'reason'],
+  tsv: ['conversation_id', 'status', 'exit_code', 'reason', 'waiting_for', 'cost_usd', 'last_event_id'],
+  record: (outcome) => outcome,
+  line({ status, reason, exit_code, cost_usd }) {
+    const tone = exit_code === 0 ? 'good' : exit_code === 1 ? 'bad' : 'warn';
+    const why = exit_code === 0 || reason === null ? '' : `: ${reason.text}`;
+    const cost = cost_usd === null || cost_usd === 0 ? '' : `  ${formatUsd(cost_usd)}`;
+    return [{ text: `${exit_code === 0 ? '✓' : '✗'} ${status}`, tone }, { text: why }, { text: cost, tone: 'dim' }];
+  },
+};
+
+/** The id of the start task while there is no other. */
+export function idOf({ id, start_task_id }: Pick<Conversation, 'id' | 'start_task_id'>): string {
+  return id || (start_task_id ?? '');
+}
 
 export const conversations: Resource<Conversation> = {
   noun: 'conversation',
@@ -14,47 +76,54 @@ export const conversations: Resource<Conversation> = {
   command: 'conv',
   view: conversationView,
   readWord: readConversationWord,
-  // A conversation that is still being started has only its start task.
   idsOf: ({ id, start_task_id }) => [id, start_task_id ?? ''],
   ofLast: async (server, id) => await server.conversations.get(id),
   get: async (server, id) => await server.conversations.get(id),
-  list: async (server, page, pageSize) => await server.conversations.list({ pageSize, omissions: 'say' }, page),
+  list: (server, page, pageSize) => server.conversations.list({ pageSize, omissions: 'say' }, page),
   async selector(ctx, server, selection) {
-    const specs = selection.spec || selection.notSpec ? await specsBySandbox(server) : null;
+    const specs = new Map<string, string | null>();
+    if (selection.spec !== undefined) {
+      const fetch = (page: string | null, pageSize: number) => server.sandboxes.list(page, pageSize);
+      for (const { id, spec_id } of (await collectPages({ fetch, id: byId })).items) specs.set(id, spec_id);
+    }
     const nowMs = ctx.clock.now();
-    const matches = (conversation: Conversation): boolean =>
-      isSelected(
-        {
-          status: conversation.status,
-          created_at: conversation.created_at,
-          updated_at: conversation.updated_at,
-          running: isRunInProgress(conversation),
-          spec_id: specs?.get(conversation.sandbox_id ?? '') ?? null,
-          repositories: conversation.repository === null ? [] : [conversation.repository],
-        },
-        selection,
-        nowMs,
-      );
-    // The spec of a sandbox does not change.
-    return { matches, stillMatches: (conversation) => Promise.resolve(matches(conversation)) };
+    return (conversation) => {
+      const { repository, sandbox_id } = conversation;
+      const repositories = repository === null ? [] : [repository];
+      const running = isRunInProgress(conversation);
+      const spec_id = specs.get(sandbox_id ?? '') ?? null;
+      return isSelected({ ...conversation, running, spec_id, repositories }, selection, nowMs);
+    };
   },
   gone: (word) => blankConversation(word, 'deleted'),
-  preview: (targets) => ({
-    preview: targets.map(({ id, profile, seen }) => conversationLine({ ...seen, id }, profile)),
-    suffix: '',
-  }),
+  preview: (targets) => ({ preview: targets.map(({ id, seen }) => conversationLine({ ...seen, id })), suffix: '' }),
 };
 
-/** A conversation in the preview of a change. */
-export function conversationLine({ id, status, title }: Conversation, profile?: string): string {
-  const of = profile === undefined ? '' : ` of ${profile}`;
-  return `conversation ${id}${of} (${status})${title ? `: ${title}` : ''}`;
+export function conversationLine({ id, status, title }: Conversation): string {
+  return `conversation ${id} (${status})${title ? `: ${title}` : ''}`;
 }
 
-async function specsBySandbox(server: Server): Promise<Map<string, string | null>> {
-  const { items } = await collectPages({
-    fetch: (page, pageSize) => server.sandboxes.list(page, pageSize),
-    id: byId,
-  });
-  return new Map(items.map(({ id, spec_id }) => [id, spec_id]));
+/** Throws `conflict` while the conversation is being started, `failed` when that failed. */
+export async function findStarted(ctx: Context, server: Server, word: string): Promise<Conversation> {
+  const conversation = await findOne(ctx, server, conversations, word);
+  refuseUnstarted(conversation, word);
+  return conversation;
 }
+
+export function refuseUnstarted(conversation: Conversation, word: string): void {
+  if (conversation.id !== '') return;
+  const { status, reason } = conversation;
+  const task = conversation.start_task_id ?? word;
+  if (status === 'failed')
+    throw new AppError('failed', `start task ${task} failed: ${reason?.text ?? 'no reason is known'}`);
+  throw new AppError('conflict', `start task ${task} has not started its conversation yet`, {
+    hint: `wait for it: acs conv wait ${task}`,
+    retryable: true,
+  });
+}
+
+/** The first line of `conv new --format ndjson`. */
+export const startedShape: RecordShape = {
+  noun: 'start',
+  fields: [{ name: 'type' }, { name: 'id' }, { name: 'url' }],
+};

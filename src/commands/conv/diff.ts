@@ -1,17 +1,24 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError } from '../../cli/errors.ts';
+import type { DiffBase, Server, WorkspaceDiff } from '../../client/server.ts';
+import type { Conversation } from '../../domain/conversation.ts';
 import { changedFiles, type ChangedFile } from '../../domain/patch.ts';
+import { safeLine } from '../../output/text/safe-text.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../declare.ts';
-import { checkWord } from '../resource/find.ts';
-import { readChanges, reportOmissions } from './changes.ts';
-import { conversations } from './conversations.ts';
-import { findStarted } from './started.ts';
+import type { ResumeOptions } from '../resource/in-sandbox.ts';
+import { checkWord } from '../resource/resource.ts';
+import { conversations, findStarted } from './conversations.ts';
+import { needsResume, resumeSandbox } from './resume-sandbox.ts';
 
-export interface DiffOptions {
+interface DiffOptions {
   stat?: boolean;
+  nameOnly?: boolean;
   resume?: boolean;
 }
+
+const COLUMNS = ['path', 'status', 'added', 'removed'];
 
 export const fileView: View<ChangedFile> = {
   noun: 'changed file',
@@ -22,21 +29,19 @@ export const fileView: View<ChangedFile> = {
     { name: 'added', get: (file) => file.added, as: 'number', weight: 0 },
     { name: 'removed', get: (file) => file.removed, as: 'number', weight: 0 },
   ],
-  table: ['path', 'status', 'added', 'removed'],
-  tsv: ['path', 'status', 'added', 'removed'],
+  table: COLUMNS,
+  tsv: COLUMNS,
 };
 
-export function declareDiff(parent: Command, ctx: Context): void {
-  const command = parent.command('diff').description('print the changes in the workspace since the run started');
+export function declare(command: Command, ctx: Context): void {
   command
     .argument('<id>', 'the conversation')
     .option('--stat', 'list the changed files with their added and removed lines')
+    .option('--name-only', 'list the paths of the changed files')
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
-    notes: [
-      'Prints a unified diff as git does, byte for byte. Without changes nothing is printed, and a notice goes to stderr.',
-    ],
-    json: ({ listForm }) => [['--stat', listForm(fileView)]],
+    notes: ['Prints a unified diff as git does, byte for byte; without changes only a notice on stderr.'],
+    json: ({ listForm }) => [['--stat or --name-only', listForm(fileView)]],
     exits: ['not-found', 'conflict'],
     examples: [
       { command: 'acs conv diff @last --stat', does: 'list the files that the last conversation changed' },
@@ -47,14 +52,51 @@ export function declareDiff(parent: Command, ctx: Context): void {
 }
 
 export async function printDiff(word: string, options: DiffOptions, ctx: Context): Promise<void> {
-  if (options.stat) ctx.out.check(fileView, 'list');
+  const { format, fields } = ctx.globals;
+  const { stat = false, nameOnly = false, resume } = options;
+  if (stat && nameOnly) throw new AppError('usage', '--stat and --name-only cannot be combined');
+  const isList = stat || (nameOnly && (format ?? fields) !== undefined);
+  if (isList) ctx.out.check(fileView, 'list');
   else ctx.out.check(null, 'raw');
   checkWord(conversations, word);
   const server = await ctx.server();
   const conversation = await findStarted(ctx, server, word);
   const command = `acs conv diff ${conversation.id}`;
-  const diff = await readChanges(ctx, server, conversation, { resume: options.resume, command });
-  if (options.stat) await ctx.out.list(fileView, changedFiles(diff), { has_more: false });
+  const diff = await readChanges(ctx, server, conversation, { resume, command });
+  if (isList) await ctx.out.list(fileView, changedFiles(diff), { has_more: false });
+  else if (nameOnly) await ctx.out.raw(diff.changes.map(({ path }) => `${safeLine(path)}\n`).join(''));
   else await ctx.out.raw(diff.patch);
   await reportOmissions(ctx, diff);
+}
+
+/** Resumes a paused sandbox first. `command`: of the user, without --resume, for the hint. */
+export async function readChanges(
+  ctx: Context,
+  server: Server,
+  conversation: Conversation,
+  options: ResumeOptions & { against?: DiffBase },
+): Promise<WorkspaceDiff> {
+  if (needsResume(conversation)) await resumeSandbox(ctx, server, conversation, options);
+  return await compareWorkspace(ctx, server, conversation.id, options.against);
+}
+
+export async function compareWorkspace(
+  ctx: Context,
+  server: Server,
+  id: string,
+  against: DiffBase = 'start',
+): Promise<WorkspaceDiff> {
+  const progress = await ctx.progress(`conversation ${id}: comparing the workspace`, 'nothing');
+  try {
+    const onRead = (read: number, of: number): void => progress.update(`${read} of ${of} files compared`);
+    return await server.conversations.diff(id, { onRead, against });
+  } finally {
+    await progress.done();
+  }
+}
+
+export async function reportOmissions(ctx: Context, diff: WorkspaceDiff): Promise<void> {
+  for (const omission of diff.omissions) await ctx.warn(`left out: ${omission}`);
+  if (diff.changes.length > 0 || diff.patch.length > 0) return;
+  await ctx.notice(diff.omissions.length === 0 ? 'nothing changed in the workspace' : 'no other changes were found');
 }

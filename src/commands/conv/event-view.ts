@@ -1,4 +1,3 @@
-/** Events as rows and as the lines of a run that is followed on a terminal. */
 import type { ConversationEvent } from '../../domain/event.ts';
 import {
   commandOf,
@@ -9,14 +8,12 @@ import {
   shapeOf,
   statusWordOf,
   thoughtOf,
-} from '../../domain/event-words.ts';
+} from '../../domain/event-payload.ts';
 import type { LinePart, View } from '../../output/view.ts';
-import { parseTime } from '../../text/time.ts';
+import { parseTime } from '../../output/text/time.ts';
 
-/** How much of a text is shown: what is left out is in the events themselves. */
 interface Most {
   lines: number;
-  /** Of one line, in characters. */
   characters: number;
 }
 const OUTPUT: Most = { lines: 8, characters: 240 };
@@ -78,14 +75,12 @@ function eventLine(event: ConversationEvent, clock: string): LinePart[] {
   }
 }
 
-/** The thought of the agent, where the event has one: a line above the action. */
 function thought(event: ConversationEvent): LinePart[] {
   const said = block(thoughtOf(event), THOUGHT);
   if (said.length === 0 || said[0] === event.text) return [];
   return [{ text: `${said.join('\n')}\n` }];
 }
 
-/** As it is typed into a shell, further lines under the first. */
 function command(event: ConversationEvent): LinePart[] {
   const lines = block(commandOf(event), COMMAND);
   return [{ text: lines.length === 0 ? event.text : `$ ${lines.join('\n  ')}`, tone: 'bold' }];
@@ -95,7 +90,6 @@ function message(event: ConversationEvent, most: Most): LinePart[] {
   return [{ text: block(fullText(event) || event.text, most).join('\n') }];
 }
 
-/** What a command printed: the first lines, and how many are left out; whether it failed. */
 function output(event: ConversationEvent): LinePart[] {
   const exitCode = exitCodeOf(event);
   const isError = isErrorOf(event) || (exitCode !== null && exitCode > 0);
@@ -108,7 +102,6 @@ function output(event: ConversationEvent): LinePart[] {
   return [...first, { text: lines.join('\n'), tone: 'dim' }];
 }
 
-/** Lines of a text; blank ones at its ends are dropped. */
 function block(text: string, most: Most): string[] {
   const lines = text
     .replaceAll('\r\n', '\n')

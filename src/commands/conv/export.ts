@@ -1,53 +1,40 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
-import { AppError } from '../../errors.ts';
+import { isUtf8 } from 'node:buffer';
+import type { Context } from '../../cli/context.ts';
+import { type ErrorKind, isAppError } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { type ConversationDiff, createEditLog, type EditLog, RECONSTRUCTED } from '../../domain/edits.ts';
+import { changedFiles } from '../../domain/patch.ts';
+import type { PageRecord } from '../../output/page/page.ts';
 import { explain } from '../declare.ts';
 import { oneOf } from '../option-parsers.ts';
-import { checkWord } from '../resource/find.ts';
-import { conversations } from './conversations.ts';
-import { readRecord, type ExportRecord } from './export/record.ts';
-import { findStarted } from './started.ts';
-
-/** What each form is, and what writes it; loaded on use. */
-const FORMS = {
-  zip: {
-    meaning: 'event_<number>_<id>.json for each event, as in the download of a server, meta.json and changes.patch',
-    load: async () => (await import('./export/zip.ts')).zipParts,
-  },
-  ndjson: {
-    meaning: 'one JSON object a line: {"type":"conversation",…}, the events as in `conv events`, {"type":"diff",…}',
-    load: async () => (await import('./export/ndjson.ts')).ndjsonParts,
-  },
-  md: {
-    meaning: 'Markdown for a pull request: outcome, cost, answer, commands and diff, at most 60,000 characters',
-    load: async () => (await import('./export/md.ts')).mdParts,
-  },
-  html: {
-    meaning: 'one page for a browser: timeline, commands, outputs, diffs and cost; no script, no request',
-    load: async () => (await import('../../page/page.ts')).pageParts,
-  },
-} satisfies Record<string, { meaning: string; load: () => Promise<Writer> }>;
-
-/** The bytes of an export, in parts. */
-type Writer = (record: ExportRecord) => AsyncIterable<string | Uint8Array>;
-type Form = keyof typeof FORMS;
+import { checkWord } from '../resource/resource.ts';
+import { conversations, findStarted } from './conversations.ts';
+import { compareWorkspace } from './diff.ts';
+import { needsResume, resumeSandboxNow } from './resume-sandbox.ts';
 
 export interface ExportOptions {
-  as: Form;
+  as: 'md' | 'html';
+  resume?: boolean;
 }
 
-const NAMES = Object.keys(FORMS) as [Form, ...Form[]];
-
-export function declareExport(parent: Command, ctx: Context): void {
-  const command = parent.command('export').description('write a conversation with its events and its diff to one file');
+export function declare(command: Command, ctx: Context): void {
   command
     .argument('<id>', 'the conversation')
-    .requiredOption(`--as <${NAMES.join('|')}>`, 'the form of the export', oneOf(...NAMES));
+    .requiredOption('--as <md|html>', 'the form of the export', oneOf('md', 'html'))
+    .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'Writes to stdout, or to the file of --output, which replaces an existing file once the export is complete. Secrets are redacted.',
-      { title: 'Forms', items: NAMES.map((name) => [name, FORMS[name].meaning] as const) },
-      'The diff is that of the workspace while its sandbox runs. No sandbox is started for an export: without one the diff is reconstructed from the edit events and marked as such, and does not have the changes made by commands.',
+      'Writes to stdout, or to the file of --output, which replaces an existing file once the export is complete. The keys of the server and the sandbox, and values with a name or a form of secrets, are redacted, also in the diff; other secrets are not.',
+      {
+        title: 'Forms',
+        items: [
+          ['md', 'Markdown for a pull request: outcome, cost, answer, commands and diff, at most 60,000 characters'],
+          ['html', 'one page for a browser: timeline, commands, outputs, diffs and cost; no script, no request'],
+        ],
+      },
+      'The diff is that of the workspace while its sandbox runs. Without a running sandbox the diff is reconstructed from the edit events and marked as such, and does not include the changes made by commands.',
     ],
     exits: ['not-found', 'conflict'],
     examples: [
@@ -56,28 +43,86 @@ export function declareExport(parent: Command, ctx: Context): void {
         command: 'acs conv export @last --as md | gh pr create --title Change --body-file -',
         does: 'open a pull request with it',
       },
-      {
-        command: `acs conv export @last --as ndjson | jq 'select(.type == "event") | .text'`,
-        does: 'print a line for each event',
-      },
     ],
   });
   command.action((id: string, options: ExportOptions) => exportConversation(id, options, ctx));
 }
 
-export async function exportConversation(word: string, { as }: ExportOptions, ctx: Context): Promise<void> {
+export async function exportConversation(word: string, options: ExportOptions, ctx: Context): Promise<void> {
   ctx.out.check(null, 'raw');
-  if (as === 'zip') refuseTerminal(ctx);
   checkWord(conversations, word);
   const server = await ctx.server();
-  const { id } = await findStarted(ctx, server, word);
-  const [parts, record] = await Promise.all([FORMS[as].load(), readRecord(ctx, server, id)]);
-  for await (const part of parts(record)) await ctx.out.raw(part);
+  const conversation = await findStarted(ctx, server, word);
+  if (needsResume(conversation)) {
+    const message = `the sandbox of conversation ${conversation.id} is paused. Resume it for the complete diff?`;
+    const isAgreed =
+      options.resume === true || (ctx.interactive && (await (await ctx.prompt()).confirm({ message, default: 'yes' })));
+    if (isAgreed) await resumeSandboxNow(ctx, server, conversation);
+    else await ctx.warn('the sandbox is paused, and its workspace is not compared; --resume starts it');
+  }
+  const record = await readRecord(ctx, server, conversation.id);
+  const parts =
+    options.as === 'md'
+      ? (await import('./export-md.ts')).mdParts(record)
+      : (await import('../../output/page/page.ts')).pageParts(record);
+  for await (const part of parts) await ctx.out.raw(part);
 }
 
-function refuseTerminal({ io, globals }: Context): void {
-  if (!io.stdout.isTTY || (globals.output !== undefined && globals.output !== '-')) return;
-  throw new AppError('usage', 'a zip archive is not printed on a terminal', {
-    hint: 'name a file: -o run.zip, or redirect stdout',
-  });
+async function readRecord(ctx: Context, server: Server, id: string): Promise<PageRecord> {
+  const conversation = ctx.out.redacted(await server.conversations.getComplete(id));
+  const edits = createEditLog();
+  return {
+    conversation,
+    async *events() {
+      for await (const page of server.conversations.eventPages(id, { order: 'oldest-first' })) {
+        const events = page.map((event) => ctx.out.redacted(event));
+        for (const event of events) edits.add(event);
+        yield events;
+      }
+    },
+    answer: async () => ctx.out.redacted((await server.conversations.result(id))?.text ?? null),
+    async diff() {
+      const diff = withoutSecrets(await readDiff(ctx, server, conversation, edits), (text) => server.redact(text));
+      for (const omission of diff.omissions)
+        await ctx.warn(omission === RECONSTRUCTED ? `the diff is ${omission}` : `left out of the diff: ${omission}`);
+      return diff;
+    },
+  };
+}
+
+/** With these the workspace cannot be read, and the events can. */
+const WITHOUT_WORKSPACE: readonly ErrorKind[] = ['conflict', 'not-found', 'network', 'server', 'unsupported'];
+
+async function readDiff(
+  ctx: Context,
+  server: Server,
+  conversation: Conversation,
+  edits: EditLog,
+): Promise<ConversationDiff> {
+  if (conversation.sandbox_status === 'running') {
+    try {
+      const diff = await compareWorkspace(ctx, server, conversation.id);
+      return { source: 'workspace', files: changedFiles(diff), omissions: diff.omissions, patch: diff.patch };
+    } catch (error) {
+      if (!isAppError(error) || !WITHOUT_WORKSPACE.includes(error.kind)) throw error;
+      await ctx.warn(`the workspace could not be compared: ${error.message}`);
+    }
+  }
+  return await edits.diff(conversation);
+}
+
+/** Bytes that are not UTF-8 stay as they are: paths and content may be in any encoding. */
+function withoutSecrets(diff: ConversationDiff, redact: (text: string) => string): ConversationDiff {
+  const encoding = isUtf8(diff.patch) ? 'utf8' : 'latin1';
+  const text = Buffer.from(diff.patch).toString(encoding);
+  const redacted = redact(text);
+  const omissions = diff.omissions.map(redact);
+  const files = diff.files.map((file) => ({ ...file, path: redact(file.path) }));
+  if (redacted === text) return { ...diff, files, omissions };
+  return {
+    ...diff,
+    files,
+    omissions: [...omissions, 'secrets: they are redacted, so that the patch may not apply'],
+    patch: Buffer.from(redacted, encoding),
+  };
 }

@@ -1,48 +1,48 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError, EXIT_CODES } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { type ConversationEvent, isUpTo } from '../../domain/event.ts';
-import { isBookkeeping } from '../../domain/event-words.ts';
-import { NO_EVIDENCE, beforeRun, type Outcome, type TrackedRun } from '../../runs/outcome.ts';
-import { readKnownRun } from '../../runs/run-reads.ts';
-import { trackRun, type TrackOptions } from '../../runs/tracker.ts';
-import { EXIT_CODES } from '../../errors.ts';
-import type { Server } from '../../servers/server.ts';
+import { member, elapsed, isBookkeeping, shapeOf } from '../../domain/event-payload.ts';
+import { type ConversationEvent, eachEvent, isUpTo } from '../../domain/event.ts';
+import { parseSince, parseTime } from '../../output/text/time.ts';
+import { formatUsd } from '../../output/text/usd.ts';
 import type { Limits } from '../../runs/deadline.ts';
+import { beforeRun, NO_EVENTS, type Outcome, type TrackedRun } from '../../runs/outcome.ts';
+import { trackRun, type TrackOptions } from '../../runs/tracker.ts';
 import { explain } from '../declare.ts';
-import { checkWord, findOne } from '../resource/find.ts';
-import { conversations } from './conversations.ts';
-import { duration } from '../option-parsers.ts';
-import { addOnConfirm, answerer, type AnswererOptions, type OnConfirmOptions } from './answering.ts';
-import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
+import { collectList, duration, someOf, wholeNumber } from '../option-parsers.ts';
+import { checkWord, findOne } from '../resource/resource.ts';
+import { addWaitTimeout, checkLimitHasWait, limitsOf, type WaitOptions } from '../wait-limit.ts';
+import { addOnConfirm, answerer, checkOnConfirm, type AnswererOptions, type OnConfirmOptions } from './confirm.ts';
+import { conversations, conversationView, outcomeView } from './conversations.ts';
 import { eventView } from './event-view.ts';
-import { LiveRun } from './live-run.ts';
-import { outcomeView } from './view.ts';
-import { readTail } from './tail.ts';
-import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
-import { beforeWatch, endAs, failedStart } from './waiting.ts';
-import { waitForStart } from './wait-for-start.ts';
+import { beforeWatch, endAs, failedStart, waitForStart } from './wait.ts';
+
+/** `hook` is one of the cloud. */
+const SOURCES = ['agent', 'user', 'environment', 'hook'] as const;
+
+export interface FilterOptions {
+  kind?: string[];
+  source?: (typeof SOURCES)[number][];
+  since?: string;
+  tail?: number;
+}
 
 export interface FollowOptions extends FilterOptions, WaitOptions, OnConfirmOptions {
   failOnStall?: number;
 }
 
-export function addFollowOptions(command: Command): Command {
-  addFilterOptions(command).option(
+export function declare(command: Command, ctx: Context): void {
+  addFilterOptions(command.argument('<id>', 'the conversation')).option(
     '--fail-on-stall <duration>',
     'exit 124 when a running run has no event for this long',
     duration,
   );
-  return addOnConfirm(addWaitTimeout(command));
-}
-
-export function declareFollow(parent: Command, ctx: Context): void {
-  const command = parent.command('follow').description('print the events of a run until it ends');
-  addFollowOptions(command.argument('<id>', 'the conversation'));
+  addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
       'Prints each event once, from the beginning unless --since or --tail is given, and reconnects when the connection is lost.',
-      'On a terminal a status line below the events has the status, the time since the message, the cost, and the action in progress.',
       'Exits with the code of the outcome. Ctrl-C stops following; the run continues.',
     ],
     json: ({ objectForm }) => [
@@ -52,38 +52,33 @@ export function declareFollow(parent: Command, ctx: Context): void {
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
     examples: [
       { command: 'acs conv follow @last', does: 'follow the last conversation that was started' },
-      {
-        command: 'acs conv follow @last --kind ActionEvent --json',
-        does: 'print the actions of the agent, one JSON object a line',
-      },
+      { command: 'acs conv follow @last --kind ActionEvent --json', does: 'print the actions as JSON, one a line' },
     ],
   });
   command.action((id: string, options: FollowOptions) => followConversation(id, options, ctx));
 }
 
-export async function followConversation(word: string, options: FollowOptions, ctx: Context): Promise<void> {
+export async function followConversation(given: string, options: FollowOptions, ctx: Context): Promise<void> {
   ctx.out.check(eventView(null), 'stream');
-  checkWord(conversations, word);
+  checkWord(conversations, given);
   readSince(ctx, options);
   const limits = limitsOf(ctx, options);
-  const conversation = await findForFollow(ctx, limits, word);
-  const server = await ctx.server();
+  const conversation = await findForFollow(ctx, limits, given);
   const tracked =
     conversation.id === ''
       ? failedStart(conversation)
-      : await showRun(ctx, server, conversation, { ...options, ...limits });
+      : await showRun(ctx, await ctx.server(), conversation, { ...options, ...limits });
   await showOutcome(ctx, tracked.outcome);
   await endAs(ctx, tracked);
 }
 
 /** The conversation once it has started; without an id when its start has failed. */
-export async function findForFollow(ctx: Context, limits: Limits, word: string): Promise<Conversation> {
-  return await beforeWatch(ctx, limits, word, async (timed, server, see) =>
-    waitForStart(timed, server, see(await findOne(timed, server, conversations, word))),
+export async function findForFollow(ctx: Context, limits: Limits, given: string): Promise<Conversation> {
+  return await beforeWatch(ctx, limits, given, async (timed, server, see) =>
+    waitForStart(timed, server, see(await findOne(timed, server, conversations, given))),
   );
 }
 
-/** Prints events until the run ends; the outcome is the caller's to print. */
 export async function showRun(
   ctx: Context,
   server: Server,
@@ -94,68 +89,195 @@ export async function showRun(
     Pick<AnswererOptions, 'ask'>,
 ): Promise<TrackedRun> {
   const { id } = conversation;
+  const { kind, tail, failOnStall, startedAfter } = options;
   const view = eventView(conversation.created_at);
   const wanted = eventTest(options);
+  // Plain lines are for people; the other formats and --kind show everything.
+  const isHidden = (event: ConversationEvent): boolean =>
+    kind === undefined && ctx.globals.format === undefined && isBookkeeping(event);
   const since = readSince(ctx, options);
-  const shown = new Set<string>();
-  const isFromBeginning = since === null && options.tail === undefined;
-  const { tail: length, startedAfter } = options;
-  const { known, tail } = await beforeWatch(ctx, options, id, async (_, bounded) => ({
-    // What the run did before the place to start at is not shown, but it is what the run is judged by.
-    known: isFromBeginning || startedAfter !== undefined ? null : await readKnownRun(bounded, id),
-    tail: length === undefined ? null : await readTail(bounded, id, { ...options, tail: length }),
-  }));
-  let start = since?.kind === 'time' ? since.time : null;
+  let sinceTime = since?.kind === 'time' ? since.time : null;
+  const printed = new Set<string>();
   let tailEnd: ConversationEvent | null = null;
-  if (tail !== null) {
-    for (const event of tail) shown.add(event.id);
-    await ctx.out.lines(
-      view,
-      tail.filter((event) => !isHidden(ctx, options, event)),
-    );
-    tailEnd = known?.last ?? null;
-    start = tailEnd?.timestamp ?? null;
+  if (tail !== undefined) {
+    const read = await beforeWatch(ctx, options, id, (_, bounded) => readTail(bounded, id, options));
+    const shown = read.events.filter((event) => !isHidden(event));
+    await ctx.out.lines(view, shown);
+    for (const event of read.events) printed.add(event.id);
+    tailEnd = read.newest;
+    sinceTime = tailEnd?.timestamp ?? null;
   }
+  // Events before the ones to print are not shown, but the run is judged by them: the tracker then reads them itself.
+  const isFromBeginning = since === null && tail === undefined;
+  const summary = startedAfter === undefined ? NO_EVENTS : beforeRun(startedAfter?.id ?? null);
   const live = new LiveRun(conversation, ctx.clock.now(), startedAfter === undefined ? 'known' : 'requested');
   const progress = await ctx.progress(() => live.line(ctx.clock.now()), 'nothing');
   return await trackRun(ctx, server, id, {
-    evidence: startedAfter === undefined ? (known?.evidence ?? NO_EVIDENCE) : beforeRun(startedAfter?.id ?? null),
+    ...options,
+    ...(isFromBeginning || startedAfter !== undefined ? { summary } : {}),
     seen: conversation,
-    ...(startedAfter === undefined ? {} : { startedAfter }),
-    since: start,
+    since: sinceTime,
     ...(since?.kind === 'event' ? { afterEventId: since.id } : {}),
-    deadlineMs: options.deadlineMs,
-    waitMs: options.waitMs,
-    ...(options.atDeadline === undefined ? {} : { atDeadline: options.atDeadline }),
-    failOnStallMs: options.failOnStall ?? null,
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    failOnStallMs: failOnStall ?? null,
     answer: answerer(ctx, server, id, { ...options, progress }),
     onState: (state, run) => {
-      if (run === 'latest') live.onState(state);
+      if (run !== 'perhaps-older') live.onState(state);
     },
     onEvent: async (event) => {
       live.onEvent(event);
-      if (!wanted(event) || shown.has(event.id) || isHidden(ctx, options, event)) return;
-      if (isUpTo(event, tailEnd)) return;
+      if (!wanted(event) || printed.has(event.id) || isHidden(event) || isUpTo(event, tailEnd)) return;
       await ctx.out.lines(view, [event]);
     },
   }).finally(() => progress.done());
 }
 
-/** Plain lines are for people; the other formats and --kind show everything. */
-function isHidden(ctx: Context, { kind }: FilterOptions, event: ConversationEvent): boolean {
-  return kind === undefined && ctx.globals.format === undefined && isBookkeeping(event);
-}
-
-/** The last line of a stream: an object, or words. Rows and ids have no place for it. */
 export async function showOutcome(ctx: Context, outcome: Outcome): Promise<void> {
-  const { format } = ctx.globals;
-  if (format === 'json' || format === 'ndjson') await ctx.out.record({ ...outcome });
-  else if (format === undefined && ctx.globals.fields === undefined && !isReported(outcome))
+  const { format, fields } = ctx.globals;
+  if (format === 'json' || format === 'ndjson') return await ctx.out.record({ ...outcome });
+  // From 124 on the wait ended before the run did: the error reports it.
+  if (format === undefined && fields === undefined && outcome.exit_code < EXIT_CODES.timeout)
     await ctx.out.lines(outcomeView, [outcome]);
 }
 
-/** Whether the error reports the outcome already: the wait ended before the run did. */
-function isReported({ exit_code: code }: Outcome): boolean {
-  return code >= EXIT_CODES.timeout;
+/** The status line of a run. */
+export class LiveRun {
+  private status: string;
+  private startMs: number;
+  private cost: number | null;
+  private action: string | null = null;
+
+  /** @param run `requested`: the status is still that of the run before */
+  constructor({ status, cost_usd }: Conversation, nowMs: number, run: 'known' | 'requested') {
+    this.status = run === 'requested' ? 'requested' : status;
+    this.startMs = nowMs;
+    this.cost = cost_usd;
+  }
+
+  onState({ status, cost_usd }: Conversation): void {
+    this.status = status;
+    this.cost = cost_usd ?? this.cost;
+  }
+
+  onEvent(event: ConversationEvent): void {
+    const { payload, signal, timestamp, text } = event;
+    // What the conversation has cost until this event, where the event has it.
+    const uses = member(payload, 'value', 'usage_to_metrics');
+    const metrics = typeof uses === 'object' && uses !== null ? Object.values(uses) : [payload['llm_metrics']];
+    const costs = metrics.map((one) => member(one, 'accumulated_cost'));
+    if (costs.every((cost) => typeof cost === 'number')) this.cost = costs.reduce((sum, cost) => sum + cost, 0);
+    if (signal === 'message') this.startMs = parseTime(timestamp) ?? this.startMs;
+    const shape = shapeOf(event);
+    if (shape === 'command' || shape === 'action') this.action = text;
+    else if (shape !== 'other') this.action = null;
+  }
+
+  line(nowMs: number): string {
+    const cost = this.cost === null ? null : formatUsd(this.cost);
+    const parts = [this.status, elapsed(nowMs - this.startMs), cost, this.action];
+    return parts.filter((part) => part !== null).join(' · ');
+  }
+}
+
+/** Of the verbs that start or continue a run: `send` and `resume`. */
+export interface RunOptions extends WaitOptions, OnConfirmOptions {
+  wait?: boolean;
+  follow?: boolean;
+}
+
+/** Throws `usage` for a format or a flag that does not fit to what the command waits for. */
+export function checkRunOptions(ctx: Context, options: RunOptions): void {
+  const { wait = false, follow = false } = options;
+  if (follow) ctx.out.check(eventView(null), 'stream');
+  else ctx.out.check<never>(wait ? outcomeView : conversationView, 'item');
+  checkOnConfirm(options, wait || follow);
+  checkLimitHasWait(options, wait || follow, 'needs --wait or --follow');
+}
+
+/**
+ * Prints the conversation, or waits for its run as --wait and --follow ask.
+ * @param startedAfter the newest event before the run, null where there was none: only later events count for the outcome
+ */
+export async function conclude(
+  ctx: Context,
+  server: Server,
+  conversation: Conversation,
+  options: RunOptions & Limits & { changed: boolean; startedAfter?: ConversationEvent | null },
+): Promise<void> {
+  const { id } = conversation;
+  const { startedAfter, changed } = options;
+  if (!options.follow && !options.wait)
+    return await ctx.out.item(conversationView, await server.conversations.get(id), { changed });
+  let tracked: TrackedRun;
+  if (options.follow) {
+    const since = startedAfter ? { since: startedAfter.id } : {};
+    tracked = await showRun(ctx, server, conversation, { ...options, ...since });
+    await showOutcome(ctx, tracked.outcome);
+  } else {
+    const status = startedAfter === undefined ? conversation.status : 'waiting for the run to start';
+    const progress = await ctx.progress(`conversation ${id}: ${status}`);
+    tracked = await trackRun(ctx, server, id, {
+      ...options,
+      ...(startedAfter === undefined ? {} : { summary: beforeRun(startedAfter?.id ?? null) }),
+      seen: conversation,
+      since: startedAfter?.timestamp ?? null,
+      answer: answerer(ctx, server, id, { ...options, progress }),
+      onState: (state, run) => {
+        if (run !== 'perhaps-older') progress.update(`conversation ${id}: ${state.status}`);
+      },
+    }).finally(() => progress.done());
+    await ctx.out.item(outcomeView, tracked.outcome);
+  }
+  await endAs(ctx, tracked);
+}
+
+export function addFilterOptions(command: Command): Command {
+  return command
+    .option('--kind <kind,…>', 'only events of these kinds, such as ActionEvent or action:run', collectList)
+    .option('--source <source,…>', 'only events from agent, user, environment or hook', someOf(SOURCES))
+    .option('--since <id|time|duration>', 'only events after this event or time')
+    .addOption(
+      command
+        .createOption('--tail <n>', 'begin with the newest n events; 0 for none')
+        .argParser(wholeNumber)
+        .conflicts('since'),
+    );
+}
+
+/** Throws `usage`. An id is a number (V0) or a uuid (V1). */
+export function readSince(
+  ctx: Context,
+  { since }: FilterOptions,
+): { kind: 'time'; time: string } | { kind: 'event'; id: string } | null {
+  if (since === undefined) return null;
+  if (/^\d+$/.test(since) || /^[0-9a-f-]{32,36}$/i.test(since)) return { kind: 'event', id: since };
+  const time = parseSince(since, ctx.clock.now());
+  if (time === null)
+    throw new AppError('usage', `--since: "${since}" is not a time, duration or event id`, {
+      hint: 'write 10m, 2h, 2026-01-31T12:00:00Z or the id of an event',
+    });
+  return { kind: 'time', time };
+}
+
+export function eventTest({ kind, source }: FilterOptions): (event: ConversationEvent) => boolean {
+  const kinds = kind?.map((name) => name.toLowerCase());
+  return (event) =>
+    (kinds === undefined || kinds.includes(event.kind.toLowerCase())) &&
+    (source === undefined || source.some((name) => name === event.source?.toLowerCase()));
+}
+
+/** The newest n events that pass the filter, oldest first; and the newest event of all, null where there is none. */
+export async function readTail(
+  server: Server,
+  id: string,
+  { tail = 0, ...filter }: FilterOptions,
+): Promise<{ events: ConversationEvent[]; newest: ConversationEvent | null }> {
+  const wanted = eventTest(filter);
+  const newestFirst: ConversationEvent[] = [];
+  let newest: ConversationEvent | null = null;
+  for await (const event of eachEvent(server.conversations.eventPages(id, { order: 'newest-first' }))) {
+    newest ??= event;
+    if (newestFirst.length < tail && wanted(event)) newestFirst.push(event);
+    if (newestFirst.length >= tail) break;
+  }
+  return { events: newestFirst.toReversed(), newest };
 }

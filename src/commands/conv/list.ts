@@ -1,15 +1,18 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import type { Context } from '../../cli/context.ts';
 import { CONVERSATION_STATUSES } from '../../domain/conversation.ts';
 import { explain } from '../declare.ts';
-import { addPagingOptions, type PagingOptions } from '../paging.ts';
-import { listSelected } from '../resource/list.ts';
-import { addSelectorOptions, type SelectorOptions } from '../selectors.ts';
-import { conversations } from './conversations.ts';
-import { conversationView } from './view.ts';
+import {
+  addPagingOptions,
+  printList,
+  type PagingOptions,
+  selectedList,
+  addSelectorOptions,
+  type SelectorOptions,
+} from '../lists.ts';
+import { conversations, conversationView } from './conversations.ts';
 
-export function declareList(parent: Command, ctx: Context): void {
-  const command = parent.command('list').alias('ls').description('list conversations, newest first');
+export function declare(command: Command, ctx: Context): void {
   addPagingOptions(addSelectorOptions(command, CONVERSATION_STATUSES));
   explain(command, {
     notes: [
@@ -20,11 +23,10 @@ export function declareList(parent: Command, ctx: Context): void {
     exits: ['failed'],
     examples: [
       { command: 'acs conv list --status running,waiting', does: 'list conversations that run or wait for you' },
-      {
-        command: "acs conv list --repo 'acme/*' --older-than 7d -q",
-        does: 'print the ids of old conversations on repositories of acme',
-      },
+      { command: "acs conv list --repo 'acme/*' --older-than 7d -q", does: 'print the ids of old ones of acme' },
     ],
   });
-  command.action((options: SelectorOptions & PagingOptions) => listSelected(ctx, conversations, options));
+  command.action((options: SelectorOptions & PagingOptions) =>
+    printList(ctx, selectedList(ctx, conversations, options)),
+  );
 }

@@ -1,24 +1,20 @@
-/** The words for the agent: an argument, a file or stdin. */
-import type { Context } from '../../context.ts';
-import { AppError } from '../../errors.ts';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Context } from '../../cli/context.ts';
+import { AppError, isAppError } from '../../cli/errors.ts';
 import { readNamedFile } from '../files.ts';
-import type { TypedMessage } from './new-kept.ts';
 
 /** Larger ones no server in use takes in one request. */
 const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
 
-export interface MessageSource {
-  /** `-` reads stdin. */
-  argument?: string;
-  /** Path or `-`. */
-  file?: string;
-}
-
-/** Null when neither is given. Throws `usage` when both are, or when the message is empty or not text. */
-export async function readMessage(ctx: Context, { argument, file }: MessageSource): Promise<string | null> {
-  if (argument !== undefined && file !== undefined) {
+/** `-` is stdin. Null when neither is given. Throws `usage` when both are, or when the message is empty or not text. */
+export async function readMessage(
+  ctx: Context,
+  { argument, file }: { argument?: string; file?: string },
+): Promise<string | null> {
+  if (argument !== undefined && file !== undefined)
     throw new AppError('usage', 'the message is given twice, as an argument and with --file');
-  }
   const source = argument === '-' ? '-' : file;
   const text = source === undefined ? argument : await readTextInput(ctx, source);
   if (text === undefined) return null;
@@ -26,7 +22,7 @@ export async function readMessage(ctx: Context, { argument, file }: MessageSourc
   return text;
 }
 
-/** Opens the user's editor on an empty message. Throws `usage` when it is left empty. */
+/** Throws `usage` when the message is left empty. */
 export async function writeMessage(ctx: Context, question: string, typed: TypedMessage): Promise<string> {
   const prompt = await ctx.prompt();
   const written = await prompt.editor({
@@ -45,6 +41,38 @@ export async function writeMessage(ctx: Context, question: string, typed: TypedM
   return message;
 }
 
+/** Set as soon as the message is typed, and back to null when a server has taken it. */
+export interface TypedMessage {
+  text: string | null;
+}
+
+/** A failure before a server took the message stores it in a file, which the error names. */
+export async function keepingMessage<T>(
+  ctx: Context,
+  command: string,
+  work: (typed: TypedMessage) => Promise<T>,
+): Promise<T> {
+  const typed: TypedMessage = { text: null };
+  try {
+    return await work(typed);
+  } catch (error) {
+    if (typed.text === null || ctx.globals.mode === 'dry-run') throw error;
+    const file = path.join(await mkdtemp(path.join(tmpdir(), 'acs-message-')), 'message.md');
+    await writeFile(file, `${typed.text}\n`, { mode: 0o600, flag: 'wx' });
+    const again = `your message is saved in ${file}; use it: ${command} --file ${file}`;
+    if (!isAppError(error)) {
+      await ctx.notice(again);
+      throw error;
+    }
+    const { hint, ...details } = error.details;
+    throw new AppError(error.kind, error.message, {
+      ...details,
+      hint: hint === undefined ? again : `${hint}; ${again}`,
+      data: { ...details.data, kept_in: file },
+    });
+  }
+}
+
 /** Throws `usage` for a message that no agent could act on, or that is too long to send. */
 export function checkMessage(text: string): void {
   if (text.trim() === '') throw new AppError('usage', 'the message is empty');
@@ -58,14 +86,14 @@ export async function readTextInput(ctx: Context, source: string): Promise<strin
   return decode(await ctx.io.stdin.readAll(MESSAGE_MAX_BYTES), 'stdin');
 }
 
-/** A file named on the command line, relative to where the command runs. Throws `config` when it cannot be read. */
+/** Relative to where the command runs. Throws `config` when the file cannot be read. */
 export async function readInputFile(ctx: Context, file: string, maxBytes: number): Promise<Uint8Array> {
   return await readNamedFile(ctx, file, (size) => {
     if (size > maxBytes) throw tooLong(file, size);
   });
 }
 
-/** As readInputFile, for text. Throws `usage` when it is not UTF-8. */
+/** Throws `usage` when the text is not UTF-8. */
 export async function readTextFile(ctx: Context, file: string, maxBytes = MESSAGE_MAX_BYTES): Promise<string> {
   return decode(await readInputFile(ctx, file, maxBytes), file);
 }
@@ -83,4 +111,30 @@ function tooLong(name: string, bytes: number): AppError {
   return new AppError('usage', `${name} has ${(bytes / 1024 / 1024).toFixed(1)} MiB; the limit is ${limit} MiB`, {
     hint: 'put long texts into the repository and give their paths',
   });
+}
+
+const IMAGE_MAX_BYTES = 10 * 1024 * 1024;
+
+/** By their first bytes: a file's name may say anything. */
+const SIGNATURES = { png: /^\x89PNG/, jpeg: /^\xff\xd8\xff/, gif: /^GIF8/, webp: /^RIFF[^]{4}WEBP/ };
+
+/** http(s) and data URLs. Throws `config` for a file that cannot be read, `usage` for one that is too large or not an image. */
+export async function readImages(ctx: Context, given: readonly string[]): Promise<string[]> {
+  const urls: string[] = [];
+  for (const image of given) {
+    if (/^(?:https?|data):/i.test(image)) {
+      if (/^data:/i.test(image) ? !/^data:image\//i.test(image) : !URL.canParse(image))
+        throw new AppError('usage', `--image: "${image.slice(0, 100)}" is not an image URL`);
+      urls.push(image);
+      continue;
+    }
+    const bytes = Buffer.from(await readInputFile(ctx, image, IMAGE_MAX_BYTES));
+    const found = Object.entries(SIGNATURES).find(([, pattern]) => pattern.test(bytes.toString('latin1', 0, 12)));
+    if (found === undefined)
+      throw new AppError('usage', `--image: ${path.basename(image)} is not an image in a supported format`, {
+        hint: 'supported formats: PNG, JPEG, GIF, WebP',
+      });
+    urls.push(`data:image/${found[0]};base64,${bytes.toString('base64')}`);
+  }
+  return urls;
 }

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import type { Context } from '../../cli/context.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../declare.ts';
-import { checkWord } from '../resource/find.ts';
-import { conversations } from './conversations.ts';
-import { findStarted } from './started.ts';
+import { checkWord } from '../resource/resource.ts';
+import { conversations, findStarted } from './conversations.ts';
 
 export interface OpenOptions {
   /** False: --no-browser. */
@@ -22,12 +21,11 @@ export const webPageView: View<{ id: string; url: string }> = {
   tsv: ['id', 'url'],
 };
 
-export function declareOpen(parent: Command, ctx: Context): void {
-  const command = parent.command('open').description('open the page of a conversation in a browser');
+export function declare(command: Command, ctx: Context): void {
   command.argument('<id>', 'the conversation').option('-n, --no-browser', 'print the address, and open nothing');
   explain(command, {
     notes: [
-      'On a terminal the page is opened in $BROWSER or the browser of the desktop. The address is printed; off a terminal, or with an output flag, nothing is opened.',
+      'On a terminal the page is opened in $BROWSER or the browser of the desktop. The address is printed. Outside a terminal, or with an output flag, nothing is opened.',
       'The local service shows the conversation live and read-only. Its address is a link that can be used once, within 60 seconds; it has no key in it. The browser then keeps a cookie for this page alone, for 12 hours. Other servers show their web interface.',
     ],
     json: ({ objectForm }) => [objectForm(webPageView)],

@@ -1,29 +1,23 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
-import { AppError } from '../../errors.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { isWorking } from '../../runs/status.ts';
 import { changeOne } from '../bulk.ts';
 import { explain } from '../declare.ts';
-import { checkWord } from '../resource/find.ts';
-import { conversations } from './conversations.ts';
-import { findStarted } from './started.ts';
-import { conversationView } from './view.ts';
+import { checkWord } from '../resource/resource.ts';
+import { conversations, conversationView, findStarted } from './conversations.ts';
 
 /** More is refused by servers that still speak V0 (interface 3.3). */
 const TITLE_MAX = 200;
 
-export function declareRename(parent: Command, ctx: Context): void {
-  const command = parent.command('rename').description('change the title of a conversation');
+export function declare(command: Command, ctx: Context): void {
   command.argument('<id>', 'the conversation').argument('<title>', `the new title, at most ${TITLE_MAX} characters`);
   explain(command, {
     json: ({ objectForm }) => [objectForm(conversationView, 'changed')],
     exits: ['not-found', 'unsupported', 'conflict'],
-    examples: [
-      { command: "acs conv rename @last 'Repair the login tests'", does: 'rename the last conversation' },
-      {
-        command: "acs conv rename @last 'Repair the login tests' --dry-run",
-        does: 'print the request without sending it',
-      },
-    ],
+    examples: [{ command: "acs conv rename @last 'Repair the login tests'", does: 'rename the last conversation' }],
   });
   command.action((id: string, title: string) => renameConversation(id, title, ctx));
 }
@@ -35,18 +29,30 @@ export async function renameConversation(word: string, title: string, ctx: Conte
   const server = await ctx.server();
   const conversation = await findStarted(ctx, server, word);
   await changeOne(ctx, conversationView, async () => {
-    const changed = conversation.title !== wanted;
-    const record = changed ? await server.conversations.rename(conversation.id, wanted) : conversation;
-    return { changed, before: conversation.title, after: record.title, record };
+    const { title: before } = conversation;
+    if (before === wanted) return { changed: false, before, after: before, record: conversation };
+    let record = await server.conversations.rename(conversation.id, wanted);
+    if (isWorking(record.status)) {
+      // A run that is in progress has replaced the title after this time.
+      await ctx.clock.sleep(1_000, ctx.signal);
+      record = await keepTitle(server, conversation.id, wanted);
+    }
+    if (record.title !== wanted) await ctx.warn(`the server replaced the title with ${JSON.stringify(record.title)}`);
+    return { changed: true, before, after: record.title, record };
   });
+}
+
+/** Servers may replace a title while a run is in progress: it is compared, and set once more. */
+export async function keepTitle(server: Server, id: string, title: string): Promise<Conversation> {
+  const record = await server.conversations.get(id);
+  return record.title === title ? record : await server.conversations.rename(id, title);
 }
 
 /** Throws `usage` for a title no server takes. */
 export function checkTitle(title: string): string {
   const wanted = title.trim();
   if (wanted === '') throw new AppError('usage', 'the title is empty');
-  if ([...wanted].length > TITLE_MAX) {
+  if ([...wanted].length > TITLE_MAX)
     throw new AppError('usage', `the title has ${[...wanted].length} characters; the limit is ${TITLE_MAX}`);
-  }
   return wanted;
 }

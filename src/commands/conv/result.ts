@@ -1,17 +1,29 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
-import type { Conversation } from '../../domain/conversation.ts';
-import { AppError } from '../../errors.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError } from '../../cli/errors.ts';
+import type { Conversation, ConversationStatus } from '../../domain/conversation.ts';
+import type { View } from '../../output/view.ts';
 import { explain } from '../declare.ts';
-import { checkWord } from '../resource/find.ts';
-import { conversations } from './conversations.ts';
-import { findStarted } from './started.ts';
+import { checkWord } from '../resource/resource.ts';
+import { conversations, findStarted } from './conversations.ts';
 
-export function declareResult(parent: Command, ctx: Context): void {
-  const command = parent.command('result').description("print the agent's final answer to the latest message");
+export const answerView: View<{ id: string; text: string; event_id: string }> = {
+  noun: 'answer',
+  id: (answer) => answer.id,
+  fields: [
+    { name: 'id', get: (answer) => answer.id, as: 'id' },
+    { name: 'text', get: (answer) => answer.text },
+    { name: 'event_id', get: (answer) => answer.event_id, as: 'id' },
+  ],
+  table: ['id', 'text'],
+  tsv: ['id', 'text', 'event_id'],
+};
+
+export function declare(command: Command, ctx: Context): void {
   command.argument('<id>', 'the conversation');
   explain(command, {
     notes: ['The answer is printed byte for byte; on a terminal control characters are made safe.'],
+    json: ({ objectForm }) => [['--json', objectForm(answerView)]],
     exits: ['not-found'],
     examples: [
       { command: 'acs conv result @last', does: 'print the answer of the last conversation' },
@@ -21,52 +33,31 @@ export function declareResult(parent: Command, ctx: Context): void {
   command.action((id: string) => printResult(id, ctx));
 }
 
-export async function printResult(word: string, ctx: Context): Promise<void> {
-  ctx.out.check(null, 'raw');
-  checkWord(conversations, word);
+async function printResult(given: string, ctx: Context): Promise<void> {
+  const isJson = ctx.globals.format === 'json';
+  if (isJson) ctx.out.check(answerView, 'item');
+  else ctx.out.check(null, 'raw');
+  checkWord(conversations, given);
   const server = await ctx.server();
-  const { id } = await findStarted(ctx, server, word);
+  const { id } = await findStarted(ctx, server, given);
   const answer = await server.conversations.result(id);
   if (answer === null) throw noAnswer(await server.conversations.getComplete(id));
-  await ctx.out.raw(answer);
+  if (isJson) return await ctx.out.item(answerView, { id, ...answer });
+  await ctx.out.raw(answer.text);
   // On a terminal the prompt that follows belongs on a line of its own.
-  if (ctx.out.onTerminal && !answer.endsWith('\n')) await ctx.out.raw('\n');
+  if (ctx.out.onTerminal && !answer.text.endsWith('\n')) await ctx.out.raw('\n');
 }
 
-/** What to do next depends on whether an answer can still come, and on what it waits for. */
 function noAnswer({ id, status, waiting_for, reason }: Conversation): AppError {
-  const error = (message: string, hint: string) => new AppError('not-found', `conversation ${id} ${message}`, { hint });
-  switch (status) {
-    case 'failed':
-    case 'stuck':
-      return error(
-        `is ${status} and gave no answer to the latest message${reason === null ? '' : `: ${reason.text}`}`,
-        `see what it did: acs conv events ${id}`,
-      );
-    case 'finished':
-      return error('has finished without a text answer', `see what it did: acs conv events ${id}`);
-    case 'archived':
-      return error(
-        'has no answer to the latest message, and its sandbox no longer exists',
-        `its events are kept: acs conv events ${id}`,
-      );
-    case 'paused':
-    case 'stopped':
-      return error(
-        `is ${status} and has not answered the latest message`,
-        `see its status: acs conv show ${id}; continue it: acs conv send ${id} --resume`,
-      );
-    case 'waiting':
-      return error(
-        `waits for ${waiting_for === 'user' ? 'its user' : 'a confirmation'} and has not answered the latest message`,
-        waiting_for === 'user'
-          ? `see what it asks: acs conv events ${id} --tail 5`
-          : `see and answer it: acs conv confirm ${id}`,
-      );
-    default:
-      return error(
-        `(${status}) has no answer to the latest message yet`,
-        status === 'idle' ? `see its status: acs conv show ${id}` : `wait for it: acs conv wait ${id}`,
-      );
-  }
+  const why = reason === null ? '' : `: ${reason.text}`;
+  const hints: Partial<Record<ConversationStatus, string>> = {
+    running: `wait for it: acs conv wait ${id}`,
+    starting: `wait for it: acs conv wait ${id}`,
+    paused: `continue it: acs conv resume ${id}`,
+    stopped: `continue it: acs conv resume ${id}`,
+    ...(waiting_for === 'confirmation' && { waiting: `see and answer it: acs conv confirm ${id}` }),
+  };
+  return new AppError('not-found', `conversation ${id} (${status}) has no answer to the latest message${why}`, {
+    hint: hints[status] ?? `see its events: acs conv events ${id} --tail 5`,
+  });
 }

@@ -1,22 +1,16 @@
-/** Starts the paused sandbox of a conversation for commands that need it running. */
-import type { Context } from '../../context.ts';
+import type { Context } from '../../cli/context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../cli/errors.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
-import type { Server } from '../../servers/server.ts';
-import { agreeToResume, type ResumeOptions, START_MS } from '../resource/agree-to-resume.ts';
-
-const OLD_ERROR_MS = 5_000;
+import type { Server } from '../../client/server.ts';
+import { agreeToResume, START_MS, type ResumeOptions } from '../resource/in-sandbox.ts';
 
 /** A sandbox in error is resumed too: servers start it again on the files it has stored. */
 export function needsResume({ sandbox_status }: Conversation): boolean {
   return sandbox_status === 'paused' || sandbox_status === 'error';
 }
 
-/**
- * Resumes the sandbox when --resume was given or the user agrees, and waits until it is running.
- * @throws `conflict` when neither is the case, or the sandbox is missing or does not start
- */
+/** Throws `conflict` without --resume or the user's agreement, and when the sandbox is missing or does not start. */
 export async function resumeSandbox(
   ctx: Context,
   server: Server,
@@ -34,46 +28,41 @@ export async function resumeSandbox(
   return await resumeSandboxNow(ctx, server, conversation);
 }
 
-/** As resumeSandbox, without a question: for `conv resume` and where `--resume` was given. */
+/** Asks no question. */
 export async function resumeSandboxNow(
   ctx: Context,
   server: Server,
   conversation: Conversation,
 ): Promise<Conversation> {
+  const { id } = conversation;
+  const { clock, signal } = ctx;
   const progress = await ctx.progress(`resuming ${nameOf(conversation)}`);
   try {
-    await server.conversations.startSandbox(conversation.id);
-    await untilRunning(ctx, server, conversation);
+    await server.conversations.startSandbox(id);
+    const until = clock.now() + START_MS;
+    // The error of before the start may be reported for a moment longer.
+    const errorCountsAtMs = clock.now() + (conversation.sandbox_status === 'error' ? 5_000 : 0);
+    const hasStarted = async (): Promise<true | undefined> => {
+      const { sandbox_id, sandbox_status, status } = await server.conversations.get(id);
+      // A V0 conversation is `starting` for a while after its sandbox is running.
+      if (sandbox_status === 'running' && status !== 'starting') return true;
+      const hasFailed = sandbox_status === 'missing' || (sandbox_status === 'error' && clock.now() >= errorCountsAtMs);
+      if (!hasFailed && clock.now() < until) return undefined;
+      const detail = sandbox_id === null ? null : (await server.sandboxes.get(sandbox_id)).status_detail;
+      const state = `its status is ${sandbox_status ?? 'unknown'}${detail ? `: ${detail}` : ''}`;
+      throw new AppError('conflict', `${nameOf(conversation)} did not start: ${state}`, {
+        data: { sandbox_id, sandbox_status },
+      });
+    };
+    await poll(hasStarted, { clock, signal, every: STEADY });
   } finally {
     await progress.done();
   }
   // Right after a start the run status may be null for a moment; a pending confirmation must not be missed.
-  return await server.conversations.getComplete(conversation.id);
+  return await server.conversations.getComplete(id);
 }
 
 /** A V0 conversation has no sandbox id. */
 function nameOf({ id, sandbox_id: sandboxId }: Conversation): string {
   return sandboxId === null ? `conversation ${id}` : `sandbox ${sandboxId}`;
-}
-
-async function untilRunning(ctx: Context, server: Server, conversation: Conversation): Promise<void> {
-  const { clock, signal } = ctx;
-  const startMs = clock.now();
-  const until = startMs + START_MS;
-  // The error of before the start may be reported for a moment longer.
-  const errorCountsAtMs = conversation.sandbox_status === 'error' ? startMs + OLD_ERROR_MS : startMs;
-  const hasStarted = async (): Promise<true | undefined> => {
-    const { sandbox_id: sandboxId, sandbox_status: status, ...read } = await server.conversations.get(conversation.id);
-    // A V0 conversation is `starting` for a while after its sandbox is running.
-    if (status === 'running' && read.status !== 'starting') return true;
-    const failed = (status === 'error' && clock.now() >= errorCountsAtMs) || status === 'missing';
-    if (!failed && clock.now() < until) return undefined;
-    const detail = sandboxId === null ? null : (await server.sandboxes.get(sandboxId)).status_detail;
-    throw new AppError(
-      'conflict',
-      `${nameOf(conversation)} did not start: its status is ${status ?? 'unknown'}${detail ? `: ${detail}` : ''}`,
-      { data: { sandbox_id: sandboxId, sandbox_status: status } },
-    );
-  };
-  await poll(hasStarted, { clock, signal, every: STEADY });
 }

@@ -1,50 +1,33 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError, DryRunStop, isAppError } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
-import { eachEvent } from '../../domain/event.ts';
-import { AppError, isAppError } from '../../errors.ts';
-import type { Server } from '../../servers/server.ts';
+import { staysWaiting } from '../../runs/outcome.ts';
+import { readKnownRun } from '../../runs/tracker.ts';
+import { actionOnResume } from '../../runs/status.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
-import { planSteps } from '../dry-run.ts';
 import { addChoice, changeRecords, type ChangeOptions, type Verb } from '../resource/change.ts';
-import { checkWord } from '../resource/find.ts';
-import { readSelection } from '../selectors.ts';
-import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
-import { readKnownRun } from '../../runs/run-reads.ts';
-import { actionOnResume } from '../../runs/status.ts';
-import { addOnConfirm, checkOnConfirm } from './answering.ts';
-import { conversations } from './conversations.ts';
-import { findStarted, refuseUnstarted } from './started.ts';
-import { staysWaiting } from '../../runs/endings.ts';
-import { conversationView, idOf, outcomeView } from './view.ts';
-import { addWaitTimeout, checkLimitHasWait, limitsOf } from '../wait-limit.ts';
-import { beforeWatch } from './waiting.ts';
+import { checkWord } from '../resource/resource.ts';
+import { hasSelector } from '../lists.ts';
+import { addWaitTimeout, limitsOf } from '../wait-limit.ts';
+import { addOnConfirm } from './confirm.ts';
+import { conversations, conversationView, findStarted, idOf, outcomeView, refuseUnstarted } from './conversations.ts';
+import { checkRunOptions, conclude, type RunOptions } from './follow.ts';
 import { needsResume, resumeSandboxNow } from './resume-sandbox.ts';
+import { beforeWatch } from './wait.ts';
 
 type ResumeOptions = RunOptions & ChangeOptions;
 
-const resume: Verb<Context, Conversation, ResumeOptions> = {
-  resource: conversations,
-  word: 'resume',
-  pastTense: 'resumed',
-  async apply(ctx, { server, seen, selector }) {
-    refuseUnstarted(seen, idOf(seen));
-    return await resumeOne(ctx, server, seen, selector?.matches);
-  },
-};
-
-export function declareResume(parent: Command, ctx: Context): void {
-  const command = parent.command('resume').description('start paused sandboxes and continue unfinished runs');
+export function declare(command: Command, ctx: Context): void {
   addChoice(command, conversations, CONVERSATION_STATUSES)
     .option('--wait', 'return when the run has ended; for one id')
     .option('-f, --follow', 'print the events, and return when the run has ended; for one id');
   addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
-      'A run that was stopped, paused or failed continues; a running or finished one is left unchanged.',
-      'A run that waits for a confirmation is not continued, because the server would run the pending action. Its sandbox is started when it is paused; otherwise the exit code is 8.',
-      'With --status the sandbox is started only when the last status of the run, read from the events, matches.',
+      'A run that was stopped, paused or failed continues; a running or finished one is left unchanged. Of one that waits for a confirmation only a paused sandbox is started; without one the exit code is 8.',
     ],
     json: ({ changeForms, objectForm }) => [
       ...changeForms(conversationView),
@@ -52,128 +35,85 @@ export function declareResume(parent: Command, ctx: Context): void {
     ],
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
     examples: [
-      { command: 'acs conv resume @last --follow', does: 'continue the last conversation and print its events' },
-      {
-        command: 'acs conv resume --status paused --not-older-than 1d -y',
-        does: 'continue the paused conversations of the last day',
-      },
+      { command: 'acs conv resume @last --follow', does: 'continue it and print its events' },
+      { command: 'acs conv resume --status paused --repo acme/shop -y', does: 'continue those on a repository' },
     ],
   });
-  command.action((ids: string[], options: ResumeOptions) => resumeConversations(ids, options, ctx));
+  command.action((ids: string[], options: ResumeOptions) => resume(ids, options, ctx));
 }
 
-export async function resumeConversations(
-  given: readonly string[],
-  options: ResumeOptions,
-  ctx: Context,
-): Promise<void> {
-  const bySelector = readSelection(options) !== null || options.all === true;
-  const single = given.length === 1 && given[0] !== '-' && !bySelector;
-  if (single) checkRunOutput(ctx, options);
-  else ctx.out.check(conversationView, 'bulk');
-  if (!single && (options.wait || options.follow)) {
+async function resume(given: readonly string[], options: ResumeOptions, ctx: Context): Promise<void> {
+  const [word = '', ...others] = given;
+  const isSingle = word !== '' && word !== '-' && others.length === 0 && !hasSelector(options) && !options.all;
+  if (!isSingle && (options.wait || options.follow))
     throw new AppError('usage', '--wait and --follow need a single id', {
       hint: 'wait for several: acs conv wait <id> <id> …',
     });
-  }
-  const stays = options.wait === true || options.follow === true;
-  checkOnConfirm(options, stays);
-  checkLimitHasWait(options, stays, 'needs --wait or --follow');
-  for (const word of given) if (word !== '-') checkWord(conversations, word);
+  checkRunOptions(ctx, options);
   const limits = limitsOf(ctx, options);
-  if (!single) return await changeRecords(ctx, resume, given, options);
-  const [word = ''] = given;
-  const resumed = await beforeWatch(ctx, limits, word, async (timed, server, see) => {
+  if (!isSingle) return await changeRecords(ctx, resumption, given, options);
+  checkWord(conversations, word);
+  const { changed, started, record, last } = await beforeWatch(ctx, limits, word, async (timed, server, see) => {
     const seen = see(await findStarted(timed, server, word));
-    const { last } = await readKnownRun(server, seen.id);
-    if (ctx.globals.mode !== 'dry-run') return { last, ...(await resumeOne(timed, server, seen)) };
-    await planSteps(ctx, stepsOf(server, seen));
-    return null;
+    const run = await readKnownRun(server, seen.id);
+    return { last: run.last, ...(await resumeOne(timed, server, seen)) };
   });
-  if (resumed === null) return;
-  const { changed, started, record, last } = resumed;
-  const place = started ? { startedAfter: last } : {};
-  await conclude(ctx, await ctx.server(), record, { ...options, ...limits, ...place, changed });
+  if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
+  const after = started ? { startedAfter: last } : {};
+  await conclude(ctx, await ctx.server(), record, { ...options, ...limits, ...after, changed });
 }
 
-function stepsOf(server: Server, seen: Conversation) {
-  refuseGone(seen);
-  const start = { what: 'start its sandbox', task: () => server.conversations.startSandbox(seen.id) };
-  const goOn = {
-    what: 'continue the run unless it has ended or waits for a confirmation',
-    task: async () => {
-      const conversation = await server.conversations.getComplete(seen.id);
-      if (isPendingWhilePaused(conversation)) return;
-      if (await canContinue(server, conversation)) await server.conversations.run(seen.id);
-    },
-  };
-  return needsResume(seen) ? [start, goOn] : [goOn];
-}
+const resumption: Verb<Context, Conversation, ResumeOptions> = {
+  resource: conversations,
+  word: 'resume',
+  pastTense: 'resumed',
+  async apply(ctx, { server, seen, matches }) {
+    refuseUnstarted(seen, idOf(seen));
+    return await resumeOne(ctx, server, seen, matches);
+  },
+};
 
-/**
- * Starts the sandbox and continues the run, as far as either is needed. A run that waits for a confirmation is not
- * continued, because the server would carry the pending action out: where the sandbox was started that is a notice, and
- * where nothing is left to be done `needs-input` is thrown.
- */
-async function resumeOne(ctx: Context, server: Server, seen: Conversation, isSelected?: Test): Promise<Resumed> {
-  refuseGone(seen);
-  const conversation = await server.conversations.getComplete(seen.id);
-  const before = conversation.status;
-  if (!needsResume(conversation)) return { ...(await goOn(server, conversation)), before };
-  // A list may show a run as paused that has ended or waits: only the events of a paused sandbox have its last state.
-  if (isSelected?.(conversation) === false)
-    return { started: false, changed: false, before, after: before, record: conversation };
-  const running = await resumeSandboxNow(ctx, server, conversation);
-  const resumed = await goOnUnlessPending(ctx, server, running, isPendingWhilePaused(conversation));
-  return { ...resumed, changed: true, before };
-}
-
-/** `started`: the server has taken the order to continue the run. */
-type Resumed = Change<Conversation> & { started: boolean };
-type Test = (conversation: Conversation) => boolean;
-
-/** @param isPending whether a confirmation was pending before the sandbox was started */
-async function goOnUnlessPending(
+/** A run that waits for a confirmation is not continued: the server would execute the pending action. */
+async function resumeOne(
   ctx: Context,
   server: Server,
-  running: Conversation,
-  isPending: boolean,
-): Promise<Omit<Resumed, 'before'>> {
+  seen: Conversation,
+  isSelected: (conversation: Conversation) => boolean = () => true,
+): Promise<Change<Conversation> & { started: boolean }> {
+  const { id } = seen;
+  if (seen.status === 'archived' || seen.sandbox_status === 'missing')
+    throw new AppError('conflict', `the sandbox of conversation ${id} is gone: it cannot be resumed`, {
+      hint: `its events stay readable: acs conv events ${id}`,
+    });
+  let record = await server.conversations.getComplete(id);
+  const { status: before } = record;
+  const isPaused = needsResume(record);
+  // A list may show a run as paused that has ended or waits: only the events of a paused sandbox have its last state.
+  if (isPaused && !isSelected(record)) return { started: false, changed: false, before, after: before, record };
+  if (isPaused) record = await resumeSandboxNow(ctx, server, record);
+  let isPending = isPaused && before === 'waiting';
+  let started = false;
   if (!isPending) {
     try {
-      return await goOn(server, running);
+      const action = actionOnResume(record.status);
+      // A conversation without a message of the user has no run.
+      const messages = server.conversations.eventPages(id, { order: 'oldest-first' });
+      let isRun = action === 'run';
+      if (action === 'run-if-message')
+        for await (const page of messages) {
+          isRun = page.some(({ signal }) => signal === 'message');
+          if (isRun) break;
+        }
+      started = isRun && (await server.conversations.run(id)) === 'started';
     } catch (error) {
-      if (!isAppError(error) || error.details.data?.['waiting_for'] !== 'confirmation') throw error;
+      isPending = isPaused && isAppError(error) && error.details.data?.['waiting_for'] === 'confirmation';
+      if (!isPending) throw error;
     }
   }
-  const record = await server.conversations.getComplete(running.id);
-  await ctx.notice(`the sandbox was started; ${staysWaiting(record.id)}: answer it with acs conv confirm ${record.id}`);
-  return { started: false, changed: true, after: record.status, record };
-}
-
-async function goOn(server: Server, running: Conversation): Promise<Omit<Resumed, 'before'>> {
-  const started = (await canContinue(server, running)) && (await server.conversations.run(running.id)) === 'started';
-  const record = started ? await server.conversations.get(running.id) : running;
-  return { started, changed: started, after: record.status, record };
-}
-
-function isPendingWhilePaused(conversation: Conversation): boolean {
-  return needsResume(conversation) && conversation.status === 'waiting';
-}
-
-function refuseGone({ id, status, sandbox_status }: Conversation): void {
-  if (status !== 'archived' && sandbox_status !== 'missing') return;
-  throw new AppError('conflict', `the sandbox of conversation ${id} is gone: it cannot be resumed`, {
-    hint: `its events stay readable: acs conv events ${id}`,
-  });
-}
-
-/** A conversation without a user message has no run to continue. */
-async function canContinue(server: Server, { id, status }: Conversation): Promise<boolean> {
-  const onResume = actionOnResume(status);
-  if (onResume !== 'run-if-message') return onResume === 'run';
-  for await (const event of eachEvent(server.conversations.eventPages(id, { order: 'oldest-first' }))) {
-    if (event.signal === 'message') return true;
+  if (started) record = await server.conversations.get(id);
+  if (isPending) {
+    record = await server.conversations.getComplete(id);
+    await ctx.notice(`the sandbox was started; ${staysWaiting(id)}: answer it with acs conv confirm ${id}`);
   }
-  return false;
+  return { started, changed: started || isPaused, before, after: record.status, record };
 }

@@ -1,34 +1,23 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
-import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError, isAppError } from '../../cli/errors.ts';
+import type { OutgoingMessage, Server } from '../../client/server.ts';
+import type { ConfirmationDecision } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import { AppError, isAppError } from '../../errors.ts';
-import { poll, QUICK } from '../../runs/poll.ts';
-import type { OutgoingMessage, Server } from '../../servers/server.ts';
+import { readKnownRun } from '../../runs/tracker.ts';
 import { explain } from '../declare.ts';
-import { planSteps } from '../dry-run.ts';
-import { checkWord } from '../resource/find.ts';
-import { conversations } from './conversations.ts';
 import { collect } from '../option-parsers.ts';
-import { addOnConfirm, checkOnConfirm } from './answering.ts';
-import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
-import { decisionOf } from './confirm.ts';
-import { PAST, refuseNeedlessStart, refuseWaiting } from './confirmation.ts';
-import { readKnownRun } from '../../runs/run-reads.ts';
-import { readImages } from './images.ts';
-import { readMessage, writeMessage } from './message.ts';
-import { keepingMessage, type TypedMessage } from './new-kept.ts';
-import { findStarted } from './started.ts';
-import { conversationView, outcomeView } from './view.ts';
-import { addWaitTimeout, checkLimitHasWait, limitsOf } from '../wait-limit.ts';
-import { beforeWatch } from './waiting.ts';
+import { checkWord } from '../resource/resource.ts';
+import { addWaitTimeout, limitsOf } from '../wait-limit.ts';
+import { addOnConfirm, decisionOf, PAST, refuseEnded } from './confirm.ts';
+import { conversations, conversationView, findStarted, outcomeView } from './conversations.ts';
+import { checkRunOptions, conclude, type RunOptions } from './follow.ts';
+import { keepingMessage, readImages, readMessage, writeMessage } from './message.ts';
 import { needsResume, resumeSandbox } from './resume-sandbox.ts';
+import { beforeWatch } from './wait.ts';
 
-/** An answered action stops waiting within this time. */
-const SETTLE_MS = 30_000;
-
-export interface SendOptions extends RunOptions {
+interface SendOptions extends RunOptions {
   file?: string;
   image?: string[];
   resume?: boolean;
@@ -36,8 +25,7 @@ export interface SendOptions extends RunOptions {
   reject?: boolean;
 }
 
-export function declareSend(parent: Command, ctx: Context): void {
-  const command = parent.command('send').description('send a message to a conversation and continue the run');
+export function declare(command: Command, ctx: Context): void {
   command
     .argument('<id>', 'the conversation')
     .argument('[message]', 'the message; - reads it from stdin; without it your editor opens')
@@ -51,9 +39,8 @@ export function declareSend(parent: Command, ctx: Context): void {
   addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
-      'While a confirmation is pending the message is refused (8) unless --accept or --reject answers it: a message would make the server run the pending action. When another action is pending after --accept the message is not sent either.',
-      'Without a message the editor of VISUAL or EDITOR opens on a terminal; an empty text is not sent, and the exit code is 2. A text that could not be sent is kept in a file.',
-      'Without --wait the conversation is printed as it is right after the server accepted the message.',
+      'While a confirmation is pending the message is refused (8), because it would make the server run the pending action; --accept or --reject answers it first.',
+      'A text from the editor that could not be sent is kept in a file.',
     ],
     json: ({ objectForm }) => [
       ['default', objectForm(conversationView, 'changed')],
@@ -61,36 +48,17 @@ export function declareSend(parent: Command, ctx: Context): void {
     ],
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'unknown-outcome', 'timeout', 'interrupted'],
     examples: [
-      {
-        command: "acs conv send @last 'Now add a test for it' --wait",
-        does: 'continue the last conversation and wait',
-      },
-      {
-        command: 'acs conv send @last --file review.md --resume --follow',
-        does: 'start its sandbox, send a file, and print the events of the run',
-      },
-      {
-        command: "acs conv send @last --reject 'Use a branch of your own' --wait",
-        does: 'reject the pending action and say what to do instead',
-      },
+      { command: "acs conv send @last 'Now add a test for it' --wait", does: 'continue it and wait' },
+      { command: "acs conv send @last --reject 'Use another branch'", does: 'answer the pending action first' },
     ],
   });
-  command.action((id: string, message: string | undefined, options: SendOptions) =>
-    sendMessage(id, message, options, ctx),
-  );
+  command.action((id: string, message: string | undefined, options: SendOptions) => send(id, message, options, ctx));
 }
 
-export async function sendMessage(
-  word: string,
-  argument: string | undefined,
-  options: SendOptions,
-  ctx: Context,
-): Promise<void> {
-  checkRunOutput(ctx, options);
-  const stays = options.wait === true || options.follow === true;
-  checkOnConfirm(options, stays);
-  checkLimitHasWait(options, stays, 'needs --wait or --follow');
+async function send(word: string, argument: string | undefined, options: SendOptions, ctx: Context): Promise<void> {
+  checkRunOptions(ctx, options);
   checkWord(conversations, word);
+  const { resume } = options;
   const decision = decisionOf(options);
   const given = await readMessage(ctx, { argument, file: options.file });
   if (given === null && !ctx.interactive)
@@ -99,196 +67,96 @@ export async function sendMessage(
     });
   const image_urls = await readImages(ctx, options.image ?? []);
   await keepingMessage(ctx, `acs conv send ${word}`, async (typed) => {
-    const text = given ?? (await writeReply(ctx, word, decision, typed));
-    const onSend = () => void (typed.text = null);
-    await sendText(word, { message: { text, image_urls }, decision, onSend }, options, ctx);
-  });
-}
-
-/** The conversation is looked up before the editor opens: a text for none would be written in vain. */
-async function writeReply(
-  ctx: Context,
-  word: string,
-  decision: ConfirmationDecision | null,
-  typed: TypedMessage,
-): Promise<string> {
-  const seen = await findStarted(ctx, await ctx.server(), word);
-  if (decision === null) refuseWaiting(seen);
-  return await writeMessage(ctx, 'What should the agent do next?', typed);
-}
-
-async function sendText(
-  word: string,
-  given: Pick<DeliveryOptions, 'message' | 'decision' | 'onSend'>,
-  options: SendOptions,
-  ctx: Context,
-): Promise<void> {
-  const { message, decision } = given;
-  const limits = limitsOf(ctx, options);
-  if (ctx.globals.mode === 'dry-run') {
-    const server = await ctx.server();
-    const seen = await findStarted(ctx, server, word);
-    const delivery = {
-      decision,
-      message,
-      start: () => withRunningSandbox(ctx, server, seen, { resume: options.resume, decision }),
+    let text = given;
+    if (text === null) {
+      // Before the editor opens: nobody writes a message that would be refused.
+      const found = await findStarted(ctx, await ctx.server(), word);
+      if (decision === null) refuseWaiting(found);
+      text = await writeMessage(ctx, 'What should the agent do next?', typed);
+    }
+    const message = { text, image_urls };
+    const limits = limitsOf(ctx, options);
+    let state = 'the message was not sent';
+    const onSend = (): void => {
+      state = 'whether the message was sent is not known';
+      typed.text = null;
     };
-    return await planSteps(ctx, stepsOf(server, seen, delivery));
-  }
-  let state: Sending = 'not sent';
-  const { conversation, last } = await beforeWatch(ctx, limits, word, async (timed, server, see) => {
-    const found = see(await findStarted(timed, server, word));
-    const onSend = () => {
-      state = 'perhaps sent';
-      given.onSend?.();
-    };
-    const delivered = await deliver(timed, server, found, { ...given, resume: options.resume, see, onSend });
-    if (decision === null) await ctx.notice(`sent to conversation ${found.id}`);
-    return delivered;
-  }).catch((error: unknown) => {
-    throw isAppError(error) && error.kind === 'timeout' ? withSending(error, state) : error;
+    const { conversation, last } = await beforeWatch(ctx, limits, word, async (timed, server, see) => {
+      const found = see(await findStarted(timed, server, word));
+      const delivered = await deliver(timed, server, found, { message, decision, resume, see, onSend });
+      if (decision === null) await ctx.notice(`sent to conversation ${found.id}`);
+      return delivered;
+    }).catch((error: unknown) => {
+      if (!isAppError(error) || error.kind !== 'timeout') throw error;
+      throw new AppError('timeout', `${error.message}; ${state}`, error.details);
+    });
+    await conclude(ctx, await ctx.server(), conversation, { ...options, ...limits, startedAfter: last, changed: true });
   });
-  await conclude(ctx, await ctx.server(), conversation, { ...options, ...limits, startedAfter: last, changed: true });
-}
-
-type Sending = 'not sent' | 'perhaps sent';
-
-/** The deadline passed before the answer to the message. */
-function withSending({ message, details }: AppError, state: Sending): AppError {
-  const what = state === 'not sent' ? 'the message was not sent' : 'whether the message was sent is not known';
-  return new AppError('timeout', `${message}; ${what}`, details);
-}
-
-export interface DeliveryOptions {
-  message: OutgoingMessage;
-  /** The answer to the pending action, which is sent first. */
-  decision: ConfirmationDecision | null;
-  resume?: boolean | undefined;
-  /** Called with the conversation as it was read last. */
-  see?: (conversation: Conversation) => Conversation;
-  /** Called right before the first request that changes the run. */
-  onSend?: () => void;
-}
-
-export interface Delivered {
-  /** As it was before the message. */
-  conversation: Conversation;
-  /** The newest event before the message; null where there was none. */
-  last: ConversationEvent | null;
 }
 
 /**
- * Sends a message, after the start of a paused sandbox.
- * @throws `needs-input` where an action is pending that is not answered, `conflict` where the sandbox does not run
+ * Throws `needs-input` where a pending action is not answered, `conflict` where the sandbox does not run.
+ * @param options.decision the answer to the pending action, which is sent first
  */
 export async function deliver(
   ctx: Context,
   server: Server,
   found: Conversation,
-  { message, decision, resume, see = (read) => read, onSend }: DeliveryOptions,
-): Promise<Delivered> {
-  const conversation = see(await withRunningSandbox(ctx, server, found, { resume, decision }));
-  const { id } = conversation;
-  const { last } = await readKnownRun(server, id);
-  if (decision === null) refuseWaiting(conversation);
-  onSend?.();
-  if (decision === null) await server.conversations.send(id, message);
-  else await answerThenSend(ctx, server, id, { decision, message });
-  return { conversation, last };
-}
-
-/** The conversation with its sandbox running; a paused one is resumed with --resume or when the user agrees. */
-async function withRunningSandbox(
-  ctx: Context,
-  server: Server,
-  conversation: Conversation,
-  { resume, decision }: Pick<DeliveryOptions, 'resume' | 'decision'>,
-): Promise<Conversation> {
-  const { id } = conversation;
-  if (conversation.status === 'archived' || conversation.sandbox_status === 'missing') {
+  {
+    message,
+    decision,
+    resume,
+    see = (read) => read,
+    onSend,
+  }: {
+    message: OutgoingMessage;
+    decision: ConfirmationDecision | null;
+    resume?: boolean | undefined;
+    see?: (conversation: Conversation) => Conversation;
+    onSend: () => void;
+  },
+): Promise<{ conversation: Conversation; last: ConversationEvent | null }> {
+  const { id } = found;
+  if (found.status === 'archived' || found.sandbox_status === 'missing')
     throw new AppError('conflict', `the sandbox of conversation ${id} no longer exists, so it accepts no messages`, {
       hint: `its events are kept: acs conv events ${id}`,
     });
+  let conversation = found;
+  if (needsResume(found)) {
+    // The last state of the run shows whether the command would be refused after the start.
+    const before = await server.conversations.getComplete(id);
+    if (decision === null) refuseWaiting(before);
+    else refuseEnded(before);
+    conversation = see(await resumeSandbox(ctx, server, found, { resume, command: `acs conv send ${id} …` }));
   }
-  if (!needsResume(conversation)) return conversation;
-  await refuseNeedlessStart(server, id, decision === null ? 'message' : 'answer');
-  return await resumeSandbox(ctx, server, conversation, { resume, command: `acs conv send ${id} …` });
-}
-
-interface Delivery {
-  decision: ConfirmationDecision | null;
-  message: OutgoingMessage;
-  start(): Promise<unknown>;
-}
-
-/** The same as below for a dry run, where no step sees what the one before it brings. */
-function stepsOf(server: Server, seen: Conversation, { decision, message, start }: Delivery) {
-  const { id } = seen;
-  const startSandbox = { what: 'start its sandbox', task: start };
-  const send = { what: 'send the message', task: () => server.conversations.send(id, message) };
+  if (decision === null) refuseWaiting(conversation);
+  const { last } = await readKnownRun(server, id);
+  onSend();
   if (decision === null) {
-    refuseWaiting(seen);
-    return [startSandbox, send];
+    await server.conversations.send(id, message);
+    return { conversation, last };
   }
-  const answer = { decision, reason: null, action_id: null };
-  return [
-    startSandbox,
-    { what: `${decision} the action`, task: () => server.conversations.answer(id, answer) },
-    { ...send, task: () => server.conversations.send(id, { ...message, effect: 'store' }) },
-    { what: 'continue the run', task: () => server.conversations.run(id) },
-  ];
-}
-
-/**
- * After an accepted action the next one may await approval soon, and a message that starts a run would execute it:
- * the message is only stored, and the run is resumed where it is stopped and no action is pending.
- */
-async function answerThenSend(
-  ctx: Context,
-  server: Server,
-  id: string,
-  { decision, message }: { decision: ConfirmationDecision; message: OutgoingMessage },
-): Promise<void> {
   const answered = await server.conversations.answer(id, { decision, reason: null, action_id: null });
   await ctx.notice(`${PAST[decision]}: ${answered[0]?.text ?? ''}`);
-  await untilAnswered(ctx, server, id, answered);
+  const pending = await server.conversations.pending(id);
+  if (pending.length > 0)
+    throw new AppError('needs-input', `another action is pending: ${pending[0]?.text ?? ''}`, {
+      hint: `the message was not sent; see the action: acs conv confirm ${id}`,
+      data: { id, waiting_for: 'confirmation', pending: pending.map(({ action_id }) => action_id) },
+    });
+  // A message that starts a run would execute the next action without approval: the message is only stored.
   await server.conversations.send(id, { ...message, effect: 'store' });
-  // Printed before the run is resumed, which exits 8 when the next action awaits approval already.
   await ctx.notice(`sent to conversation ${id}`);
   await server.conversations.run(id);
+  return { conversation, last };
 }
 
-/**
- * Waits until what was answered waits no more: a message before that would still count as an answer.
- * Throws `needs-input` when the next action waits by then.
- */
-async function untilAnswered(
-  ctx: Context,
-  server: Server,
-  id: string,
-  answered: readonly PendingAction[],
-): Promise<void> {
-  const ids = new Set(answered.map((action) => action.action_id));
-  const isAnswered = async (): Promise<true | undefined> => {
-    const pending = await server.conversations.pending(id);
-    if (pending.length === 0) return true;
-    if (pending.every((action) => !ids.has(action.action_id))) throw nextWaits(id, pending);
-    return undefined;
-  };
-  const { clock, signal } = ctx;
-  if (await poll(isAnswered, { clock, signal, every: QUICK, until: clock.now() + SETTLE_MS })) return;
-  throw new AppError('timeout', `the answer was sent, but conversation ${id} still waits for a confirmation`, {
-    hint: `see where it stands: acs conv confirm ${id}`,
+function refuseWaiting({ id, status, sandbox_status }: Conversation): void {
+  if (status !== 'waiting') return;
+  const flags = sandbox_status === 'paused' ? '--resume and --accept or --reject' : '--accept or --reject';
+  const text = `conversation ${id} waits for a confirmation: a message would make the server run the pending action`;
+  throw new AppError('needs-input', text, {
+    hint: `see the action: acs conv confirm ${id}; answer it in this command with ${flags}`,
+    data: { id, waiting_for: 'confirmation' },
   });
-}
-
-function nextWaits(id: string, pending: readonly PendingAction[]): AppError {
-  return new AppError(
-    'needs-input',
-    `the action was answered, and another action is pending: ${pending[0]?.text ?? ''}`,
-    {
-      hint: `the message was not sent; see the action: acs conv confirm ${id}`,
-      data: { id, waiting_for: 'confirmation', pending: pending.map((action) => action.action_id) },
-    },
-  );
 }

@@ -1,48 +1,54 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError, isAppError } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
 import { blankConversation, CONVERSATION_STATUSES, knownId, type Conversation } from '../../domain/conversation.ts';
-import { isAppError } from '../../errors.ts';
-import type { TimedContext } from '../../runs/deadline.ts';
-import { deadlinePassedUnseen, NOT_READ } from '../../runs/endings.ts';
-import { judge, judgeFor, type Outcome, type TrackedRun } from '../../runs/outcome.ts';
-import { readKnownRun, type KnownRun } from '../../runs/run-reads.ts';
+import { errorRecord, errorText } from '../../output/render.ts';
+import type { RecordShape, View } from '../../output/view.ts';
+import { withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
+import {
+  deadlinePassed,
+  deadlinePassedUnanswered,
+  interruption,
+  NOT_READ,
+  NO_EVENTS,
+  outcomeOf,
+  worstCode,
+  type TrackedRun,
+} from '../../runs/outcome.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
+import { endOfStatus } from '../../runs/status.ts';
 import { trackRun } from '../../runs/tracker.ts';
-import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
+import { readIds } from '../bulk.ts';
 import { explain } from '../declare.ts';
-import { duration, oneOf, someOf } from '../option-parsers.ts';
-import { WORST_CODE_ORDER, waitForRecords, type Waited, type WaitVerb } from '../resource/wait.ts';
-import { addWaitTimeout, type WaitOptions } from '../wait-limit.ts';
-import { conversations } from './conversations.ts';
-import { idOf, outcomeView } from './view.ts';
-import { unreadShape, waitedView } from './wait-items.ts';
-import { waitForStart } from './wait-for-start.ts';
-import { endAs, failedStart, unbegun } from './waiting.ts';
+import { someOf } from '../option-parsers.ts';
+import { checkWord, finderOf, type Finder } from '../resource/resource.ts';
+import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
+import { conversations, idOf, outcomeView } from './conversations.ts';
 
 interface WaitCommandOptions extends WaitOptions {
   any?: boolean;
   for?: string[];
-  failOnStall?: number;
-  onConfirm?: 'ask' | 'exit';
 }
 
-export function declareWait(parent: Command, ctx: Context): void {
-  const command = parent.command('wait').description('wait until runs end');
+/** `isUnread`: the conversation could not be found or read. */
+type Waited = TrackedRun & { isUnread?: true };
+
+export function declare(command: Command, ctx: Context): void {
   command
     .argument('<id...>', 'the conversations; - reads ids from stdin')
     .option('--any', 'return when the first run has ended')
     .option(
       '--for <status,…>',
-      'wait for one of these statuses; return at once when none is possible any more',
+      'wait for one of these statuses; exit when the run ends without them',
       someOf(CONVERSATION_STATUSES),
-    )
-    .option('--fail-on-stall <duration>', 'exit 124 when a running run has no event for this long', duration)
-    .option('--on-confirm <exit>', 'exit 8 when a confirmation is pending (always so)', oneOf('exit'));
+    );
   addWaitTimeout(command);
   explain(command, {
     notes: [
-      'Exits with the code of the outcome: finished 0, failed or stuck 1, waiting 8, paused 6, deleted 5.',
-      `With several ids the worst code is used, in this order: ${WORST_CODE_ORDER}; 0 when all have finished. An id that cannot be read does not end the wait for the others; with --any it is a warning.`,
+      'Exits with the code of the outcome: finished 0, failed or stuck 1, waiting 8, paused, stopped or archived 6, deleted 5.',
+      'With several ids the worst code is used, in this order: a signal, 124, the code of another error, 1, 5, 6, 8; 0 when all have finished. An id that cannot be read does not end the wait for the others; with --any it is a warning.',
       'Ctrl-C and a deadline end the wait; the run continues.',
     ],
     json: ({ listForm, objectForm }) => [
@@ -51,158 +57,208 @@ export function declareWait(parent: Command, ctx: Context): void {
     ],
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
     examples: [
-      {
-        command: 'acs conv wait @last --wait-timeout 45m',
-        does: 'wait for the last conversation, at most 45 minutes',
-      },
-      {
-        command: 'acs conv list --status running -q | acs conv wait - --json',
-        does: 'wait for all running conversations',
-      },
+      { command: 'acs conv wait @last --wait-timeout 45m', does: 'wait at most 45 minutes' },
+      { command: 'acs conv list --status running -q | acs conv wait - --json', does: 'wait for all running ones' },
     ],
   });
-  command.action((ids: string[], options: WaitCommandOptions) =>
-    waitForRecords(ctx, waitVerb(ctx, options), ids, options),
-  );
+  command.action((ids: string[], options: WaitCommandOptions) => waitForRuns(ctx, ids, options));
 }
 
-function waitVerb(ctx: Context, options: WaitCommandOptions): WaitVerb<Conversation, Outcome> {
-  const wanted = options.for;
-  const wait: Wait = {
-    ctx,
-    failOnStallMs: options.failOnStall ?? null,
-    judge: wanted ? (conversation, evidence) => judgeFor(conversation, evidence, wanted) : judge,
-    seen: new Map(),
-  };
-  return {
-    resource: conversations,
-    view: outcomeView,
-    many: 'list',
-    waitFor: (timed, server, found, otherEnded) => waitForRun(wait, timed, server, { found, otherEnded }),
-    unfound: (word, waitMs) => {
-      const unread = blankConversation(word, NOT_READ);
-      return waitedOf(unbegun(unread, deadlinePassedUnseen(unread, waitMs)));
-    },
-    printAll: (_, waited) => ctx.out.list(waitedView, waited, { has_more: false }),
-    exitCodeOf: ({ exit_code }) => exit_code,
-    endAs: (_, outcome) => endAs(ctx, { outcome, failure: null }),
-  };
+async function waitForRuns(ctx: Context, given: string[], options: WaitCommandOptions): Promise<void> {
+  const isSingle = given.length === 1 && given[0] !== '-';
+  ctx.out.check(outcomeView, isSingle ? 'item' : 'list');
+  const limits = limitsOf(ctx, options);
+  for (const word of given) if (word !== '-') checkWord(conversations, word);
+  const words = await readIds(ctx, given);
+  for (const word of words) checkWord(conversations, word);
+  const waited = await withinDeadline(ctx, limits, (timed) => waitForAll(ctx, timed, words, options));
+  const [first] = waited;
+  if (!isSingle) await ctx.out.list(waitedView, waited, { has_more: false });
+  else if (first !== undefined && !first.isUnread) await ctx.out.item(outcomeView, first.outcome);
+  const code = worstCode(waited.map(({ outcome }) => outcome.exit_code));
+  const worst = waited.find(({ outcome }) => outcome.exit_code === code);
+  if (worst === undefined) return;
+  for (const other of waited) if (other !== worst) await warnIfUnread(ctx, other);
+  await endAs(ctx, worst);
 }
 
-interface Wait {
-  /** Without the deadline, which the tracker keeps itself. */
-  ctx: Context;
-  failOnStallMs: number | null;
-  judge: typeof judge;
-  /** The status shown last, by conversation id. */
-  seen: Map<string, string>;
-}
-
-function waitedOf({ outcome, failure }: TrackedRun): Waited<Outcome> {
-  return { id: outcome.conversation_id, result: outcome, failure };
-}
-
-async function waitForRun(
-  wait: Wait,
+async function waitForAll(
+  ctx: Context,
   timed: TimedContext,
-  server: Server,
-  { found, otherEnded }: { found: Conversation; otherEnded: AbortSignal },
-): Promise<Waited<Outcome>> {
-  let seen = found;
+  words: string[],
+  options: WaitCommandOptions,
+): Promise<Waited[]> {
+  const { waitMs, isOver } = timed.deadline;
+  const server = await timed.server().catch((error: unknown) => {
+    if (!isOver(error)) throw error;
+    return null;
+  });
+  if (server === null) return words.map((word) => untracked(blankConversation(word, NOT_READ), waitMs));
+  const finder = finderOf(timed, server, conversations);
+  const otherEnded = new AbortController();
+  const rules = { wanted: options.for ?? null, signal: otherEnded.signal };
+  const waits = words.map((word) => waitForOne(ctx, timed, server, finder, word, rules));
   try {
-    seen = await waitForStart(timed, server, seen);
-    if (seen.id === '') return waitedOf(failedStart(seen));
-    const read = await readRun(server, seen.id);
-    seen = read.record;
-    const ended = seen.may_recover ? null : wait.judge(seen, read.evidence);
-    if (ended !== null) return waitedOf({ outcome: ended, failure: null });
-    return waitedOf(await watchRun(wait, timed, server, { ...read, otherEnded }));
-  } catch (error) {
-    if (!timed.deadline.isOver(error)) return notTracked(seen, error);
-    return await watchLate(wait, timed, server, { found: seen, otherEnded }).catch((late: unknown) =>
-      notTracked(seen, late),
-    );
+    if (!options.any) return await Promise.all(waits);
+    const unread: Waited[] = [];
+    const first = await new Promise<Waited | null>((resolve, reject) => {
+      for (const wait of waits)
+        wait.then((waited) => {
+          if (!waited.isUnread) return resolve(waited);
+          if (unread.push(waited) === waits.length) resolve(null);
+        }, reject);
+    });
+    if (first === null) return unread;
+    for (const other of unread) await warnIfUnread(ctx, other);
+    return [first];
+  } finally {
+    otherEnded.abort(new AppError('interrupted', 'another conversation ended first', { exitCode: 0 }));
+    await Promise.allSettled(waits);
   }
 }
 
-/** A deadline leaves the outcome of a run that continues; another error is that of a conversation that was not read. */
-function notTracked(last: Conversation, error: unknown): Waited<Outcome> {
-  if (!isAppError(error)) throw error;
-  const seen = named(last);
-  return error.kind === 'timeout' ? waitedOf(unbegun(seen, error)) : { id: seen.id, result: null, failure: error };
-}
-
-async function readRun(server: Server, id: string): Promise<KnownRun & { record: Conversation }> {
-  return { record: await server.conversations.getComplete(id), ...(await readKnownRun(server, id)) };
-}
-
-/** The deadline passed before the tracker started: a tracker whose deadline is over judges the run. */
-async function watchLate(
-  wait: Wait,
+/** @param ctx without the deadline, which the tracker keeps itself */
+async function waitForOne(
+  ctx: Context,
   timed: TimedContext,
   server: Server,
-  { found, otherEnded }: { found: Conversation; otherEnded: AbortSignal },
-): Promise<Waited<Outcome>> {
-  const { deadline } = timed;
-  const tracked = await deadline.lastLook(server, async (awake, _, limit) => {
-    const known = await readKnownRun(awake, found.id);
-    return await watchRun(wait, timed, awake, {
-      record: found,
-      ...known,
-      otherEnded: AbortSignal.any([otherEnded, limit]),
+  finder: Finder<Conversation>,
+  word: string,
+  rules: { wanted: string[] | null; signal: AbortSignal },
+): Promise<Waited> {
+  let seen = blankConversation(word, NOT_READ);
+  try {
+    seen = await finder.find(word).catch(async (error: unknown) => {
+      if (!timed.deadline.isOver(error)) throw error;
+      const found = await timed.deadline.lastRead(server, (late) => finderOf(ctx, late, conversations).find(word));
+      if (found === null) throw error;
+      return found;
     });
+    seen = await waitForStart(timed, server, seen);
+    if (seen.id === '') return failedStart(seen);
+    const { id } = seen;
+    let progress: Promise<Progress> | null = null;
+    let isNoticed = false;
+    const { deadlineMs, waitMs } = timed.deadline;
+    return await trackRun(ctx, server, id, {
+      ...rules,
+      seen,
+      since: null,
+      deadlineMs,
+      waitMs,
+      onState({ status }, run) {
+        const text = `conversation ${id}: ${status}`;
+        if (progress !== null && status !== seen.status)
+          progress = progress.then((shown) => (shown.update(text), shown));
+        // Of a run that has ended the outcome is enough.
+        else if (endOfStatus(status) === null) progress ??= ctx.progress(text);
+        seen = { ...seen, status };
+        if (run !== 'none' || isNoticed) return;
+        isNoticed = true;
+        const next = `send one: acs conv send ${id} <message>`;
+        void ctx.notice(`conversation ${id} is idle and has had no message yet; ${next}`);
+      },
+    }).finally(async () => (await progress)?.done());
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const named = withKnownId(seen);
+    if (timed.deadline.isOver(error)) return untracked(named, timed.deadline.waitMs);
+    return error.kind === 'timeout' ? untracked(named, error) : { ...untracked(named, error), isUnread: true };
+  }
+}
+
+function untracked(seen: Conversation, why: AppError | number): TrackedRun {
+  const failure = typeof why === 'number' ? deadlinePassedUnanswered(seen, why) : why;
+  const reason = { code: failure.kind, text: failure.message };
+  return { outcome: outcomeOf(seen, NO_EVENTS, failure.exitCode, reason), failure };
+}
+
+async function warnIfUnread(ctx: Context, { isUnread, outcome }: Waited): Promise<void> {
+  if (isUnread) await ctx.warn(`${outcome.conversation_id}: ${outcome.reason?.text ?? ''}`);
+}
+
+export async function endAs(ctx: Context, { outcome, failure }: TrackedRun): Promise<void> {
+  if (failure !== null) {
+    // An error drops an unfinished --output.
+    await ctx.out.close();
+    throw failure;
+  }
+  ctx.exitCode = outcome.exit_code;
+  const { conversation_id: id, status, reason } = outcome;
+  // With -q there are no progress lines and notices that name the reason.
+  if (ctx.globals.format === 'id' && outcome.exit_code !== 0) {
+    const text = `conversation ${id}: ${status}${reason === null ? '' : `: ${reason.text}`}`;
+    await ctx.io.stderr.write(errorText(new AppError('failed', text), 'id', { redact: ctx.redact }));
+  }
+  if (status === 'waiting') await ctx.notice(`answer it: acs conv confirm ${id}`);
+}
+
+/** The tracker, which starts later, keeps the deadline itself. Throws `timeout` with the last status. */
+export async function beforeWatch<T>(
+  ctx: Context,
+  limits: Limits,
+  id: string,
+  work: (timed: TimedContext, server: Server, see: (conversation: Conversation) => Conversation) => Promise<T>,
+): Promise<T> {
+  let seen = blankConversation(id, NOT_READ);
+  return await withinDeadline(ctx, limits, async (timed) => {
+    try {
+      return await work(timed, await timed.server(), (conversation) => (seen = conversation));
+    } catch (error) {
+      if (!timed.deadline.isOver(error)) throw error;
+      throw (seen.status === NOT_READ ? deadlinePassedUnanswered : deadlinePassed)(seen, limits.waitMs);
+    }
   });
-  return waitedOf(tracked ?? unbegun(found, deadlinePassedUnseen(found, deadline.waitMs)));
+}
+
+/** The conversation once it has an id; without one when its start has failed. */
+export async function waitForStart(ctx: TimedContext, server: Server, found: Conversation): Promise<Conversation> {
+  const { clock, signal, deadline } = ctx;
+  const isOnlyTask = ({ id, status }: Conversation): boolean => id === '' && status === 'starting';
+  if (!isOnlyTask(found)) return found;
+  let current = found;
+  const started = async (): Promise<Conversation | undefined> => {
+    current = await server.conversations.get(idOf(current));
+    return isOnlyTask(current) ? undefined : current;
+  };
+  try {
+    return await poll(started, { clock, signal, every: STEADY, readBefore: true });
+  } catch (error) {
+    const named = withKnownId(current);
+    if (deadline.isOver(error)) throw deadlinePassed(named, deadline.waitMs);
+    throw isAppError(error) && error.kind === 'interrupted' ? interruption(error, named) : error;
+  }
 }
 
 /** By the id of its start task while it has no other. */
-function named(conversation: Conversation): Conversation {
+function withKnownId(conversation: Conversation): Conversation {
   return { ...conversation, id: knownId(conversation) ?? idOf(conversation) };
 }
 
-interface Seen extends KnownRun {
-  record: Conversation;
-  otherEnded: AbortSignal;
+export function failedStart(conversation: Conversation): TrackedRun {
+  const named = { ...conversation, id: idOf(conversation), waiting_for: null };
+  return { outcome: outcomeOf(named, NO_EVENTS, 1, conversation.reason), failure: null };
 }
 
-async function watchRun(
-  wait: Wait,
-  timed: TimedContext,
-  server: Server,
-  { record, evidence, last, otherEnded }: Seen,
-): Promise<TrackedRun> {
-  const { ctx, failOnStallMs, judge } = wait;
-  const { deadlineMs, waitMs } = timed.deadline;
-  if (record.status === 'idle' && evidence.since_message === 'unknown') await noticeIdle(ctx, record.id);
-  const progress = await ctx.progress(progressText(record));
-  try {
-    return await trackRun(ctx, server, record.id, {
-      evidence,
-      seen: record,
-      since: last?.timestamp ?? null,
-      deadlineMs,
-      waitMs,
-      failOnStallMs,
-      judge,
-      signal: otherEnded,
-      onState: (state) => showStatus(wait, state, progress),
-    });
-  } finally {
-    await progress.done();
-  }
-}
+export const ERROR_MEMBERS: readonly string[] = Object.keys(errorRecord(new AppError('internal', '')).error);
 
-/** An idle conversation without a message does not run: the wait lasts until its deadline. */
-async function noticeIdle(ctx: Context, id: string): Promise<void> {
-  await ctx.notice(`conversation ${id} is idle and has had no message yet; give it one: acs conv send ${id} <message>`);
-}
+export const unreadShape: RecordShape = {
+  noun: 'wait error',
+  fields: [{ name: 'id' }, { name: 'ok' }, { name: 'error', json: { members: ERROR_MEMBERS } }],
+};
 
-function showStatus({ seen }: Wait, conversation: Conversation, progress: Progress): void {
-  if (seen.get(conversation.id) === conversation.status) return;
-  seen.set(conversation.id, conversation.status);
-  progress.update(progressText(conversation));
-}
+const UNREAD_FIELDS: readonly string[] = ['conversation_id', 'exit_code', 'reason'];
 
-function progressText({ id, status }: Conversation): string {
-  return `conversation ${id}: ${status}`;
-}
+const waitedView: View<Waited> = {
+  noun: outcomeView.noun,
+  // With -q only ids of conversations that were waited for are printed.
+  id: ({ isUnread, outcome }) => (isUnread ? '' : outcomeView.id(outcome)),
+  fields: outcomeView.fields.map((field) => ({
+    ...field,
+    get: ({ isUnread, outcome }) => (isUnread && !UNREAD_FIELDS.includes(field.name) ? null : field.get(outcome)),
+  })),
+  table: outcomeView.table,
+  tsv: outcomeView.tsv,
+  record: ({ isUnread, outcome, failure }) =>
+    isUnread && failure ? { id: outcome.conversation_id, ok: false, ...errorRecord(failure) } : outcome,
+};

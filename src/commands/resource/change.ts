@@ -1,16 +1,11 @@
-/**
- * A verb that changes conversations or sandboxes: which records, the preview and the question, the change of each
- * record as it was read right before, and the result. A verb supplies `apply`.
- */
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
-import { AppError, isAppError, isNotFound } from '../../errors.ts';
-import { changeEach, changeOne, confirmChange, endOfDryRun, readIds, type Change } from '../bulk.ts';
-import { hasSeveralProfiles } from '../paging.ts';
-import { addSelectorOptions, readSelection, type SelectorOptions } from '../selectors.ts';
-import { chooseByIds, chooseBySelector } from './choose.ts';
-import { checkWord, findOne } from './find.ts';
-import { idOf, type Preview, type Resource, type StatusRecord, type Target } from './resource.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError, DryRunStop, isAppError, isNotFound } from '../../cli/errors.ts';
+import { collectPages } from '../../domain/pages.ts';
+import type { BulkItem } from '../../output/view.ts';
+import { changeEach, changeOne, confirmChange, failedItem, readIds, type Change } from '../bulk.ts';
+import { addSelectorOptions, hasSelector, readSelection, type SelectorOptions } from '../lists.ts';
+import { checkWord, finderOf, idOf, type Preview, type Resource, type StatusRecord, type Target } from './resource.ts';
 
 export interface ChangeOptions extends SelectorOptions {
   all?: boolean;
@@ -18,7 +13,6 @@ export interface ChangeOptions extends SelectorOptions {
   ignoreNotFound?: boolean;
 }
 
-/** What the change of one record is given of its command. */
 export interface ChangeRequest<R, O> {
   options: O;
   /** All records that the command changes, this one included. */
@@ -31,20 +25,16 @@ export interface ChangeRequest<R, O> {
 
 export interface Verb<C extends Context, R extends StatusRecord, O extends ChangeOptions> {
   resource: Resource<R>;
-  /** `delete`, for questions. */
   word: string;
-  /** `deleted`, for the summary. */
   pastTense: string;
   /** A change by selectors needs a confirmation; `always`: a change by ids too. */
   confirms?: 'always';
-  /** Instead of the resource's own preview. */
   preview?(ctx: C, targets: readonly Target<R>[]): Promise<Preview>;
   apply(ctx: C, target: Target<R>, request: ChangeRequest<R, O>): Promise<Change<R>>;
   /** The result for a record that disappeared after it was chosen; null, or no such member: `not-found`. */
   ifGone?(target: Target<R>, request: ChangeRequest<R, O>): Change<R> | null;
 }
 
-/** The ids and selectors of a verb that changes records. */
 export function addChoice(
   command: Command,
   { plural, noun }: Pick<Resource<never>, 'noun' | 'plural'>,
@@ -54,78 +44,74 @@ export function addChoice(
   return addSelectorOptions(command, statuses).option('--all', `select every ${noun}`);
 }
 
-/** Runs a verb over ids or selectors; prints the object for one id, a bulk result for anything else. */
 export async function changeRecords<C extends Context, R extends StatusRecord, O extends ChangeOptions>(
   ctx: C,
   verb: Verb<C, R, O>,
   given: readonly string[],
   options: O,
 ): Promise<void> {
-  const { resource } = verb;
-  const bySelector = readSelection(options) !== null || options.all === true;
-  refuseUnclearChoice(verb, given, bySelector);
-  const single = given.length === 1 && given[0] !== '-' && !hasSeveralProfiles(ctx);
-  ctx.out.check(resource.view, single ? 'item' : 'bulk');
-  for (const word of given) if (word !== '-') checkWord(resource, word);
-  if (single) return await changeNamed(ctx, verb, given[0] ?? '', options);
-  const words = await readIds(ctx, given);
-  for (const word of words) checkWord(resource, word);
-  const { targets, unresolved } = bySelector
-    ? await chooseBySelector(ctx, resource, options)
-    : await chooseByIds(ctx, resource, words, options);
-  if (targets.length > 0 && (bySelector || verb.confirms === 'always')) await ask(ctx, verb, targets);
-  const request = { options, targets, unchanged: new Set<Target<R>>(), result: 'bulk' as const };
-  await changeEach(ctx, {
-    targets,
-    unresolved,
-    pastTense: verb.pastTense,
-    apply: (target) => applyToFresh(ctx, verb, target, request),
-  });
-}
-
-function refuseUnclearChoice(
-  { resource: { command }, word }: { resource: { command: string }; word: string },
-  given: readonly string[],
-  bySelector: boolean,
-): void {
+  const { resource, word: verbWord, pastTense } = verb;
+  const { command, noun, plural, view } = resource;
+  const bySelector = options.all === true || hasSelector(options);
   if (given.length > 0 && bySelector) throw new AppError('usage', 'give either ids or selectors, not both');
   if (given.length === 0 && !bySelector) {
-    throw new AppError('usage', `${command} ${word} needs an id or a selector`, {
-      hint: `acs ${command} ${word} <id>, --status <word>, --older-than <duration>, … or --all`,
+    throw new AppError('usage', `${command} ${verbWord} needs an id or a selector`, {
+      hint: `acs ${command} ${verbWord} <id>, --status <word>, --older-than <duration>, … or --all`,
     });
   }
-}
+  const isSingle = given.length === 1 && given[0] !== '-';
+  ctx.out.check(view, isSingle ? 'item' : 'bulk');
+  for (const word of given) if (word !== '-') checkWord(resource, word);
+  const words = await readIds(ctx, given);
+  for (const word of words) checkWord(resource, word);
 
-async function changeNamed<C extends Context, R extends StatusRecord, O extends ChangeOptions>(
-  ctx: C,
-  verb: Verb<C, R, O>,
-  word: string,
-  options: O,
-): Promise<void> {
-  const { resource } = verb;
   const server = await ctx.server();
-  const seen = await findOne(ctx, server, resource, word).catch((error: unknown) => {
-    if (options.ignoreNotFound && isNotFound(error)) return null;
-    throw error;
-  });
-  if (seen === null && ctx.globals.mode === 'dry-run') throw endOfDryRun();
-  if (seen === null) return await ctx.out.item(resource.view, resource.gone(word), { changed: false });
-  const target: Target<R> = { id: idOf(resource, seen), server, seen, chosenBy: 'id' };
-  if (verb.confirms === 'always') await ask(ctx, verb, [target]);
-  const request = { options, targets: [target], unchanged: new Set<Target<R>>(), result: 'object' as const };
-  await changeOne(ctx, resource.view, () => applyToFresh(ctx, verb, target, request));
-}
+  const targets: Target<R>[] = [];
+  const unresolved: BulkItem[] = [];
+  if (bySelector) {
+    const matches = hasSelector(options)
+      ? await resource.selector(ctx, server, await readSelection(ctx, options))
+      : undefined;
+    const { items } = await collectPages({
+      fetch: (page, pageSize) => resource.list(server, page, pageSize),
+      id: (record) => view.id(record),
+      ...(matches && { filter: matches }),
+    });
+    for (const seen of items) {
+      targets.push({ id: idOf(resource, seen), server, seen, chosenBy: 'selector', ...(matches && { matches }) });
+    }
+  }
+  const finder = finderOf(ctx, server, resource);
+  for (const word of words) {
+    try {
+      const seen = await finder.find(word);
+      const id = idOf(resource, seen);
+      if (!targets.some((target) => target.id === id)) targets.push({ id, server, seen, chosenBy: 'id' });
+    } catch (error) {
+      const isIgnored = options.ignoreNotFound === true && isNotFound(error);
+      if (isSingle && !isIgnored) throw error;
+      if (isSingle && ctx.globals.mode === 'dry-run') throw new DryRunStop();
+      if (isSingle) return await ctx.out.item(view, resource.gone(word), { changed: false });
+      const untouched = { id: word, ok: true, changed: false, before: null, after: null, error: null };
+      unresolved.push(isIgnored ? untouched : failedItem(word, error));
+    }
+  }
 
-async function ask<C extends Context, R extends StatusRecord, O extends ChangeOptions>(
-  ctx: C,
-  verb: Verb<C, R, O>,
-  targets: readonly Target<R>[],
-): Promise<void> {
-  const { resource, word } = verb;
-  const what =
-    targets.length === 1 ? `${resource.noun} ${targets[0]?.id ?? ''}` : `${targets.length} ${resource.plural}`;
-  const { preview, suffix } = (await verb.preview?.(ctx, targets)) ?? resource.preview(targets);
-  await confirmChange(ctx, { message: `${word} ${what}${suffix}?`, preview });
+  const [first] = targets;
+  if (first !== undefined && (bySelector || verb.confirms === 'always')) {
+    const what = targets.length === 1 ? `${noun} ${first.id}` : `${targets.length} ${plural}`;
+    const { preview, suffix } = (await verb.preview?.(ctx, targets)) ?? resource.preview(targets);
+    await confirmChange(ctx, { message: `${verbWord} ${what}${suffix}?`, preview });
+  }
+  const request: ChangeRequest<R, O> = {
+    options,
+    targets,
+    unchanged: new Set(),
+    result: isSingle ? 'object' : 'bulk',
+  };
+  const apply = (target: Target<R>) => applyToFresh(ctx, verb, target, request);
+  if (isSingle && first !== undefined) return await changeOne(ctx, view, () => apply(first));
+  await changeEach(ctx, { targets, unresolved, pastTense, apply });
 }
 
 /** Reads the record again right before the change: what a selector chose must still satisfy it. */
@@ -135,12 +121,12 @@ async function applyToFresh<C extends Context, R extends StatusRecord, O extends
   target: Target<R>,
   request: ChangeRequest<R, O>,
 ): Promise<Change<R>> {
-  const { resource } = verb;
-  const { server, id, seen, selector } = target;
+  const { noun, get } = verb.resource;
+  const { server, id, matches } = target;
   try {
-    const now = await resource.get(server, id, seen);
-    if (selector !== undefined && !(await selector.stillMatches(now))) {
-      throw new AppError('conflict', `${resource.noun} ${id} is ${now.status} now and no longer matches the selectors`);
+    const now = await get(server, id);
+    if (matches?.(now) === false) {
+      throw new AppError('conflict', `${noun} ${id} is ${now.status} now and no longer matches the selectors`);
     }
     return await verb.apply(ctx, { ...target, seen: now }, request);
   } catch (error) {

@@ -1,9 +1,9 @@
-/** The conversations that share a sandbox. */
 import type { Conversation } from '../../domain/conversation.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
 import { isRunInProgress } from '../../runs/status.ts';
-import { AppError } from '../../errors.ts';
-import type { Server } from '../../servers/server.ts';
+import { AppError } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
+import type { Context } from '../../cli/context.ts';
 
 export async function conversationsIn(server: Server, sandboxId: string): Promise<Conversation[]> {
   const { items } = await collectPages({
@@ -13,16 +13,11 @@ export async function conversationsIn(server: Server, sandboxId: string): Promis
   return items;
 }
 
-/** Those whose run is in progress. */
 export async function runsIn(server: Server, sandboxId: string): Promise<Conversation[]> {
   return (await conversationsIn(server, sandboxId)).filter(isRunInProgress);
 }
 
-/**
- * Throws `conflict`, with the conversations, unless there are none.
- * @param runs in progress, which `verb` would end
- * @param about begins the message
- */
+/** Throws `conflict`, with the conversations, unless there are none. `about` begins the message. */
 export function refuseRunsOf(
   runs: readonly Conversation[],
   { sandboxId, verb, about }: { sandboxId: string; verb: string; about: string },
@@ -32,5 +27,32 @@ export function refuseRunsOf(
   throw new AppError('conflict', `${about}: ${names}`, {
     hint: `wait for it, stop it with acs conv stop, or ${verb} the sandbox with --force`,
     data: { sandbox_id: sandboxId, conversation_ids: runs.map(({ id }) => id) },
+  });
+}
+
+/** A sandbox that is resumed has to be running within this time. */
+export const START_MS = 180_000;
+
+export interface ResumeOptions {
+  resume?: boolean | undefined;
+  /** Of the user, without --resume: for the hint. */
+  command: string;
+}
+
+/** `what`: in the error, `the sandbox of conversation <id>`; `name`: in the question. Throws `conflict` when neither --resume was given nor the user agrees. */
+export async function agreeToResume(
+  ctx: Context,
+  { what, name, status, data }: { what: string; name: string; status: string; data: Record<string, unknown> },
+  { resume, command }: ResumeOptions,
+): Promise<void> {
+  if (resume) return;
+  const state = status === 'error' ? 'in error' : status;
+  if (ctx.interactive) {
+    const prompt = await ctx.prompt();
+    if (await prompt.confirm({ message: `${name} is ${state}. Resume it?`, default: 'yes' })) return;
+  }
+  throw new AppError('conflict', `${what} is ${state}`, {
+    hint: `resume it in the same command: ${command} --resume`,
+    data,
   });
 }

@@ -1,64 +1,45 @@
-/**
- * What the verbs of `conv` and `sandbox` have in common: each of the two is a resource, and finding, selecting,
- * listing, previewing and changing records is written once, in this folder.
- */
-import type { Context } from '../../context.ts';
-import type { IdWord } from '../../domain/ids.ts';
+/** What the verbs of `conv` and `sandbox` have in common. */
+import type { Context } from '../../cli/context.ts';
+import type { Server } from '../../client/server.ts';
+import { type IdWord, matchPrefix, PREFIX_MIN } from '../../domain/ids.ts';
+import { type Page, collectPages } from '../../domain/pages.ts';
 import type { Selection } from '../../domain/selectors.ts';
 import type { View } from '../../output/view.ts';
-import type { Page } from '../../domain/pages.ts';
-import type { Server } from '../../servers/server.ts';
+import { AppError, isNotFound } from '../../cli/errors.ts';
 
-/** What any record of a resource has. */
 export interface StatusRecord {
   status: string;
 }
 
 export interface Resource<R extends StatusRecord> {
-  /** For messages. */
   noun: 'conversation' | 'sandbox';
   plural: string;
-  /** The word of the command line. */
   command: 'conv' | 'sandbox';
   view: View<R>;
   /** Null when the word cannot name a record. */
   readWord(word: string): IdWord | null;
   /** All ids that a record is known by; empty ones never match a prefix. The first that is not empty is printed. */
   idsOf(record: R): readonly string[];
-  /** The record that `@last` names. */
   ofLast(server: Server, conversationId: string): Promise<R>;
-  /** @param seen the record as it was read before, for errors */
-  get(server: Server, id: string, seen?: R): Promise<R>;
+  get(server: Server, id: string): Promise<R>;
   list: (server: Server, page: string | null, pageSize: number) => Promise<Page<R>>;
-  /** Reads first what the selection needs besides the records. */
-  selector(ctx: Context, server: Server, selection: Selection): Promise<Selector<R>>;
+  selector(ctx: Context, server: Server, selection: Selection): Promise<(record: R) => boolean>;
   /** What is printed for a record that does not exist, with --ignore-not-found. */
   gone(word: string): R;
   preview(targets: readonly Target<R>[]): Preview;
 }
 
-export interface Selector<R> {
-  matches(record: R): boolean;
-  /** As `matches`, with what the selection needs besides the record read again for this record. */
-  stillMatches(record: R): Promise<boolean>;
-}
-
-/** A record that a command changes. */
 export interface Target<R> {
   id: string;
-  /** The profile of its server, when several were given. */
-  profile?: string;
   server: Server;
   /** As it was when it was chosen; in `apply`, as it was read right before. */
   seen: R;
   /** Undefined for a record that was named, and with --all. */
-  selector?: Selector<R>;
+  matches?: (record: R) => boolean;
   chosenBy: 'id' | 'selector';
 }
 
-/** What the user sees before the question. */
 export interface Preview {
-  /** A line for each record that the change hits. */
   preview: string[];
   /** The end of the question, such as ` with 2 conversations`. */
   suffix: string;
@@ -66,4 +47,88 @@ export interface Preview {
 
 export function idOf<R extends StatusRecord>(resource: Resource<R>, record: R): string {
   return resource.idsOf(record).find((id) => id !== '') ?? '';
+}
+
+/** Prefixes are matched against the newest records only: a longer list would cost a request for every 100 records. */
+const NEWEST_MAX = 1000;
+const CANDIDATES_PRINTED = 10;
+
+export interface Finder<R> {
+  /** Throws `not-found`, and `usage` for an ambiguous prefix. `id` is empty while a conversation is being started. */
+  find(word: string): Promise<R>;
+}
+
+/** One finder per server and command: the list that prefixes need is read once. */
+export function finderOf<R extends StatusRecord>(ctx: Context, server: Server, resource: Resource<R>): Finder<R> {
+  const { noun, plural, command } = resource;
+  let newest: Promise<{ items: R[] }> | undefined;
+  return {
+    async find(word) {
+      const named = checkWord(resource, word);
+      if (named === 'last') {
+        const last = await ctx.lastConversation.get(originOf(server));
+        if (last !== null) return await resource.ofLast(server, last);
+        throw new AppError('not-found', '@last is not set: no conversation was started on this server', {
+          hint: 'start one: acs conv new, or see: acs conv list',
+        });
+      }
+      const { ids, prefix } = named;
+      for (const [index, id] of ids.entries()) {
+        try {
+          return await resource.get(server, id);
+        } catch (error) {
+          if (!isNotFound(error) || (prefix === null && index === ids.length - 1)) throw error;
+        }
+      }
+      newest ??= collectPages({
+        fetch: (page, pageSize) => resource.list(server, page, pageSize),
+        id: (record) => resource.view.id(record),
+        limit: NEWEST_MAX,
+      });
+      const matches = matchPrefix(prefix ?? '', (await newest).items, (record) => resource.idsOf(record));
+      const [match] = matches;
+      if (match === undefined) {
+        throw new AppError('not-found', `no ${noun} begins with ${prefix}`, {
+          hint: `the newest ${NEWEST_MAX} were searched; an older one needs its full id: acs ${command} list --all-pages`,
+        });
+      }
+      if (matches.length === 1) return match;
+      const candidates = matches.map((record) => idOf(resource, record));
+      const printed = candidates.slice(0, CANDIDATES_PRINTED).join(', ');
+      throw new AppError('usage', `${candidates.length} ${plural} begin with ${prefix}: ${printed}`, {
+        hint: `the newest ${NEWEST_MAX} were searched; give more characters of the id`,
+        data: { candidates },
+      });
+    },
+  };
+}
+
+export async function findOne<R extends StatusRecord>(
+  ctx: Context,
+  server: Server,
+  resource: Resource<R>,
+  word: string,
+): Promise<R> {
+  return await finderOf(ctx, server, resource).find(word);
+}
+
+/** Checks the form of an id before any request; throws `usage`. */
+export function checkWord<R extends StatusRecord>({ noun, readWord }: Resource<R>, word: string): IdWord {
+  const named = readWord(word);
+  if (named !== null) return named;
+  throw new AppError('usage', `"${word.slice(0, 200)}" is not a ${noun} id`, {
+    hint: `give a full id, its first ${PREFIX_MIN} or more characters, a URL that contains it, or @last`,
+  });
+}
+
+export async function rememberLast(ctx: Context, server: Server, id: string): Promise<void> {
+  try {
+    await ctx.lastConversation.set(originOf(server), id);
+  } catch {
+    // With a read-only home only `@last` is missing.
+  }
+}
+
+function originOf(server: Server): string {
+  return new URL(server.info.base_url).origin;
 }

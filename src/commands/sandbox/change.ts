@@ -1,55 +1,237 @@
-/** What the verbs that change sandboxes have in common: their flags, their deadline, and the protection of runs. */
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError, isAppError, READER_GONE } from '../../cli/errors.ts';
 import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
+import type { Change } from '../bulk.ts';
+import { explain } from '../declare.ts';
 import { addChoice, changeRecords, type ChangeOptions, type ChangeRequest, type Verb } from '../resource/change.ts';
 import { refuseRunsOf, runsIn } from '../resource/in-sandbox.ts';
 import type { Target } from '../resource/resource.ts';
-import { sandboxes } from './sandboxes.ts';
 import { addWaitTimeout, checkLimitWithoutNoWait, limitsOf, type WaitOptions } from '../wait-limit.ts';
-import { unanswered } from './wait-for-status.ts';
+import { gone, readOrGone, sandboxes, sandboxView } from './sandboxes.ts';
+import { waitForStatus } from './wait-for-status.ts';
 
-export type SandboxChangeOptions = ChangeOptions & WaitOptions;
-export interface SandboxVerb extends Omit<Verb<TimedContext, Sandbox, SandboxChangeOptions>, 'resource'> {
-  /** Surrounds the whole change. */
-  around?(ctx: TimedContext, change: () => Promise<void>): Promise<void>;
-}
-export type SandboxRequest = ChangeRequest<Sandbox, SandboxChangeOptions>;
+type Options = ChangeOptions & WaitOptions;
+type SandboxVerb = Omit<Verb<TimedContext, Sandbox, Options>, 'resource'>;
+type Request = ChangeRequest<Sandbox, Options>;
 
-export function addChangeOptions(command: Command): Command {
-  addChoice(command, sandboxes, SANDBOX_STATUSES)
-    .option('--wait', 'return when the change is done (default)')
-    .option('--no-wait', 'return as soon as the server has accepted the request');
-  return addWaitTimeout(command);
-}
-
-export async function changeSandboxes(
-  ctx: Context,
-  verb: SandboxVerb,
-  given: readonly string[],
-  options: SandboxChangeOptions,
-): Promise<void> {
-  checkLimitWithoutNoWait(options);
-  await withinDeadline(ctx, limitsOf(ctx, options), async (timed) => {
-    const { deadline } = timed;
-    const get: typeof sandboxes.get = async (server, id, seen) => {
-      return await server.sandboxes.get(id).catch((error: unknown) => {
-        throw deadline.isOver(error) ? unanswered(id, seen?.status ?? null, deadline.waitMs) : error;
-      });
-    };
-    const change = () => changeRecords(timed, { ...verb, resource: { ...sandboxes, get } }, given, options);
-    await (verb.around?.(timed, change) ?? change());
+export function declarePause(parent: Command, ctx: Context): void {
+  const command = parent.command('pause').description('pause sandboxes: their processes stop, their files are kept');
+  declareChange(command, ctx, {
+    word: 'pause',
+    pastTense: 'paused',
+    async apply(timed, target, request) {
+      if (target.chosenBy === 'selector') await refuseRuns('pause', target, request.options);
+      return await move(timed, 'paused', target, request);
+    },
+  });
+  command.option('--force', 'also pause selected sandboxes with a run in progress');
+  explain(command, {
+    notes: ['A paused sandbox is left unchanged: exit 0, "changed":false.'],
+    json: ({ changeForms }) => changeForms(sandboxView),
+    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
+    examples: [
+      { command: 'acs sandbox pause @last', does: 'pause the sandbox of the last conversation' },
+      { command: 'acs sandbox pause --idle 2h -y', does: 'pause all sandboxes that were idle for two hours' },
+    ],
   });
 }
 
-/** Throws `conflict` for a sandbox with a run in progress, unless --force. */
-export async function refuseRuns(
-  verb: string,
-  { server, id }: Target<Sandbox>,
-  { force }: ChangeOptions,
+export function declareResume(parent: Command, ctx: Context): void {
+  const command = parent.command('resume').description('resume paused sandboxes, without continuing their runs');
+  declareChange(command, ctx, resume());
+  explain(command, {
+    notes: [
+      'A running sandbox is left unchanged: exit 0, "changed":false.',
+      'To continue an unfinished run use `acs conv resume`.',
+    ],
+    json: ({ changeForms }) => changeForms(sandboxView),
+    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
+    examples: [
+      { command: 'acs sandbox resume @last', does: 'resume the sandbox of the last conversation' },
+      { command: 'acs sandbox list --status paused -q | acs sandbox resume -', does: 'resume all paused sandboxes' },
+    ],
+  });
+}
+
+/** Of one sandbox. Throws `conflict` for one that was created from another spec than the one given. */
+export async function resumeSandbox(
+  ctx: Context,
+  id: string,
+  { spec, ...options }: WaitOptions & { spec?: string },
 ): Promise<void> {
+  await changeSandboxes(ctx, resume(spec), [id], options);
+}
+
+function resume(spec?: string): SandboxVerb {
+  return {
+    word: 'resume',
+    pastTense: 'resumed',
+    apply(timed, target, request) {
+      const { id, spec_id: its } = target.seen;
+      if (spec !== undefined && its !== spec) {
+        throw new AppError('conflict', `sandbox ${id} has the spec ${its ?? '(unknown)'}, not ${spec}`);
+      }
+      return move(timed, 'running', target, request, spec);
+    },
+  };
+}
+
+export function declareDelete(parent: Command, ctx: Context): void {
+  const command = parent.command('delete').aliases(['rm', 'remove']).description('delete sandboxes and their files');
+  declareChange(command, ctx, {
+    word: 'delete',
+    pastTense: 'deleted',
+    confirms: 'always',
+    apply: deleteOne,
+    ifGone: ({ id, seen }, { options }) =>
+      options.ignoreNotFound ? { changed: false, before: null, after: null, record: gone(id, seen) } : null,
+  });
+  command
+    .option('--force', 'also delete sandboxes with a run in progress')
+    .option('--ignore-not-found', 'succeed when a sandbox does not exist');
+  explain(command, {
+    notes: ['Asks for confirmation unless -y is given. The conversations can still be read, but cannot continue.'],
+    json: ({ changeForms }) => changeForms(sandboxView),
+    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
+    examples: [
+      { command: 'acs sandbox delete @last -y', does: 'delete the sandbox of the last conversation' },
+      {
+        command: 'acs sandbox delete --status paused --older-than 7d --dry-run',
+        does: 'print which sandboxes would be deleted',
+      },
+    ],
+  });
+}
+
+function declareChange(command: Command, ctx: Context, verb: SandboxVerb): void {
+  addChoice(command, sandboxes, SANDBOX_STATUSES).option(
+    '--no-wait',
+    'return as soon as the server has accepted the request',
+  );
+  addWaitTimeout(command);
+  command.action((ids: string[], options: Options) => changeSandboxes(ctx, verb, ids, options));
+}
+
+async function changeSandboxes(ctx: Context, verb: SandboxVerb, ids: string[], options: Options): Promise<void> {
+  checkLimitWithoutNoWait(options);
+  await withinDeadline(ctx, limitsOf(ctx, options), (timed) =>
+    changeRecords(timed, { ...verb, resource: sandboxes }, ids, options),
+  );
+}
+
+/** Idempotent: a sandbox that has the status gets no request, and `resume` of one that is starting only waits. */
+async function move(
+  ctx: TimedContext,
+  to: 'paused' | 'running',
+  { server, id, seen }: Target<Sandbox>,
+  { options, result }: Request,
+  spec?: string,
+): Promise<Change<Sandbox>> {
+  const before = seen.status;
+  if (before === to) return { changed: false, before, after: before, record: seen };
+  if (before === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);
+  const isStarting = before === 'starting' && to === 'running';
+  if (!isStarting)
+    await orDeadline(ctx, to === 'paused' ? server.sandboxes.pause(id) : server.sandboxes.resume(id, spec));
+  const record =
+    options.wait === false
+      ? await server.sandboxes.get(id)
+      : await waitForStatus(ctx, { server, id, wanted: [to], progress: result === 'object' ? 'shown' : 'hidden' });
+  // Without the wait the server may have done nothing yet.
+  return { changed: !isStarting && record.status !== before, before, after: record.status, record };
+}
+
+async function deleteOne(ctx: TimedContext, target: Target<Sandbox>, { options }: Request): Promise<Change<Sandbox>> {
+  const { server, id, seen } = target;
+  await refuseRuns('delete', target, options);
+  await orDeadline(ctx, server.sandboxes.remove(id));
+  if (options.wait === false) {
+    const record = await readOrGone(server, id, seen);
+    const after = record.status === 'missing' ? null : record.status;
+    return { changed: after !== seen.status, before: seen.status, after, record };
+  }
+  await waitForStatus(ctx, { server, id, wanted: ['missing'], progress: 'hidden' });
+  return { changed: true, before: seen.status, after: null, record: gone(id, seen) };
+}
+
+/** A request that the deadline cuts off may have been carried out: the read after the deadline shows it. */
+async function orDeadline({ deadline }: TimedContext, request: Promise<void>): Promise<void> {
+  await request.catch((error: unknown) => {
+    if (!deadline.isOver(error)) throw error;
+  });
+}
+
+async function refuseRuns(verb: string, { server, id }: Target<Sandbox>, { force }: Options): Promise<void> {
   if (force) return;
   refuseRunsOf(await runsIn(server, id), { sandboxId: id, verb, about: `sandbox ${id} has a run in progress` });
+}
+
+interface StartOptions extends WaitOptions {
+  spec?: string;
+}
+
+export function declareStart(parent: Command, ctx: Context): void {
+  const command = parent.command('start').description('create a sandbox, or resume an existing one');
+  command
+    .argument('[id]', 'an existing sandbox to resume')
+    .option('--spec <id>', 'create it from this spec (acs specs list); an existing sandbox must have it')
+    .option('--no-wait', 'return as soon as the server has accepted the request');
+  addWaitTimeout(command);
+  explain(command, {
+    json: ({ objectForm }) => [objectForm(sandboxView, 'changed')],
+    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'unknown-outcome', 'timeout'],
+    examples: [
+      {
+        command: 'acs sandbox start --json',
+        does: 'create a sandbox from the default spec and print it when it is running',
+      },
+      { command: 'acs sandbox start --spec process --no-wait -q', does: 'create a sandbox and print its id at once' },
+    ],
+  });
+  command.action(async (id: string | undefined, options: StartOptions) => {
+    if (id !== undefined) return await resumeSandbox(ctx, id, options);
+    checkLimitWithoutNoWait(options);
+    ctx.out.check(sandboxView, 'item');
+    await withinDeadline(ctx, limitsOf(ctx, options), (timed) => createSandbox(options, timed));
+  });
+}
+
+async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<void> {
+  const server = await ctx.server();
+  const created = await server.sandboxes.create(options.spec ?? null).catch((error: unknown) => {
+    if (!isAppError(error) || !ctx.deadline.isOver(error)) throw error;
+    throw new AppError('timeout', `${error.message}; whether the sandbox was created is not known`, {
+      ...error.details,
+      hint: 'list the sandboxes: acs sandbox list',
+    });
+  });
+  const { id } = created;
+  let sandbox = created;
+  try {
+    if (options.wait !== false) {
+      sandbox = await waitForStatus(ctx, {
+        server,
+        id,
+        wanted: ['running', 'paused'],
+        progress: 'shown',
+        onStatus: (status) => (sandbox = { ...sandbox, status }),
+      });
+    }
+  } catch (error) {
+    if (!isAppError(error) || error.exitCode === READER_GONE) throw error;
+    // The sandbox exists although the wait has ended.
+    await ctx.out.item(sandboxView, sandbox, { changed: true });
+    await ctx.out.close();
+    if (error.kind !== 'interrupted') throw error;
+    throw new AppError(error.kind, `${error.message}; sandbox ${id} keeps running`, {
+      ...error.details,
+      exitCode: error.exitCode,
+      hint: `delete it: acs sandbox delete ${id}`,
+      data: { id },
+    });
+  }
+  await ctx.out.item(sandboxView, sandbox, { changed: true });
 }

@@ -1,17 +1,16 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
-import { AppError } from '../../errors.ts';
-import { shellQuote } from '../../text/shell-quote.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
+import { checkSource, nameOf, targetOf, type SandboxContent, type SandboxFiles } from '../../domain/sandbox-files.ts';
+import { fileDestination } from '../../output/destination.ts';
+import { byteSize } from '../../output/render.ts';
+import { shellQuote } from '../../output/text/shell-quote.ts';
+import { GRACE_MS, timeLimit } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
-import { checkWord } from '../resource/find.ts';
-import { readRoute } from './cp-sides.ts';
-import { findRunning } from './running.ts';
-import { sandboxes } from './sandboxes.ts';
-import { copiedView } from './view.ts';
-
-interface CopyOptions {
-  resume?: boolean;
-}
+import { checkWord } from '../resource/resource.ts';
+import { findRunning } from './wait-for-status.ts';
+import { sandboxes, copiedView, type Copied } from './sandboxes.ts';
 
 export function declareCopy(parent: Command, ctx: Context): void {
   const command = parent.command('cp').description('copy files and folders from a sandbox or to it');
@@ -23,7 +22,7 @@ export function declareCopy(parent: Command, ctx: Context): void {
     notes: [
       'One side is <id>:<path>. A relative path there begins at the workspace folder of the sandbox. A path of this machine with a colon needs a slash before it: ./a:b.',
       'As with `cp -r`: into a folder that is there, else under the name of <dst>, whose folder has to be there. Folders are merged, and files of the same name replaced. <folder>/. copies what is in a folder. A file never replaces a folder, nor a folder a file.',
-      'Nothing appears under its name before all of it has arrived. Files that may be executed stay so. Links within a folder stay links; left out, with a warning, are links that lead out of it, and devices.',
+      'A file or folder is written under a temporary name and renamed when it is complete. The executable bit is kept. Links within a folder are copied as links; devices and links that lead out of it are skipped, with a warning.',
       '- is stdin or stdout: the bytes of one file.',
     ],
     json: ({ objectForm }) => [objectForm(copiedView, 'changed')],
@@ -35,37 +34,204 @@ export function declareCopy(parent: Command, ctx: Context): void {
       { command: 'acs sandbox cp @last:out.json - | jq .', does: 'print a file' },
     ],
   });
-  command.action((source: string, target: string, options: CopyOptions) => copy(source, target, options, ctx));
+  command.action((source: string, target: string, options: { resume?: boolean }) => copy(source, target, options, ctx));
 }
 
-async function copy(source: string, target: string, { resume }: CopyOptions, ctx: Context): Promise<void> {
-  const route = readRoute(source, target);
-  const { id: word } = route.way === 'download' ? route.from : route.to;
-  const isToStdout = route.to.at === 'stream';
+/** The side in a sandbox (`id`), and the one on this machine, where `-` is stdin or stdout. */
+interface Sides {
+  way: 'upload' | 'download';
+  id: string;
+  path: string;
+  local: string;
+}
+
+async function copy(source: string, target: string, { resume }: { resume?: boolean }, ctx: Context): Promise<void> {
+  const sides = readSides(source, target);
+  const isToStdout = sides.way === 'download' && sides.local === '-';
   if (isToStdout) ctx.out.check(null, 'raw');
   else ctx.out.check(copiedView, 'item');
-  if (route.from.at === 'stream' && ctx.globals.apiKeyFile === '-') {
+  if (source === '-' && ctx.globals.apiKeyFile === '-') {
     throw new AppError('usage', 'stdin can be read only once in a command', { hint: 'use "-" in one place' });
   }
-  checkWord(sandboxes, word);
-  const { prepareUpload, upload, download } = await import('./cp-ways.ts');
-  const content = route.way === 'upload' ? await prepareUpload(ctx, route.from) : null;
+  checkWord(sandboxes, sides.id);
+  const upload = sides.way === 'upload' ? await readSource(ctx, sides.local) : null;
   const server = await ctx.server();
-  const sandbox = await findRunning(ctx, server, word, {
+  const { id } = await findRunning(ctx, server, sides.id, {
     resume,
     command: () => `acs sandbox cp ${shown(source)} ${shown(target)}`,
   });
-  const at = { ctx, server, id: sandbox.id };
-  const copied =
-    route.way === 'upload' && content !== null
-      ? await upload(at, content, route.to.path)
-      : route.way === 'download'
-        ? await download(at, route.from.path, route.to)
-        : null;
-  if (copied !== null && !isToStdout) await ctx.out.item(copiedView, copied, { changed: true });
+  const files = await server.sandboxes.files(id);
+  try {
+    const copied =
+      upload === null
+        ? await downloadTo(ctx, files, { ...sides, id })
+        : await uploadTo(ctx, files, upload, { ...sides, id });
+    if (!isToStdout) await ctx.out.item(copiedView, copied, { changed: true });
+  } finally {
+    if (files.temporary !== null && ctx.globals.mode === 'live') await remove(ctx, server, id, files.temporary);
+  }
 }
 
-/** As a shell takes it. */
 function shown(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuote(text);
+}
+
+function readSides(source: string, target: string): Sides {
+  const [from, to] = [readSide(source), readSide(target)];
+  if (from !== null && to !== null) {
+    throw new AppError('usage', 'both sides name a sandbox; one of them has to be on this machine', {
+      hint: 'a path of this machine with a colon needs a slash before it: ./a:b',
+    });
+  }
+  if (from !== null) return { way: 'download', ...from, local: target };
+  if (to !== null) return { way: 'upload', ...to, local: source };
+  throw new AppError('usage', 'no side names a sandbox: one of them has to be <id>:<path>', {
+    hint: 'for example: acs sandbox cp @last:report.md .   acs sandbox cp data.csv @last:data/',
+  });
+}
+
+/** Null for a path of this machine. One with a colon is written with a slash before it, as for scp: `./a:b`. */
+function readSide(text: string): { id: string; path: string } | null {
+  if (text === '') throw new AppError('usage', 'a path is empty', { hint: 'the current folder is .' });
+  // Of a URL with an id, the colons of the scheme and the port are part of the id.
+  const url = /^https?:\/\/[^/:]+(?::\d+)?\/[^:]+(?=:)/.exec(text)?.[0];
+  const colon = url?.length ?? text.indexOf(':');
+  if (colon <= 0 || (url === undefined && text.slice(0, colon).includes('/'))) return null;
+  return { id: text.slice(0, colon), path: text.slice(colon + 1) || '.' };
+}
+
+interface Upload extends SandboxContent {
+  from: string;
+  /** The name that it gets in a folder; null: none. */
+  name: string | null;
+  files: number;
+  /** The bytes of all files; null: not known before. */
+  total: number | null;
+  leftOut: string[];
+}
+
+async function readSource(ctx: Context, given: string): Promise<Upload> {
+  const { fileParts, isPipe, openFolder, statPath } = await import('../../local/files/pack.ts');
+  const stream = { kind: 'file', name: null, mode: null, bytes: null, total: null, files: 1, leftOut: [] } as const;
+  if (given === '-') {
+    return { ...stream, leftOut: [], from: '-', parts: once(ctx.io.stdin.raw as AsyncIterable<Uint8Array>) };
+  }
+  const info = statPath(given, ctx.cwd);
+  const { path: from, mode, bytes } = info;
+  if (info.kind === 'none') {
+    throw new AppError('config', `cannot read ${given}: it does not exist`, {
+      hint: `check the path; full path: ${from}`,
+    });
+  }
+  if (isPipe(from)) return { ...stream, leftOut: [], from, parts: once(fileParts(from)) };
+  const kind = checkSource(info, given);
+  const named = { kind, from, name: nameOf(given) };
+  if (kind === 'file') {
+    return { ...named, mode, bytes, total: bytes, files: 1, leftOut: [], parts: () => fileParts(from, bytes) };
+  }
+  const { parts, files, bytes: total, leftOut } = await openFolder(from, ctx.signal);
+  return { ...named, mode: null, bytes: null, total, files, leftOut, parts };
+}
+
+function once(stream: AsyncIterable<Uint8Array>): () => AsyncIterable<Uint8Array> {
+  let isRead = false;
+  return () => {
+    if (isRead) {
+      throw new AppError('network', 'the connection was cut while a stream was sent; it cannot be read again', {
+        retryable: true,
+      });
+    }
+    isRead = true;
+    return stream;
+  };
+}
+
+const RELATIVE = { hint: 'a relative path begins at the workspace folder of the sandbox' };
+
+async function uploadTo(ctx: Context, files: SandboxFiles, content: Upload, { id, path }: Sides): Promise<Copied> {
+  const stat = (each: string) => files.stat(each);
+  const missing = (message: string) => new AppError('not-found', `${message} in the sandbox`, RELATIVE);
+  const target = await targetOf(content, path, stat, missing);
+  for (const each of content.leftOut) await ctx.warn(`left out: ${each}`);
+  const counter = await countBytes(ctx, `copying to sandbox ${id}`, content.total);
+  try {
+    const parts = async function* (): AsyncGenerator<Uint8Array, void, void> {
+      counter.bytes = 0;
+      for await (const part of content.parts()) {
+        counter.add(part);
+        yield part;
+      }
+    };
+    await files.upload(target, { ...content, parts });
+  } finally {
+    await counter.done();
+  }
+  const bytes = content.total ?? counter.bytes;
+  return { from: content.from, to: `${id}:${target.path}`, files: content.files, bytes };
+}
+
+async function downloadTo(ctx: Context, files: SandboxFiles, { id, path, local }: Sides): Promise<Copied> {
+  const source = await files.stat(path);
+  if (source.kind === 'none') throw new AppError('not-found', `sandbox ${id} has no ${source.path}`, RELATIVE);
+  const kind = checkSource(source, path);
+  const from = `${id}:${source.path}`;
+  const counter = await countBytes(ctx, `copying from sandbox ${id}`, kind === 'file' ? source.bytes : null);
+  const receive = (into: (part: Uint8Array) => Promise<void>): Promise<void> =>
+    files
+      .download(source, (part) => {
+        counter.add(part);
+        return into(part);
+      })
+      .then(() => ctx.signal.throwIfAborted())
+      .finally(() => counter.done());
+  if (local === '-') {
+    if (kind === 'folder') throw new AppError('usage', `${source.path} is a folder; only a file goes to stdout`);
+    await receive((part) => ctx.out.raw(part));
+    return { from, to: '-', files: 1, bytes: counter.bytes };
+  }
+  const { statPath } = await import('../../local/files/pack.ts');
+  const missing = (message: string) => new AppError('config', message);
+  const named = { kind, name: nameOf(path) };
+  const target = await targetOf(named, local, (each) => statPath(each, ctx.cwd), missing);
+  if (kind === 'folder') {
+    const { unpackInto } = await import('../../local/files/unpack.ts');
+    const { leftOut, ...unpacked } = await unpackInto(target, receive);
+    for (const each of leftOut) await ctx.warn(`left out: ${each}`);
+    return { from, to: target.path, ...unpacked };
+  }
+  const destination = fileDestination(target.path, ctx.cwd, source.mode);
+  try {
+    // An empty file has no part.
+    await destination.write('');
+    await receive((part) => destination.write(part));
+    await destination.close();
+  } catch (error) {
+    await destination.abandon();
+    throw error;
+  }
+  return { from, to: target.path, files: 1, bytes: counter.bytes };
+}
+
+async function remove(ctx: Context, server: Server, id: string, temporary: string): Promise<void> {
+  const limit = timeLimit(ctx, GRACE_MS);
+  try {
+    const connected = await server.withSignal(limit.signal);
+    await (await connected.sandboxes.files(id)).remove(temporary);
+  } catch {
+    await ctx.warn(`temporary files of the copy may remain in sandbox ${id}: ${temporary}`);
+  } finally {
+    limit.clear();
+  }
+}
+
+async function countBytes(ctx: Context, text: string, total: number | null) {
+  const progress = ctx.io.stderr.isTTY ? await ctx.progress(text) : null;
+  return {
+    bytes: 0,
+    add(part: Uint8Array): void {
+      this.bytes += part.length;
+      progress?.update(`${text}: ${byteSize(this.bytes)}${total === null ? '' : ` of ${byteSize(total)}`}`);
+    },
+    done: async () => await progress?.done(),
+  };
 }

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
-import { AppError, isAppError, READER_GONE } from '../../errors.ts';
-import { LONGEST_TIMER_MS } from '../../runs/deadline.ts';
-import type { Server } from '../../servers/server.ts';
-import { formatDuration } from '../../text/duration.ts';
+import type { Context, OutputStream } from '../../cli/context.ts';
+import { AppError, isAppError, READER_GONE } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
+import type { ProgramControl, TerminalSize } from '../../domain/program.ts';
+import { formatDuration } from '../../output/text/time.ts';
+import { createSafeStream } from '../../output/text/safe-text.ts';
+import { timeLimit } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { collect, duration } from '../option-parsers.ts';
-import { checkWord } from '../resource/find.ts';
-import { createControls } from './controls.ts';
-import { printerOf } from './program-output.ts';
-import { findRunning } from './running.ts';
+import { checkWord } from '../resource/resource.ts';
+import { findRunning } from './wait-for-status.ts';
 import { sandboxes } from './sandboxes.ts';
 
 interface ExecOptions {
@@ -40,10 +40,8 @@ export function declareExec(parent: Command, ctx: Context): void {
   explain(command, {
     failureCode: 125,
     notes: [
-      'The program and its arguments are used as they are, without a shell. Its output is printed as it arrives, and its exit code is that of acs. Without -i its stdin is empty.',
-      'The command ends when the program has ended and closed its output: a background process that keeps it open delays the end, as with ssh.',
-      'Ctrl-C, SIGTERM and SIGHUP are passed on to the program. A second signal ends acs, and the program with it.',
-      'The local service passes all bytes on unchanged. Other servers return the output about every 200 ms; there the sandbox needs a shell, setsid and base64. On a terminal control characters of the output are made safe.',
+      'The program is started without a shell. Its output is printed as it arrives, and acs exits with its code, when it has ended and closed its output. Signals are passed on to it; a second one ends both.',
+      'The local service passes all bytes on unchanged. Other servers return the output about every 200 ms; there the sandbox needs a shell, setsid and base64.',
     ],
     json: () => [
       ['each part of the output', '{"type":"output","stream":"stdout"|"stderr","text"}'],
@@ -64,7 +62,8 @@ export function declareExec(parent: Command, ctx: Context): void {
 async function exec(word: string, excess: readonly string[], options: ExecOptions, ctx: Context): Promise<void> {
   const argv = requiredProgram(excess, options);
   const env = readEnvironment(options.env ?? [], ctx.env);
-  const printer = printerOf(ctx);
+  const isJson = ctx.globals.format === 'json' || ctx.globals.format === 'ndjson';
+  ctx.out.check(null, isJson ? 'stream' : 'raw');
   checkWord(sandboxes, word);
   const server = await ctx.server();
   if (options.stdin) requireSocket(server, 'pass stdin to a program');
@@ -72,101 +71,170 @@ async function exec(word: string, excess: readonly string[], options: ExecOption
     resume: options.resume,
     command: (id) => `acs sandbox exec ${id}`,
   });
+
   const controls = createControls(ctx.signal, 'signal');
-  // Signals are passed on to the program; they end neither its connection nor the requests for its output.
-  const connected = await server.withSignal(new AbortController().signal);
   let failure: AppError | null = null;
   const fail = (error: AppError): void => {
     failure ??= error;
     controls.send({ type: 'kill' });
   };
-  const stopTimer = onTime(ctx, options.timeout, fail);
+  const { stderr } = ctx.io;
+  const safe = stderr.isTTY ? createSafeStream() : null;
+  // A character may be cut between two parts.
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  const record = async (stream: 'stdout' | 'stderr', text: string): Promise<void> => {
+    if (text !== '') await ctx.out.record({ type: 'output', stream, text });
+  };
+  const print = async (stream: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> => {
+    if (isJson) await record(stream, decoders[stream].decode(bytes, { stream: true }));
+    else if (stream === 'stdout') await ctx.out.raw(bytes);
+    else await stderr.write(safe === null ? bytes : safe.push(bytes));
+  };
+  const limit = timeLimit(ctx, options.timeout ?? Infinity);
+  limit.signal.addEventListener('abort', () =>
+    fail(
+      new AppError('timeout', `the program was ended after ${formatDuration(options.timeout ?? 0)}`, {
+        hint: 'allow more time: --timeout <duration>',
+      }),
+    ),
+  );
   try {
+    // Signals are passed on to the program; they end neither its connection nor the requests for its output.
+    const connected = await server.withSignal(new AbortController().signal);
     const program = { argv, cwd: options.cwd ?? null, env, terminal: null };
-    const exitCode = await connected.sandboxes.exec(id, program, {
+    ctx.exitCode = await connected.sandboxes.exec(id, program, {
       stdin: options.stdin ? (ctx.io.stdin.raw as AsyncIterable<Uint8Array>) : null,
       async output(stream, bytes) {
         if (failure !== null) return;
-        await printer.print(stream, bytes).catch((error: unknown) => {
+        await print(stream, bytes).catch((error: unknown) => {
           if (!isAppError(error)) throw error;
           fail(error);
         });
       },
       onControl: controls.listen,
     });
-    if (failure === null) await printer.end(exitCode);
-    ctx.exitCode = exitCode;
   } finally {
-    stopTimer();
+    limit.clear();
     controls.close();
   }
-  if (failure !== null) throwFailure(ctx, failure);
-}
-
-/** A reader that closed the pipe ended the program, as SIGPIPE would have. */
-function throwFailure(ctx: Context, failure: AppError): void {
-  if (failure.exitCode !== READER_GONE) throw failure;
-  ctx.exitCode = READER_GONE;
+  // A reader that closed the pipe ended the program, as SIGPIPE would have.
+  const failed = failure as AppError | null;
+  if (failed?.exitCode === READER_GONE) ctx.exitCode = READER_GONE;
+  else if (failed !== null) throw failed;
+  else if (isJson) {
+    await record('stdout', decoders.stdout.decode());
+    await record('stderr', decoders.stderr.decode());
+    await ctx.out.record({ type: 'exit', exit_code: ctx.exitCode });
+  } else if (safe !== null) await stderr.write(safe.end());
 }
 
 /** @param excess words between the id and `--`: they belong to no flag, and may be meant for the program */
-function requiredProgram(excess: readonly string[], { program }: ExecOptions): readonly string[] {
-  if (program !== undefined && excess[0] !== undefined) {
-    throw new AppError(
-      'usage',
-      `"${excess[0].slice(0, 100)}" stands before --; the program and its arguments follow it`,
-      {
-        hint: 'for example: acs sandbox exec <id> -- ls -la',
-      },
-    );
-  }
-  if (program !== undefined && program.length > 0 && program[0] !== '') return program;
-  throw new AppError(
-    'usage',
-    program === undefined ? 'the program is missing: it follows --' : 'no program follows --',
-    {
-      hint: 'for example: acs sandbox exec <id> -- ls -la',
-    },
-  );
+function requiredProgram([excess]: readonly string[], { program }: ExecOptions): readonly string[] {
+  if (excess === undefined && program !== undefined && program.length > 0 && program[0] !== '') return program;
+  const message =
+    program === undefined
+      ? 'the program is missing: it follows --'
+      : excess === undefined
+        ? 'no program follows --'
+        : `"${excess.slice(0, 100)}" stands before --; the program and its arguments follow it`;
+  throw new AppError('usage', message, { hint: 'for example: acs sandbox exec <id> -- ls -la' });
 }
 
-/** `NAME=value`, or `NAME` for the value of this environment. */
 function readEnvironment(given: readonly string[], own: Context['env']): Record<string, string> {
   const variables = given.map((text): [string, string] => {
     const equals = text.indexOf('=');
     const name = equals === -1 ? text : text.slice(0, equals);
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-      throw new AppError(
-        'usage',
-        `--env takes NAME=value or NAME, and "${name.slice(0, 100)}" is not the name of a variable`,
-      );
-    }
     const value = equals === -1 ? own[name] : text.slice(equals + 1);
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+      throw new AppError('usage', `--env: "${name.slice(0, 100)}" is not the name of a variable`);
+    }
     if (value === undefined) throw new AppError('usage', `--env ${name}: this environment has no variable ${name}`);
     return [name, value];
   });
   return Object.fromEntries(variables);
 }
 
-/** Throws `unsupported` before anything is sent. */
-export function requireSocket(server: Server, what: string): void {
-  if (server.presence('exec-socket') === 'present') return;
+function requireSocket(server: Server, what: string): void {
+  if (server.presence('exec-socket') !== 'absent') return;
   throw new AppError('unsupported', `this server cannot ${what}; the local service can`);
 }
 
-/** @returns stops the timer */
-function onTime(ctx: Context, timeoutMs: number | undefined, fail: (error: AppError) => void): () => void {
-  if (timeoutMs === undefined) return () => undefined;
-  const stop = new AbortController();
-  ctx.clock.sleep(Math.min(timeoutMs, LONGEST_TIMER_MS), stop.signal).then(
-    () => {
-      fail(
-        new AppError('timeout', `the program was ended after ${formatDuration(timeoutMs)}`, {
-          hint: 'allow more time: --timeout <duration>',
-        }),
-      );
+/** A control from before the program has started is sent at its start. `onSignal`: what the program gets. */
+function createControls(signal: AbortSignal, onSignal: 'signal' | 'kill') {
+  const waiting: ProgramControl[] = [];
+  let send = (control: ProgramControl): void => void waiting.push(control);
+  const pass = (): void => {
+    const code = isAppError(signal.reason) ? signal.reason.exitCode : 130;
+    const name = code === 129 ? 'SIGHUP' : code === 143 ? 'SIGTERM' : 'SIGINT';
+    send(onSignal === 'kill' ? { type: 'kill' } : { type: 'signal', signal: name });
+  };
+  if (signal.aborted) pass();
+  signal.addEventListener('abort', pass, { once: true });
+  return {
+    send: (control: ProgramControl): void => send(control),
+    listen(listener: (control: ProgramControl) => void): void {
+      send = listener;
+      for (const control of waiting.splice(0)) listener(control);
     },
-    () => undefined,
-  );
-  return () => stop.abort();
+    close: (): void => signal.removeEventListener('abort', pass),
+  };
+}
+
+export function declareShell(parent: Command, ctx: Context): void {
+  const command = parent.command('shell').description('open a shell in a sandbox of the local service');
+  command.argument('<id>', 'the sandbox').option('--resume', 'start a paused sandbox first');
+  explain(command, {
+    notes: [
+      'The shell has a terminal of its own: every key is passed on to it, Ctrl-C and Ctrl-Z as well, and its output is written to the terminal as it is. The exit code is that of the shell. It ends when acs ends.',
+      'stdin and stdout must be a terminal; elsewhere use `acs sandbox exec`.',
+    ],
+    exits: ['not-found', 'conflict', 'unsupported', 'interrupted'],
+    examples: [
+      { command: 'acs sandbox shell @last', does: 'open a shell in the last sandbox' },
+      { command: 'acs sandbox shell @last --resume', does: 'the same, starting a paused sandbox first' },
+    ],
+  });
+  command.action((id: string, options: { resume?: boolean }) => openShell(id, options, ctx));
+}
+
+async function openShell(word: string, { resume }: { resume?: boolean }, ctx: Context): Promise<void> {
+  const { stdin, stdout } = ctx.io;
+  ctx.out.check(null, 'raw');
+  if (ctx.globals.output !== undefined) throw new AppError('usage', 'a shell has no --output');
+  if (!stdin.isTTY || !stdout.isTTY) {
+    throw new AppError('usage', 'a shell needs a terminal as stdin and stdout', {
+      hint: 'run a program instead: acs sandbox exec -i <id> -- sh',
+    });
+  }
+  checkWord(sandboxes, word);
+  const server = await ctx.server();
+  requireSocket(server, 'open a shell in a sandbox');
+  const { id } = await findRunning(ctx, server, word, { resume, command: (id) => `acs sandbox shell ${id}` });
+  const controls = createControls(ctx.signal, 'kill');
+  const connected = await server.withSignal(new AbortController().signal);
+  const stopResizing = stdout.onResize?.(() => controls.send({ type: 'resize', size: sizeOf(stdout) }));
+  const leaveRawMode = ctx.globals.mode === 'live' ? stdin.rawMode?.() : undefined;
+  try {
+    const env = { TERM: ctx.env.TERM ?? 'xterm' };
+    const exitCode = await connected.sandboxes.exec(
+      id,
+      { argv: null, cwd: null, env, terminal: sizeOf(stdout) },
+      {
+        stdin: stdin.raw as AsyncIterable<Uint8Array>,
+        output: (_stream, bytes) => stdout.write(bytes),
+        onControl: controls.listen,
+      },
+    );
+    ctx.signal.throwIfAborted();
+    ctx.exitCode = exitCode;
+  } finally {
+    leaveRawMode?.();
+    stopResizing?.();
+    controls.close();
+  }
+}
+
+/** A terminal that does not report its size counts as 80 by 24. */
+function sizeOf({ columns, rows }: Pick<OutputStream, 'columns' | 'rows'>): TerminalSize {
+  return { columns: columns ?? 80, rows: rows ?? 24 };
 }

@@ -1,14 +1,59 @@
-/** Sandboxes as a resource of the generic verbs. */
+import type { Sandbox, SandboxSecrets } from '../../domain/sandbox.ts';
+import type { View } from '../../output/view.ts';
 import { isSelected } from '../../domain/selectors.ts';
 import { isRunInProgress } from '../../runs/status.ts';
 import { readSandboxWord } from '../../domain/ids.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
-import type { Sandbox } from '../../domain/sandbox.ts';
-import { AppError, isNotFound } from '../../errors.ts';
-import type { Server } from '../../servers/server.ts';
-import { runsIn } from '../resource/in-sandbox.ts';
-import type { Resource, Target } from '../resource/resource.ts';
-import { sandboxView } from './view.ts';
+import { AppError, isNotFound } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
+import type { Resource } from '../resource/resource.ts';
+
+export const sandboxView: View<Sandbox> = {
+  noun: 'sandbox',
+  id: (sandbox) => sandbox.id,
+  fields: [
+    { name: 'id', get: (sandbox) => sandbox.id, as: 'id', weight: 3 },
+    { name: 'status', get: (sandbox) => sandbox.status, as: 'status', weight: 0 },
+    { name: 'status_detail', get: (sandbox) => sandbox.status_detail },
+    { name: 'spec_id', get: (sandbox) => sandbox.spec_id, weight: 2 },
+    { name: 'created_at', get: (sandbox) => sandbox.created_at, as: 'time', weight: 0 },
+    { name: 'last_active_at', get: (sandbox) => sandbox.last_active_at, as: 'time', weight: 0 },
+    { name: 'conversation_ids', get: (sandbox) => sandbox.conversation_ids, json: { list: true } },
+    { name: 'repositories', get: (sandbox) => sandbox.repositories, weight: 2, json: { list: true } },
+    { name: 'urls', get: (sandbox) => sandbox.urls, json: { list: true, members: ['name', 'url'] } },
+  ],
+  table: ['id', 'status', 'spec_id', 'created_at', 'last_active_at', 'repositories'],
+  tsv: ['id', 'status', 'status_detail', 'spec_id', 'created_at', 'last_active_at', 'conversation_ids', 'repositories'],
+};
+
+/** The one view that shows a key: behind `show --show-secrets`. */
+export const sandboxWithKeyView: View<Sandbox & SandboxSecrets> = {
+  ...sandboxView,
+  fields: [...sandboxView.fields, { name: 'session_api_key', get: (sandbox) => sandbox.session_api_key, weight: 0 }],
+  table: [...sandboxView.table, 'session_api_key'],
+  tsv: [...sandboxView.tsv, 'session_api_key'],
+};
+
+export interface Copied {
+  from: string;
+  to: string;
+  /** Links count as files; folders do not. */
+  files: number;
+  bytes: number;
+}
+
+export const copiedView: View<Copied> = {
+  noun: 'copy',
+  id: ({ to }) => to,
+  fields: [
+    { name: 'from', get: ({ from }) => from, weight: 2 },
+    { name: 'to', get: ({ to }) => to, weight: 2 },
+    { name: 'files', get: ({ files }) => files, as: 'number', weight: 0 },
+    { name: 'bytes', get: ({ bytes }) => bytes, as: 'bytes', weight: 0 },
+  ],
+  table: ['from', 'to', 'files', 'bytes'],
+  tsv: ['from', 'to', 'files', 'bytes'],
+};
 
 export const sandboxes: Resource<Sandbox> = {
   noun: 'sandbox',
@@ -27,41 +72,29 @@ export const sandboxes: Resource<Sandbox> = {
   get: async (server, id) => await server.sandboxes.get(id),
   list: async (server, page, pageSize) => await server.sandboxes.list(page, pageSize),
   async selector(ctx, server, selection) {
-    const needsRuns = selection.idleMs !== undefined || selection.notIdleMs !== undefined;
-    const busy = needsRuns ? await sandboxesWithRuns(server) : null;
-    const matches = (sandbox: Sandbox, running: boolean | null): boolean => {
-      const { status, created_at, last_active_at: updated_at, spec_id, repositories } = sandbox;
-      return isSelected({ status, created_at, updated_at, running, spec_id, repositories }, selection, ctx.clock.now());
-    };
-    return {
-      matches: (sandbox) => matches(sandbox, busy && busy.has(sandbox.id)),
-      stillMatches: async (sandbox) =>
-        matches(sandbox, needsRuns ? (await runsIn(server, sandbox.id)).length > 0 : null),
-    };
+    const busy = new Set<string | null>();
+    if (selection.idleMs !== undefined) {
+      const fetch = (page: string | null, pageSize: number) => server.conversations.list({ pageSize }, page);
+      const { items } = await collectPages({ fetch, id: byId });
+      for (const { sandbox_id } of items.filter(isRunInProgress)) busy.add(sandbox_id);
+    }
+    const nowMs = ctx.clock.now();
+    return (sandbox) =>
+      isSelected({ ...sandbox, updated_at: sandbox.last_active_at, running: busy.has(sandbox.id) }, selection, nowMs);
   },
   gone,
   preview(targets) {
     const conversations = targets.reduce((sum, { seen }) => sum + seen.conversation_ids.length, 0);
-    const suffix = conversations === 0 ? '' : ` with ${conversations} conversation${conversations === 1 ? '' : 's'}`;
-    return { preview: targets.map(hitLine), suffix };
+    return {
+      preview: targets.map(
+        ({ id, seen }) =>
+          `sandbox ${id} (${seen.status}), conversations: ${seen.conversation_ids.join(', ') || 'none'}`,
+      ),
+      suffix: conversations === 0 ? '' : ` with ${conversations} conversation${conversations === 1 ? '' : 's'}`,
+    };
   },
 };
 
-function hitLine({ id, profile, seen }: Target<Sandbox>): string {
-  const conversations = seen.conversation_ids.length === 0 ? 'none' : seen.conversation_ids.join(', ');
-  const of = profile === undefined ? '' : ` of ${profile}`;
-  return `sandbox ${id}${of} (${seen.status}), conversations: ${conversations}`;
-}
-
-async function sandboxesWithRuns(server: Server): Promise<Set<string>> {
-  const { items } = await collectPages({
-    fetch: (page, pageSize) => server.conversations.list({ pageSize }, page),
-    id: byId,
-  });
-  return new Set(items.filter(isRunInProgress).flatMap(({ sandbox_id }) => sandbox_id ?? []));
-}
-
-/** The record of a sandbox that the server no longer has. */
 export function gone(id: string, before?: Sandbox): Sandbox {
   return {
     id,
@@ -77,12 +110,9 @@ export function gone(id: string, before?: Sandbox): Sandbox {
   };
 }
 
-/** As the server has it; `gone(id, before)` where it does not exist. */
 export async function readOrGone(server: Server, id: string, before?: Sandbox): Promise<Sandbox> {
-  try {
-    return await server.sandboxes.get(id);
-  } catch (error) {
+  return await server.sandboxes.get(id).catch((error: unknown) => {
     if (isNotFound(error)) return gone(id, before);
     throw error;
-  }
+  });
 }

@@ -1,30 +1,115 @@
-/** The noun `settings`: the user's settings on the server, under the same flat names on every dialect. */
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import type { Context } from '../../cli/context.ts';
+import { AppError, DryRunStop, isAppError } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
+import { differencesOf, recordOf, unstoredOf, type RequestedSettings } from '../../domain/settings-diff.ts';
+import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
+import type { View } from '../../output/view.ts';
 import { explain } from '../declare.ts';
-import { applySettings } from './apply.ts';
-import { declareEdit } from './edit.ts';
-import { requireField } from './fields.ts';
-import { declareGet } from './get.ts';
-import { refuseIds } from './print.ts';
-import { declareModelProfile } from './profile/index.ts';
-import { declareSet } from './set.ts';
-import { fieldView } from './view.ts';
+import { readText } from '../files.ts';
+import { declareModelProfile } from './profile.ts';
+import { findField, parseDocument, readAssignments, requireField, valuesOf, valuesOfDocument } from './values.ts';
+
+export const fieldView: View<SettingsField> = {
+  noun: 'setting',
+  id: (field) => field.name,
+  fields: [
+    { name: 'name', get: (field) => field.name, weight: 0 },
+    { name: 'type', get: (field) => field.type, weight: 0 },
+    { name: 'nullable', get: (field) => field.nullable },
+    { name: 'secret', get: (field) => field.secret, weight: 0 },
+    { name: 'default', get: (field) => field.default },
+    { name: 'choices', get: (field) => field.choices, json: { list: true } },
+    { name: 'minimum', get: (field) => field.minimum, as: 'number' },
+    { name: 'maximum', get: (field) => field.maximum, as: 'number' },
+    { name: 'description', get: (field) => field.description, weight: 2 },
+  ],
+  table: ['name', 'type', 'secret', 'default', 'description'],
+  tsv: ['name', 'type', 'nullable', 'secret', 'default', 'choices', 'minimum', 'maximum', 'description'],
+};
+
+const ALL_SETTINGS = '{"<name>":<value>,…} of all settings, plus "changed"';
+const ALLOW_LOSS = ['--allow-loss', 'write even when a secret that cannot be read back is lost'] as const;
+
+interface WriteOptions {
+  file?: string;
+  allowLoss?: boolean;
+}
 
 export function declareSettings(root: Command, ctx: Context): void {
   const command = root.command('settings').alias('setting').description('read and change your settings on the server');
-  declareGet(command, ctx);
-  declareSet(command, ctx);
-  declareUnset(command, ctx);
-  declareEdit(command, ctx);
-  declareSchema(command, ctx);
-  declareModelProfile(command, ctx);
-}
 
-function declareSchema(parent: Command, ctx: Context): void {
-  const command = parent.command('schema').description('list the settings, with types, bounds and choices');
-  command.argument('[key...]', 'names of settings; default: all');
-  explain(command, {
+  const get = command.command('get').aliases(['show', 'view', 'list', 'ls']).description('show settings');
+  get.argument('[key...]', 'names of settings (acs settings schema); default: all');
+  explain(get, {
+    notes: [
+      'In a pipe every line is a name, a tab and a value; for one key the line is the value alone.',
+      'A secret is shown as (set). Null means not set, or not reported by the server.',
+    ],
+    json: () => ['{"<name>":<value>,…}'],
+    exits: ['not-found', 'unsupported'],
+    examples: [
+      { command: 'acs settings get', does: 'show all settings' },
+      { command: 'acs settings get max_iterations --format tsv', does: 'print one value' },
+    ],
+  });
+  get.action((keys: string[]) => getSettings(ctx, keys));
+
+  const set = command.command('set').description('change the named settings');
+  set
+    .argument('[key=value...]', 'key=value, key=@file, key=- for stdin, or a secret alone to be asked for it')
+    .option('--file <settings.json>', 'read a JSON object of settings, or - for stdin; arguments take precedence')
+    .option(...ALLOW_LOSS);
+  explain(set, {
+    notes: [
+      'Values are checked before they are sent. The changes are printed to stderr; unchanged settings are not written.',
+      'A secret is read from a file, stdin or a prompt, never from the command line.',
+      'A secret that is null or masked in --file is left unchanged.',
+      'mcp_config has the form of the server: on V0 three lists (sse_servers, shttp_servers, stdio_servers), on V1 an object of servers by name.',
+    ],
+    json: () => [ALL_SETTINGS],
+    exits: ['conflict', 'unsupported'],
+    examples: [
+      { command: 'acs settings set max_iterations=7', does: 'change one setting' },
+      { command: 'acs settings set llm_model=openai/gpt-4o llm_api_key=@key.txt', does: 'read the key from a file' },
+    ],
+  });
+  set.action((words: string[], options: WriteOptions) => setSettings(ctx, words, options));
+
+  const unset = command.command('unset').aliases(['rm', 'remove', 'delete']);
+  unset
+    .description('clear settings, or reset them to their defaults')
+    .argument('<key...>', 'names of settings (acs settings schema)')
+    .option(...ALLOW_LOSS);
+  explain(unset, {
+    json: () => [ALL_SETTINGS],
+    exits: ['conflict', 'unsupported'],
+    examples: [
+      { command: 'acs settings unset llm_base_url', does: "use the provider's own URL again" },
+      { command: 'acs settings unset search_api_key', does: 'delete that key on the server' },
+    ],
+  });
+  unset.action((keys: string[], options: WriteOptions) => unsetSettings(ctx, keys, options));
+
+  const edit = command.command('edit').description('edit settings in $VISUAL or $EDITOR');
+  edit.option(...ALLOW_LOSS);
+  explain(edit, {
+    notes: [
+      'The file has all settings but the secrets. A removed line leaves the setting unchanged; null clears it.',
+      'An invalid file opens the editor again. An unchanged file writes nothing.',
+    ],
+    json: () => [ALL_SETTINGS],
+    exits: ['conflict', 'unsupported'],
+    examples: [
+      { command: 'acs settings edit', does: 'edit the settings' },
+      { command: 'EDITOR=nano acs settings edit -p work', does: 'edit the settings of another profile in nano' },
+    ],
+  });
+  edit.action((options: WriteOptions) => editSettings(ctx, options));
+
+  const schema = command.command('schema').description('list the settings, with types, bounds and choices');
+  schema.argument('[key...]', 'names of settings; default: all');
+  explain(schema, {
     json: ({ listForm }) => [listForm(fieldView)],
     exits: ['unsupported'],
     examples: [
@@ -32,41 +117,152 @@ function declareSchema(parent: Command, ctx: Context): void {
       { command: 'acs settings schema max_iterations --json', does: 'print the bounds of one setting' },
     ],
   });
-  command.action((keys: string[]) => listFields(keys, ctx));
-}
-
-async function listFields(keys: readonly string[], ctx: Context): Promise<void> {
-  ctx.out.check(fieldView, 'list');
-  const fields = await (await ctx.server()).settings.schema();
-  const chosen = keys.length === 0 ? fields : keys.map((key) => requireField(fields, key));
-  await ctx.out.list(fieldView, chosen, { has_more: false });
-}
-
-interface UnsetOptions {
-  allowLoss?: boolean;
-}
-
-function declareUnset(parent: Command, ctx: Context): void {
-  const command = parent.command('unset').aliases(['rm', 'remove', 'delete']);
-  command
-    .description('clear settings, or reset them to their defaults')
-    .argument('<key...>', 'names of settings (acs settings schema)')
-    .option('--allow-loss', 'write even when a secret that cannot be read back is lost');
-  explain(command, {
-    json: () => ['{"<name>":<value>,…} of all settings, plus "changed"'],
-    exits: ['conflict', 'unsupported'],
-    examples: [
-      { command: 'acs settings unset llm_base_url', does: "use the provider's own URL again" },
-      { command: 'acs settings unset search_api_key', does: 'delete that key on the server' },
-    ],
+  schema.action(async (keys: string[]) => {
+    ctx.out.check(fieldView, 'list');
+    const fields = await (await ctx.server()).settings.schema();
+    const chosen = keys.length === 0 ? fields : keys.map((key) => requireField(fields, key));
+    await ctx.out.list(fieldView, chosen, { has_more: false });
   });
-  command.action((keys: string[], options: UnsetOptions) => unsetSettings(keys, options, ctx));
+
+  declareModelProfile(command, ctx);
 }
 
-async function unsetSettings(keys: readonly string[], options: UnsetOptions, ctx: Context): Promise<void> {
-  refuseIds(ctx);
-  const server = await ctx.server();
-  const fields = await server.settings.schema();
+async function getSettings(ctx: Context, keys: readonly string[]): Promise<void> {
+  const { fields, snapshot } = await readSettings(ctx);
+  const all = recordOf(snapshot, fields);
+  const entries = keys.map((key): [string, JsonValue] => {
+    const { values } = snapshot;
+    // What the server has beyond its own schema can be read, though not set.
+    if (!findField(fields, key) && Object.hasOwn(values, key)) return [key, values[key] ?? null];
+    return [key, all[requireField(fields, key, 'not-found').name] ?? null];
+  });
+  const record = keys.length === 0 ? all : Object.fromEntries(entries);
+  // A table has no rows for settings without a value; programs rely on every field.
+  const isTable = keys.length === 0 && ctx.out.format === 'table' && ctx.globals.fields === undefined;
+  const names = Object.keys(record).filter((name) => !isTable || record[name] !== null);
+  await printSettings(ctx, names, record);
+}
+
+async function setSettings(ctx: Context, words: readonly string[], { file, allowLoss }: WriteOptions): Promise<void> {
+  if (words.length === 0 && file === undefined)
+    throw new AppError('usage', 'nothing to set', { hint: 'acs settings set key=value, or --file settings.json' });
+  const assignments = readAssignments(words, file === '-');
+  const source = file === '-' ? 'stdin' : (file ?? '');
+  const document = file === undefined ? {} : parseDocument(await readText(ctx, file), source);
+  const { server, fields, snapshot } = await readSettings(ctx);
+  const set = new Map<SettingsField, JsonValue>([
+    ...valuesOfDocument(fields, document, recordOf(snapshot, fields)),
+    ...(await valuesOf(ctx, fields, assignments)),
+  ]);
+  await applySettings(ctx, { server, fields, snapshot }, { set, unset: [] }, allowLoss);
+}
+
+async function unsetSettings(ctx: Context, keys: readonly string[], { allowLoss }: WriteOptions): Promise<void> {
+  const { server, fields, snapshot } = await readSettings(ctx);
   const unset = [...new Set(keys.map((key) => requireField(fields, key)))];
-  await applySettings(ctx, { server, fields, requested: { set: new Map(), unset }, allowLoss: options.allowLoss });
+  if (unset.some(({ name }) => name === 'secrets_store'))
+    throw new AppError('usage', 'secrets_store is changed with acs secret delete and acs git-provider delete');
+  await applySettings(ctx, { server, fields, snapshot }, { set: new Map(), unset }, allowLoss);
+}
+
+async function editSettings(ctx: Context, { allowLoss }: WriteOptions): Promise<void> {
+  if (!ctx.interactive)
+    throw new AppError('usage', 'an editor needs a terminal', { hint: 'use acs settings set key=value or --file' });
+  const { server, fields, snapshot } = await readSettings(ctx);
+  const shown = fields.filter((field) => !field.secret);
+  const current = recordOf(snapshot, shown);
+  const prompt = await ctx.prompt();
+  const initial = `${JSON.stringify(current, null, 2)}\n`;
+  let text = initial;
+  for (;;) {
+    text = await prompt.editor({ message: 'Settings', initial: text, extension: '.json' });
+    try {
+      const set = text === initial ? new Map() : valuesOfDocument(fields, parseDocument(text, 'the file'), current);
+      return await applySettings(ctx, { server, fields, snapshot }, { set, unset: [] }, allowLoss);
+    } catch (error) {
+      if (!isAppError(error) || error.kind !== 'usage') throw error;
+      await ctx.warn(error.details.hint ? `${error.message} (${error.details.hint})` : error.message);
+      if (!(await prompt.confirm({ message: 'Edit it again?', default: 'yes' })))
+        throw new AppError('usage', 'nothing was changed, because the file is invalid');
+    }
+  }
+}
+
+interface ReadSettings {
+  server: Server;
+  fields: readonly SettingsField[];
+  snapshot: SettingsSnapshot;
+}
+
+async function readSettings(ctx: Context): Promise<ReadSettings> {
+  if (ctx.out.format === 'id') throw new AppError('usage', 'settings have no ids', { hint: 'use --format tsv' });
+  const server = await ctx.server();
+  const [fields, snapshot] = await Promise.all([server.settings.schema(), server.settings.read()]);
+  return { server, fields, snapshot };
+}
+
+async function applySettings(
+  ctx: Context,
+  { server, fields, snapshot }: ReadSettings,
+  requested: RequestedSettings,
+  allowLoss: boolean | undefined,
+): Promise<void> {
+  // JSON has the whole object, as of every write; a table and columns only what was named.
+  const isWhole = ctx.out.format === 'json' || ctx.out.format === 'ndjson' || ctx.globals.fields !== undefined;
+  const named = [...requested.set.keys(), ...requested.unset];
+  const names = (isWhole ? fields : named).map((field) => field.name);
+  ctx.out.check(settingsView(names), 'item');
+  const differences = differencesOf(snapshot, requested);
+  if (differences.length === 0) {
+    await ctx.notice('nothing to change');
+    if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
+    return await printSettings(ctx, names, recordOf(snapshot, fields), { changed: false });
+  }
+  // The difference is printed before the write, which may fail.
+  for (const { field, before, after } of differences) await ctx.notice(`${field.name}: ${before} -> ${after}`);
+  const set = differences.filter(({ effect }) => effect === 'set').map(({ field, value }) => [field.name, value]);
+  const unset = differences.filter(({ effect }) => effect === 'unset').map(({ field }) => field.name);
+  const change = { set: Object.fromEntries(set) as Record<string, JsonValue>, unset };
+  const after = await server.settings.write({ ...change, allow_loss: allowLoss ? 'allow' : 'refuse' });
+  const unstored = unstoredOf(after, snapshot, differences);
+  if (unstored.length > 0)
+    throw new AppError('server', `the server accepted the settings but stored other values: ${unstored.join('; ')}`, {
+      hint: 'read them with: acs settings get',
+    });
+  await printSettings(ctx, names, recordOf(after, fields), { changed: true });
+}
+
+type SettingsRecord = Record<string, JsonValue>;
+
+function settingsView(names: readonly string[]): View<SettingsRecord> {
+  const fields = names.map((name) => ({ name, get: (record: SettingsRecord) => record[name] ?? null }));
+  return { noun: 'settings', id: () => '', fields, table: names, tsv: names };
+}
+
+const rowView: View<{ name: string; value: unknown }> = {
+  noun: 'setting',
+  id: ({ name }) => name,
+  fields: [
+    { name: 'name', get: ({ name }) => name, weight: 0 },
+    { name: 'value', get: ({ value }) => value, weight: 0 },
+  ],
+  table: ['name', 'value'],
+  tsv: ['name', 'value'],
+};
+
+/** Rows of name and value; of a single setting in a pipe the value alone; in JSON one object. */
+async function printSettings(
+  ctx: Context,
+  names: readonly string[],
+  record: SettingsRecord,
+  extra?: Record<string, unknown>,
+): Promise<void> {
+  const view = settingsView(names);
+  ctx.out.check(view, 'item');
+  const { format } = ctx.out;
+  if ((format === 'table' || format === 'tsv') && names.length === 0) return;
+  const asRows = format === 'table' || (format === 'tsv' && names.length > 1);
+  if (!asRows || ctx.globals.fields) return await ctx.out.item(view, record, extra);
+  const rows = names.map((name) => ({ name, value: record[name] ?? null }));
+  await ctx.out.list(rowView, rows, { has_more: false });
 }

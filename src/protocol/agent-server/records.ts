@@ -1,4 +1,4 @@
-/** What the agent server of a sandbox answers (interface 7.4, 7.5), as far as acs uses it. */
+/** Interface 7.4, 7.5. */
 import { asList, asRecord, optionalNumber, optionalRecord, optionalText, requiredText, type Json } from '../shape.ts';
 
 export interface AgentConversationRecord {
@@ -7,17 +7,17 @@ export interface AgentConversationRecord {
   payload: Json;
 }
 
-export function readAgentConversation(value: unknown, place = 'conversation'): AgentConversationRecord {
-  const record = asRecord(value, place);
-  const workspace = optionalRecord(record, 'workspace', place);
+export function readAgentConversation(value: unknown, subject = 'conversation'): AgentConversationRecord {
+  const record = asRecord(value, subject);
+  const workspace = optionalRecord(record, 'workspace', subject);
   return {
-    execution_status: optionalText(record, 'execution_status', place),
-    working_dir: workspace && optionalText(workspace, 'working_dir', `${place}.workspace`),
+    execution_status: optionalText(record, 'execution_status', subject),
+    working_dir: workspace && optionalText(workspace, 'working_dir', `${subject}.workspace`),
     payload: record,
   };
 }
 
-/** One piece of a command's output; `exit_code` is null until its last. */
+/** `exit_code` is null until the last piece. */
 export interface BashOutput {
   order: number;
   exit_code: number | null;
@@ -25,13 +25,13 @@ export interface BashOutput {
   stderr: string;
 }
 
-export function readBashOutput(value: unknown, place = 'bash output'): BashOutput {
-  const record = asRecord(value, place);
+export function readBashOutput(value: unknown, subject = 'bash output'): BashOutput {
+  const record = asRecord(value, subject);
   return {
-    order: optionalNumber(record, 'order', place) ?? 0,
-    exit_code: optionalNumber(record, 'exit_code', place),
-    stdout: optionalText(record, 'stdout', place) ?? '',
-    stderr: optionalText(record, 'stderr', place) ?? '',
+    order: optionalNumber(record, 'order', subject) ?? 0,
+    exit_code: optionalNumber(record, 'exit_code', subject),
+    stdout: optionalText(record, 'stdout', subject) ?? '',
+    stderr: optionalText(record, 'stderr', subject) ?? '',
   };
 }
 
@@ -41,18 +41,18 @@ export interface GitChange {
   status: string;
 }
 
-export function readGitChanges(value: unknown, place = 'changes'): GitChange[] {
-  return asList(value, place).map((item, index) => {
-    const record = asRecord(item, `${place}[${index}]`);
-    return { path: requiredText(record, 'path', place), status: requiredText(record, 'status', place) };
+export function readGitChanges(value: unknown, subject = 'changes'): GitChange[] {
+  return asList(value, subject).map((item, index) => {
+    const record = asRecord(item, `${subject}[${index}]`);
+    return { path: requiredText(record, 'path', subject), status: requiredText(record, 'status', subject) };
   });
 }
 
-/** Both sides of a file; null where there is none (or where it is not text). */
-export function readGitDiff(value: unknown, place = 'diff'): { original: string | null; modified: string | null } {
-  const record = asRecord(value, place);
+/** Null where a side does not exist or is not text. */
+export function readGitDiff(value: unknown, subject = 'diff'): { original: string | null; modified: string | null } {
+  const record = asRecord(value, subject);
   return {
-    original: optionalText(record, 'original', place),
-    modified: optionalText(record, 'modified', place),
+    original: optionalText(record, 'original', subject),
+    modified: optionalText(record, 'modified', subject),
   };
 }

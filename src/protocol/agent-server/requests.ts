@@ -1,13 +1,10 @@
-/**
- * Bodies and queries that an agent server accepts, as schemas. Unknown members are ignored, as genuine servers do.
- * Source: openapi of agent server 1.34.0 (the one of app server 1.11.0) and recorded refusals.
- */
+/** Source: openapi of agent server 1.34.0 (the one of app server 1.11.0) and recorded refusals. */
 import * as v from 'valibot';
-import { words } from '../check.ts';
 import {
   dictionary,
   integer,
   integerFrom,
+  kindOf,
   list,
   mapOf,
   oneOf,
@@ -19,9 +16,8 @@ import {
   uuid,
 } from '../detail.ts';
 import { isRecord } from '../shape.ts';
-import { kindOf } from '../unions.ts';
 
-const ROLES = ['user', 'system', 'assistant', 'tool'] as const;
+export const ROLES = ['user', 'system', 'assistant', 'tool'] as const;
 
 const contentPart = record({
   type: oneOf(['text', 'image']),
@@ -36,10 +32,8 @@ export const sendMessage = record({
   run: v.optional(truth(), false),
 });
 
-/** A frame of a client over `/sockets/events/{id}`; it always runs. */
 export const socketMessage = record({ role: oneOf(ROLES), content: v.optional(list(contentPart), []) });
 
-/** The first frame of a socket that was opened without a key. */
 export const socketAuthentication = record({ type: oneOf(['auth']), session_api_key: text() });
 
 export const confirmationPolicy = v.pipe(
@@ -68,7 +62,7 @@ const securityAnalyzer = v.pipe(
 );
 export const setSecurityAnalyzer = record({ security_analyzer: v.nullable(securityAnalyzer) });
 
-/** `POST …/switch_llm`; of the settings of a model only its name matters here. */
+/** `POST …/switch_llm` */
 export const switchLlm = record({ llm: record({ model: text() }) });
 
 /** `POST …/events/respond_to_confirmation`. */
@@ -77,7 +71,6 @@ export const respondToConfirmation = record({
   reason: v.optional(text(), 'User rejected the action.'),
 });
 
-/** A value, or a source of one that holds it (`{kind: "StaticSecret", value}`). */
 const secret = v.union([v.string(), record({ value: v.nullish(text()) })]);
 export const setSecrets = record({ secrets: mapOf(secret) });
 
@@ -122,16 +115,14 @@ const startMembers = record({
   replay: v.nullish(list(dictionary())),
 });
 
-/** `POST /api/conversations`. `replay` is a member of the local service alone: the steps that play the agent. */
+/** `POST /api/conversations`; `replay` is a member of the local service alone. */
 export const startConversation = v.pipe(
   startMembers,
-  v.rawCheck<v.InferOutput<typeof startMembers>>(({ dataset, addIssue }) => {
-    if (!dataset.typed) return;
-    const { agent: given, agent_settings: settings, agent_profile_id: profile, replay } = dataset.value;
-    if ([given, settings, profile, replay].some((each) => each != null)) return;
-    const error = 'One of `agent`, `agent_settings`, or `agent_profile_id` must be provided';
-    addIssue({ message: words('value_error', `Value error, ${error}`, { error }) });
-  }),
+  v.check(
+    ({ agent: given, agent_settings: settings, agent_profile_id: profile, replay }) =>
+      [given, settings, profile, replay].some((each) => each != null),
+    'One of `agent`, `agent_settings`, or `agent_profile_id` must be provided',
+  ),
 );
 
 /** `POST /api/bash/execute_bash_command` and `start_bash_command`; `timeout` in seconds. */
@@ -143,7 +134,7 @@ export const bashCommand = record({
 
 const ORDERS = ['TIMESTAMP', 'TIMESTAMP_DESC'] as const;
 
-/** Query of `…/events/search` and `/count`; `kind` as full class path. */
+/** Query of `…/events/search` and `/count` */
 export const eventSearch = record({
   page_id: v.optional(text()),
   limit: v.optional(pageLimit(100), 100),
@@ -155,18 +146,14 @@ export const eventSearch = record({
   timestamp__lt: v.optional(time()),
 });
 
-/** `deleting` is accepted as genuine servers do; no conversation here has it. */
 const conversationStatus = v.optional(
   oneOf(['idle', 'running', 'paused', 'waiting_for_confirmation', 'finished', 'error', 'stuck', 'deleting']),
 );
 
-/** Query of `/api/conversations/count`. */
 export const conversationCount = record({ status: conversationStatus });
 
-/** Query of `/api/conversations` with ids. */
 export const conversationIds = record({ ids: list(uuid()) });
 
-/** Query of `/api/conversations/search`. */
 export const conversationSearch = record({
   page_id: v.optional(text()),
   limit: v.optional(pageLimit(100), 100),
@@ -174,7 +161,6 @@ export const conversationSearch = record({
   sort_order: v.optional(oneOf(['CREATED_AT', 'UPDATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT_DESC']), 'CREATED_AT_DESC'),
 });
 
-/** Query of `/api/bash/bash_events/search`. */
 export const bashEventSearch = record({
   kind__eq: v.optional(oneOf(['BashCommand', 'BashOutput'])),
   command_id__eq: v.optional(uuid()),
@@ -189,7 +175,6 @@ export const bashEventSearch = record({
 /** Query of `/api/git/changes`, `/api/git/diff` and the routes of files. */
 export const pathQuery = record({ path: text(), ref: v.optional(text()), format: v.optional(text()) });
 
-/** Query of `/sockets/events/{id}` and `/sockets/bash-events`. */
 export const socketQuery = record({
   session_api_key: v.optional(text()),
   resend_mode: v.optional(oneOf(['all', 'since'])),
@@ -205,3 +190,35 @@ export type EventSearch = v.InferOutput<typeof eventSearch>;
 export type BashCommandRequest = v.InferOutput<typeof bashCommand>;
 export type BashEventSearch = v.InferOutput<typeof bashEventSearch>;
 export type SocketQuery = v.InferOutput<typeof socketQuery>;
+
+/**
+ * The text frames that a client sends over `/sockets/exec`, a socket of the local service alone.
+ *
+ * The first frame is `start`. Then binary frames are stdin, up to `EXEC_WINDOW` bytes more than the service has
+ * acknowledged with `taken`. The service answers with `started`, then binary frames of output (the first byte is 1 for
+ * stdout and 2 for stderr), up to `EXEC_WINDOW` bytes more than the client has acknowledged, and last `exit` or `failed`.
+ * A client that closes the socket before that ends the program with everything it started.
+ */
+
+export const EXEC_WINDOW = 1024 * 1024;
+
+const size = record({ columns: integerFrom(1), rows: integerFrom(1) });
+
+export const execStart = record({
+  type: oneOf(['start']),
+  argv: v.nullable(v.pipe(list(text()), v.minLength(1))),
+  cwd: v.nullable(text()),
+  env: mapOf(text()),
+  stdin: truth(),
+  terminal: v.nullable(size),
+});
+
+export const execControl = v.variant('type', [
+  record({ type: v.literal('end') }),
+  record({ type: v.literal('kill') }),
+  record({ type: v.literal('taken'), bytes: integerFrom(0) }),
+  record({ type: v.literal('signal'), signal: oneOf(['SIGHUP', 'SIGINT', 'SIGPIPE', 'SIGTERM']) }),
+  record({ type: v.literal('resize'), size }),
+]);
+
+export type ExecStart = v.InferOutput<typeof execStart>;

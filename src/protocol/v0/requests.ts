@@ -1,4 +1,4 @@
-/** What clients send to the V0 routes of an app server (interface sections 2 and 3), as schemas. */
+/** Interface sections 2 and 3. */
 import * as v from 'valibot';
 import {
   closedRecord,
@@ -17,18 +17,18 @@ import {
   textThat,
   truth,
 } from '../detail.ts';
-import { provider, suggestedTask } from '../v1/requests.ts';
+import { provider, suggestedTask, TASK_TYPES, TRIGGERS } from '../v1/requests.ts';
 
 const URL_SCHEME = /^(?:https?|wss?):\/\/[^\s/]+/i;
-const url = () =>
-  textThat(
-    (value) => URL_SCHEME.test(value),
-    () => 'URL must use http, https, ws or wss scheme',
-  );
+const url = () => textThat((value) => URL_SCHEME.test(value), 'URL must use http, https, ws or wss scheme');
 
 const stdioArguments = v.pipe(
   v.unknown(),
-  v.transform((given) => (typeof given === 'string' ? splitWords(given) : given)),
+  v.transform((given) =>
+    typeof given === 'string'
+      ? [...given.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+      : given,
+  ),
   list(text()),
 );
 
@@ -50,12 +50,9 @@ export const mcpConfig = closedRecord({
       record({
         name: textThat(
           (name) => /^[A-Za-z0-9_-]+$/.test(name),
-          () => 'Server name can only contain letters, numbers, hyphens, and underscores',
+          'Server name can only contain letters, numbers, hyphens, and underscores',
         ),
-        command: textThat(
-          (command) => /^\S+$/.test(command),
-          () => 'Command should be a single executable without spaces',
-        ),
+        command: textThat((command) => /^\S+$/.test(command), 'Command should be a single executable without spaces'),
         args: v.optional(v.nullable(stdioArguments)),
         env: v.optional(v.nullable(stdioEnvironment)),
       }),
@@ -65,13 +62,6 @@ export const mcpConfig = closedRecord({
 });
 export type McpConfigV0 = v.InferOutput<typeof mcpConfig>;
 
-/** Words of one string, quotes respected: `--dir "a b"` is two. */
-function splitWords(given: string): string[] {
-  const found = given.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g);
-  return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
-}
-
-/** `K=V,K=V`. */
 function splitAssignments(given: string): Record<string, string> | string {
   const pairs = given.split(',').filter((pair) => pair.trim() !== '');
   if (pairs.some((pair) => !pair.includes('='))) return given;
@@ -88,7 +78,7 @@ export const GROUPING_STRATEGIES = [
   'ADD_TO_ANY',
 ] as const;
 
-/** The settings object that V0 replaces as a whole. `secrets_store` is taken and dropped, as genuine servers do. */
+/** `secrets_store` is taken and dropped, as genuine servers do. */
 export const settings = record({
   language: maybe(text()),
   agent: maybe(text()),
@@ -113,19 +103,7 @@ export const settings = record({
   search_api_key: maybe(text()),
   sandbox_api_key: maybe(text()),
   max_budget_per_task: maybe(number()),
-  condenser_max_size: maybe(
-    v.pipe(
-      integer(),
-      v.check(
-        (size) => size >= 20,
-        JSON.stringify({
-          type: 'value_error',
-          msg: 'Value error, condenser_max_size must be at least 20',
-          ctx: { error: {} },
-        }),
-      ),
-    ),
-  ),
+  condenser_max_size: maybe(v.pipe(integer(), v.minValue(20, 'value_error: condenser_max_size must be at least 20'))),
   email: maybe(text()),
   email_verified: maybe(truth()),
   git_user_name: maybe(text()),
@@ -135,16 +113,6 @@ export const settings = record({
 });
 export type SettingsV0 = v.InferOutput<typeof settings>;
 
-const TASK_TYPES = [
-  'MERGE_CONFLICTS',
-  'FAILING_CHECKS',
-  'UNRESOLVED_COMMENTS',
-  'OPEN_ISSUE',
-  'OPEN_PR',
-  'CREATE_MICROAGENT',
-] as const;
-
-/** Creating a conversation; unknown members are refused. */
 export const conversationCreate = closedRecord({
   repository: maybe(text()),
   git_provider: maybe(provider()),
@@ -152,7 +120,7 @@ export const conversationCreate = closedRecord({
   initial_user_msg: maybe(text()),
   image_urls: maybe(list(text())),
   replay_json: maybe(text()),
-  suggested_task: maybe(suggestedTask(TASK_TYPES)),
+  suggested_task: maybe(suggestedTask([...TASK_TYPES, 'CREATE_MICROAGENT'])),
   create_microagent: maybe(record({ repo: text(), git_provider: maybe(provider()), title: maybe(text()) })),
   conversation_instructions: maybe(text()),
   mcp_config: maybe(mcpConfig),
@@ -162,27 +130,13 @@ export type ConversationCreateV0 = v.InferOutput<typeof conversationCreate>;
 
 export const conversationPatch = closedRecord({ title: textOf(1, 200) });
 export const conversationStart = record({ providers_set: maybe(list(provider())) });
-/** A raw event; only a member `action` makes it one. */
 export const eventPost = record({ action: text(), args: v.optional(dictionary(), {}) });
-
-const TRIGGERS = [
-  'resolver',
-  'gui',
-  'suggested_task',
-  'openhands_api',
-  'slack',
-  'microagent_management',
-  'jira',
-  'jira_dc',
-  'linear',
-  'bitbucket',
-] as const;
 
 export const conversationListQuery = record({
   page_id: v.optional(text()),
   limit: v.optional(integerFrom(0), 20),
   selected_repository: v.optional(text()),
-  conversation_trigger: v.optional(oneOf(TRIGGERS)),
+  conversation_trigger: v.optional(oneOf(TRIGGERS.filter((each) => each !== 'automation'))),
   include_sub_conversations: v.optional(truth(), false),
 });
 /** The upper bound of `limit` is checked by the route, which answers it with 400. */

@@ -1,7 +1,8 @@
-/** What clients send to the V1 routes of an app server (interface sections 2, 4 and 5), as schemas. */
+/** Interface sections 2, 4 and 5. */
 import * as v from 'valibot';
-import { confirmationPolicy } from '../agent-server/requests.ts';
+import { confirmationPolicy, ROLES } from '../agent-server/requests.ts';
 import {
+  anyOf,
   closedRecord,
   dictionary,
   filledList,
@@ -22,7 +23,6 @@ import {
   truth,
   uuid,
 } from '../detail.ts';
-import { anyOf } from '../unions.ts';
 
 export const PROVIDERS = [
   'github',
@@ -33,7 +33,6 @@ export const PROVIDERS = [
   'azure_devops',
   'enterprise_sso',
 ] as const;
-/** A git provider by the name the interface gives it. */
 export type Provider = (typeof PROVIDERS)[number];
 export const provider = () => oneOf(PROVIDERS);
 
@@ -51,9 +50,14 @@ export const TRIGGERS = [
   'automation',
 ] as const;
 
-const TASK_TYPES = ['MERGE_CONFLICTS', 'FAILING_CHECKS', 'UNRESOLVED_COMMENTS', 'OPEN_ISSUE', 'OPEN_PR'] as const;
+export const TASK_TYPES = [
+  'MERGE_CONFLICTS',
+  'FAILING_CHECKS',
+  'UNRESOLVED_COMMENTS',
+  'OPEN_ISSUE',
+  'OPEN_PR',
+] as const;
 
-/** All five members are required. */
 export const suggestedTask = (taskTypes: readonly string[] = TASK_TYPES) =>
   record({
     git_provider: provider(),
@@ -74,10 +78,7 @@ const imageContent = record({
   cache_prompt: v.optional(truth(), false),
 });
 
-/** One block of a message: text or images. */
 export const content = () => anyOf({ TextContent: textContent, ImageContent: imageContent });
-
-const ROLES = ['user', 'system', 'assistant', 'tool'] as const;
 
 const initialMessage = record({
   role: v.optional(oneOf(ROLES), 'user'),
@@ -85,10 +86,7 @@ const initialMessage = record({
   run: v.optional(truth(), false),
 });
 
-/**
- * Starting a conversation. `replay_json` (a recorded trajectory to play), `sandbox_spec_id` and `confirmation_policy`
- * (which stands before the first step) are this service's own extensions.
- */
+/** `replay_json`, `sandbox_spec_id` and `confirmation_policy` are this service's own extensions. */
 export const appConversationStart = record({
   sandbox_id: maybe(text()),
   conversation_id: maybe(uuid()),
@@ -134,10 +132,8 @@ export const sendMessage = record({
   run: v.optional(truth(), true),
 });
 
-/** `POST …/switch_profile`. */
 export const switchProfile = record({ profile_name: textOf(1, 64) });
 
-/** `POST …/switch_acp_model`. */
 export const switchAcpModel = record({ model: textOf(1, 1000) });
 
 const page = (max: number, limit: number) => ({
@@ -166,7 +162,7 @@ export const startTaskSearchQuery = record({
   ),
 });
 
-/** Kinds of events that a filter may name (interface section 7.2). */
+/** Interface section 7.2. */
 export const EVENT_KINDS = [
   'ServerErrorEvent',
   'ACPToolCallEvent',
@@ -200,7 +196,6 @@ export const eventSearchQuery = record({
   sort_order: v.optional(oneOf(['TIMESTAMP', 'TIMESTAMP_DESC'] as const), 'TIMESTAMP'),
 });
 
-/** Any list that is only paged. */
 export const pageQuery = record(page(100, 100));
 
 export const uuidList = filledList(uuid());
@@ -213,8 +208,7 @@ const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const secretName = () =>
   textThat(
     (name) => SECRET_NAME.test(name),
-    (name) =>
-      `Invalid secret name '${name}'. Must start with a letter or underscore, and contain only alphanumeric characters and underscores.`,
+    'Invalid secret name. Must start with a letter or underscore, and contain only alphanumeric characters and underscores.',
   );
 export const secretCreate = record({ name: secretName(), value: storableText(), description: maybe(storableText()) });
 export const secretUpdate = record({ name: secretName(), description: maybe(storableText()) });

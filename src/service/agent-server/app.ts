@@ -1,27 +1,51 @@
-/** The HTTP routes of the agent server: a function from Request to Response. */
 import type { Hono } from 'hono';
-import { ReplayError } from '../agents/replay/reading.ts';
-import { refuse, type HttpError } from '../http/answer.ts';
+import { ReplayError } from '../agents/replay/steps.ts';
+import { json, refuse, type HttpError } from '../http/answer.ts';
 import { createRouter, type Handlers } from '../http/router.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { AgentRoute } from '../served-routes.ts';
 import type { WorkerContext } from './context.ts';
-import { conversationHandlers } from './routes/conversations.ts';
-import { eventHandlers } from './routes/events.ts';
-import { infoHandlers } from './routes/info.ts';
-import { sandboxHandlers } from './routes/sandbox.ts';
+import { workerConversationHandlers } from './routes/conversations.ts';
+import { workspaceHandlers } from './routes/workspace.ts';
 import { ConflictError } from './run-loop.ts';
 
 /** A message is read into memory whole; the file of an upload is not, and has no limit. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
+/** The agent server and openhands-sdk release that is served. The TypeScript client refuses one below 1.23.0. */
+const RELEASE = '1.34.0';
+const TOOLS = ['file_editor', 'terminal'];
 
 export function createAgentApp(worker: WorkerContext): Hono {
-  let lastUse = worker.nowMicroseconds();
+  const started = worker.nowMicroseconds();
+  let lastUse = started;
+  const secondsSince = (time: number): number => Math.floor((worker.nowMicroseconds() - time) / 1_000_000);
   const handlers: Handlers<AgentRoute> = {
-    ...infoHandlers(worker, () => Math.floor((worker.nowMicroseconds() - lastUse) / 1_000_000)),
-    ...conversationHandlers(worker),
-    ...eventHandlers(worker),
-    ...sandboxHandlers(worker),
+    'GET /server_info': () =>
+      json({
+        uptime: secondsSince(started),
+        idle_time: secondsSince(lastUse),
+        title: 'Agent server of the local service',
+        version: RELEASE,
+        sdk_version: RELEASE,
+        tools_version: RELEASE,
+        workspace_version: RELEASE,
+        acs_version: worker.version,
+        build_git_sha: 'unknown',
+        build_git_ref: 'unknown',
+        python_version: 'none: this server runs on Node.js',
+        usable_tools: TOOLS,
+        runtime_idle_timeout_seconds: null,
+        max_foreground_terminal_timeout_seconds: null,
+        docs: '/docs',
+        redoc: '/redoc',
+      }),
+    'GET /alive': () => json({ status: 'ok' }),
+    'GET /health': () => json({ status: 'ok' }),
+    'GET /ready': () => json({ status: 'ready' }),
+    'GET /api/tools/': () => json(TOOLS),
+    'GET /api/vscode/url': () => json({ url: null }),
+    ...workerConversationHandlers(worker),
+    ...workspaceHandlers(worker),
   };
   return createRouter(handlers, {
     host: '127.0.0.1',

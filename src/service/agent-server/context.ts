@@ -1,4 +1,3 @@
-/** What routes and web sockets of a worker share. */
 import type { BashService } from './bash.ts';
 import type { Conversations } from './conversations.ts';
 import type { FaultRules } from '../faults/rules.ts';
@@ -14,6 +13,5 @@ export interface WorkerContext {
   nowMicroseconds: () => number;
   /** Null: no fault is injected. */
   faultRules: FaultRules | null;
-  /** Takes a line for the log of the service. */
   log: (line: string) => void;
 }

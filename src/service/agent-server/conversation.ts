@@ -1,42 +1,36 @@
-/**
- * One conversation: its state and its log. Every change goes through `record`, which writes before it notifies.
- */
+/** Every change of a conversation goes through `record`, which writes before it notifies. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
-import type { EventLog } from '../storage/event-log.ts';
-import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 import { EventClock } from '../lifecycle/clock.ts';
-import { conversationError, type NewEvent, stateUpdate, systemPrompt, userMessage } from './events.ts';
-import { Mask } from './masking.ts';
-import { agentError, type Cause } from './observations.ts';
+import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 import type { ConversationState, StoredEvent } from '../storage/conversation-state.ts';
+import type { EventLog } from '../storage/event-log.ts';
+import {
+  agentError,
+  type Cause,
+  conversationError,
+  messageEvent,
+  type NewEvent,
+  stateUpdate,
+  textContent,
+} from './events.ts';
+import { Mask } from './masking.ts';
 
 const SYSTEM_PROMPT =
   'You work in a sandbox with a terminal and a file editor. Carry out what the user asks for, ' +
   'and finish with a message that says what was done.';
 const LONGEST_TITLE = 60;
-const RETRY_PAUSE_MS = 1000;
-
-/** A listener of a conversation. */
-export interface ConversationListener {
-  /** Something was written to the log. */
-  onEvents: () => void;
-  onGone: () => void;
-}
 
 export class Conversation {
   readonly id: string;
   readonly log: EventLog;
-  readonly listeners = new Set<ConversationListener>();
+  readonly listeners = new Set<{ onEvents: () => void; onGone: () => void }>();
   readonly #clock: EventClock;
   readonly #notify: (notice: ConversationNotice) => void;
   #state: ConversationState;
   #secrets: Record<string, string>;
   #mask: Mask;
-  /** Changes made while the disk was full; written to the log before any other. */
-  #unwritten: NewEvent[] = [];
-  #retry: NodeJS.Timeout | null = null;
 
   constructor(
     state: ConversationState,
@@ -62,22 +56,19 @@ export class Conversation {
     return this.#secrets;
   }
 
-  /** Writes events and what they change, both or neither, and notifies the listeners. Returns the events as written. */
-  record(events: NewEvent[], change: Partial<ConversationState> = {}): StoredEvent[] {
-    const waited = this.#unwritten.map((event) => this.#stamp(event));
-    const written = events.map((event) => this.#stamp(event));
+  /** Writes events and what they change, both or neither, and notifies the listeners. */
+  record(events: NewEvent[], change: Partial<ConversationState> = {}): void {
+    const written = events.map((event) => this.stamp(event));
     const state = { ...this.#state, ...change, updated_at: `${this.#clock.next()}Z` };
-    this.log.appendWithState([...waited, ...written], state);
-    this.#unwritten = [];
+    this.log.appendWithState(written, state);
     this.#state = state;
-    this.#report(false);
+    this.report(false);
     for (const listener of this.listeners) listener.onEvents();
-    return written;
   }
 
-  /** An event that is sent to one socket and not written. */
-  passing(event: NewEvent): StoredEvent {
-    return this.#stamp(event);
+  stamp(event: NewEvent): StoredEvent {
+    const { id, source, kind, ...members } = this.#mask.event(event);
+    return { id: id ?? randomUUID(), timestamp: this.#clock.next(), source, ...members, kind };
   }
 
   /** Changes the status; writes an event only when the status differs. */
@@ -90,10 +81,7 @@ export class Conversation {
     this.record([...events, ...more], { ...change, execution_status: status });
   }
 
-  /**
-   * Changes a member that clients are sent an event about, with its value unless that is null; nothing when it is
-   * equal.
-   */
+  /** Changes a member and writes an event about it; does nothing when the value is equal. */
   setMember<Name extends 'confirmation_policy' | 'security_analyzer'>(
     name: Name,
     value: ConversationState[Name],
@@ -102,20 +90,20 @@ export class Conversation {
     this.record([stateUpdate(name, value ?? undefined)], { [name]: value });
   }
 
-  /** Adds a message of the user. A conversation that had ended is idle again; the first message gives the title. */
   addMessage(role: string, content: MessageContent[]): void {
-    const ended = ['finished', 'error', 'stuck'].includes(this.#state.execution_status);
-    const first = this.log.lastSequence() === 0 ? [systemPrompt(SYSTEM_PROMPT)] : [];
-    if (ended) this.setStatus('idle');
+    const { execution_status, title } = this.#state;
+    const [system_prompt] = textContent(SYSTEM_PROMPT);
+    const prompt = { source: 'agent', system_prompt, tools: [], kind: 'SystemPromptEvent' } as const;
+    const first = this.log.lastSequence() === 0 ? [prompt] : [];
+    if (['finished', 'error', 'stuck'].includes(execution_status)) this.setStatus('idle');
     const id = randomUUID();
-    const said = [{ ...userMessage(role, content), id }, stateUpdate('last_user_message_id', id)];
-    this.record([...first, ...said], {
+    this.record([...first, { ...messageEvent(role, content), id }, stateUpdate('last_user_message_id', id)], {
       last_user_message_id: id,
-      title: this.#state.title ?? titleOf(this.#mask.value(content)),
+      title: title ?? titleOf(this.#mask.value(content)),
     });
   }
 
-  /** All events, oldest first, read lazily. */
+  /** Oldest first, read lazily. */
   *history(): Generator<StoredEvent> {
     for (let at = 0; ;) {
       const batch = this.log.readAfter(at, 100);
@@ -124,30 +112,6 @@ export class Conversation {
         at = sequence;
         yield JSON.parse(json) as StoredEvent;
       }
-    }
-  }
-
-  /** Ends a run on a full disk: effective at once, and written as soon as there is space. */
-  breakOff(events: NewEvent[]): void {
-    this.#state = { ...this.#state, execution_status: 'error', pending_action_id: null };
-    this.#unwritten.push(stateUpdate('execution_status', 'error'), ...events);
-    this.#report(false);
-    this.#writeLater();
-  }
-
-  #writeLater(): void {
-    this.#retry ??= setTimeout(() => {
-      this.#retry = null;
-      if (this.#unwritten.length > 0 && !this.#writeNow()) this.#writeLater();
-    }, RETRY_PAUSE_MS).unref();
-  }
-
-  #writeNow(): boolean {
-    try {
-      this.record([]);
-      return true;
-    } catch {
-      return false;
     }
   }
 
@@ -168,62 +132,44 @@ export class Conversation {
   /** After a crash: a run in progress is paused, and its pending action gets an AgentErrorEvent. */
   recover(): void {
     if (this.#state.execution_status !== 'running') return;
-    const cause = this.pending();
-    const lost = cause === null ? [] : [agentError(cause, 'The service ended before this tool call was complete.')];
-    this.record([...lost, stateUpdate('execution_status', 'paused')], {
-      execution_status: 'paused',
-      pending_action_id: null,
-    });
+    const lost = this.#lost('The service ended before this tool call was complete.');
+    const change = { execution_status: 'paused', pending_action_id: null } as const;
+    this.record([...lost, stateUpdate('execution_status', 'paused')], change);
   }
 
-  /** After a failure of the sandbox during a run: the run has failed; `detail` has the reason in sentences. */
-  crash(detail: string): void {
-    if (this.#state.execution_status !== 'running') return;
+  /** A run in progress has failed; `detail` has the reason in sentences. `lost` is for its pending action. */
+  fail(code: string, detail: string, lost: string): void {
+    const events = [...this.#lost(lost), conversationError(code, detail)];
+    this.setStatus('error', events, { pending_action_id: null });
+  }
+
+  #lost(why: string): NewEvent[] {
     const cause = this.pending();
-    const lost = cause === null ? [] : [agentError(cause, 'The sandbox ended before this tool call was complete.')];
-    this.setStatus('error', [...lost, conversationError('SandboxCrashed', detail)], { pending_action_id: null });
+    return cause === null ? [] : [agentError(cause, why)];
+  }
+
+  /** Ends a run that cannot be written because the disk is full. In the log it ends when the sandbox ends. */
+  breakOff(): void {
+    this.#state = { ...this.#state, execution_status: 'error', pending_action_id: null };
+    this.report(false);
   }
 
   close(): void {
-    if (this.#retry !== null) clearTimeout(this.#retry);
-    if (this.#unwritten.length > 0) this.#writeNow();
     for (const listener of [...this.listeners]) listener.onGone();
     this.log.close();
   }
 
-  /** Reports the deletion. */
-  announceDeletion(): void {
-    this.#report(true);
-  }
-
-  #stamp(event: NewEvent): StoredEvent {
-    const { id, source, kind, ...members } = this.#mask.event(event);
-    return { id: id ?? randomUUID(), timestamp: this.#clock.next(), source, ...members, kind };
-  }
-
-  #report(deleted: boolean): void {
+  report(deleted: boolean): void {
     const { execution_status, title, metrics, updated_at } = this.#state;
-    this.#notify({
-      type: 'conversation',
-      conversation_id: this.id,
-      execution_status,
-      title,
-      metrics,
-      updated_at,
-      deleted,
-    });
+    const state = { execution_status, title, metrics, updated_at };
+    this.#notify({ type: 'conversation', conversation_id: this.id, ...state, deleted });
   }
 }
 
-/** The first line of a message, cut between words. */
-export function titleOf(content: MessageContent[]): string | null {
-  const text = content
-    .map((part) => part.text ?? '')
-    .join(' ')
-    .trim();
-  const line = text.split(/\r?\n/, 1)[0]?.trim() ?? '';
-  if (line === '') return null;
-  if (line.length <= LONGEST_TITLE) return line;
+function titleOf(content: MessageContent[]): string | null {
+  const text = content.map((part) => part.text ?? '').join(' ');
+  const line = text.trim().split(/\r?\n/, 1)[0]?.trim() ?? '';
+  if (line.length <= LONGEST_TITLE) return line === '' ? null : line;
   const cut = line.slice(0, LONGEST_TITLE - 1);
   const space = cut.lastIndexOf(' ');
   return `${space > LONGEST_TITLE / 2 ? cut.slice(0, space) : cut}…`;

@@ -1,17 +1,15 @@
-/** The conversations of a sandbox: kept, found, started, deleted. */
 import { readdirSync } from 'node:fs';
 import type { SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
-import { deleteEventLog, eventLogFile, openEventLog } from '../storage/event-log.ts';
+import { deleteEventLog, eventLogFile, type EventLog, openEventLog } from '../storage/event-log.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
-import { readSteps } from '../agents/replay/schema.ts';
-import type { ReplayStep } from '../agents/replay/steps.ts';
+import { readSteps, type ReplayStep } from '../agents/replay/steps.ts';
 import type { WorkerNotice } from '../sandboxes/worker-protocol.ts';
-import { AbsentAgent, ReplayAgent } from '../agents/agent.ts';
+import { ReplayAgent } from '../agents/agent.ts';
 import { Conversation } from './conversation.ts';
-import { noMetrics } from './events.ts';
 import { RunLoop } from './run-loop.ts';
 import type { Sandbox } from './sandbox.ts';
-import type { ConversationState } from '../storage/conversation-state.ts';
+import { Tools } from './tools.ts';
+import { noMetrics, type ConversationState } from '../storage/conversation-state.ts';
 
 export interface ConversationEntry {
   conversation: Conversation;
@@ -31,28 +29,22 @@ export class Conversations {
   readonly #options: ConversationsOptions;
   readonly #entries = new Map<string, ConversationEntry>();
 
-  /** Opens the existing logs; runs that a crash has interrupted are paused. */
   constructor(options: ConversationsOptions) {
     this.#options = options;
     for (const name of readdirSync(options.eventsDir)) {
       const id = /^([0-9a-f]{32})\.db$/.exec(name)?.[1];
       if (id === undefined) continue;
       try {
-        this.#open(id);
+        const log = openEventLog(eventLogFile(options.eventsDir, id));
+        const state = log.readState();
+        if (state === null) log.close();
+        else this.#keep(state, log).conversation.recover();
       } catch (error) {
         // A damaged log must not prevent the start of the other conversations.
         const text = `the log of conversation ${id} cannot be used: ${(error as Error).message}`;
         options.notify({ type: 'warning', text });
       }
     }
-  }
-
-  #open(id: string): void {
-    const { eventsDir, nowMicroseconds, notify } = this.#options;
-    const log = openEventLog(eventLogFile(eventsDir, id));
-    const state = log.readState();
-    if (state === null) log.close();
-    else this.#keep(new Conversation(state, log, nowMicroseconds, notify)).conversation.recover();
   }
 
   get(id: string): ConversationEntry | null {
@@ -66,7 +58,7 @@ export class Conversations {
     );
   }
 
-  /** Creates a conversation. The id must not be in use. Throws ReplayError when the steps are invalid. */
+  /** The id must not be in use. Throws ReplayError when the steps are invalid. */
   create(id: string, wanted: StartConversation, workingDir: string): ConversationEntry {
     const replay = wanted.replay == null ? this.#options.defaultReplay : readSteps(wanted.replay);
     const log = openEventLog(eventLogFile(this.#options.eventsDir, id));
@@ -92,12 +84,11 @@ export class Conversations {
     if (replay !== null) log.writeReplay(replay);
     // Written last: a log without a state is ignored.
     log.writeState(state);
-    const conversation = new Conversation(state, log, this.#options.nowMicroseconds, this.#options.notify);
-    if (wanted.secrets) conversation.setSecrets(secretValues(wanted.secrets));
-    return this.#keep(conversation);
+    const entry = this.#keep(state, log);
+    if (wanted.secrets) entry.conversation.setSecrets(secretValues(wanted.secrets));
+    return entry;
   }
 
-  /** Ends the run, closes the log and removes it. */
   async delete(id: string): Promise<void> {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
@@ -105,7 +96,7 @@ export class Conversations {
     await entry.loop.interrupt();
     entry.conversation.close();
     deleteEventLog(eventLogFile(this.#options.eventsDir, id));
-    entry.conversation.announceDeletion();
+    entry.conversation.report(true);
   }
 
   close(): void {
@@ -113,23 +104,21 @@ export class Conversations {
     this.#entries.clear();
   }
 
-  #keep(conversation: Conversation): ConversationEntry {
-    const replay = conversation.log.readReplay();
-    const agent = replay === null ? new AbsentAgent() : new ReplayAgent(replay);
-    const entry = { conversation, loop: new RunLoop(conversation, agent, this.#options.sandbox) };
+  #keep(state: ConversationState, log: EventLog): ConversationEntry {
+    const { nowMicroseconds, notify, sandbox } = this.#options;
+    const conversation = new Conversation(state, log, nowMicroseconds, notify);
+    const loop = new RunLoop(conversation, new ReplayAgent(log.readReplay()), new Tools(sandbox, conversation));
+    const entry = { conversation, loop };
     this.#entries.set(conversation.id, entry);
     return entry;
   }
 }
 
-/** The policy with its own members only. */
 export function policyOf(wanted: StartConversation['confirmation_policy']): ConversationState['confirmation_policy'] {
-  if (wanted == null || wanted.kind === 'NeverConfirm') return { kind: 'NeverConfirm' };
-  if (wanted.kind === 'AlwaysConfirm') return { kind: 'AlwaysConfirm' };
-  return { kind: 'ConfirmRisky', threshold: wanted.threshold, confirm_unknown: wanted.confirm_unknown };
+  if (wanted?.kind !== 'ConfirmRisky') return { kind: wanted?.kind ?? 'NeverConfirm' };
+  return { kind: wanted.kind, threshold: wanted.threshold, confirm_unknown: wanted.confirm_unknown };
 }
 
-/** The values of plain texts and secret sources; a source without a value is omitted. */
 export function secretValues(secrets: Record<string, SecretInput>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(secrets).flatMap(([name, secret]) => {

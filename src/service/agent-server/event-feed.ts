@@ -1,86 +1,68 @@
-/** One subscriber of a conversation's events. */
+/** A subscriber of a conversation: a position in the log that advances as its socket writes. */
 import type { RawData, WebSocket } from 'ws';
 import { socketMessage, type SocketQuery } from '../../protocol/agent-server/requests.ts';
 import { check, isTooDeep } from '../../protocol/detail.ts';
 import { httpErrorOf } from '../http/router.ts';
 import { agentErrorOf } from './app.ts';
 import type { ConversationEntry } from './conversations.ts';
-import type { ConversationListener } from './conversation.ts';
-import { serverError, stateUpdate } from './events.ts';
+import { type NewEvent, stateUpdate } from './events.ts';
 import { conversationView } from './views.ts';
 
 const BATCH = 50;
 
-export class EventFeed implements ConversationListener {
-  readonly #client: WebSocket;
-  readonly #entry: ConversationEntry;
-  #at: number;
-  #pumping = false;
+/** Sends the stored events that the query asks for, then each new one; a message of the client starts a run. */
+export function feedEvents(client: WebSocket, { conversation, loop }: ConversationEntry, query: SocketQuery): void {
+  const { log, listeners } = conversation;
+  const { resend_mode, resend_all, after_timestamp } = query;
+  const isWhole = resend_mode === 'all' || (resend_mode === undefined && resend_all === true);
+  const isSince = resend_mode === 'since' && after_timestamp !== undefined;
+  let at = isSince ? log.sequenceBefore(after_timestamp.slice(0, -1)) : isWhole ? 0 : log.lastSequence();
+  let isPumping = false;
 
-  constructor(client: WebSocket, entry: ConversationEntry, query: SocketQuery) {
-    this.#client = client;
-    this.#entry = entry;
-    this.#at = startOf(entry, query);
-  }
-
-  start(): void {
-    const { conversation } = this.#entry;
-    conversation.listeners.add(this);
-    this.#client.once('close', () => conversation.listeners.delete(this));
-    this.#client.on('message', (data: RawData) => {
-      this.#receive(data);
-    });
-    const state = conversation.passing(stateUpdate('full_state', conversationView(this.#entry)));
-    this.#client.send(JSON.stringify(state));
-    this.onEvents();
-  }
-
-  onEvents(): void {
-    void this.#pump().catch(() => {
-      this.#client.terminate();
-    });
-  }
-
-  onGone(): void {
-    this.#client.close(1001, 'The conversation is gone');
-  }
-
-  /** Sends the events after this subscriber's position in batches, each when the socket has written the one before. */
-  async #pump(): Promise<void> {
-    if (this.#pumping) return;
-    this.#pumping = true;
+  const pump = async (): Promise<void> => {
+    if (isPumping) return;
+    isPumping = true;
     try {
-      for (;;) {
-        if (this.#client.readyState !== this.#client.OPEN) return;
-        const batch = this.#entry.conversation.log.readAfter(this.#at, BATCH);
+      while (client.readyState === client.OPEN) {
+        const batch = log.readAfter(at, BATCH);
         if (batch.length === 0) return;
         for (const { sequence, json } of batch) {
-          this.#at = sequence;
-          await this.#send(json);
+          at = sequence;
+          await new Promise<void>((resolve, reject) => {
+            client.send(json, (error) => {
+              if (error) reject(error);
+              else resolve();
+            });
+          });
         }
       }
+    } catch {
+      client.terminate();
     } finally {
-      this.#pumping = false;
+      isPumping = false;
     }
-  }
+  };
+  /** Sends an event that is not stored. */
+  const sendPassing = (event: NewEvent): void => {
+    client.send(JSON.stringify(conversation.stamp(event)));
+  };
+  const refuse = (code: string, detail: string): void => {
+    sendPassing({ source: 'environment', code, detail, kind: 'ServerErrorEvent' });
+  };
 
-  #send(text: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#client.send(text, (error) => {
-        if (error) reject(error);
-        else resolve();
-      });
-    });
-  }
-
-  /** A message of the user: appended, and always starts a run. */
-  #receive(data: RawData): void {
-    const { conversation, loop } = this.#entry;
+  const listener = {
+    onEvents: () => void pump(),
+    onGone: () => {
+      client.close(1001, 'The conversation is gone');
+    },
+  };
+  listeners.add(listener);
+  client.once('close', () => listeners.delete(listener));
+  client.on('message', (data: RawData) => {
     try {
       const message = check(socketMessage, parseFrame(data), 'body');
       if (!message.ok) {
-        const detail = message.detail.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ');
-        this.#refuse('ValidationError', detail);
+        refuse('ValidationError', message.detail.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; '));
         return;
       }
       loop.assertNotWaiting();
@@ -88,23 +70,11 @@ export class EventFeed implements ConversationListener {
       loop.startOrJoin();
     } catch (error) {
       const { status, body } = httpErrorOf(error as Error, agentErrorOf);
-      const { detail } = body as { detail: string };
-      this.#refuse(status === 409 ? 'Conflict' : 'InternalError', detail);
+      refuse(status === 409 ? 'Conflict' : 'InternalError', (body as { detail: string }).detail);
     }
-  }
-
-  #refuse(code: string, detail: string): void {
-    this.#client.send(JSON.stringify(this.#entry.conversation.passing(serverError(code, detail))));
-  }
-}
-
-/** The position in the log at which a subscriber begins: its end unless it requests earlier events. */
-function startOf({ conversation: { log } }: ConversationEntry, query: SocketQuery): number {
-  if (query.resend_mode === 'since' && query.after_timestamp !== undefined) {
-    return log.sequenceBefore(query.after_timestamp.slice(0, -1));
-  }
-  const all = query.resend_mode === 'all' || (query.resend_mode === undefined && query.resend_all === true);
-  return all ? 0 : log.lastSequence();
+  });
+  sendPassing(stateUpdate('full_state', conversationView(conversation)));
+  void pump();
 }
 
 /** The JSON of a frame; undefined when it is not JSON or nested too deeply. */

@@ -22,7 +22,7 @@ const STRUCTURE: ReadonlySet<string> = new Set([
 ]);
 
 /** The marks where the helper has omitted the middle, or the end, of a long text; a secret may be cut there. */
-const CUT = /\n\[\.\.\. \d+ characters (?:of output )?left out \.\.\.\]/;
+const CUT = /\n\[\.\.\. \d+ characters (?:of output )?left out \.\.\.\]\n?/;
 
 export class Mask {
   /** The longest first: a value may contain another one. */
@@ -33,7 +33,6 @@ export class Mask {
     this.#values = [...values].sort((a, b) => b.length - a.length);
   }
 
-  /** The event with every secret in it replaced. */
   event(event: NewEvent): NewEvent {
     // Statuses, ids and numbers of the worker itself.
     if (event.kind === 'ConversationStateUpdateEvent') return event;
@@ -59,39 +58,26 @@ export class Mask {
     const masked = this.#values.reduce((rest, value) => rest.replaceAll(value, MASK), text);
     const cut = CUT.exec(masked);
     if (cut === null) return masked;
+    // What ends there may be the beginning of a secret, and what begins behind it the end of one.
     const end = cut.index + cut[0].length;
-    const line = masked[end] === '\n' ? '\n' : '';
-    return (
-      this.#withoutBegin(masked.slice(0, cut.index)) + cut[0] + line + this.#withoutEnd(masked.slice(end + line.length))
-    );
+    const [head, tail] = [masked.slice(0, cut.index), masked.slice(end)];
+    const begun = this.#longestPart((value, length) => head.endsWith(value.slice(0, length)));
+    const rest = this.#longestPart((value, length) => tail.startsWith(value.slice(-length)));
+    const shownHead = begun === 0 ? head : head.slice(0, -begun) + MASK;
+    return shownHead + cut[0] + (rest === 0 ? tail : MASK + tail.slice(rest));
   }
 
-  /** A text that was cut off: its end may be the beginning of a secret. */
-  #withoutBegin(text: string): string {
-    const longest = Math.max(
-      ...this.#values.map((value) => overlap(value.length, (length) => text.endsWith(value.slice(0, length)))),
-    );
-    return longest === 0 ? text : text.slice(0, -longest) + MASK;
-  }
-
-  /** The rest of a text that was cut: its beginning may be the end of a secret. */
-  #withoutEnd(text: string): string {
-    const longest = Math.max(
-      ...this.#values.map((value) => overlap(value.length, (length) => text.startsWith(value.slice(-length)))),
-    );
-    return longest === 0 ? text : MASK + text.slice(longest);
+  /** The greatest length, below that of a value, of a part of the value for which this is true; 0: none. */
+  #longestPart(isThere: (value: string, length: number) => boolean): number {
+    const lengths = this.#values.map((value) => {
+      let length = value.length - 1;
+      while (length > 0 && !isThere(value, length)) length -= 1;
+      return length;
+    });
+    return Math.max(0, ...lengths);
   }
 }
 
-/** The greatest length below that of the value for which this is true; 0: none. */
-function overlap(valueLength: number, isShared: (length: number) => boolean): number {
-  for (let length = valueLength - 1; length > 0; length -= 1) if (isShared(length)) return length;
-  return 0;
-}
-
-/**
- * The forms of a value in a text: unchanged, with the line ends of a terminal, as part of a JSON text, line by line.
- */
 function formsOf(value: string): string[] {
   const trimmed = value.trim();
   const lines = trimmed.split(/\r?\n/);

@@ -1,41 +1,34 @@
-/**
- * The run of a conversation: step after step of its agent, until the turn ends, a confirmation is needed, the user
- * pauses or interrupts, or the steps run out. A step counts as done when its observation is written; one that was cut
- * off (interrupt, crash) gets an AgentErrorEvent and is tried again by the next run.
- */
-import { randomUUID } from 'node:crypto';
-import type { Agent, Situation } from '../agents/agent.ts';
-import type { Conversation } from './conversation.ts';
-import {
-  action,
-  agentMessage,
-  conversationError,
-  interruptEvent,
-  newCallId,
-  pauseEvent,
-  riskOf,
-  stateUpdate,
-  TOOL_NAMES,
-  type ToolStep,
-} from './events.ts';
-import { agentError, type Cause, rejection } from './observations.ts';
+/** A step is done when its observation is written; one that was cut off is tried again by the next run. */
+import type { Agent } from '../agents/agent.ts';
+import type { ReplayStep, ToolStep } from '../agents/replay/steps.ts';
 import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
 import { storageError } from '../storage/storage-error.ts';
-import type { Sandbox } from './sandbox.ts';
-import { carryOut } from './tools.ts';
+import type { Conversation } from './conversation.ts';
+import {
+  actionEvent,
+  agentError,
+  type Cause,
+  conversationError,
+  messageEvent,
+  newCause,
+  type NewEvent,
+  stateUpdate,
+  textContent,
+} from './events.ts';
+import type { Tools } from './tools.ts';
 
-const INTERRUPTED = 'Tool call interrupted before completion. The conversation was paused.';
+const PAUSED: NewEvent = { source: 'user', kind: 'PauseEvent' };
+const WAS_INTERRUPTED: NewEvent = { source: 'user', kind: 'InterruptEvent' };
 
 /** A request that the state of the conversation does not allow; becomes a 409. */
 export class ConflictError extends Error {}
 
-/** What a step did to the run. */
-type Outcome = 'continue' | 'stop';
+type AfterStep = 'continue' | 'stop';
 
 export class RunLoop {
   readonly #conversation: Conversation;
   readonly #agent: Agent;
-  readonly #sandbox: Sandbox;
+  readonly tools: Tools;
   #running: Promise<void> | null = null;
   #abort = new AbortController();
   #pauseWanted = false;
@@ -43,10 +36,10 @@ export class RunLoop {
   /** The step whose action is written but not executed: it awaits approval. */
   #asked: ToolStep | null = null;
 
-  constructor(conversation: Conversation, agent: Agent, sandbox: Sandbox) {
+  constructor(conversation: Conversation, agent: Agent, tools: Tools) {
     this.#conversation = conversation;
     this.#agent = agent;
-    this.#sandbox = sandbox;
+    this.tools = tools;
   }
 
   /** Runs in the background. Throws ConflictError while a run is in progress or a confirmation is pending. */
@@ -59,7 +52,6 @@ export class RunLoop {
     this.#launch(() => this.#loop());
   }
 
-  /** Like `start`, but does nothing during a run, which will process the new message. */
   startOrJoin(): void {
     if (this.#running === null) this.start();
   }
@@ -75,22 +67,25 @@ export class RunLoop {
 
   /** Answers the pending action; does nothing when none is pending, as genuine servers do. */
   async respond(accept: boolean, reason: string): Promise<void> {
-    if (this.#conversation.state.execution_status !== 'waiting_for_confirmation') return;
+    const isWaiting = (): boolean => this.#conversation.state.execution_status === 'waiting_for_confirmation';
     const cause = this.#conversation.pending();
-    const step = this.#asked ?? (await this.#askedBeforeRestart());
+    if (cause === null || !isWaiting()) return;
+    // After a restart of the service the agent returns it again.
+    const step = this.#asked ?? (await this.#next());
     // Another answer may have arrived during the call of the agent.
-    const isWaiting = this.#conversation.state.execution_status === 'waiting_for_confirmation';
-    if (cause === null || step === null || !isWaiting) return;
+    if (step.type === 'message' || step.type === 'break' || !isWaiting()) return;
     this.#asked = null;
     if (accept) {
       this.#launch(async () => {
-        if ((await this.#complete(step, cause)) === 'continue') await this.#loop();
+        if ((await this.#execute(step, cause)) === 'continue') await this.#loop();
       });
       return;
     }
-    const done = this.#conversation.state.steps_done + 1;
-    const change = { steps_done: done, pending_action_id: null };
-    this.#conversation.setStatus('idle', [rejection(cause, reason)], change);
+    const { action_id, ...tool } = cause;
+    const members = { rejection_reason: reason, rejection_source: 'user', action_id };
+    const rejection: NewEvent = { source: 'environment', ...tool, ...members, kind: 'UserRejectObservation' };
+    const steps_done = this.#conversation.state.steps_done + 1;
+    this.#conversation.setStatus('idle', [rejection], { steps_done, pending_action_id: null });
   }
 
   /** Resolves when the current step has ended and the run has stopped. */
@@ -99,7 +94,7 @@ export class RunLoop {
       this.#pauseWanted = true;
       await this.#running;
     } else if (this.#conversation.state.execution_status === 'idle') {
-      this.#conversation.setStatus('paused', [pauseEvent]);
+      this.#conversation.setStatus('paused', [PAUSED]);
     }
   }
 
@@ -118,46 +113,33 @@ export class RunLoop {
   #launch(body: () => Promise<void>): void {
     this.#abort = new AbortController();
     this.#pauseWanted = false;
+    // The first message stores three events: the system prompt, itself, and its id in the state.
     const fresh = this.#conversation.log.lastSequence() <= 3;
     const { metrics } = this.#conversation.state;
     const stats = fresh ? [stateUpdate('stats', { usage_to_metrics: { agent: metrics } })] : [];
     this.#conversation.setStatus('running', stats);
     this.#running = body()
       .catch((error: unknown) => {
-        this.#fail(error as Error);
+        if (this.#halted) return;
+        const trouble = storageError(error);
+        const code = trouble === null ? 'InternalError' : 'StorageError';
+        const lost = 'The run ended before this tool call was complete.';
+        try {
+          this.#conversation.fail(code, trouble?.text ?? (error as Error).message, lost);
+        } catch {
+          this.#conversation.breakOff();
+        }
       })
       .finally(() => {
         this.#running = null;
       });
   }
 
-  /** A full disk ends the run, too; the error event is written when there is space. */
-  #fail(error: Error): void {
-    if (this.#halted) return;
-    const trouble = storageError(error);
-    const ended = conversationError(
-      trouble === null ? 'InternalError' : 'StorageError',
-      trouble?.text ?? error.message,
-    );
-    const cause = this.#conversation.pending();
-    const lost = cause === null ? [] : [agentError(cause, 'The run ended before this tool call was complete.')];
-    try {
-      this.#conversation.setStatus('error', [...lost, ended], { pending_action_id: null });
-    } catch {
-      this.#conversation.breakOff([...lost, ended]);
-    }
-  }
-
   async #loop(): Promise<void> {
     const { max_iterations: limit } = this.#conversation.state;
-    for (let iteration = 0; ; iteration += 1) {
-      if (this.#halted) return;
-      if (this.#abort.signal.aborted) {
-        this.#conversation.setStatus('paused', [interruptEvent]);
-        return;
-      }
-      if (this.#pauseWanted) {
-        this.#conversation.setStatus('paused', [pauseEvent]);
+    for (let iteration = 0; !this.#halted; iteration += 1) {
+      if (this.#abort.signal.aborted || this.#pauseWanted) {
+        this.#conversation.setStatus('paused', [this.#abort.signal.aborted ? WAS_INTERRUPTED : PAUSED]);
         return;
       }
       if (iteration >= limit) {
@@ -169,92 +151,69 @@ export class RunLoop {
     }
   }
 
-  async #step(): Promise<Outcome> {
-    const { state } = this.#conversation;
-    const done = state.steps_done;
-    const answered = state.last_user_message_id;
-    const decision = await this.#agent.next(this.#situation(), this.#abort.signal);
-    if (decision.type === 'unable') {
-      this.#conversation.setStatus('error', [conversationError(decision.code, decision.detail)]);
-      return 'stop';
-    }
-    const { step } = decision;
+  #next(): Promise<ReplayStep> {
+    const situation = { done: this.#conversation.state.steps_done, history: () => this.#conversation.history() };
+    return this.#agent.next(situation, this.#abort.signal);
+  }
+
+  /** Writes the action of the next step before it is executed. */
+  async #step(): Promise<AfterStep> {
+    const { steps_done, last_user_message_id: answered } = this.#conversation.state;
+    const step = await this.#next();
     if (step.type === 'message') {
-      this.#conversation.record([agentMessage(step.text)], { steps_done: done + 1 });
+      this.#conversation.record([messageEvent('assistant', textContent(step.text))], { steps_done: steps_done + 1 });
       return step.ends_turn ? this.#endTurn(answered) : 'continue';
     }
     if (step.type === 'break') {
       const reason = step.status === 'error' ? [conversationError(step.code, step.detail)] : [];
-      this.#conversation.setStatus(step.status, reason, { steps_done: done + 1 });
+      this.#conversation.setStatus(step.status, reason, { steps_done: steps_done + 1 });
       return 'stop';
     }
-    const cause = { tool_name: TOOL_NAMES[step.type], tool_call_id: newCallId(), action_id: randomUUID() };
-    const called = { ...action(step, cause.tool_call_id), id: cause.action_id };
-    if (needsConfirmation(state.confirmation_policy, step)) {
+    const cause = newCause(step);
+    const pending = { pending_action_id: cause.action_id };
+    if (needsConfirmation(this.#conversation.state.confirmation_policy, step)) {
       this.#asked = step;
-      const waiting = 'waiting_for_confirmation';
-      this.#conversation.record([called, stateUpdate('execution_status', waiting)], {
-        execution_status: waiting,
-        pending_action_id: cause.action_id,
-      });
+      const execution_status = 'waiting_for_confirmation';
+      const events = [actionEvent(step, cause), stateUpdate('execution_status', execution_status)];
+      this.#conversation.record(events, { ...pending, execution_status });
       return 'stop';
     }
-    this.#conversation.record([called], { pending_action_id: cause.action_id });
-    return this.#complete(step, cause, answered);
+    this.#conversation.record([actionEvent(step, cause)], pending);
+    return this.#execute(step, cause, answered);
   }
 
-  async #complete(
+  async #execute(
     step: ToolStep,
     cause: Cause,
     answered = this.#conversation.state.last_user_message_id,
-  ): Promise<Outcome> {
-    const { state, secrets, id } = this.#conversation;
-    const context = {
-      sandbox: this.#sandbox,
-      conversationId: id,
-      workingDir: state.working_dir,
-      secrets,
-      signal: this.#abort.signal,
-    };
-    const observation = await carryOut(step, cause, context);
+  ): Promise<AfterStep> {
+    const observation = await this.tools.execute(step, cause, this.#abort.signal);
     if (this.#halted) return 'stop';
-    if (observation === null) return this.#cutOff(cause);
-    this.#conversation.record([observation], { steps_done: state.steps_done + 1, pending_action_id: null });
+    if (observation === null) {
+      const lost = 'Tool call interrupted before completion. The conversation was paused.';
+      this.#conversation.record([agentError(cause, lost)], { pending_action_id: null });
+      this.#conversation.setStatus('paused', [WAS_INTERRUPTED]);
+      return 'stop';
+    }
+    const steps_done = this.#conversation.state.steps_done + 1;
+    this.#conversation.record([observation], { steps_done, pending_action_id: null });
     return step.type === 'finish' ? this.#endTurn(answered) : 'continue';
   }
 
-  #cutOff(cause: Cause): Outcome {
-    this.#conversation.record([agentError(cause, INTERRUPTED)], { pending_action_id: null });
-    this.#conversation.setStatus('paused', [interruptEvent]);
-    return 'stop';
-  }
-
   /** The turn has ended unless a user message has arrived since it began. */
-  #endTurn(answered: string | null): Outcome {
+  #endTurn(answered: string | null): AfterStep {
     if (this.#conversation.state.last_user_message_id !== answered) return 'continue';
     this.#conversation.setStatus('finished');
     return 'stop';
-  }
-
-  #situation(): Situation {
-    return { done: this.#conversation.state.steps_done, history: () => this.#conversation.history() };
-  }
-
-  /** The service was restarted while the action was pending: the agent returns it again. */
-  async #askedBeforeRestart(): Promise<ToolStep | null> {
-    const decision = await this.#agent.next(this.#situation(), this.#abort.signal);
-    if (decision.type === 'unable' || decision.step.type === 'message' || decision.step.type === 'break') return null;
-    return decision.step;
   }
 }
 
 const RISKS = ['LOW', 'MEDIUM', 'HIGH'];
 
-/** Whether a step needs a confirmation. Finishing and thinking have no effect and never need one. */
 function needsConfirmation(policy: ConfirmationPolicy, step: ToolStep): boolean {
   if (step.type !== 'terminal' && step.type !== 'edit') return false;
   if (policy.kind !== 'ConfirmRisky') return policy.kind === 'AlwaysConfirm';
-  const risk = riskOf(step);
+  const { risk = 'UNKNOWN' } = step;
   if (risk === 'UNKNOWN') return policy.confirm_unknown;
   return RISKS.indexOf(risk) >= RISKS.indexOf(policy.threshold);
 }

@@ -1,59 +1,50 @@
-/**
- * The isolation for the parts of the worker: started when first needed, restarted when a command has ended it, and
- * closed for requests while the sandbox is paused.
- */
-import path from 'node:path';
-import { type IsolationConnection, IsolationError } from '../isolation/connection.ts';
+/** The isolation for the worker: restarted when a command has ended it, closed for requests during a pause. */
+import { randomUUID } from 'node:crypto';
+import { type IsolationConnection, IsolationError, type OutputListener } from '../isolation/connection.ts';
 import { type StartedIsolation, startIsolation } from '../isolation/isolation.ts';
-import type { ExecParameters, Operation, Operations, RunEnd, RunParameters } from '../isolation/protocol.ts';
+import type { Operation, Operations, ReadParameters, RunEnd, RunParameters } from '../isolation/protocol.ts';
 import type { WorkerConfig } from '../sandboxes/worker-protocol.ts';
-
-/** Where recorded trajectories of genuine servers have their workspace. */
-const RECORDED_ROOTS = ['/workspace/project', '/workspace'];
 
 /** How long a pause waits for a helper that does not answer. */
 const PING_MS = 1000;
 /** How long a helper may take to end a command. */
 const KILL_MS = 5000;
-/** How long any other request may take. */
 const OPERATION_MS = 120_000;
-/** How often the running time of a request is counted. */
 const TICK_MS = 250;
+/** Bytes of output on their way from a command. */
+const WINDOW = 1024 * 1024;
 
-export interface RunOptions {
-  timeoutMs: number;
-  signal?: AbortSignal;
-  onOutput?: (stream: 'stdout' | 'stderr', text: string) => void;
-}
-
-/** How a command ended. `exitCode` is -1, too, when `timedOut`. */
+/** How a command ended. `exitCode` is -1 when it was ended: by its timeout, or `killed` by the signal. */
 export interface RunResult extends RunEnd {
   timedOut: boolean;
+  killed: boolean;
+}
+
+export interface RunningProgram {
+  run: number;
+  connection: IsolationConnection;
+  ended: Promise<RunEnd>;
 }
 
 export class Sandbox {
   readonly #config: WorkerConfig;
-  readonly #countdowns = new Countdowns();
   #isolation: Promise<StartedIsolation>;
   #live: StartedIsolation | null = null;
   #closed = false;
-  #gate: Gate | null = null;
+  /** Not null while the sandbox is paused. */
+  #gate: { passed: Promise<void>; open: () => void } | null = null;
 
-  /** Starts the isolation at once. */
   constructor(config: WorkerConfig) {
     this.#config = config;
     this.#isolation = this.#start();
   }
 
-  /** Where the workspace is inside. Rejects when the isolation cannot be started. */
-  async ready(): Promise<string> {
-    return (await this.#isolation).workingDir;
+  /** Rejects when the isolation cannot be started. */
+  async folders(): Promise<Pick<StartedIsolation, 'workingDir' | 'scratch' | 'home'>> {
+    return this.#connected();
   }
 
-  /**
-   * One request other than a command. The signal, and the end of its time, end everything inside.
-   * @throws IsolationError
-   */
+  /** The signal, and the end of its time, end everything inside. Throws IsolationError. */
   async ask<K extends Operation>(
     op: K,
     parameters: Operations[K]['takes'],
@@ -64,38 +55,61 @@ export class Sandbox {
     return this.#within(isolation, answer, { timeoutMs: OPERATION_MS, signal, onEnd: () => undefined });
   }
 
-  /**
-   * Runs a command. The signal, and the end of its time, end it with everything it started; everything inside is ended
-   * when the helper does not do that.
-   * @throws IsolationError
-   */
-  async run(parameters: RunParameters, { timeoutMs, signal, onOutput }: RunOptions): Promise<RunResult> {
+  /** @throws IsolationError */
+  async readChunk(chunk: ReadParameters, signal?: AbortSignal): Promise<{ data: Buffer; size: number }> {
+    const { data = '', size = 0 } = await this.ask('read', chunk, signal);
+    return { data: Buffer.from(data, 'base64'), size };
+  }
+
+  /** A whole file, up to `largest` bytes. Throws IsolationError. */
+  async readFile(path: string, largest: number, signal?: AbortSignal): Promise<Buffer> {
+    const token = randomUUID();
+    const { data, size } = await this.readChunk({ path, token, offset: 0, length: largest }, signal);
+    if (size <= largest) return data;
+    await this.readChunk({ path, token, offset: 0, length: 0 }, signal);
+    throw new IsolationError('invalid', `${path} is larger than ${String(largest)} bytes.`);
+  }
+
+  /** The signal, and the end of its time, end the program with everything it started. Throws IsolationError. */
+  async run(
+    program: Pick<RunParameters, 'argv' | 'cwd'> & Partial<RunParameters>,
+    {
+      timeoutMs = OPERATION_MS,
+      signal,
+      onOutput,
+    }: { timeoutMs?: number; signal?: AbortSignal; onOutput: OutputListener },
+  ): Promise<RunResult> {
     const isolation = await this.#connected();
-    const { id, answer } = isolation.connection.ask('run', parameters, onOutput);
-    let timedOut = false;
+    const { connection } = isolation;
+    const defaults = { env: {}, inherits: true, stdin: false, until: 'silent', window: WINDOW } as const;
+    const { id, answer } = connection.ask('run', { ...defaults, ...program }, (stream, data) => {
+      onOutput(stream, data);
+      connection.grant(id, data.length);
+    });
+    let ended: 'time' | 'signal' | null = null;
     const onEnd = (why: 'time' | 'signal'): void => {
-      timedOut ||= why === 'time';
-      isolation.connection.ask('kill', { run: id }).answer.catch(() => undefined);
+      ended ??= why;
+      connection.ask('signal', { run: id, signal: 'SIGKILL' }).answer.catch(() => undefined);
     };
+    const result = (end: RunEnd): RunResult => ({
+      pid: end.pid,
+      exitCode: ended === null ? end.exitCode : -1,
+      timedOut: ended === 'time',
+      killed: ended !== null,
+    });
     try {
-      const end = await this.#within(isolation, answer, { timeoutMs, signal, onEnd });
-      return { ...end, timedOut, exitCode: timedOut ? -1 : end.exitCode };
+      return result(await this.#within(isolation, answer, { timeoutMs, signal, onEnd }));
     } catch (error) {
-      if (!timedOut || !(error instanceof IsolationError)) throw error;
-      return { ...NO_END, cwd: isolation.workingDir, timedOut, stderr: 'Everything in the sandbox was ended.' };
+      if (ended !== 'time' || !(error instanceof IsolationError)) throw error;
+      onOutput('stderr', Buffer.from('Everything in the sandbox was ended.'));
+      return result({ exitCode: -1, pid: -1 });
     }
   }
 
-  /**
-   * Runs a program without a limit of time. `onOutput` gets base64.
-   * @throws IsolationError
-   */
-  async exec(
-    parameters: ExecParameters,
-    onOutput: (stream: 'stdout' | 'stderr', data: string) => void,
-  ): Promise<RunningProgram> {
+  /** Starts a program without a limit of time, whose output the caller grants. Throws IsolationError. */
+  async start(parameters: RunParameters, onOutput: OutputListener): Promise<RunningProgram> {
     const { connection } = await this.#connected();
-    const { id, answer } = connection.ask('exec', parameters, onOutput);
+    const { id, answer } = connection.ask('run', parameters, onOutput);
     return { run: id, connection, ended: answer };
   }
 
@@ -108,10 +122,10 @@ export class Sandbox {
     const stops: (() => void)[] = [];
     const end = (why: 'time' | 'signal') => (): void => {
       limits.onEnd(why);
-      stops.push(this.#countdowns.start(KILL_MS, () => void isolation.end().catch(() => undefined)));
+      stops.push(this.#countdown(KILL_MS, () => void isolation.end().catch(() => undefined)));
     };
     const onSignal = end('signal');
-    stops.push(this.#countdowns.start(limits.timeoutMs, end('time')));
+    stops.push(this.#countdown(limits.timeoutMs, end('time')));
     if (limits.signal?.aborted) onSignal();
     limits.signal?.addEventListener('abort', onSignal, { once: true });
     try {
@@ -122,36 +136,46 @@ export class Sandbox {
     }
   }
 
-  /** The path in this workspace for a path of a recorded trajectory, relative to the working directory. */
-  rebase(recorded: string, workingDir: string): string {
-    if (!path.isAbsolute(recorded) || isWithin(recorded, workingDir)) return recorded;
-    const root = RECORDED_ROOTS.find((folder) => isWithin(recorded, folder));
-    if (root === undefined) return recorded;
-    const rest = path.relative(root, recorded);
-    const name = path.basename(workingDir);
-    return path.join(workingDir, rest === name || rest.startsWith(`${name}/`) ? rest.slice(name.length) : rest);
+  /** Counts running time only, without pauses and suspensions. Returns a function that cancels. */
+  #countdown(durationMs: number, onEnd: () => void): () => void {
+    let left = durationMs;
+    let last = performance.now();
+    const timer = setInterval(
+      () => {
+        const now = performance.now();
+        // A gap longer than two ticks means that this process, or the machine, was suspended.
+        if (this.#gate === null) left -= Math.min(now - last, 2 * TICK_MS);
+        last = now;
+        if (left > 0) return;
+        clearInterval(timer);
+        onEnd();
+      },
+      Math.max(1, Math.min(TICK_MS, durationMs)),
+    );
+    return () => {
+      clearInterval(timer);
+    };
   }
 
-  /**
-   * Stops every process inside. Requests sent to the helper before have begun by then and are stopped with the rest;
-   * later ones wait here.
-   */
+  /** Requests sent to the helper before are stopped with the rest; later ones wait here. */
   async freeze(): Promise<void> {
-    this.#gate ??= new Gate();
-    this.#countdowns.hold(true);
-    const ping = this.#live?.connection.ask('ping', {}).answer.catch(() => undefined);
-    await Promise.race([ping, new Promise((resolve) => setTimeout(resolve, PING_MS).unref())]);
-    this.#live?.freezer.freeze();
+    if (this.#gate === null) {
+      let open = (): void => undefined;
+      const passed = new Promise<void>((resolve) => (open = resolve));
+      this.#gate = { passed, open };
+    }
+    // The helper begins requests in their order. No run has the number 0.
+    const begun = this.#live?.connection.ask('signal', { run: 0, signal: 'SIGTERM' }).answer.catch(() => undefined);
+    await Promise.race([begun, new Promise((resolve) => setTimeout(resolve, PING_MS).unref())]);
+    this.#live?.freeze();
   }
 
   thaw(): void {
-    this.#live?.freezer.thaw();
-    this.#countdowns.hold(false);
-    this.#gate?.release();
+    this.#live?.thaw();
+    this.#gate?.open();
     this.#gate = null;
   }
 
-  /** Ends every process inside, for good. */
   async close(): Promise<void> {
     this.#closed = true;
     const isolation = this.#live ?? (await this.#isolation.catch(() => null));
@@ -186,60 +210,5 @@ export class Sandbox {
     const isolation = await startIsolation(this.#config);
     this.#live = isolation;
     return isolation;
-  }
-}
-
-/** A program that `exec` has started; requests about it name the run. */
-export interface RunningProgram {
-  run: number;
-  connection: IsolationConnection;
-  ended: Promise<{ exitCode: number }>;
-}
-
-/** Of a command whose helper was ended with everything else. */
-const NO_END: RunEnd = { exitCode: -1, killed: true, stdout: '', stderr: '', cwd: '', pid: -1 };
-
-function isWithin(file: string, folder: string): boolean {
-  return file === folder || file.startsWith(`${folder.replace(/\/$/, '')}/`);
-}
-
-/** Closed while the sandbox is paused. */
-class Gate {
-  readonly passed: Promise<void>;
-  release: () => void = () => undefined;
-
-  constructor() {
-    this.passed = new Promise((resolve) => (this.release = resolve));
-  }
-}
-
-/**
- * Counts the running time of a request to a sandbox, outside of it: no process inside can stop the count. The time
- * in which the sandbox is paused, or the machine is suspended, does not count.
- */
-class Countdowns {
-  #held = false;
-
-  hold(held: boolean): void {
-    this.#held = held;
-  }
-
-  /** Calls back after so many milliseconds of running time. Returns a function that cancels. */
-  start(durationMs: number, onEnd: () => void): () => void {
-    let left = durationMs;
-    let last = performance.now();
-    const tick = (): void => {
-      const now = performance.now();
-      // A gap longer than two ticks means that this process, or the machine, was suspended.
-      if (!this.#held) left -= Math.min(now - last, 2 * TICK_MS);
-      last = now;
-      if (left > 0) return;
-      clearInterval(timer);
-      onEnd();
-    };
-    const timer = setInterval(tick, Math.max(1, Math.min(TICK_MS, durationMs)));
-    return () => {
-      clearInterval(timer);
-    };
   }
 }

@@ -1,122 +1,142 @@
-/** Execution of the steps of an agent: each gives its observation event. */
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import type { EditStep, TerminalStep, ToolStep } from '../agents/replay/steps.ts';
 import { IsolationError } from '../isolation/connection.ts';
-import type { EditStep, TerminalStep } from '../agents/replay/steps.ts';
 import type { Conversation } from './conversation.ts';
-import { action, type NewEvent, newCallId, TOOL_NAMES, type ToolStep } from './events.ts';
-import {
-  type Cause,
-  editorObservation,
-  finishObservation,
-  terminalObservation,
-  thinkObservation,
-} from './observations.ts';
-import type { RunResult, Sandbox } from './sandbox.ts';
+import { Editor } from './editor.ts';
+import { actionEvent, type Cause, newCause, type NewEvent, textContent } from './events.ts';
+import type { Sandbox } from './sandbox.ts';
+import { runShell, type ShellResult, type ShellSession } from './shell.ts';
 
 /** Of the output of a command as many characters are kept as genuine servers keep, half from each end. */
 const KEPT_OUTPUT = 30_000;
-/** The default timeout of a command. */
 const COMMAND_TIMEOUT_SECONDS = 600;
+/** Where recorded trajectories of genuine servers have their workspace. */
+const RECORDED_ROOTS = ['/workspace/project', '/workspace'];
 
-export interface ToolContext {
-  sandbox: Sandbox;
-  conversationId: string;
-  workingDir: string;
-  /** By environment name; in the environment of every command. */
-  secrets: Readonly<Record<string, string>>;
-  signal: AbortSignal;
-}
+export class Tools {
+  readonly #sandbox: Sandbox;
+  readonly #conversation: Conversation;
+  readonly #editor: Editor;
+  #session: ShellSession;
 
-/** Null: the signal interrupted it, and every process it started has ended. */
-export async function carryOut(step: ToolStep, cause: Cause, context: ToolContext): Promise<NewEvent | null> {
-  switch (step.type) {
-    case 'terminal':
-      return runCommand(step, cause, context);
-    case 'edit':
-      return edit(step, cause, context);
-    case 'think':
-      return thinkObservation(cause);
-    case 'finish':
-      return finishObservation(cause, step.message);
+  constructor(sandbox: Sandbox, conversation: Conversation) {
+    this.#sandbox = sandbox;
+    this.#conversation = conversation;
+    this.#editor = new Editor(sandbox);
+    this.#session = this.#newSession();
   }
-}
 
-async function runCommand(step: TerminalStep, cause: Cause, context: ToolContext): Promise<NewEvent | null> {
-  const observe = (text: string, result: RunResult): NewEvent => terminalObservation(cause, step.command, text, result);
-  if (step.is_input) return observe('No command is running that could read this input.', nothingRan(context));
-  try {
-    const result = await context.sandbox.run(
-      {
+  #newSession(): ShellSession {
+    return { id: randomUUID(), cwd: this.#conversation.state.working_dir, env: null };
+  }
+
+  /** The observation of a step. Null: the signal interrupted it, and every process it started has ended. */
+  async execute(step: ToolStep, { action_id, ...tool }: Cause, signal?: AbortSignal): Promise<NewEvent | null> {
+    let observation: Record<string, unknown> | null;
+    if (step.type === 'terminal') observation = await this.#runCommand(step, signal);
+    else if (step.type === 'edit') observation = await this.#edit(step, signal);
+    else {
+      const isThought = step.type === 'think';
+      const content = textContent(isThought ? 'Your thought has been logged.' : step.message);
+      observation = { content, is_error: false, kind: isThought ? 'ThinkObservation' : 'FinishObservation' };
+    }
+    // Without `extended_content`: openhands-sdk up to 1.31 rejects an observation that has it.
+    return observation && { source: 'environment', ...tool, observation, action_id, kind: 'ObservationEvent' };
+  }
+
+  async #runCommand(step: TerminalStep, signal?: AbortSignal): Promise<Record<string, unknown> | null> {
+    let result: ShellResult = { exitCode: -1, timedOut: false, killed: false, stdout: '', stderr: '', pid: -1 };
+    if (step.is_input) result.stderr = 'No command is running that could read this input.';
+    else {
+      if (step.reset) this.#session = this.#newSession();
+      const { secrets, state } = this.#conversation;
+      const command = {
         command: step.command,
-        session: context.conversationId,
-        reset: step.reset,
-        cwd: null,
-        startIn: context.workingDir,
-        env: asEnvironment(context.secrets),
+        cwd: state.working_dir,
+        env: Object.fromEntries(Object.entries(secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name))),
         merged: true,
-        live: false,
         keepHead: KEPT_OUTPUT / 2,
         keepTail: KEPT_OUTPUT / 2,
+        timeoutMs: (step.timeout_seconds ?? COMMAND_TIMEOUT_SECONDS) * 1000,
+        signal,
+      };
+      try {
+        result = await runShell(this.#sandbox, command, this.#session);
+        if (signal?.aborted && result.killed) return null;
+      } catch (error) {
+        if (signal?.aborted) return null;
+        if (!(error instanceof IsolationError)) throw error;
+        const ended = `Everything in the sandbox was ended while the command ran (${error.message}).`;
+        result.stderr = error.code === 'gone' ? ended : error.message;
+      }
+    }
+    const { exitCode, timedOut, pid } = result;
+    return {
+      content: textContent(`${result.stdout}${result.stderr}`.replace(/\r?\n$/, '')),
+      is_error: false,
+      command: step.command,
+      exit_code: exitCode,
+      timeout: timedOut,
+      metadata: {
+        exit_code: exitCode,
+        pid,
+        working_dir: this.#session.cwd,
+        prefix: '',
+        suffix: timedOut
+          ? '\n[The command ran longer than it may and was ended.]'
+          : `\n[The command completed with exit code ${String(exitCode)}.]`,
       },
-      { timeoutMs: (step.timeout_seconds ?? COMMAND_TIMEOUT_SECONDS) * 1000, signal: context.signal },
-    );
-    if (context.signal.aborted && result.killed) return null;
-    const output = `${result.stdout}${result.exitCode === -1 ? result.stderr : ''}`.replace(/\r?\n$/, '');
-    return observe(output, result);
-  } catch (error) {
-    if (context.signal.aborted) return null;
-    if (!(error instanceof IsolationError)) throw error;
-    const ended = `Everything in the sandbox was ended while the command ran (${error.message}).`;
-    return observe(error.code === 'gone' ? ended : error.message, nothingRan(context));
+      kind: 'TerminalObservation',
+    };
+  }
+
+  async #edit(step: EditStep, signal?: AbortSignal): Promise<Record<string, unknown> | null> {
+    const { working_dir } = this.#conversation.state;
+    const file = path.resolve(working_dir, rebase(step.path, working_dir));
+    const result = await this.#editor.edit(step, file, signal).catch((error: unknown) => {
+      if (!(error instanceof IsolationError)) throw error;
+      if (signal?.aborted) return null;
+      const nothing = { path: file, previouslyExisted: true, oldContent: null, newContent: null };
+      return { ...nothing, text: error.message, isError: true };
+    });
+    if (result === null) return null;
+    return {
+      content: textContent(result.text),
+      is_error: result.isError,
+      command: step.command,
+      path: result.path,
+      prev_exist: result.previouslyExisted,
+      ...(result.oldContent === null ? {} : { old_content: result.oldContent }),
+      ...(result.newContent === null ? {} : { new_content: result.newContent }),
+      kind: 'FileEditorObservation',
+    };
+  }
+
+  /** V0's action `run`, beside the agent: both events have the source `user`. */
+  runForUser(command: string): void {
+    const step = { type: 'terminal', command, is_input: false, reset: false, thought: '' } as const;
+    const cause = newCause(step);
+    this.#conversation.record([{ ...actionEvent(step, cause), source: 'user' }]);
+    this.execute(step, cause)
+      .then((observation) => {
+        if (observation !== null) this.#conversation.record([{ ...observation, source: 'user' }]);
+      })
+      // The conversation was deleted, the worker ends, or the disk is full: the command stays without an observation.
+      .catch(() => undefined);
   }
 }
 
-function nothingRan(context: ToolContext): RunResult {
-  return {
-    exitCode: -1,
-    timedOut: false,
-    killed: false,
-    stdout: '',
-    stderr: '',
-    cwd: context.workingDir,
-    pid: -1,
-  };
+/** The path in this workspace for a path of a recorded trajectory, relative to the working directory. */
+function rebase(recorded: string, workingDir: string): string {
+  if (!path.isAbsolute(recorded) || isWithin(recorded, workingDir)) return recorded;
+  const root = RECORDED_ROOTS.find((folder) => isWithin(recorded, folder));
+  if (root === undefined) return recorded;
+  const rest = path.relative(root, recorded);
+  const name = path.basename(workingDir);
+  return path.join(workingDir, isWithin(rest, name) ? rest.slice(name.length) : rest);
 }
 
-async function edit(step: EditStep, cause: Cause, context: ToolContext): Promise<NewEvent | null> {
-  const path = context.sandbox.rebase(step.path, context.workingDir);
-  try {
-    const { type: _type, thought: _thought, risk: _risk, ...parameters } = step;
-    const result = await context.sandbox.ask('edit', { ...parameters, path, cwd: context.workingDir }, context.signal);
-    return editorObservation(cause, step, result);
-  } catch (error) {
-    if (!(error instanceof IsolationError)) throw error;
-    if (context.signal.aborted && error.code === 'gone') return null;
-    const failed = { previouslyExisted: true, oldContent: null, newContent: null, isError: true };
-    return editorObservation(cause, step, { ...failed, path, text: error.message });
-  }
-}
-
-/** Names that are not valid in a shell are omitted. */
-function asEnvironment(secrets: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)));
-}
-
-/**
- * Runs a command of the user beside the agent (V0's action `run`): writes the action, runs it in the background, and
- * writes the observation when it has ended. Both events have the source `user`.
- */
-export function runForUser(conversation: Conversation, sandbox: Sandbox, command: string): void {
-  const step = { type: 'terminal', command, is_input: false, reset: false, thought: '' } as const;
-  const cause = { tool_name: TOOL_NAMES.terminal, tool_call_id: newCallId(), action_id: randomUUID() };
-  const source = 'user';
-  conversation.record([{ ...action(step, cause.tool_call_id), id: cause.action_id, source }]);
-  const { id, secrets, state } = conversation;
-  const signal = new AbortController().signal;
-  carryOut(step, cause, { sandbox, conversationId: id, workingDir: state.working_dir, secrets, signal })
-    .then((observation) => {
-      if (observation !== null) conversation.record([{ ...observation, source }]);
-    })
-    // The conversation was deleted, the worker ends, or the disk is full: the command stays without an observation.
-    .catch(() => undefined);
+function isWithin(file: string, folder: string): boolean {
+  return file === folder || file.startsWith(`${folder.replace(/\/$/, '')}/`);
 }

@@ -1,8 +1,7 @@
 /** The records of a conversation that the agent server returns, with the members of agent server 1.34.0. */
 import { toDashedId } from '../../protocol/detail.ts';
-import type { ZipMember } from '../../archive/zip.ts';
+import type { ZipMember } from '../http/zip.ts';
 import type { Conversation } from './conversation.ts';
-import type { ConversationEntry } from './conversations.ts';
 
 /** The settings of genuine servers for condensing a long history. */
 const CONDENSER = {
@@ -14,14 +13,12 @@ const CONDENSER = {
   hard_context_reset_context_scaling: 0.8,
 };
 
-/** The record of a conversation, also the value of the `full_state` frame of a socket. */
-export function conversationView({ conversation }: ConversationEntry): Record<string, unknown> {
+export function conversationView(conversation: Conversation) {
   const { state, secrets } = conversation;
   const newest = conversation.log.search({ limit: 1, order: 'desc' }).items[0];
-  const sources = Object.keys(secrets).map((name): [string, unknown] => [
-    name,
-    { description: null, value: null, kind: 'StaticSecret' },
-  ]);
+  const source = { description: null, value: null, kind: 'StaticSecret' };
+  const sources = Object.fromEntries(Object.keys(secrets).map((name) => [name, source]));
+  const llm = { model: state.model, api_key: null };
   return {
     id: toDashedId(conversation.id),
     workspace: { working_dir: state.working_dir, kind: 'LocalWorkspace' },
@@ -38,7 +35,7 @@ export function conversationView({ conversation }: ConversationEntry): Record<st
     last_user_message_id: state.last_user_message_id,
     leaf_event_id: newest?.id ?? null,
     stats: { usage_to_metrics: { agent: { ...state.metrics, costs: [], response_latencies: [], token_usages: [] } } },
-    secret_registry: { secret_sources: Object.fromEntries(sources) },
+    secret_registry: { secret_sources: sources },
     agent_state: {},
     hook_config: null,
     title: state.title,
@@ -52,46 +49,40 @@ export function conversationView({ conversation }: ConversationEntry): Record<st
     available_models: [],
     supports_runtime_model_switch: false,
     launched_agent_profile: null,
-    agent: agentView(conversation, sources),
+    agent: {
+      llm: { ...llm, usage_id: 'agent' },
+      tools: ['terminal', 'file_editor'].map((name) => ({ name, params: {} })),
+      mcp_config: {},
+      filter_tools_regex: null,
+      include_default_tools: ['FinishTool', 'ThinkTool'],
+      agent_context: {
+        skills: [],
+        system_message_suffix: '',
+        user_message_suffix: null,
+        load_user_skills: false,
+        load_public_skills: false,
+        marketplace_path: 'marketplaces/default.json',
+        registered_marketplaces: [],
+        load_project_skills: false,
+        disabled_skills: [],
+        secrets: sources,
+        current_datetime: state.created_at,
+      },
+      system_prompt: null,
+      system_prompt_filename: 'system_prompt.j2',
+      security_policy_filename: 'security_policy.j2',
+      system_prompt_kwargs: { cli_mode: false, llm_security_analyzer: state.security_analyzer !== null },
+      condenser: { llm: { ...llm, usage_id: 'condenser' }, ...CONDENSER, kind: 'LLMSummarizingCondenser' },
+      critic: null,
+      tool_concurrency_limit: 1,
+      kind: 'Agent',
+    },
     client_tools: [],
   };
 }
 
-/** The agent as a genuine server describes one; a replay uses none of its settings. */
-function agentView({ state }: Conversation, secrets: [string, unknown][]): Record<string, unknown> {
-  const llm = { model: state.model, api_key: null };
-  return {
-    llm: { ...llm, usage_id: 'agent' },
-    tools: ['terminal', 'file_editor'].map((name) => ({ name, params: {} })),
-    mcp_config: {},
-    filter_tools_regex: null,
-    include_default_tools: ['FinishTool', 'ThinkTool'],
-    agent_context: {
-      skills: [],
-      system_message_suffix: '',
-      user_message_suffix: null,
-      load_user_skills: false,
-      load_public_skills: false,
-      marketplace_path: 'marketplaces/default.json',
-      registered_marketplaces: [],
-      load_project_skills: false,
-      disabled_skills: [],
-      secrets: Object.fromEntries(secrets),
-      current_datetime: state.created_at,
-    },
-    system_prompt: null,
-    system_prompt_filename: 'system_prompt.j2',
-    security_policy_filename: 'security_policy.j2',
-    system_prompt_kwargs: { cli_mode: false, llm_security_analyzer: state.security_analyzer !== null },
-    condenser: { llm: { ...llm, usage_id: 'condenser' }, ...CONDENSER, kind: 'LLMSummarizingCondenser' },
-    critic: null,
-    tool_concurrency_limit: 1,
-    kind: 'Agent',
-  };
-}
-
 /** The newest final answer, also when the user has written since; empty when there is none yet. */
-export function finalResponse({ conversation }: ConversationEntry): string {
+export function finalResponse(conversation: Conversation): string {
   let answer = '';
   for (const event of conversation.history()) {
     if (event.kind === 'MessageEvent' && event.source === 'agent') {
@@ -105,35 +96,19 @@ export function finalResponse({ conversation }: ConversationEntry): string {
   return answer;
 }
 
-/** The archive of a conversation as genuine agent servers give it: one JSON file for each event. */
-export async function trajectoryArchive(entry: ConversationEntry): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-  const { zipStream } = await import('../../archive/zip.ts');
-  return zipStream(membersOf(entry));
-}
-
-function* membersOf(entry: ConversationEntry): Generator<ZipMember> {
-  const { conversation } = entry;
-  const { state } = conversation;
-  const folder = conversation.id;
-  const view = conversationView(entry);
-  const meta = {
-    conversation_id: view['id'],
-    workspace: view['workspace'],
-    max_iterations: state.max_iterations,
-    confirmation_policy: state.confirmation_policy,
-    agent: view['agent'],
-    tags: state.tags,
-  };
-  yield [`${folder}/base_state.json`, bytesOf(view)];
-  yield [`${folder}/meta.json`, bytesOf(meta)];
+/** The members of the archive of a conversation. */
+export function* trajectoryMembers(conversation: Conversation): Generator<ZipMember> {
+  const { state, id: folder } = conversation;
+  const view = conversationView(conversation);
+  const { max_iterations, confirmation_policy, tags } = state;
+  const { workspace, agent } = view;
+  const meta = { conversation_id: view.id, workspace, max_iterations, confirmation_policy, agent, tags };
+  const member = (name: string, value: unknown): ZipMember => [`${folder}/${name}`, Buffer.from(JSON.stringify(value))];
+  yield member('base_state.json', view);
+  yield member('meta.json', meta);
   let index = 0;
   for (const event of conversation.history()) {
-    const name = `event-${String(index).padStart(5, '0')}-${event.id}.json`;
-    yield [`${folder}/events/${name}`, bytesOf(event)];
+    yield member(`events/event-${String(index).padStart(5, '0')}-${event.id}.json`, event);
     index += 1;
   }
-}
-
-function bytesOf(value: unknown): Uint8Array {
-  return Buffer.from(JSON.stringify(value));
 }

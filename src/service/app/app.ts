@@ -1,99 +1,113 @@
-/** The app server: a function from Request to Response. */
 import type { Hono } from 'hono';
+import * as v0 from '../../protocol/v0/requests.ts';
+import * as v1 from '../../protocol/v1/requests.ts';
 import { createFaultRules } from '../faults/rules.ts';
-import { json, refuse, type HttpError } from '../http/answer.ts';
-import { createRouter, type Handlers } from '../http/router.ts';
+import { json, refuse } from '../http/answer.ts';
+import { createRouter } from '../http/router.ts';
 import { SpecRefused } from '../sandboxes/specs.ts';
-import type { AppRoute } from '../served-routes.ts';
 import type { AppContext } from './context.ts';
-import { openapiDocument } from './openapi.ts';
-import { ForgejoError } from './repositories/forgejo.ts';
-import { conversationHandlersV0 } from './routes/v0/conversations.ts';
-import { eventHandlersV0 } from './routes/v0/events.ts';
-import { fileHandlersV0 } from './routes/v0/files.ts';
-import { gitProviderHandlersV0 } from './routes/v0/git-providers.ts';
+import { ForgejoError } from './git-providers.ts';
+import { conversationHandlersV0 } from './routes/conversations-v0.ts';
+import { conversationHandlersV1 } from './routes/conversations-v1.ts';
 import { pageHandlers } from './routes/page.ts';
-import { settingsHandlersV0 } from './routes/v0/settings.ts';
-import { agentHandlers } from './routes/v1/agent.ts';
-import { conversationFileHandlers } from './routes/v1/conversation-files.ts';
-import { conversationHandlers } from './routes/v1/conversations.ts';
-import { eventHandlers } from './routes/v1/events.ts';
-import { lookupHandlers } from './routes/v1/lookups.ts';
-import { profileHandlers } from './routes/v1/profiles.ts';
-import { sandboxSecretHandlers } from './routes/v1/sandbox-secrets.ts';
-import { sandboxHandlers } from './routes/v1/sandboxes.ts';
-import { secretHandlers } from './routes/v1/secrets.ts';
-import { settingsHandlers } from './routes/v1/settings.ts';
-import { sharedHandlers } from './routes/v1/shared.ts';
-import { startHandlers } from './routes/v1/starts.ts';
-import { WEB_CLIENT_CONFIG } from './routes/v1/web-client.ts';
+import type { AppHandlers } from './routes/route.ts';
+import { sandboxHandlers } from './routes/sandboxes.ts';
+import { secretHandlers } from './routes/secrets.ts';
+import { settingsHandlers } from './routes/settings.ts';
 
 /** The largest body is a replay or a file. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-type AppHandlers = Handlers<AppRoute>;
-
-/** Builds the app server of a service. */
 export function createApp(context: AppContext): Hono {
-  const handlers: AppHandlers = {
-    ...(context.api === 'v1' ? {} : handlersV0(context)),
-    ...(context.api === 'v0' ? {} : handlersV1(context)),
+  const { api, activity, supervisor } = context;
+  const { conversations, sandboxes, startTasks } = context.store;
+  const all: AppHandlers = {
+    ...settingsHandlers(context),
+    ...secretHandlers(context),
+    ...conversationHandlersV0(context),
+    ...conversationHandlersV1(context),
+    ...sandboxHandlers(context),
     ...pageHandlers(context),
-    'GET /local/activity': () => json(activityOf(context)),
-    'GET /openapi.json': () => json(openapiDocument(Object.keys(handlers), context.version)),
+    // Read by `acs serve` and before a replacement.
+    'GET /local/activity': () => {
+      const running = conversations.countRunning();
+      return {
+        running: running > 0 || startTasks.unfinished().length > 0,
+        conversations_running: running,
+        sandboxes_running: sandboxes.all().filter(({ status }) => status === 'RUNNING').length,
+        unknown_workspaces: supervisor.unknownWorkspaces(),
+      };
+    },
+    'GET /openapi.json': () => openapiDocument(Object.keys(served), context.version),
   };
-  return createRouter(handlers, {
+  const served = Object.fromEntries(
+    Object.entries(all)
+      .filter(([route]) => api === 'both' || !route.includes(' /api/') || api === dialectOf(route))
+      .map(([route, handle]) => [
+        route,
+        async (...given: Parameters<typeof handle>) => {
+          const answer = await handle(...given);
+          return answer instanceof Response ? answer : json(answer);
+        },
+      ]),
+  );
+  return createRouter(served, {
     host: context.host,
     key: context.key,
     acceptsBearer: true,
     maxBodyBytes: MAX_BODY_BYTES,
     faults: context.faults?.length ? createFaultRules(context.faults, context.log) : null,
-    onBegin: () => context.activity.begin(),
-    onEnd: () => context.activity.end(),
-    errorOf,
+    onBegin: () => activity.begin(),
+    onEnd: () => activity.end(),
+    errorOf(error) {
+      if (error instanceof SpecRefused) return refuse(501, error.message);
+      if (error instanceof ForgejoError) return refuse(502, `The git provider cannot be read: ${error.message}`);
+      return null;
+    },
     log: context.log,
   });
 }
 
-function handlersV0(context: AppContext): AppHandlers {
-  return {
-    ...settingsHandlersV0(context),
-    ...gitProviderHandlersV0(context),
-    ...conversationHandlersV0(context),
-    ...eventHandlersV0(context),
-    ...fileHandlersV0(context),
-  };
-}
+const dialectOf = (route: string): 'v0' | 'v1' => (/ \/api\/(?:v1\/|shared-)/.test(route) ? 'v1' : 'v0');
 
-function handlersV1(context: AppContext): AppHandlers {
-  return {
-    ...startHandlers(context),
-    ...conversationHandlers(context),
-    ...agentHandlers(context),
-    ...conversationFileHandlers(context),
-    ...eventHandlers(context),
-    ...sharedHandlers(context),
-    ...sandboxHandlers(context),
-    ...sandboxSecretHandlers(context),
-    ...settingsHandlers(context),
-    ...profileHandlers(context),
-    ...secretHandlers(context),
-    ...lookupHandlers(context),
-    'GET /api/v1/web-client/config': () => json(WEB_CLIENT_CONFIG),
-  };
-}
+/** What no route shows, under the names of the client (src/client/features.ts). */
+const STATED_FEATURES = {
+  'web-interface': false,
+  'immediate-events': true,
+  'old-v0-conversations': true,
+  'v0-sandboxes': true,
+  'local-paths': true,
+  'demo-replay': true,
+  'exec-socket': true,
+};
 
-/** What runs in the service: a member that is this service's own, read by `acs serve` and before a replacement. */
-function activityOf({ store: { conversations, sandboxes, startTasks } }: AppContext): unknown {
-  return {
-    running: conversations.isAnyRunning() || startTasks.unfinished().length > 0,
-    conversations_running: conversations.countRunning(),
-    sandboxes_running: sandboxes.all().filter(({ status }) => status === 'RUNNING').length,
-  };
-}
+/** Clients read from these which members a server takes: those of V0 are all that it takes. */
+const BODIES = [
+  ['POST /api/v1/app-conversations', 'AppConversationStartRequest', v1.appConversationStart, {}],
+  ['PATCH /api/v1/app-conversations/{conversation_id}', 'AppConversationUpdateRequest', v1.appConversationPatch, {}],
+  ['POST /api/conversations', 'InitSessionRequest', v0.conversationCreate, { additionalProperties: false }],
+] as const;
 
-function errorOf(error: Error): HttpError | null {
-  if (error instanceof SpecRefused) return refuse(501, error.message);
-  if (error instanceof ForgejoError) return refuse(502, `The git provider cannot be read: ${error.message}`);
-  return null;
+function openapiDocument(routes: readonly string[], version: string): unknown {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const [method = '', path = ''] = route.split(' ');
+    const [, name] = BODIES.find(([of]) => of === route) ?? [];
+    const content = { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
+    (paths[path] ??= {})[method.toLowerCase()] = {
+      ...(name === undefined ? {} : { requestBody: { required: true, content } }),
+      responses: { '200': { description: 'Successful Response' } },
+    };
+  }
+  const schemas = BODIES.map(([, name, { entries }, more]) => {
+    const properties = Object.keys(entries).map((title) => [title, { title }]);
+    return [name, { type: 'object', properties: Object.fromEntries(properties) as unknown, ...more }];
+  });
+  const description = 'Serves the interface of OpenHands servers locally';
+  return {
+    openapi: '3.1.0',
+    info: { title: 'acs local service', description, version, 'x-features': STATED_FEATURES },
+    paths,
+    components: { schemas: Object.fromEntries(schemas) as unknown },
+  };
 }

@@ -1,81 +1,55 @@
 /** Stores what workers report of their conversations. Lists are made from the store; the logs are authoritative. */
 import type { Store } from '../storage/index.ts';
-import { isGivenTitle, type ConversationChange } from '../storage/conversations.ts';
+import { hasDefaultTitle, type ConversationChange } from '../storage/conversations.ts';
 import type { EventLogs } from '../storage/event-logs.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 
-export interface NoticeKeeper {
-  keep(sandboxId: string, notice: ConversationNotice): void;
-  /** Writes what is still waiting. */
-  close(): void;
-}
-
 /** A run reports many times a second: times and costs are written at this interval, a change of status at once. */
 const WRITE_PAUSE_MS = 500;
-const RETRY_PAUSE_MS = 1000;
 
-export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: string) => void): NoticeKeeper {
+export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: string) => void) {
   const waiting = new Map<string, ConversationChange>();
-  /** The time of the last report, by sandbox. */
   const used = new Map<string, string>();
-  const lastStatus = new Map<string, string>();
-  const lastTitle = new Map<string, string>();
+  const last = new Map<string, { status: string | null; title: string | null }>();
   let timer: NodeJS.Timeout | null = null;
-  let isClosed = false;
+  /** What the disk refuses is written with the next notice, or read from the logs by the next service. */
   const write = (): void => {
+    if (timer !== null) clearTimeout(timer);
     timer = null;
-    const changes = [...waiting];
     try {
       store.transaction(() => {
-        for (const [id, change] of changes) store.conversations.update(id, change);
+        for (const [id, change] of waiting) store.conversations.update(id, change);
         for (const [id, last_active_at] of used) store.sandboxes.update(id, { last_active_at });
       });
       waiting.clear();
       used.clear();
     } catch (error) {
-      // A full disk: the worker does not report it again, so it stays here until it can be written.
-      for (const [id, change] of changes) store.conversations.remember(id, change);
-      log(`the state of ${changes.length} conversations could not be written: ${String(error)}`);
-      later(RETRY_PAUSE_MS);
+      log(`the state of ${waiting.size} conversations could not be written: ${String(error)}`);
     }
   };
-  const later = (pauseMs: number): void => {
-    if (isClosed) return; // the logs keep it, and the next service reads them
-    timer ??= setTimeout(write, pauseMs);
-    timer.unref();
-  };
-  // A title that the user gave must not be replaced by the earlier one that the worker repeats.
-  const isNewTitle = (id: string, title: string): boolean => {
-    const row = store.conversations.get(id);
-    if (row === null) return false; // its start reads the title from the log
-    const before = lastTitle.get(id);
-    lastTitle.set(id, title);
-    return before === undefined ? isGivenTitle(row) : before !== title;
-  };
   return {
-    keep(sandboxId, notice) {
-      const { conversation_id: id, execution_status, metrics, updated_at, title } = notice;
-      if (notice.deleted) {
+    keep(sandboxId: string, { conversation_id: id, deleted, title, ...reported }: ConversationNotice): void {
+      if (deleted) {
         logs.forget(id);
-        lastStatus.delete(id);
-        waiting.delete(id);
-        store.conversations.update(id, { execution_status: null });
-        return;
+        last.delete(id);
+        waiting.set(id, { execution_status: null });
+        return write();
       }
+      const { execution_status, metrics, updated_at } = reported;
       const change: ConversationChange = { ...waiting.get(id), execution_status, metrics, updated_at };
-      if (title !== null && isNewTitle(id, title)) change.title = title;
+      const before = last.get(id) ?? { status: null, title: null };
+      const row = store.conversations.get(id); // null: its start reads the title from the log
+      // A title that the user gave must not be replaced by the earlier one that the worker repeats.
+      const isNew = before.title === null ? row !== null && hasDefaultTitle(row) : before.title !== title;
+      if (row !== null && title !== null && isNew) change.title = title;
       waiting.set(id, change);
-      if (lastStatus.get(id) !== execution_status) {
-        lastStatus.set(id, execution_status);
+      last.set(id, { status: execution_status, title: row === null ? before.title : (title ?? before.title) });
+      if (before.status === execution_status) timer ??= setTimeout(write, WRITE_PAUSE_MS).unref();
+      else {
         used.set(sandboxId, updated_at);
-        if (timer !== null) clearTimeout(timer);
         write();
-      } else later(WRITE_PAUSE_MS);
+      }
     },
-    close() {
-      isClosed = true;
-      if (timer !== null) clearTimeout(timer);
-      write();
-    },
+    close: write,
   };
 }

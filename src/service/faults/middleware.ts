@@ -1,44 +1,50 @@
-/** Applies a rule to an answer over HTTP. */
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import type { Context, MiddlewareHandler } from 'hono';
+import type { MiddlewareHandler } from 'hono';
 import type { FaultRules } from './rules.ts';
 import type { FaultRule } from './schema.ts';
-
-/** The routes by which acs finds, shows and ends a service. */
-const OWN_ROUTES = /^\/local\//;
 
 /** The app server's own requests to its sandboxes say so in this header: no fault is injected there. */
 export const SERVICE_HEADER = 'X-Acs-Service';
 
-/** Passes requests on as the rules say. For a server of Node, which has connections to cut. */
 export function injectFaults(faultRules: FaultRules): MiddlewareHandler {
   return async (c, next) => {
     const { path, method } = c.req;
-    const isOwn = OWN_ROUTES.test(path) || c.req.header(SERVICE_HEADER) !== undefined;
+    // Below /local/ are the routes by which acs finds, shows and ends a service.
+    const isOwn = path.startsWith('/local/') || c.req.header(SERVICE_HEADER) !== undefined;
     const rule = isOwn ? null : faultRules.next({ method, path, isSocket: false });
-    if (rule === null) {
-      await next();
-      return;
-    }
+    if (rule === null) return await next();
     const { outgoing } = c.env as HttpBindings;
     if (rule.delivered) await next();
-    else if (rule.cut !== 'before-headers') await drain(c);
+    else if (rule.cut !== 'before-headers') {
+      // A client must have been able to send its whole request before it reads the answer.
+      const reader = c.req.raw.body?.getReader();
+      while (reader !== undefined && !(await reader.read()).done);
+    }
     const answer = rule.cut === 'before-headers' ? new Response() : answerOf(rule, rule.delivered ? c.res : null);
     await pause(rule.latencyMs, outgoing);
     c.res = undefined; // else hono adds the headers of the answer before
-    c.res = rule.cut === null ? answer : await cutOff(outgoing, rule, answer);
+    c.res = rule.cut === null ? answer : RESPONSE_ALREADY_SENT;
+    if (rule.cut === null) return;
+    const { socket } = outgoing;
+    if (rule.cut === 'before-headers' || socket === null) {
+      socket?.destroy();
+      return;
+    }
+    const body = Buffer.from(await answer.arrayBuffer());
+    answer.headers.delete('Content-Length'); // in chunks no length can be complete by chance
+    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
+    outgoing.flushHeaders();
+    const drop = (): void => {
+      socket.destroy();
+    };
+    // What is written before is on its way when these call back; a connection destroyed earlier would lose it.
+    if (rule.cut === 'mid-body' && body.length > 1) outgoing.write(body.subarray(0, body.length >> 1), drop);
+    else socket.write('', drop);
   };
 }
 
-/** A client must have been able to send its whole request before it reads the answer. */
-async function drain(c: Context): Promise<void> {
-  const reader = c.req.raw.body?.getReader();
-  while (reader !== undefined && !(await reader.read()).done);
-}
-
-/** The answer that the client gets, made of the one of the service where there is one. */
 function answerOf(rule: FaultRule, real: Response | null): Response {
   const status = rule.status ?? real?.status ?? 200;
   const headers = new Headers(real?.headers);
@@ -50,13 +56,10 @@ function answerOf(rule: FaultRule, real: Response | null): Response {
   if (rule.contentType !== null) headers.set('Content-Type', rule.contentType);
   for (const [name, value] of Object.entries(rule.headers)) headers.set(name, value);
   if (status === 204 || status === 205 || status === 304) return new Response(null, { status, headers });
-  const body = isOwnBody
-    ? (rule.body ?? JSON.stringify({ detail: STATUS_CODES[status] ?? 'Injected fault' }))
-    : real.body;
-  return new Response(body, { status, headers });
+  const own = rule.body ?? JSON.stringify({ detail: STATUS_CODES[status] ?? 'Injected fault' });
+  return new Response(isOwnBody ? own : real.body, { status, headers });
 }
 
-/** Ends when the time is over, or when the client has gone. */
 export function pause(ms: number, connection: NodeJS.EventEmitter): Promise<void> {
   if (ms === 0) return Promise.resolve();
   return new Promise((resolve) => {
@@ -68,24 +71,4 @@ export function pause(ms: number, connection: NodeJS.EventEmitter): Promise<void
     const timer = setTimeout(end, ms);
     connection.once('close', end);
   });
-}
-
-/** Sends what the rule lets through and drops the connection. */
-async function cutOff(outgoing: ServerResponse, rule: FaultRule, answer: Response): Promise<Response> {
-  const { socket } = outgoing;
-  if (rule.cut === 'before-headers' || socket === null) {
-    socket?.destroy();
-    return RESPONSE_ALREADY_SENT;
-  }
-  const body = Buffer.from(await answer.arrayBuffer());
-  answer.headers.delete('Content-Length'); // in chunks no length can be complete by chance
-  outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
-  outgoing.flushHeaders();
-  const drop = (): void => {
-    socket.destroy();
-  };
-  // What is written before is on its way when these call back; a connection destroyed earlier would take it along.
-  if (rule.cut === 'mid-body' && body.length > 1) outgoing.write(body.subarray(0, body.length >> 1), drop);
-  else socket.write('', drop);
-  return RESPONSE_ALREADY_SENT;
 }

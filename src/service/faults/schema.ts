@@ -1,11 +1,15 @@
-/** The form of a scenario file. Each validation error states what the member must be. */
+/** Fault injection: a scenario file names the requests to the local service that fail or are late. */
+import { readFileSync, statSync } from 'node:fs';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import * as v from 'valibot';
-import { parseDuration } from '../../text/duration.ts';
+import { parseDuration } from '../../output/text/time.ts';
+import { positionAt, positionInJson } from '../../output/text/json-position.ts';
+import { isRecord } from '../../protocol/shape.ts';
+import { ServiceError } from '../lifecycle/failure.ts';
 
 /** Where a connection is cut. `after-frames` is for web sockets alone. */
-export const CUTS = ['before-headers', 'after-headers', 'mid-body', 'after-frames'] as const;
-export type Cut = (typeof CUTS)[number];
+const CUTS = ['before-headers', 'after-headers', 'mid-body', 'after-frames'] as const;
+type Cut = (typeof CUTS)[number];
 
 /** One rule as the servers apply it: JSON, so that it can be handed to a worker. */
 export interface FaultRule {
@@ -37,123 +41,149 @@ export interface FaultRule {
   delivered: boolean;
 }
 
-const isCount = (least: number) => (input: unknown) => Number.isSafeInteger(input) && Number(input) >= least;
-const isMethod = (input: unknown): boolean => typeof input === 'string' && /^[A-Za-z]{1,20}$/.test(input);
-const optional = <T>(is: (input: unknown) => boolean, words: string) => v.optional(v.custom<T>(is, words));
-const count = (least: number) => optional<number>(isCount(least), `it must be a whole number of at least ${least}`);
-const text = () => optional<string>((input) => typeof input === 'string', 'it must be a text');
+const count = (least: number) => {
+  const message = `it must be an integer of at least ${least}`;
+  return v.optional(v.pipe(v.number(message), v.safeInteger(message), v.minValue(least, message)));
+};
+const STATUS = 'it must be a status from 200 to 599';
 
-/** Written by the server itself from what it sends. */
-const OWN_HEADERS = /^(?:content-length|transfer-encoding|connection|keep-alive)$/i;
-
-const rule = v.strictObject(
+const WRITTEN_RULE = v.strictObject(
   {
-    note: text(),
-    server: optional<'app' | 'agent'>(
-      (input) => input === 'app' || input === 'agent',
-      'it must be "app" or "agent" (the agent servers of sandboxes)',
+    note: v.optional(v.string('it must be a text')),
+    server: v.optional(v.picklist(['app', 'agent'], 'it must be "app" or "agent" (the agent servers of sandboxes)')),
+    method: v.optional(
+      v.custom<string | string[]>(
+        (input) => [input].flat().length > 0 && [input].flat().every((each) => /^[A-Za-z]{1,20}$/.test(String(each))),
+        'it must be a method such as "GET", or a list of them',
+      ),
     ),
-    method: optional<string | string[]>(
-      (input) => isMethod(input) || (Array.isArray(input) && input.length > 0 && input.every(isMethod)),
-      'it must be a method such as "GET", or a list of them',
-    ),
-    path: optional<string>(
-      (input) => typeof input === 'string' && /^\/[^?#\s]*$/.test(input),
-      'it must begin with a slash and hold no query: "/api/v1/app-conversations/search", "/api/v1/**"',
+    path: v.optional(
+      v.custom<string>(
+        (input) => typeof input === 'string' && /^\/[^?#\s]*$/.test(input),
+        'it must begin with a slash and hold no query: "/api/v1/app-conversations/search", "/api/v1/**"',
+      ),
     ),
     after: count(0),
     every: count(1),
     times: count(1),
-    latency: optional<string>(
-      (input) => typeof input === 'string' && parseDuration(input) !== null,
-      'it must be a duration such as "500ms" or "30s"',
+    latency: v.optional(
+      v.custom<string>(
+        (input) => typeof input === 'string' && parseDuration(input) !== null,
+        'it must be a duration such as "500ms" or "30s"',
+      ),
     ),
-    status: optional<number>(
-      (input) => isCount(200)(input) && Number(input) <= 599,
-      'it must be a status from 200 to 599',
-    ),
-    headers: optional<Record<string, string>>(
-      areHeaders,
-      'it must be an object of header names and texts, without those that the server writes itself (Content-Length, Transfer-Encoding, Connection)',
+    status: v.optional(v.pipe(v.number(STATUS), v.integer(STATUS), v.minValue(200, STATUS), v.maxValue(599, STATUS))),
+    headers: v.optional(
+      v.custom<Record<string, string>>(
+        areHeaders,
+        'it must be an object of header names and texts, without those that the server writes itself (Content-Length, Transfer-Encoding, Connection)',
+      ),
     ),
     body: v.optional(v.unknown()),
-    content_type: optional<string>(
-      (input) => areHeaders({ 'Content-Type': input }),
-      'it must be a content type such as "text/html"',
+    content_type: v.optional(
+      v.custom<string>(
+        (input) => areHeaders({ 'Content-Type': input }),
+        'it must be a content type such as "text/html"',
+      ),
     ),
-    cut: optional<Cut>(
-      (input) => CUTS.some((each) => each === input),
-      `it must be one of ${CUTS.map((each) => `"${each}"`).join(', ')}`,
-    ),
+    cut: v.optional(v.picklist(CUTS, `it must be one of ${CUTS.map((each) => `"${each}"`).join(', ')}`)),
     frames: count(0),
-    delivered: optional<boolean>((input) => typeof input === 'boolean', 'it must be true or false'),
+    delivered: v.optional(v.boolean('it must be true or false')),
   },
-  'it must be an object',
+  ({ expected }) => (expected === 'never' ? 'there is no such member' : 'it must be an object'),
 );
-type WrittenRule = v.InferOutput<typeof rule>;
 
-const meaning = v.rawCheck<WrittenRule>(({ dataset, addIssue }) => {
-  if (!dataset.typed) return;
-  for (const message of problemsOf(dataset.value)) addIssue({ message });
-});
-
-/** For a list of rules, or for an object that holds one: what the file is decides, so that refusals fit it. */
-export function scenarioSchema(value: unknown): v.GenericSchema<unknown, FaultRule[]> {
-  const rules = v.pipe(
-    v.array(v.pipe(rule, meaning), 'it must be a list of rules'),
-    v.minLength(1, 'it holds no rule'),
-    v.transform((written) => written.map(asApplied)),
-  );
-  if (Array.isArray(value)) return rules;
-  return v.pipe(
-    v.strictObject({ note: text(), rules }, 'it must be a list of rules, or an object with the member "rules"'),
-    v.transform((written) => written.rules),
-  );
-}
+type WrittenRule = v.InferOutput<typeof WRITTEN_RULE>;
 
 function areHeaders(input: unknown): boolean {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return false;
+  if (!isRecord(input)) return false;
   return Object.entries(input).every(([name, value]) => {
-    if (typeof value !== 'string' || OWN_HEADERS.test(name)) return false;
+    // Written by the server itself from what it sends.
+    if (/^(?:content-length|transfer-encoding|connection|keep-alive)$/i.test(name)) return false;
     try {
       validateHeaderName(name);
-      validateHeaderValue(name, value);
-      return true;
+      validateHeaderValue(name, value as string);
+      return typeof value === 'string';
     } catch {
       return false;
     }
   });
 }
 
+/** `file`: absolute; a list of rules, or an object with `rules` and `note`. Throws ServiceError `scenario`. */
+export function readScenario(file: string): FaultRule[] {
+  const refusal = (why: string, cause?: unknown): ServiceError =>
+    new ServiceError('scenario', `cannot use the scenario ${file}: ${why}`, {
+      hint: 'members of a rule: docs/fault-injection.md, or acs serve --help',
+      cause,
+    });
+  let text: string;
+  try {
+    // Not a pipe or a device: the service in the background reads it once more.
+    if (!statSync(file).isFile()) throw new Error('it is not a regular file');
+    text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const known = { ENOENT: 'there is no such file', EACCES: 'permission denied' }[code ?? ''];
+    throw refusal(known ?? message, error);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    // The message of JSON.parse does not always contain the position; then it quotes the text around it.
+    const { message } = error as Error;
+    const position =
+      positionInJson(text, message) ?? (/^Unexpected end/.test(message) ? positionAt(text, text.length) : null);
+    const what = position === null ? message : `${position}: ${message.replace(/ in JSON at position.*$/s, '')}`;
+    throw refusal(`it is not JSON: ${what}`, error);
+  }
+  const { rules, problems } = parseScenario(value);
+  if (problems.length > 0) throw refusal(problems.slice(0, 3).join('; '));
+  return rules;
+}
+
+/** The rules, or what is wrong with them: `rule 2, status: …`; rules count from 1, as in the log. */
+export function parseScenario(value: unknown): { rules: FaultRule[]; problems: string[] } {
+  const file = isRecord(value) ? value : { rules: value };
+  const problems = Object.keys(file)
+    .filter((name) => name !== 'rules' && name !== 'note')
+    .map((name) => `${name}: there is no such member`);
+  const subject = file === value && 'rules' in file ? 'rules' : 'the whole file';
+  if (!Array.isArray(file.rules)) {
+    const other = subject === 'rules' ? '' : ', or an object with the member "rules"';
+    problems.push(`${subject}: it must be a list of rules${other}`);
+    return { rules: [], problems };
+  }
+  if (file.rules.length === 0) problems.push(`${subject}: it holds no rule`);
+  const rules = (file.rules as unknown[]).flatMap((written, index) => {
+    const { success, output, issues } = v.safeParse(WRITTEN_RULE, written, { abortPipeEarly: true });
+    const wrong = success
+      ? mistakesIn(output).map((mistake) => `: ${mistake}`)
+      : issues.map(({ path, message }) => `${path === undefined ? '' : `, ${String(path[0].key)}`}: ${message}`);
+    problems.push(...wrong.map((each) => `rule ${index + 1}${each}`));
+    return success ? asApplied(output, index) : [];
+  });
+  return { rules: problems.length > 0 ? [] : rules, problems };
+}
+
 /** Rules that would do nothing, or not what was written, are mistakes of their writer. */
-function problemsOf(it: WrittenRule): string[] {
+function mistakesIn(it: WrittenRule): string[] {
   const answers = it.status !== undefined || it.body !== undefined;
-  const alters = it.headers !== undefined || it.content_type !== undefined;
-  const problems: [boolean, string][] = [
-    [
-      !answers && !alters && it.latency === undefined && it.cut === undefined,
-      'it does nothing: give it latency, status, headers, body, content_type or cut',
-    ],
-    [(it.cut === 'after-frames') !== (it.frames !== undefined), '"frames" and "cut": "after-frames" go together'],
-    [
-      it.cut === 'after-frames' && it.server !== 'agent',
-      'web sockets are those of sandboxes: "after-frames" needs "server": "agent"',
-    ],
-    [
-      it.cut === 'after-frames' && (answers || alters || it.delivered === false),
-      'a web socket that is cut after frames has no answer to change',
-    ],
-    [
-      it.cut === 'before-headers' && (answers || alters),
-      'nothing of an answer is sent when it is cut before its headers',
-    ],
-    [
+  const alters = answers || it.headers !== undefined || it.content_type !== undefined;
+  const isOfSocket = it.cut === 'after-frames';
+  const mistakes = {
+    'it does nothing: give it latency, status, headers, body, content_type or cut':
+      !alters && it.latency === undefined && it.cut === undefined,
+    '"frames" and "cut": "after-frames" go together': isOfSocket !== (it.frames !== undefined),
+    'web sockets are those of sandboxes: "after-frames" needs "server": "agent"': isOfSocket && it.server !== 'agent',
+    'a web socket that is cut after frames has no answer to change': isOfSocket && (alters || it.delivered === false),
+    'nothing of an answer is sent when it is cut before its headers': it.cut === 'before-headers' && alters,
+    '"delivered": false needs an answer in place of the one of the service: status, body, or "cut": "before-headers"':
       it.delivered === false && !answers && it.cut !== 'before-headers',
-      '"delivered": false needs an answer in place of the one of the service: status, body, or "cut": "before-headers"',
-    ],
-    [(it.status === 204 || it.status === 304) && it.body !== undefined, `status ${it.status} has no body`],
-  ];
-  return problems.filter(([isWrong]) => isWrong).map(([, message]) => message);
+    [`status ${it.status} has no body`]: (it.status === 204 || it.status === 304) && it.body !== undefined,
+  };
+  return Object.entries(mistakes).flatMap(([mistake, isMade]) => (isMade ? mistake : []));
 }
 
 function asApplied(it: WrittenRule, index: number): FaultRule {

@@ -1,4 +1,3 @@
-/** Applies a rule to a web socket. */
 import type { Duplex } from 'node:stream';
 import { STATUS_CODES } from 'node:http';
 import type { WebSocket } from 'ws';
@@ -27,7 +26,6 @@ export async function letUpgrade(rule: FaultRule, socket: Duplex): Promise<boole
   return false;
 }
 
-/** Cuts the socket without a close frame after the number of frames that the rule allows. */
 export function boundFrames(rule: FaultRule, client: WebSocket): void {
   if (rule.cut === null) return;
   let left = { 'after-frames': rule.frames, 'mid-body': 1, 'after-headers': 0, 'before-headers': 0 }[rule.cut];

@@ -1,7 +1,5 @@
-/** Answers of both servers. Errors are thrown from anywhere within a route. */
 import type { Detail } from '../../protocol/detail.ts';
 
-/** Ends a route with this answer. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
@@ -14,17 +12,14 @@ export class HttpError extends Error {
   }
 }
 
-/** `{"detail": text}`. */
 export function refuse(status: number, detail: string): HttpError {
   return new HttpError(status, { detail });
 }
 
-/** A 422 with the members of the request that are wrong. */
 export function invalid(detail: Detail[]): HttpError {
   return new HttpError(422, { detail });
 }
 
-/** A 422 for a member that is missing. */
 export function missing(part: 'body' | 'query', name: string): HttpError {
   return invalid([{ type: 'missing', loc: [part, name], msg: 'Field required', input: null }]);
 }

@@ -10,12 +10,7 @@ interface Taking {
   done: Promise<void>;
 }
 
-/**
- * Passes the first file with this name on, in pieces of at least so many bytes but for the last one. The body is read as
- * fast as the pieces are taken; what is left of it after an error stays in the connection (server.ts discards it).
- * @returns false when the form has no such file
- * @throws a 422 for a body that is not a form, and the error of `take`
- */
+/** False: the form has no such file. Throws a 422 for a body that is not a form, and the error of `take`. */
 export async function readFilePart(
   c: Context,
   name: string,
@@ -48,7 +43,10 @@ export async function readFilePart(
     await finished;
   } catch (error) {
     const ended = refusal as { error: unknown } | null;
-    await giveUp(taking, error as Error);
+    // Ends the reading of the file; the piece that is being taken is taken to its end.
+    const begun = taking as Taking | null;
+    begun?.file.destroy(error as Error);
+    await begun?.done.catch(() => undefined);
     if (ended !== null) throw ended.error;
     throw error === formError ? notAForm() : error;
   }
@@ -64,7 +62,6 @@ function openForm(c: Context): BusboyInstance {
   }
 }
 
-/** Writes the body to the form, which takes a chunk when what it has read of the file before was taken. */
 async function feed(c: Context, form: BusboyInstance): Promise<void> {
   const body: ReadableStream<Uint8Array> | null = c.req.raw.body;
   for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
@@ -92,12 +89,6 @@ async function takeAll(file: Readable, pieceBytes: number, take: (piece: Buffer)
     size = 0;
   }
   if (size > 0) await take(Buffer.concat(chunks));
-}
-
-/** Ends the reading of the file; the piece that is being taken is taken to its end. */
-async function giveUp(taking: Taking | null, error: Error): Promise<void> {
-  taking?.file.destroy(error);
-  await taking?.done.catch(() => undefined);
 }
 
 function notAForm(): Error {

@@ -1,4 +1,3 @@
-/** Reading of requests: body, query, ids in the path, pages. A wrong request is a 422 as genuine servers answer it. */
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { check, isTooDeep, malformedJson, missingBody, tooDeep, uuid, type Detail } from '../../protocol/detail.ts';
@@ -6,10 +5,7 @@ import { invalid, missing, refuse } from './answer.ts';
 
 const MIB = 1024 * 1024;
 
-/**
- * The body of a request; 413 when it is longer than the limit of its server (router.ts). The rest of a longer one stays
- * in the connection: server.ts discards it after the answer.
- */
+/** Throws a 413 above the limit of the server (router.ts); server.ts discards the rest of the body. */
 export async function readBody(c: Context): Promise<Buffer> {
   const limit = (c as Context<{ Variables: { maxBodyBytes: number } }>).get('maxBodyBytes');
   const tooLarge = () => refuse(413, `Request body is larger than ${limit / MIB} MiB`);
@@ -25,34 +21,30 @@ export async function readBody(c: Context): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/**
- * The checked JSON body.
- * @param empty what an empty body stands for; a 422 without it
- */
-export async function readJson<Schema extends v.GenericSchema>(
+/** `empty`: what an empty body stands for; a 422 without it. */
+export async function readJson<S extends v.GenericSchema>(
   c: Context,
-  schema: Schema,
+  schema: S,
   empty?: unknown,
-): Promise<v.InferOutput<Schema>> {
-  return checked(schema, await readAnyJson(c, empty), 'body');
-}
-
-async function readAnyJson(c: Context, empty: unknown): Promise<unknown> {
+): Promise<v.InferOutput<S>> {
   const text = (await readBody(c)).toString('utf8');
-  if (text.trim() === '' && empty !== undefined) return empty;
-  if (text.trim() === '') throw invalid(missingBody());
+  if (text.trim() === '') {
+    if (empty === undefined) throw invalid(missingBody());
+    return checked(schema, empty, 'body');
+  }
   // A form or plain text is one string to a genuine server, whatever it contains.
-  if (!/\bjson\b/i.test(c.req.header('content-type') ?? 'application/json')) return text;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    const position = Number(/position (\d+)/.exec((error as Error).message)?.[1] ?? 0);
-    throw invalid(malformedJson(position));
+  let value: unknown = text;
+  if (/\bjson\b/i.test(c.req.header('content-type') ?? 'application/json')) {
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      const position = Number(/position (\d+)/.exec((error as Error).message)?.[1] ?? 0);
+      throw invalid(malformedJson(position));
+    }
   }
   if (value === null) throw invalid(missingBody());
   if (isTooDeep(value)) throw invalid(tooDeep());
-  return value;
+  return checked(schema, value, 'body');
 }
 
 /** The checked query, the last value of each name. */
@@ -60,19 +52,13 @@ export function readQuery<Schema extends v.GenericSchema>(c: Context, schema: Sc
   return checked(schema, c.req.query(), 'query');
 }
 
-/** All values of a query member that may be given several times. */
 export function readQueryList(c: Context, name: string): string[] {
   const values = c.req.queries(name) ?? [];
   if (values.length === 0) throw missing('query', name);
   return values;
 }
 
-/** The same, each checked; a wrong one is reported at its index. */
-export function readCheckedList<Schema extends v.GenericSchema>(
-  c: Context,
-  name: string,
-  schema: Schema,
-): v.InferOutput<Schema> {
+export function readCheckedList<S extends v.GenericSchema>(c: Context, name: string, schema: S): v.InferOutput<S> {
   return checked(schema, readQueryList(c, name), 'query', (loc) => ['query', name, ...loc.slice(1)]);
 }
 
@@ -81,12 +67,7 @@ export function pathId(c: Context, name = 'conversation_id'): string {
   return pathPart(c, name, uuid());
 }
 
-/** The checked part of the path. */
-export function pathPart<Schema extends v.GenericSchema>(
-  c: Context,
-  name: string,
-  schema: Schema,
-): v.InferOutput<Schema> {
+export function pathPart<S extends v.GenericSchema>(c: Context, name: string, schema: S): v.InferOutput<S> {
   return checked(schema, c.req.param(name) ?? '', 'path', () => ['path', name]);
 }
 
@@ -94,11 +75,18 @@ function checked<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,
   part: 'body' | 'query' | 'path',
-  place: (loc: Detail['loc']) => Detail['loc'] = (loc) => loc,
+  locOf: (loc: Detail['loc']) => Detail['loc'] = (loc) => loc,
 ): v.InferOutput<Schema> {
   const result = check(schema, value, part);
-  if (!result.ok) throw invalid(result.detail.map((each) => ({ ...each, loc: place(each.loc) })));
+  if (!result.ok) throw invalid(result.detail.map((each) => ({ ...each, loc: locOf(each.loc) })));
   return result.value;
+}
+
+export function present<Members extends object>(
+  members: Members,
+): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Name in keyof Members]?: Exclude<Members[Name], undefined> };
 }
 
 interface PageQuery {
@@ -111,10 +99,7 @@ interface Page<Item> {
   next_page_id: string | null;
 }
 
-/**
- * A page of an offset list; a page id that is not a number is the first page, as on genuine servers.
- * @param fetch gets one more than the limit
- */
+/** A page id that is not a number is the first page, as on genuine servers; `fetch` gets one more than the limit. */
 export function offsetPage<Item>(
   { limit, page_id: pageId }: PageQuery,
   fetch: (limit: number, offset: number) => Item[],
@@ -124,7 +109,6 @@ export function offsetPage<Item>(
   return { items: found.slice(0, limit), next_page_id: found.length > limit ? String(offset + limit) : null };
 }
 
-/** An offset page of a list in memory. */
 export function listPage<Item>(query: PageQuery, list: readonly Item[]): Page<Item> {
   return offsetPage(query, (limit, offset) => list.slice(offset, offset + limit));
 }

@@ -1,25 +1,21 @@
-/** The HTTP server under the app server and under each agent server: created, listening, closed. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 
-/** Longer than a client pauses between two requests, so that it does not send one on a connection that is closing. */
-const KEEP_ALIVE_MS = 30_000;
-
-/** How long open requests may take after `closeServer` has ended what they work with. */
-const DRAIN_MS = 2_000;
-
-/** Makes a server, not listening yet, that answers with a function from Request to Response. */
 export function createHttpServer(fetch: (request: Request) => Response | Promise<Response>): Server {
   // The adapter's own clean-up waits 0.5 s for the rest of a body and then closes a connection that the answer kept.
   const options = { fetch, overrideGlobalObjects: false, autoCleanupIncoming: false };
   const server = createAdaptorServer(options) as Server;
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  // Longer than a client pauses between two requests: it must not send one on a connection that is closing.
+  server.keepAliveTimeout = 30_000;
   // An upload through a slow pipe takes longer than any bound.
   server.requestTimeout = 0;
   server.prependListener('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
     outgoing.once('finish', () => {
-      discardBody(incoming);
+      // The next request on the connection follows the rest of the body, which a paused stream may hold.
+      if (incoming.readableEnded || incoming.destroyed) return;
+      incoming.removeAllListeners('data');
+      incoming.resume();
     });
   });
   return server;
@@ -46,12 +42,10 @@ export async function listenPreferring(server: Server, host: string, preferred: 
   }
 }
 
-/** The port of a server that listens. */
 export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** Takes no more connections and drops the open ones. */
 export async function dropServer(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeAllConnections();
@@ -65,18 +59,8 @@ export async function closeServer(server: Server, end: () => Promise<void>): Pro
   await end();
   const timer = setTimeout(() => {
     server.closeAllConnections();
-  }, DRAIN_MS);
+  }, 2_000);
   server.closeIdleConnections();
   await closed;
   clearTimeout(timer);
-}
-
-/**
- * Reads what is left of the body of an answered request, so that the next request on the connection is read. A route
- * that refused may have begun to read it: then a stream holds it, paused, and is taken off.
- */
-function discardBody(incoming: IncomingMessage): void {
-  if (incoming.readableEnded || incoming.destroyed) return;
-  incoming.removeAllListeners('data');
-  incoming.resume();
 }

@@ -1,7 +1,4 @@
-/**
- * The isolation by bubblewrap: own process ids, users, mounts and host name; a root that holds the system's programs,
- * read-only, and nothing of the user but the workspace.
- */
+/** A read-only root with the system's programs, and nothing of the user but the workspace. */
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { WORKSPACE_INSIDE } from '../sandboxes/worker-protocol.ts';
@@ -46,28 +43,32 @@ const SYSTEM_SETTINGS = [
   'timezone',
 ];
 
-export interface BubblewrapRequest {
-  workspaceDir: string;
-  /** Folder of the built files. */
-  dist: string;
-  /** The node binary that is running. */
-  node: string;
-  offline: boolean;
-  /** Folders that must not be seen though a system folder may hold them: the user's home, the service's data. */
-  hidden: string[];
-}
+/** The temporary folders, each with its part of their limit. */
+const TEMPORARY = [
+  ['/home', 1 / 2],
+  ['/tmp', 1 / 4],
+  ['/var/tmp', 1 / 8],
+  ['/dev/shm', 1 / 8],
+] as const;
+/** Of a folder that is covered to hide it. */
+const EMPTY_BYTES = 64 * 1024;
 
-/**
- * Folders that are hidden also below a system folder: the user's home and all of the service's data, the key and
- * the logs of other sandboxes among it. `eventsDir` is `<data directory>/events/<sandbox>`. Links are followed.
- */
+/** The user's home and all data of the service. `eventsDir` is `<data directory>/events/<sandbox>`. */
 export function hiddenFolders(eventsDir: string, home: string): string[] {
   const dataDir = path.dirname(path.dirname(realpathSync(eventsDir)));
   return [...new Set([home, existsSync(home) ? realpathSync(home) : home, dataDir])];
 }
 
-/** The options of `bwrap` and the program to run. */
-export function bubblewrapPlan(plan: BubblewrapRequest): { options: string[]; program: string[] } {
+export function bubblewrapPlan(plan: {
+  workspaceDir: string;
+  dist: string;
+  node: string;
+  offline: boolean;
+  /** Folders that must not be seen though a system folder may hold them: the user's home, the service's data. */
+  hidden: string[];
+  /** Bytes of all temporary folders together; null: the default of the kernel for each, half of the memory. */
+  temporary: number | null;
+}): { options: string[]; program: string[] } {
   const node = nodeMount(plan.node, plan.hidden);
   const options = [
     ...ownNamespaces(),
@@ -76,22 +77,12 @@ export function bubblewrapPlan(plan: BubblewrapRequest): { options: string[]; pr
     ...SYSTEM_FOLDERS.flatMap(systemFolder),
     ...plan.hidden
       .filter((folder) => isInSystemFolder(folder) && existsSync(folder))
-      .flatMap((folder) => ['--tmpfs', folder]),
-    ...['--proc', '/proc', ...kernelSettings(), '--dev', '/dev', '--tmpfs', '/dev/shm'],
-    ...[
-      '--tmpfs',
-      '/tmp',
-      '--tmpfs',
-      '/var/tmp',
-      '--tmpfs',
-      '/home',
-      '--dir',
-      HOME_INSIDE,
-      '--dir',
-      '/run',
-      '--dir',
-      '/etc',
-    ],
+      .flatMap((folder) => tmpfs(folder, plan.temporary === null ? null : EMPTY_BYTES)),
+    // Root can write kernel settings without capabilities; one names a program that runs outside of every isolation.
+    ...['--proc', '/proc', ...(process.getuid?.() === 0 ? ['--ro-bind-try', '/proc/sys', '/proc/sys'] : [])],
+    ...['--dev', '/dev'],
+    ...TEMPORARY.flatMap(([folder, part]) => tmpfs(folder, plan.temporary && Math.floor(plan.temporary * part))),
+    ...['--remount-ro', '/dev', '--dir', HOME_INSIDE, '--dir', '/run', '--dir', '/etc'],
     ...SYSTEM_SETTINGS.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...nameResolution(),
     ...['--ro-bind', plan.dist, `${OWN_FOLDER}/dist`, ...node.mounts],
@@ -101,7 +92,10 @@ export function bubblewrapPlan(plan: BubblewrapRequest): { options: string[]; pr
   return { options, program: [node.binary, `${OWN_FOLDER}/dist/inside.js`] };
 }
 
-/** The environment of what runs inside. */
+function tmpfs(folder: string, bytes: number | null): string[] {
+  return [...(bytes === null ? [] : ['--size', String(bytes)]), '--tmpfs', folder];
+}
+
 export function bubblewrapEnvironment(node: string, hidden: string[]): Record<string, string> {
   return {
     HOME: HOME_INSIDE,
@@ -114,7 +108,6 @@ export function bubblewrapEnvironment(node: string, hidden: string[]): Record<st
   };
 }
 
-/** The arguments of a sandbox that ends at once. */
 export function bubblewrapTrial(): string[] {
   return [
     ...ownNamespaces(),
@@ -132,14 +125,6 @@ function ownNamespaces(): string[] {
   ];
 }
 
-/**
- * Root can write kernel settings even without capabilities, and one of them names a program that the kernel starts
- * outside of every isolation. Other users cannot write them and need no protection.
- */
-function kernelSettings(): string[] {
-  return process.getuid?.() === 0 ? ['--ro-bind-try', '/proc/sys', '/proc/sys'] : [];
-}
-
 /** A link such as /bin -> usr/bin is made again as a link: programs compare paths. */
 function systemFolder(folder: string): string[] {
   try {
@@ -148,10 +133,6 @@ function systemFolder(folder: string): string[] {
   } catch {
     return [];
   }
-}
-
-function isOnPath(binary: string): boolean {
-  return ['/usr/local/bin', '/usr/bin', '/bin'].includes(path.dirname(binary));
 }
 
 function isInSystemFolder(file: string): boolean {
@@ -171,14 +152,13 @@ function nameResolution(): string[] {
   }
 }
 
-/**
- * Node may be installed anywhere, also in the user's home. Inside it has its own path when that is a system folder,
- * else at /run/acs/node: the whole installation when it looks like one (so that npm is there too), else the binary.
- */
+/** Outside of system folders node is at /run/acs/node: the whole installation, with npm, or the binary. */
 function nodeMount(node: string, hidden: string[]): { binary: string; mounts: string[]; path: string[] } {
   const binary = realpathSync(node);
   if (isInSystemFolder(binary) && !hidden.some((folder) => isInSystemFolder(folder) && isBelow(binary, folder))) {
-    return { binary, mounts: [], path: isOnPath(binary) ? [] : [path.dirname(binary)] };
+    const folder = path.dirname(binary);
+    const isOnPath = ['/usr/local/bin', '/usr/bin', '/bin'].includes(folder);
+    return { binary, mounts: [], path: isOnPath ? [] : [folder] };
   }
   const installation = path.dirname(path.dirname(binary));
   const whole = path.basename(path.dirname(binary)) === 'bin' && existsSync(`${installation}/lib/node_modules/npm`);

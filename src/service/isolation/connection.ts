@@ -1,10 +1,9 @@
-/** One running `inside.js`, and the requests to it over its stdio. A frame that is not valid ends it. */
+/** A command can write to the output of the helper: each frame is checked, and an invalid one ends the helper. */
 import type { ChildProcess } from 'node:child_process';
 import * as v from 'valibot';
 import { firstLine } from './detect.ts';
-import { frame, type Frame, resultSchema } from './frames.ts';
 import { LineReader } from './inside/lines.ts';
-import { LONGEST_LINE, type Operation, type Operations } from './protocol.ts';
+import { FAILURE_CODES, LONGEST_LINE, type Operation, type Operations } from './protocol.ts';
 
 /** A refusal of `inside.ts`; `code` as in protocol.ts, `gone` when the process ended before it answered. */
 export class IsolationError extends Error {
@@ -16,32 +15,66 @@ export class IsolationError extends Error {
   }
 }
 
-interface Pending {
-  resolve: (result: unknown) => void;
-  reject: (error: Error) => void;
-  onOutput: OutputListener | undefined;
-  /** How much may still come while the command runs: characters of each stream, or bytes of both. */
-  room: Room;
-  schema: v.GenericSchema;
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const folder = v.pipe(v.string(), v.startsWith('/'), v.maxLength(64 * 1024));
+const nothing = v.strictObject({});
+
+const frame = v.variant('type', [
+  v.strictObject({ type: v.literal('hello'), workingDir: folder, scratch: folder }),
+  v.strictObject({ type: v.literal('output'), id: count, stream: v.picklist(['stdout', 'stderr']), data: v.string() }),
+  v.strictObject({ type: v.literal('result'), id: count, result: v.unknown() }),
+  v.strictObject({
+    type: v.literal('failure'),
+    id: count,
+    failure: v.strictObject({ code: v.picklist(FAILURE_CODES), message: v.string() }),
+  }),
+]);
+
+const RESULTS: {
+  [K in Operation]: (takes: Operations[K]['takes']) => v.GenericSchema<unknown, Operations[K]['gives']>;
+} = {
+  run: () =>
+    v.strictObject({
+      exitCode: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255)),
+      pid: v.pipe(v.number(), v.safeInteger(), v.minValue(-1)),
+    }),
+  signal: () => nothing,
+  read: (takes) =>
+    'run' in takes
+      ? nothing
+      : v.strictObject({ data: v.pipe(v.string(), v.maxLength(4 * Math.ceil(takes.length / 3))), size: count }),
+  write: () => nothing,
+  list: () => v.strictObject({ entries: v.array(v.strictObject({ name: v.string(), isFolder: v.boolean() })) }),
+};
+
+/** A stream is paused after the piece that has filled the window: of each stream one piece may be larger than it. */
+const LARGEST_PIECES = 2 * 64 * 1024;
+
+export type OutputListener = (stream: 'stdout' | 'stderr', data: Buffer) => void;
+
+interface Hello {
+  workingDir: string;
+  scratch: string;
 }
-
-type Room = { unit: 'characters'; stdout: number; stderr: number } | { unit: 'bytes'; both: number };
-
-/** The text of a command as it is, the output of a program in base64. */
-type OutputListener = (stream: 'stdout' | 'stderr', text: string) => void;
-
-/** The helper has sent a frame that does not match the protocol. */
-class InvalidFrame extends Error {}
 
 export class IsolationConnection {
   readonly #child: ChildProcess;
-  readonly #pending = new Map<number, Pending>();
-  readonly #hello: Promise<string>;
-  #sayHello: ((workingDir: string) => void) | null = null;
+  /** By the number of the request; `room`: bytes of output that may still come. */
+  readonly #pending = new Map<
+    number,
+    {
+      resolve: (result: unknown) => void;
+      reject: (error: Error) => void;
+      onOutput: OutputListener | undefined;
+      room: number;
+      schema: v.GenericSchema;
+    }
+  >();
+  readonly #hello: Promise<Hello>;
+  #sayHello: ((hello: Hello) => void) | null = null;
   #next = 1;
   #stderr = '';
   #gone: IsolationError | null = null;
-  /** Resolves when the process has ended. */
   readonly ended: Promise<void>;
 
   constructor(child: ChildProcess) {
@@ -82,14 +115,14 @@ export class IsolationConnection {
     return this.#gone === null ? null : this.#gone.message;
   }
 
-  /** The first folder, as seen inside. Rejects when the process ends before it has started. */
-  async ready(): Promise<string> {
-    const workingDir = await Promise.race([this.#hello, this.ended.then(() => null)]);
-    if (workingDir === null) throw this.#gone ?? new IsolationError('gone', 'ended at once');
-    return workingDir;
+  /** The first folder and a private one, as seen inside. Rejects when the process ends before it has started. */
+  async ready(): Promise<Hello> {
+    const hello = await Promise.race([this.#hello, this.ended.then(() => null)]);
+    if (hello === null) throw this.#gone ?? new IsolationError('gone', 'ended at once');
+    return hello;
   }
 
-  /** Sends a request. Its number is returned at once, for those that may want to end it. */
+  /** Sends a request. Its number is returned at once: it is the number of a run. */
   ask<K extends Operation>(
     op: K,
     parameters: Operations[K]['takes'],
@@ -106,45 +139,45 @@ export class IsolationConnection {
         resolve: resolve as (result: unknown) => void,
         reject,
         onOutput,
-        room: onOutput === undefined ? NO_ROOM : roomFor(parameters),
-        schema: resultSchema(op, parameters),
+        room: 'window' in parameters ? parameters.window + LARGEST_PIECES : 0,
+        schema: RESULTS[op](parameters),
       });
       this.#child.stdin?.write(`${JSON.stringify({ ...parameters, id, op })}\n`);
     });
     return { id, answer };
   }
 
-  /** Lets the program of an `exec` send so many bytes more. */
-  allow(run: number, bytes: number): void {
-    const room = this.#pending.get(run)?.room;
-    if (room?.unit !== 'bytes') return;
-    room.both += bytes;
-    this.ask('exec_more', { run, bytes }).answer.catch(() => undefined);
+  grant(run: number, bytes: number): void {
+    const pending = this.#pending.get(run);
+    if (pending === undefined) return;
+    pending.room += bytes;
+    this.ask('read', { run, bytes }).answer.catch(() => undefined);
   }
 
-  /** Ends the process by closing its stdin. */
   close(): void {
     this.#child.stdin?.end();
   }
 
   #receive(line: string): void {
     if (this.#gone !== null) return;
-    const answer = readFrame(line);
+    const answer = v.parse(frame, JSON.parse(line), { abortEarly: true });
     if (answer.type === 'hello') {
-      if (this.#sayHello === null) throw new InvalidFrame('a second hello');
-      this.#sayHello(answer.workingDir);
+      if (this.#sayHello === null) throw new Error('a second hello');
+      this.#sayHello({ workingDir: answer.workingDir, scratch: answer.scratch });
       this.#sayHello = null;
       return;
     }
     const pending = this.#pending.get(answer.id);
-    if (pending === undefined) throw new InvalidFrame(`nothing was asked as ${String(answer.id)}`);
+    if (pending === undefined) throw new Error(`there is no request ${String(answer.id)}`);
     if (answer.type === 'output') {
-      if (!takeFrom(pending.room, answer)) throw new InvalidFrame('more output than was asked for');
-      pending.onOutput?.(answer.stream, answer.text);
+      const data = Buffer.from(answer.data, 'base64');
+      pending.room -= data.length;
+      if (pending.room < 0) throw new Error('more output than was requested');
+      pending.onOutput?.(answer.stream, data);
       return;
     }
     if (answer.type === 'result' && !v.is(pending.schema, answer.result)) {
-      throw new InvalidFrame(`the result of ${String(answer.id)} has another shape`);
+      throw new Error(`the result of ${String(answer.id)} has another shape`);
     }
     this.#pending.delete(answer.id);
     if (answer.type === 'result') pending.resolve(answer.result);
@@ -157,33 +190,4 @@ export class IsolationConnection {
     for (const pending of this.#pending.values()) pending.reject(this.#gone);
     this.#pending.clear();
   }
-}
-
-/** A stream is paused after the piece that has filled the window: of each stream one piece may be larger than it. */
-const LARGEST_PIECES = 2 * 64 * 1024;
-
-const NO_ROOM: Room = { unit: 'characters', stdout: 0, stderr: 0 };
-
-function roomFor(parameters: Operations[Operation]['takes']): Room {
-  if ('window' in parameters) return { unit: 'bytes', both: parameters.window + LARGEST_PIECES };
-  if ('keepHead' in parameters) return { unit: 'characters', stdout: parameters.keepHead, stderr: parameters.keepHead };
-  return NO_ROOM;
-}
-
-/** False when the room does not suffice. */
-function takeFrom(room: Room, { stream, text }: { stream: 'stdout' | 'stderr'; text: string }): boolean {
-  if (room.unit === 'bytes') return (room.both -= Buffer.byteLength(text, 'base64')) >= 0;
-  return (room[stream] -= text.length) >= 0;
-}
-
-function readFrame(line: string): Frame {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    throw new InvalidFrame('it is not JSON');
-  }
-  const read = v.safeParse(frame, value, { abortEarly: true });
-  if (!read.success) throw new InvalidFrame('it has another shape');
-  return read.output;
 }

@@ -1,10 +1,8 @@
-/** Whether bubblewrap works on this machine: decided once, when the service starts. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { bubblewrapTrial } from './bubblewrap.ts';
 import { bubblewrapCommand } from './namespace-limit.ts';
 
-const TRIAL_TIMEOUT_MS = 10_000;
 /** How `unshare`, `bwrap` and the shell report EPERM and EACCES. */
 const NOT_PERMITTED = /operation not permitted|permission denied|no permissions/i;
 
@@ -30,10 +28,7 @@ export async function tryIsolation(
   }
 }
 
-/**
- * Starts and ends an empty sandbox. Null: bubblewrap works. A text: it is not installed or not permitted, in one line.
- * @throws TrialFailed on any other failure
- */
+/** Null: bubblewrap works; a text: not installed or not permitted. Throws TrialFailed on any other failure. */
 export async function whyNoBubblewrap(env: Environment, signal?: AbortSignal): Promise<string | null> {
   const { PATH = '' } = env;
   let command: ReturnType<typeof bubblewrapCommand>;
@@ -57,19 +52,18 @@ function failureOf(
   signal?: AbortSignal,
 ): Promise<string | null> {
   return new Promise((resolve) => {
-    const options = { timeout: TRIAL_TIMEOUT_MS, killSignal: 'SIGKILL', encoding: 'utf8', env, signal } as const;
+    const options = { timeout: 10_000, killSignal: 'SIGKILL', encoding: 'utf8', env, signal } as const;
     execFile(file, args, options, (error, _stdout, stderr) => {
       if (error === null) resolve(null);
-      else resolve(firstLine(stderr) || endOf(error));
+      else {
+        const { signal, code } = error;
+        const end = signal == null ? `with exit code ${String(code)}` : `by signal ${signal}`;
+        resolve(firstLine(stderr) || `bwrap ended ${end}`);
+      }
     });
   });
 }
 
-function endOf({ signal, code }: { signal?: NodeJS.Signals; code?: unknown }): string {
-  return signal == null ? `bwrap ended with exit code ${String(code)}` : `bwrap ended by signal ${signal}`;
-}
-
-/** What the kernel of this machine lacks for a sandbox, or was configured not to permit; null: nothing. */
 function missingFromKernel(): string | null {
   try {
     const most = readFileSync('/proc/sys/user/max_user_namespaces', 'utf8').trim();

@@ -1,18 +1,14 @@
-/**
- * The isolation of a sandbox for its worker: starts the helper inside, sends requests to it, stops, continues and ends
- * all processes. In this folder: bubblewrap.ts (how it is isolated), inside.ts with inside/ (the helper), processes.ts
- * (the processes of a sandbox from outside).
- */
-import { spawn } from 'node:child_process';
-import { homedir } from 'node:os';
+import { spawn, type StdioOptions } from 'node:child_process';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Writable } from 'node:stream';
 import { withParentDeathSignal } from './parent-death-signal.ts';
 import type { WorkerConfig } from '../sandboxes/worker-protocol.ts';
-import { bubblewrapEnvironment, bubblewrapPlan, hiddenFolders } from './bubblewrap.ts';
+import { bubblewrapEnvironment, bubblewrapPlan, hiddenFolders, HOME_INSIDE } from './bubblewrap.ts';
 import { IsolationConnection } from './connection.ts';
-import { removeScratch } from './inside/scratch.ts';
+import { limitCommand, NO_LIMITS } from './limits.ts';
 import { bubblewrapCommand } from './namespace-limit.ts';
 import {
   continueProcesses,
@@ -20,34 +16,25 @@ import {
   realtimeLimitOf,
   reapLeftovers,
   SANDBOX_MARKER,
+  sandboxMark,
+  scratchPrefix,
   type Selection,
   stopProcesses,
 } from './processes.ts';
 
-/** Time for the helper without isolation to exit by itself. */
-const LEAVE_MS = 1000;
-
-/** Pausing a sandbox: every process inside is stopped, and continued on resume. */
-export interface Freezer {
-  /** Returns the number of stopped processes. */
-  freeze(): number;
-  thaw(): void;
-}
-
-/** A started isolation. */
 export interface StartedIsolation {
   connection: IsolationConnection;
-  freezer: Freezer;
-  /** Where the workspace is, as seen inside. */
+  /** As seen inside. */
   workingDir: string;
-  /** Ends every process inside. */
+  /** A private folder inside, for files of the worker. */
+  scratch: string;
+  home: string;
+  freeze: () => void;
+  thaw: () => void;
   end: () => Promise<void>;
 }
 
-/**
- * Starts the isolation of a sandbox by its spec. Rejects when it cannot be started so; no spec takes the place of
- * another.
- */
+/** Rejects when the spec of the sandbox cannot be started; no spec takes the place of another. */
 export async function startIsolation(config: WorkerConfig): Promise<StartedIsolation> {
   if (config.spec === 'process') return startPlain(config);
   try {
@@ -58,6 +45,8 @@ export async function startIsolation(config: WorkerConfig): Promise<StartedIsola
 }
 
 async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> {
+  const { PATH } = process.env;
+  const limits = config.limits ?? NO_LIMITS;
   const hidden = hiddenFolders(config.events_dir, homedir());
   const { options, program } = bubblewrapPlan({
     workspaceDir: config.workspace_dir,
@@ -65,9 +54,10 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     node: process.execPath,
     offline: config.spec === 'bubblewrap-offline',
     hidden,
+    temporary: limits.temporary,
   });
   // By a descriptor, because a command line is visible to all users, also inside.
-  const { file, args } = bubblewrapCommand(['--args', '3', ...program], process.env['PATH']);
+  const { file, args } = bubblewrapCommand(['--args', '3', ...program], PATH, limitCommand(limits, PATH));
   const child = spawn(file, args, {
     cwd: '/',
     detached: true,
@@ -78,12 +68,14 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
   const optionsPipe = child.stdio[3] as Writable;
   optionsPipe.on('error', () => undefined);
   optionsPipe.end(options.map((option) => `${option}\0`).join(''));
-  const workingDir = await connection.ready();
+  const hello = await connection.ready();
   const pid = child.pid ?? -1;
   return {
     connection,
-    freezer: namespaceFreezer(pid),
-    workingDir,
+    ...hello,
+    home: HOME_INSIDE,
+    // Nothing can leave the process-id namespace of bwrap, which the kernel ends with the worker.
+    ...freezer({ below: pid, marked: null, except: [] }),
     end: async () => {
       // After its end every process inside has ended, too, and its pid may belong to another process.
       if (connection.gone === null) killProcesses({ below: pid, marked: null, except: [] });
@@ -93,47 +85,51 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
   };
 }
 
-/**
- * Sets the resource limit that marks the processes of the sandbox; without prlimit only their environment marks them.
- */
+/** Sets the resource limit that marks the processes; without prlimit only their environment marks them. */
 const MARKED = 'prlimit --pid $$ "--rttime=$0:" > /dev/null 2>&1; exec "$@"';
 
-/**
- * The spec `process`: no isolation. Commands run as the user and can read all files of the user. Only the
- * environment is cleaned, so that no key of the service or of a command line is passed on by accident.
- */
+/** No isolation: commands run as the user. The environment is cleaned, because it may hold keys. */
 async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
-  reapLeftovers(config.sandbox_id);
-  const helper = [process.execPath, path.join(config.root, 'dist', 'inside.js')];
-  const marked = ['/bin/sh', '-c', MARKED, realtimeLimitOf(config.sandbox_id), ...helper];
-  const { file, args } = withParentDeathSignal('CONT', marked); // a command may have stopped it
-  const child = spawn(file, args, {
-    cwd: config.workspace_dir,
-    detached: true,
-    env: { ...plainEnvironment(process.env, config.workspace_dir), ...commonEnvironment(config) },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  const mark = sandboxMark(config.sandbox_id, config.workspace_dir);
+  reapLeftovers(mark);
+  removeScratch(mark);
+  // The kernel would count all processes of the user.
+  const limits = { ...(config.limits ?? NO_LIMITS), processes: null };
+  const limited = limitCommand(limits, process.env['PATH']);
+  const helper = [...limited, process.execPath, path.join(config.root, 'dist', 'inside.js')];
+  const command = ['/bin/sh', '-c', MARKED, realtimeLimitOf(mark), ...helper];
+  const { file, args } = withParentDeathSignal('CONT', command); // a command may have stopped it
+  const env = { ...plainEnvironment(config.workspace_dir), ...commonEnvironment(config) };
+  const stdio: StdioOptions = ['pipe', 'pipe', 'pipe'];
+  const child = spawn(file, args, { cwd: config.workspace_dir, detached: true, env, stdio });
   const connection = new IsolationConnection(child);
-  const workingDir = await connection.ready();
+  const hello = await connection.ready();
   const pid = child.pid ?? -1;
-  const mark = `${SANDBOX_MARKER}=${config.sandbox_id}`;
+  const marked = `${SANDBOX_MARKER}=${mark}`;
   return {
     connection,
-    freezer: treeFreezer(pid, mark),
-    workingDir,
+    ...hello,
+    home: process.env['HOME'] ?? '/',
+    // Not `inside.ts` itself: a stopped one would not see that the worker is gone.
+    ...freezer({ below: pid, marked, except: [pid] }),
     end: async () => {
       // The helper ends every process it started and removes its files; remaining processes are ended here.
       connection.close();
-      await Promise.race([connection.ended, delay(LEAVE_MS, undefined, { ref: false })]);
-      killProcesses({ below: pid, marked: mark, except: [] });
+      await Promise.race([connection.ended, delay(1_000, undefined, { ref: false })]);
+      killProcesses({ below: pid, marked, except: [] });
       child.kill('SIGKILL');
       await connection.ended;
-      removeScratch(config.sandbox_id);
+      removeScratch(mark);
     },
   };
 }
 
-/** The environment of commands in every spec. */
+function removeScratch(mark: string): void {
+  for (const name of existsSync(tmpdir()) ? readdirSync(tmpdir()) : []) {
+    if (name.startsWith(scratchPrefix(mark))) rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
+  }
+}
+
 function commonEnvironment(config: WorkerConfig): Record<string, string> {
   return {
     GIT_PAGER: 'cat',
@@ -141,21 +137,16 @@ function commonEnvironment(config: WorkerConfig): Record<string, string> {
     PAGER: 'cat',
     TERM: 'dumb',
     ...config.initial_env,
-    [SANDBOX_MARKER]: config.sandbox_id,
+    [SANDBOX_MARKER]: sandboxMark(config.sandbox_id, config.workspace_dir),
   };
 }
 
 const KEPT = ['HOME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LOGNAME', 'PATH', 'SHELL', 'TMPDIR', 'TZ', 'USER'];
 
-/** The environment of commands without isolation, out of the one of the service. */
-function plainEnvironment(ambient: NodeJS.ProcessEnv, workspaceDir: string): Record<string, string> {
-  const kept = KEPT.flatMap((name) => {
-    const value = ambient[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
+function plainEnvironment(workspaceDir: string): Record<string, string | undefined> {
   return {
     PATH: '/usr/local/bin:/usr/bin:/bin',
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.includes(name))),
     // A workspace without a repository is not part of one further up, e.g. of a home kept in git.
     GIT_CEILING_DIRECTORIES: path.dirname(workspaceDir),
     // git takes it only where no user.email is set.
@@ -163,25 +154,11 @@ function plainEnvironment(ambient: NodeJS.ProcessEnv, workspaceDir: string): Rec
   };
 }
 
-/**
- * `bubblewrap`: everything below bwrap, `inside.ts` included; nothing can leave its process-id namespace, and the
- * kernel ends the namespace with the worker even while it is stopped.
- */
-function namespaceFreezer(bwrapPid: number): Freezer {
-  return freezer({ below: bwrapPid, marked: null, except: [] });
-}
-
-/**
- * `process`: everything below `inside.ts` or carrying the sandbox's mark, but not `inside.ts` itself: a stopped one
- * would not see that the worker is gone, and what it should end would stay behind.
- */
-function treeFreezer(insidePid: number, mark: string): Freezer {
-  return freezer({ below: insidePid, marked: mark, except: [insidePid] });
-}
-
-function freezer(selection: Selection): Freezer {
+function freezer(selection: Selection): Pick<StartedIsolation, 'freeze' | 'thaw'> {
   return {
-    freeze: () => stopProcesses(selection).length,
+    freeze: () => {
+      stopProcesses(selection);
+    },
     thaw: () => {
       continueProcesses(selection);
     },

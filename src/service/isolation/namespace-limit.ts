@@ -1,15 +1,11 @@
 /**
- * The limit on namespaces of a sandbox. A user has one count of namespaces for the whole machine, so a sandbox without
- * a limit could use it up, and no other sandbox could be isolated.
- *
- * The kernel checks the count in every user namespace from the one of the caller up to the first. The limit is written
- * in a user namespace around the sandbox: no process inside has a capability there, so none can
- * raise it, and user namespaces made inside count against it however deep they are nested.
+ * A user has one count of namespaces for the whole machine, which a sandbox could use up. The limit is written in a
+ * user namespace around the sandbox, where no process inside has a capability to raise it.
  */
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { shellQuote } from '../../text/shell-quote.ts';
+import { shellQuote } from '../../output/text/shell-quote.ts';
 
 /** Of each kind. The one or two user namespaces that bubblewrap makes are among them. */
 export const MOST_NAMESPACES = 64;
@@ -24,11 +20,7 @@ const SET_LIMIT = [
   'done',
 ].join(' ');
 
-/**
- * Sets the limit, then becomes the command of its arguments. Where /proc/sys is read-only, as in many containers, the
- * limit is set through another mount of /proc. The kernel permits that mount under the condition under which it permits
- * the one that bubblewrap makes, so where it is not permitted bubblewrap is not permitted either.
- */
+/** Where /proc/sys is read-only, as in many containers, the limit is set through another mount of /proc. */
 function limitedShell(searchPath: string): string {
   const inOwnProc = `limit() { ${SET_LIMIT}; }; mount -t proc proc /proc && limit`;
   return [
@@ -41,20 +33,25 @@ function limitedShell(searchPath: string): string {
   ].join(' ');
 }
 
-/**
- * The command line of `bwrap` within the limit; the process becomes the one of `bwrap`.
- * @throws Error when `bwrap` or `unshare` is not in the search path
- */
-export function bubblewrapCommand(options: string[], searchPath = ''): { file: string; args: string[] } {
+/** `limited`: a command that becomes the one of its arguments. Throws without `bwrap` or `unshare`. */
+export function bubblewrapCommand(
+  options: string[],
+  searchPath = '',
+  limited: string[] = [],
+): { file: string; args: string[] } {
   const program = findProgram('bwrap', 'bubblewrap (bwrap)', searchPath);
   const file = findProgram('unshare', 'unshare (util-linux)', searchPath);
   return {
     file,
-    args: ['--user', '--map-root-user', '/bin/sh', '-c', limitedShell(searchPath), 'sh', program, ...options],
+    args: [
+      ...['--user', '--map-root-user', '/bin/sh', '-c', limitedShell(searchPath), 'sh'],
+      ...[...limited, program, ...options],
+    ],
   };
 }
 
-function findProgram(name: string, title: string, searchPath: string): string {
+/** @throws Error when it is not in the search path */
+export function findProgram(name: string, title: string, searchPath = ''): string {
   const found = searchPath
     .split(path.delimiter)
     .filter((folder) => path.isAbsolute(folder))

@@ -1,9 +1,6 @@
 /**
- * A signal at the death of the parent process, however it ended. A stopped worker (`kill -STOP`, a debugger) does not see
- * the end of its input: SIGCONT has no effect on a running process, and a stopped one continues and reads the end. A git
- * that waits for a silent host gets SIGTERM.
- *
- * `setpriv` of util-linux sets it (Linux). Without it the program runs all the same, and the next service ends what is left.
+ * A stopped worker does not see the end of its input: SIGCONT has no effect on a running process, and a stopped one
+ * continues and reads the end. Without `setpriv` of util-linux the program runs all the same.
  */
 const SET_SIGNAL = 'setpriv --pdeathsig "$0" true > /dev/null 2>&1 && exec setpriv --pdeathsig "$0" "$@"; exec "$@"';
 

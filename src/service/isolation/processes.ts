@@ -1,12 +1,11 @@
-/**
- * Finds, stops, continues and ends processes by their ancestors or a mark in their environment. Groups and sessions do
- * not identify them: any process inside may start its own.
- */
+/** By ancestors or a mark in the environment: any process inside may start its own group or session. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { folderIdentity } from '../lifecycle/process.ts';
 
-/** Every process of a sandbox has this in its environment, so that one that left the process tree is still found. */
+/** In the environment of every process of a sandbox: one that left the process tree is still found. */
 export const SANDBOX_MARKER = 'ACS_SANDBOX_ID';
 /** The same for one command. */
 export const COMMAND_MARKER = 'ACS_COMMAND_ID';
@@ -42,7 +41,8 @@ function select(selection: Selection): ProcessEntry[] {
   if (selection.below !== null) addDescendants(entries, selection.below, wanted);
   if (selection.marked !== null) {
     const { marked } = selection;
-    const limit = isSandboxMark(marked) ? realtimeLimitOf(marked.slice(SANDBOX_MARKER.length + 1)) : null;
+    const [name, mark = ''] = marked.split('=');
+    const limit = name === SANDBOX_MARKER ? realtimeLimitOf(mark) : null;
     for (const entry of entries) {
       if (!wanted.has(entry.pid) && (hasMark(entry.pid, marked) || (limit !== null && hasLimit(entry.pid, limit)))) {
         wanted.add(entry.pid);
@@ -55,11 +55,7 @@ function select(selection: Selection): ProcessEntry[] {
   );
 }
 
-/**
- * Stops every process of a selection. A signal takes effect with a delay, in which the process may start another: so
- * the search is repeated until no process is new and all are stopped. The wait for one in an uninterruptible system
- * call is limited.
- */
+/** Repeats the search until all are stopped: before a signal takes effect, a process may start another. */
 export function stopProcesses(selection: Selection): number[] {
   const stopped = new Set<number>();
   for (let patience = STOP_ROUNDS; ; patience -= 1) {
@@ -71,7 +67,8 @@ export function stopProcesses(selection: Selection): number[] {
     }
     const isStill = fresh.length === 0 && found.every(({ state }) => STANDING.has(state));
     if (isStill || (fresh.length === 0 && patience <= 0)) return [...stopped];
-    if (fresh.length === 0) waitMs(1);
+    // Synchronous for 1 ms, so that the event loop does not run in between.
+    if (fresh.length === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
   }
 }
 
@@ -86,14 +83,18 @@ export function killProcesses(selection: Selection): number[] {
   return stopped;
 }
 
-/** Ends the processes that an earlier worker of this sandbox has left; returns their number. */
-export function reapLeftovers(sandboxId: string): number {
-  return killProcesses({ below: null, marked: `${SANDBOX_MARKER}=${sandboxId}`, except: [] }).length;
+/** Ends the processes that an earlier worker of the sandbox with this mark has left; returns their number. */
+export function reapLeftovers(mark: string): number {
+  return killProcesses({ below: null, marked: `${SANDBOX_MARKER}=${mark}`, except: [] }).length;
 }
 
-/** Synchronous, so that the event loop does not run in between. */
-function waitMs(milliseconds: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+/** A copy of the data directory has the same sandbox ids. `workspaceDir`: `<data directory>/workspaces/<sandbox>`. */
+export function sandboxMark(sandboxId: string, workspaceDir: string): string {
+  return `${sandboxId}-${folderIdentity(path.resolve(workspaceDir, '..', '..'))}`;
+}
+
+export function scratchPrefix(mark: string): string {
+  return `acs-shell-${mark.replace(/[^\w-]/g, '_')}-`;
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {
@@ -105,20 +106,12 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 function addDescendants(entries: ProcessEntry[], root: number, found: Set<number>): void {
-  const children = new Map<number, number[]>();
-  for (const { pid, parent } of entries) {
-    const siblings = children.get(parent);
-    if (siblings === undefined) children.set(parent, [pid]);
-    else siblings.push(pid);
+  const below = new Set([root]);
+  for (const above of below) {
+    for (const { pid, parent } of entries) if (parent === above) below.add(pid);
   }
-  const queue = [root];
-  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-    for (const child of children.get(next) ?? []) {
-      if (found.has(child)) continue;
-      found.add(child);
-      queue.push(child);
-    }
-  }
+  below.delete(root);
+  for (const pid of below) found.add(pid);
 }
 
 function listProcesses(): ProcessEntry[] {
@@ -152,16 +145,9 @@ function listWithPs(): ProcessEntry[] {
   });
 }
 
-function isSandboxMark(mark: string): boolean {
-  return mark.startsWith(`${SANDBOX_MARKER}=`);
-}
-
-/**
- * A limit on realtime scheduling, in microseconds, as the mark of a sandbox: more than a century, so without effect, and
- * different for each sandbox. Unlike the environment it is inherited through `env -i`, `sudo` and daemons.
- */
-export function realtimeLimitOf(sandboxId: string): string {
-  const own = createHash('sha256').update(sandboxId).digest().readUIntBE(0, 6);
+/** Microseconds, more than a century. Unlike the environment it is inherited through `env -i`, `sudo` and daemons. */
+export function realtimeLimitOf(mark: string): string {
+  const own = createHash('sha256').update(mark).digest().readUIntBE(0, 6);
   return String(2 ** 52 + own);
 }
 

@@ -1,154 +1,74 @@
-/**
- * The protocol between the worker and `inside.ts` over stdio, one JSON object a line. The worker validates every answer
- * (frames.ts): a command can open the descriptors of the helper and write to them.
- */
-import type { EditorCommand } from '../agents/replay/steps.ts';
+/** One JSON object a line over stdio. Binary data is base64. Relative paths begin at the workspace. */
 
-/** A shell command to run. */
+/** The output comes as `output` frames, at most `window` bytes more than `read` has granted. */
 export interface RunParameters {
-  command: string;
-  /** Commands of one session share working directory and exported environment; null: a shell of its own. */
-  session: string | null;
-  /** True: a new session begins before the command. */
-  reset: boolean;
-  /** Where a new session begins; relative to the workspace. */
-  startIn: string;
-  /** Where to run; relative to where the session is. Null: there. */
-  cwd: string | null;
-  /** Set on top of the session's environment. */
-  env: Record<string, string>;
-  /** True: stderr goes where stdout goes, in order, as on a terminal. */
-  merged: boolean;
-  /** True: the kept beginning is passed on while the command runs. */
-  live: boolean;
-  /** Characters kept from the beginning and from the end of each stream; the part between is counted and dropped. */
-  keepHead: number;
-  keepTail: number;
-}
-
-/** How a command ended. `exitCode` is -1 when it was ended by `kill`, or could not be started. */
-export interface RunEnd {
-  exitCode: number;
-  killed: boolean;
-  stdout: string;
-  stderr: string;
-  /** Where the session is now. */
+  argv: string[];
   cwd: string;
-  pid: number;
-}
-
-/** Signals that a client may send to its program. */
-export const PROGRAM_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGPIPE', 'SIGTERM'] as const;
-export type ProgramSignal = (typeof PROGRAM_SIGNALS)[number];
-
-/**
- * A program of a client, run without a shell. Its output comes as `output` frames in base64, at most `window` bytes
- * more than `exec_more` has granted.
- */
-export interface ExecParameters {
-  /** Null: an interactive shell, which needs `terminal`. */
-  argv: string[] | null;
-  /** Relative to the workspace; null: there. */
-  cwd: string | null;
-  /** Set on top of the environment of commands. */
+  /** Set on top of the environment of the helper, or the whole environment. */
   env: Record<string, string>;
-  /** `none`: stdin is /dev/null. */
-  stdin: 'none' | 'stream';
-  /** Not null: it runs on a pseudo-terminal of this size, and all of its output is stdout. */
-  terminal: TerminalSize | null;
+  inherits: boolean;
+  /** False: stdin is /dev/null. */
+  stdin: boolean;
+  /** `closed`: the outputs have ended, also those of processes in the background; `silent`: they are silent. */
+  until: 'closed' | 'silent';
   window: number;
 }
 
-export interface TerminalSize {
-  columns: number;
-  rows: number;
+/** 126: the program cannot be run; 127: it does not exist; 128 and the number of the signal that ended it. */
+export interface RunEnd {
+  exitCode: number;
+  pid: number;
 }
 
-/** The file editor's parameters; the path may be relative to `cwd`. */
-export interface EditParameters {
-  command: EditorCommand;
+/** Signals that a client may send to the process group of its program; SIGKILL ends everything it started. */
+export type ProgramSignal = 'SIGHUP' | 'SIGINT' | 'SIGPIPE' | 'SIGTERM' | 'SIGKILL';
+
+/** Chunks of one download or upload share a token. */
+export interface ReadParameters {
   path: string;
-  cwd: string;
-  file_text?: string;
-  old_str?: string;
-  new_str?: string;
-  insert_line?: number;
-  view_range?: [number, number];
+  /** Names the file that the chunk at offset 0 has opened, whatever its path names later. Length 0 closes it. */
+  token: string;
+  offset: number;
+  length: number;
 }
 
-/** The result of the editor. `text` is the observation of the agent. */
-export interface EditResult {
-  text: string;
-  isError: boolean;
+export interface WriteParameters {
   path: string;
-  previouslyExisted: boolean;
-  oldContent: string | null;
-  newContent: string | null;
+  token: string;
+  data: string;
+  /** With `done` the file replaces the one at its path; with `abandoned` what was written of it is removed. */
+  then: 'more' | 'done' | 'abandoned';
 }
 
-export interface GitChange {
-  status: 'MOVED' | 'ADDED' | 'DELETED' | 'UPDATED';
-  path: string;
-}
+type Nothing = Record<string, never>;
 
-/** Each operation with its request and its result. Binary data is base64. */
+/** Each operation with its request and its result. `run` in a request is the number of a run. */
 export interface Operations {
   run: { takes: RunParameters; gives: RunEnd };
-  kill: { takes: { run: number }; gives: Record<string, never> };
-  /** 126: the program cannot be run; 127: it does not exist; 128 and the number of the signal that ended it. */
-  exec: { takes: ExecParameters; gives: { exitCode: number } };
-  /** Answered when the program has taken the data, or takes none any more. */
-  exec_write: { takes: { run: number; data: string; last: boolean }; gives: Record<string, never> };
-  exec_more: { takes: { run: number; bytes: number }; gives: Record<string, never> };
-  /** To the process group of the program. */
-  exec_signal: { takes: { run: number; signal: ProgramSignal }; gives: Record<string, never> };
-  exec_resize: { takes: { run: number; size: TerminalSize }; gives: Record<string, never> };
-  /** Answered when every request before it has been begun. */
-  ping: { takes: Record<string, never>; gives: Record<string, never> };
-  edit: { takes: EditParameters; gives: EditResult };
-  read: {
-    /**
-     * Chunks of one download share a token, and the file that the one at offset 0 opened; length 0 closes it. `size` is
-     * that at the time of the opening.
-     */
-    takes: { path: string; token: string; offset: number; length: number };
-    gives: { data: string; size: number };
-  };
-  write: {
-    /**
-     * Chunks of one upload share a token. With `done` the file appears at its place, with `abandoned` what was written
-     * of it is removed.
-     */
-    takes: { path: string; token: string; data: string; then: 'more' | 'done' | 'abandoned' };
-    gives: Record<string, never>;
-  };
-  home: { takes: Record<string, never>; gives: { home: string } };
-  git_changes: { takes: { path: string; ref: string | null }; gives: { changes: GitChange[] } };
-  git_diff: {
-    takes: { path: string; ref: string | null };
-    gives: { original: string | null; modified: string | null };
-  };
-  git_delta: { takes: { path: string; ref: string | null }; gives: { patch: string } };
+  signal: { takes: { run: number; signal: ProgramSignal }; gives: Nothing };
+  /** `size` is that at the time of the opening. From a run: lets it send so many bytes more. */
+  read: { takes: ReadParameters | { run: number; bytes: number }; gives: { data: string; size: number } | Nothing };
+  /** To a run: stdin; answered when the program has taken the data, or takes none any more. */
+  write: { takes: WriteParameters | { run: number; data: string; last: boolean }; gives: Nothing };
+  list: { takes: { path: string }; gives: { entries: { name: string; isFolder: boolean }[] } };
 }
 
 export type Operation = keyof Operations;
 
 export type Request = { [K in Operation]: { id: number; op: K } & Operations[K]['takes'] }[Operation];
 
-/** `code`: not-found, not-a-file, too-large, invalid, unsupported, or failed for anything unforeseen. */
+export const FAILURE_CODES = ['not-found', 'not-a-file', 'invalid', 'failed'] as const;
+
 export interface Failure {
-  code: string;
+  code: (typeof FAILURE_CODES)[number];
   message: string;
 }
 
 export type Answer =
-  | { type: 'hello'; workingDir: string }
-  | { type: 'output'; id: number; stream: 'stdout' | 'stderr'; text: string }
+  | { type: 'hello'; workingDir: string; scratch: string }
+  | { type: 'output'; id: number; stream: 'stdout' | 'stderr'; data: string }
   | { type: 'result'; id: number; result: unknown }
   | { type: 'failure'; id: number; failure: Failure };
 
-/**
- * Longest line the worker accepts, in bytes. The longest that comes is the result of a client's own command: 9 Mi
- * characters of each stream, each of them six bytes in JSON when it is a control character.
- */
-export const LONGEST_LINE = 128 * 1024 * 1024;
+/** Longest line the worker accepts, in bytes: more than a chunk of a file, and than the names in a large folder. */
+export const LONGEST_LINE = 32 * 1024 * 1024;

@@ -1,15 +1,9 @@
-/** Time in the service: the clock of the app server, the clock of a log of events, and the forms of their times. */
-
-/**
- * The clock of the app server. `now` in milliseconds since 1970; `stamp` as the interface writes times: RFC 3339, UTC,
- * six digits of a second and `Z`, each later than the one before, so that an order by time is the order of events.
- */
+/** `now`: milliseconds since 1970; `stamp`: RFC 3339, UTC, six digits and `Z`, each later than the one before. */
 export interface Clock {
   now(): number;
   stamp(): string;
 }
 
-/** @param now milliseconds since 1970 */
 export function createClock(now: () => number = Date.now): Clock {
   let lastMicros = 0;
   return {
@@ -38,10 +32,7 @@ export class EventClock {
   }
 }
 
-/**
- * Microseconds since 1970 as a naive UTC time such as `2026-01-31T10:12:29.758035`, the form of genuine servers for events.
- * Times of one form are compared as texts.
- */
+/** A naive UTC time such as `2026-01-31T10:12:29.758035`, the form of genuine servers for events. */
 export function naiveTimestamp(microseconds: number): string {
   const milliseconds = Math.floor(microseconds / 1000);
   const rest = String(Math.floor(microseconds) - milliseconds * 1000).padStart(3, '0');

@@ -1,18 +1,41 @@
-import { accessSync, chmodSync, constants, readdirSync, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
-import { makeFolder } from '../../files/make-folder.ts';
+import { makeFolder } from '../../local/make-folder.ts';
 import { ServiceError } from './failure.ts';
-import { readKey } from './key.ts';
-import { dataPaths } from './paths.ts';
-import { refuseUnlessFile, refuseUnlessFolder } from './small-file.ts';
+import { readKey, refuseUnless } from './small-file.ts';
 
-/**
- * Where the local service keeps its data by default: `$ACS_DATA_DIR`; on macOS
- * `~/Library/Application Support/acs`; elsewhere `$XDG_DATA_HOME/acs` or `~/.local/share/acs`.
- * @param env the environment; empty values count as absent
- * @param platform as `process.platform`
- * @param home the user's home directory
- */
+/** The files of a data directory. Everything in it belongs to the service; nothing outside of it is ever written. */
+export function dataPaths(dataDir: string) {
+  const at = (name: string): string => path.join(dataDir, name);
+  return {
+    database: at('service.db'),
+    key: at('key'),
+    lock: at('service.lock'),
+    startLock: at('start.lock'),
+    state: at('service.json'),
+    /** The last port of the service: clients that follow reconnect to it. */
+    port: at('port'),
+    log: at('service.log'),
+    /** Space that a start on a full disk frees: for lock, state and what a deletion writes. */
+    reserve: at('service.reserve'),
+    workspaces: at('workspaces'),
+    /** `<sandbox>/<conversation>.db`: outlives the sandbox. */
+    events: at('events'),
+    staging: at('staging'),
+  };
+}
+
 export function defaultDataDir(
   env: Readonly<Record<string, string | undefined>>,
   platform: string,
@@ -26,115 +49,97 @@ export function defaultDataDir(
   return path.join(base, 'acs');
 }
 
-/**
- * Creates the data directory, readable by its owner alone, and makes sure that it can be written.
- * @throws ServiceError `data-dir`
- */
+/** Creates the data directory, readable by its owner alone. Throws ServiceError `data-dir`. */
 export function prepareDataDir(dataDir: string): void {
-  try {
+  inDataDir(dataDir, () => {
     makeFolder(dataDir, 0o700);
     if (!statSync(dataDir).isDirectory()) throw new Error('it is not a directory');
     refuseForeign(dataDir);
     // An existing directory may have been made with a wider mode; only its owner can change that.
     if ((statSync(dataDir).mode & 0o077) !== 0) chmodSync(dataDir, 0o700);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
-    refuseWhatIsInTheWay(dataDir);
-  } catch (error) {
-    if (error instanceof ServiceError) throw error;
-    throw refusal(dataDir, reasonAt(dataDir, error), 'Set ACS_DATA_DIR to a folder that you can write.', error);
+    const { workspaces, events, staging, ...files } = dataPaths(dataDir);
+    for (const folder of [workspaces, events, staging]) refuseUnless('directory', folder);
+    for (const file of Object.values(files)) refuseUnless('file', file);
+    keepReserve(files.reserve);
+  });
+}
+
+const RESERVE_BYTES = 4 * 1024 * 1024;
+
+/** Removes the reserve where the disk has no space besides; writes it again where the disk has plenty. */
+function keepReserve(file: string): void {
+  const { bavail, bsize } = statfsSync(path.dirname(file));
+  if (bavail * bsize < RESERVE_BYTES / 2) rmSync(file, { force: true });
+  else if (bavail * bsize > 4 * RESERVE_BYTES && !existsSync(file)) {
+    try {
+      // Random, because a file system may compress.
+      writeFileSync(file, randomBytes(RESERVE_BYTES), { mode: 0o600 });
+    } catch {
+      rmSync(file, { force: true }); // a quota
+    }
   }
 }
 
-function refuseWhatIsInTheWay(dataDir: string): void {
-  const { workspaces, events, staging, ...files } = dataPaths(dataDir);
-  for (const folder of [workspaces, events, staging]) refuseUnlessFolder(folder);
-  for (const file of Object.values(files)) refuseUnlessFile(file);
-}
-
-const DAMAGED = /not a database|malformed|SQLITE_NOTADB|SQLITE_CORRUPT/i;
-
 /** What may be there before the database is, whenever a first start was cut off; a new volume is not quite empty. */
-const BEFORE_THE_DATABASE = /^(?:service\.lock|start\.lock|service\.log)(?:\.|$)|^key\.|^lost\+found$/;
+const BEFORE_THE_DATABASE = /^(?:service\.lock|start\.lock|service\.log|service\.reserve)(?:\.|$)|^key\.|^lost\+found$/;
 
-/** Restricting a folder to its owner and deleting unknown files in it would harm another user of the folder. */
+/** Restricting a folder to its owner, and writing into it, would harm another user of the folder. */
 function refuseForeign(dataDir: string): void {
   const { database, key } = dataPaths(dataDir);
   const names = readdirSync(dataDir);
   if (names.includes(path.basename(database))) return;
-  const isOurs = (name: string) =>
-    BEFORE_THE_DATABASE.test(name) || (name === path.basename(key) && readKey(key) !== null);
-  const others = names.filter((name) => !isOurs(name));
+  const hasKey = readKey(key) !== null;
+  if (hasKey) refuseNewStore(dataDir);
+  const others = names.filter((name) => !BEFORE_THE_DATABASE.test(name) && !(hasKey && name === path.basename(key)));
   if (others.length === 0) return;
   const named = `${others.slice(0, 3).join(', ')}${others.length > 3 ? ', …' : ''}`;
   const hint = 'Set ACS_DATA_DIR to a folder that is empty or not there yet.';
-  throw refusal(dataDir, `there are files in it that are not of acs (${named})`, hint);
+  throw refusal(dataDir, `it has files that are not of acs (${named})`, hint);
 }
 
-/**
- * Runs what needs the data directory; a refusal of the system becomes a text that names the directory.
- * @throws ServiceError `data-dir`
- */
+/** Refuses to create a store beside existing logs of conversations. Throws ServiceError `data-dir`. */
+export function refuseNewStore(dataDir: string): void {
+  const { database, events } = dataPaths(dataDir);
+  const folders = existsSync(events) ? readdirSync(events).length : 0;
+  if (folders === 0) return;
+  throw new ServiceError('data-dir', `${database} is empty or missing, and ${events} has logs (folders: ${folders})`, {
+    hint: `Restore ${database}, and ${database}-wal if there was one, from the original directory or a backup. To start without them, move ${dataDir} away. Its workspaces and logs are unchanged.`,
+  });
+}
+
+/** Throws ServiceError `data-dir` for an error of the system. */
 export function inDataDir<Result>(dataDir: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    if (error instanceof ServiceError) throw error;
-    const hint = DAMAGED.test(words(error))
-      ? `Move ${dataDir} away and start again; what is damaged in it has not been overwritten.`
-      : 'Make room in it, or set ACS_DATA_DIR to a folder that you can write.';
-    throw refusal(dataDir, reason(error), hint, error);
+    throw dataDirError(dataDir, error);
   }
 }
 
-/**
- * Opens the database of a data directory; an error in the file itself names the file.
- * @throws ServiceError `data-dir`
- */
-export function inDatabase<Result>(dataDir: string, file: string, work: () => Result): Result {
-  return inDataDir(dataDir, () => {
-    try {
-      return work();
-    } catch (error) {
-      if (!DAMAGED.test(words(error))) throw error;
-      throw new ServiceError('data-dir', `${file} is damaged: ${(error as Error).message}`, {
-        hint: `Move ${dataDir} away and start again; nothing in it has been overwritten.`,
-        cause: error,
-      });
-    }
-  });
+const REASONS: [RegExp, string][] = [
+  [/ENOENT/, 'it cannot be created'],
+  [/EROFS/, 'the file system is read-only'],
+  [/EACCES|EPERM/, 'permission denied'],
+  [/ENOSPC|SQLITE_FULL|disk is full/, 'the disk is full'],
+  [/EDQUOT/, 'the disk quota is used up'],
+  [/ENOTDIR|EEXIST/, 'a part of the path is not a directory'],
+];
+
+export function dataDirError(dataDir: string, error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  const text = `${String(code)} ${message}`;
+  if (/not a database|malformed|SQLITE_NOTADB|SQLITE_CORRUPT/i.test(text)) {
+    return new ServiceError('data-dir', `${dataPaths(dataDir).database} is damaged: ${message}`, {
+      hint: `Move ${dataDir} away and start again; what is damaged in it has not been overwritten.`,
+      cause: error,
+    });
+  }
+  const why = REASONS.find(([pattern]) => pattern.test(text))?.[1] ?? message;
+  return refusal(dataDir, why, 'Make room in it, or set ACS_DATA_DIR to a folder that you can write.', error);
 }
 
 function refusal(dataDir: string, why: string, hint: string, cause?: unknown): ServiceError {
   return new ServiceError('data-dir', `cannot use the data directory ${dataDir}: ${why}`, { hint, cause });
-}
-
-/**
- * When a folder cannot be created, Node may report that its parent is missing; the reason is the error for the parent.
- */
-function reasonAt(dataDir: string, error: unknown): string {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return reason(error);
-  for (let folder = path.dirname(dataDir); ; folder = path.dirname(folder)) {
-    try {
-      accessSync(folder, constants.W_OK);
-    } catch (refused) {
-      if ((refused as NodeJS.ErrnoException).code === 'ENOENT' && folder !== path.dirname(folder)) continue;
-      return reason(refused);
-    }
-    return `nothing can be created in ${folder}`;
-  }
-}
-
-function words(error: unknown): string {
-  return `${String((error as { code?: unknown }).code)} ${String((error as Error).message)}`;
-}
-
-/** The error of the system as a text: Node's own message repeats the path and the call. */
-function reason(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EROFS') return 'the file system is read-only';
-  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
-  if (code === 'ENOSPC' || /SQLITE_FULL|disk is full/.test(words(error))) return 'the disk is full';
-  if (code === 'EDQUOT') return 'the disk quota is used up';
-  if (code === 'ENOTDIR' || code === 'EEXIST') return 'a part of the path is not a directory';
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,32 +1,29 @@
-/**
- * Locks that a crash cannot leave behind: a file that names its owner's pid and start time. A file whose owner is gone
- * is stale and is taken over.
- */
+/** A lock is stale when its owner is gone, or when it was copied with its folder. */
 import { randomBytes } from 'node:crypto';
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { isAlive, type ProcessIdentity } from './process.ts';
-import { readSmallFile, readSmallRecord, refuseUnlessFile } from './small-file.ts';
+import path from 'node:path';
+import { folderIdentity, isAlive, selfIdentity, type ProcessIdentity } from './process.ts';
+import { readSmallFile, readSmallRecord, refuseUnless } from './small-file.ts';
 
-/** A lock that is held. */
 export interface HeldLock {
   release(): void;
 }
 
-/**
- * Takes the lock, or names the living process that holds it.
- * @param file path of the lock
- * @param self who takes it
- * @throws ServiceError `data-dir` when something else has the name; the error of the file system when the folder
- *   cannot be written
- */
-export function takeLock(file: string, self: ProcessIdentity): HeldLock | ProcessIdentity {
-  const mine = `${file}.${self.pid}.${randomBytes(6).toString('hex')}`;
-  const text = JSON.stringify({ pid: self.pid, start: self.start });
+/** Throws ServiceError `data-dir` when something else has the name, and errors of the file system. */
+export function takeLock(file: string): HeldLock | ProcessIdentity {
+  const text = JSON.stringify({ ...selfIdentity(), folder: folderIdentity(path.dirname(file)) });
+  const mine = `${file}.${randomBytes(6).toString('hex')}`;
   try {
     writeFileSync(mine, text, { mode: 0o600, flush: true });
     for (let attempt = 0; attempt < 20; attempt++) {
-      if (link(mine, file)) return { release: () => releaseLock(file, text) };
-      refuseUnlessFile(file);
+      if (link(mine, file)) {
+        return {
+          release: () => {
+            if (readSmallFile(file) === text) rmSync(file, { force: true });
+          },
+        };
+      }
+      refuseUnless('file', file);
       const holder = readHolder(file);
       if (holder !== null && isAlive(holder)) return holder;
       clearStale(file, holder);
@@ -37,14 +34,21 @@ export function takeLock(file: string, self: ProcessIdentity): HeldLock | Proces
   }
 }
 
-/** Whether the lock was taken. */
 export function isHeld(result: HeldLock | ProcessIdentity): result is HeldLock {
   return 'release' in result;
 }
 
-/** Who holds the lock; null when there is none or it cannot be read. */
-export function readHolder(file: string): ProcessIdentity | null {
-  const { pid, start } = readSmallRecord(file) ?? {};
+/** Null also for a lock without a start time where this machine reports them: the pid may be of any process. */
+export function liveOwner(lock: string): ProcessIdentity | null {
+  const holder = readHolder(lock);
+  if (holder === null || (holder.start === null && selfIdentity().start !== null)) return null;
+  return isAlive(holder) ? holder : null;
+}
+
+function readHolder(file: string): ProcessIdentity | null {
+  const { pid, start, folder } = readSmallRecord(file) ?? {};
+  // Earlier versions wrote no folder.
+  if (folder !== undefined && folder !== folderIdentity(path.dirname(file))) return null;
   if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0) return null;
   return { pid, start: typeof start === 'string' ? start : null };
 }
@@ -72,8 +76,4 @@ function clearStale(file: string, seen: ProcessIdentity | null): void {
   const isTheSame = moved?.pid === seen?.pid && moved?.start === seen?.start;
   if (!isTheSame && moved !== null && isAlive(moved)) link(aside, file);
   rmSync(aside, { force: true });
-}
-
-function releaseLock(file: string, text: string): void {
-  if (readSmallFile(file) === text) rmSync(file, { force: true });
 }

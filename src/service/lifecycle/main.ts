@@ -1,20 +1,20 @@
-/** The process of a service in the background, started by detach.ts as `node dist/service.js <configuration>`. */
 import { writeSync } from 'node:fs';
-import { FAILURE_MARK, type DetachedConfig } from './detach.ts';
+import { FAILURE_MARK } from './background.ts';
 import { ServiceError } from './failure.ts';
 import { serve } from './serve.ts';
+import type { ServiceOptions } from './service-options.ts';
 
 function log(line: string): void {
   try {
     // Not by the stream: a full disk would end it, and with it the service.
     writeSync(1, `${new Date().toISOString()} ${line}\n`);
   } catch {
-    // The error cannot be reported anywhere.
+    // It cannot be reported anywhere.
   }
 }
 
 async function main(): Promise<void> {
-  const config = JSON.parse(process.argv[2] ?? '{}') as DetachedConfig;
+  const config = JSON.parse(process.argv[2] ?? '{}') as ServiceOptions;
   // Before the service is reachable: a signal without a listener would end it without a shutdown.
   const asked = new Promise<string>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -26,7 +26,6 @@ async function main(): Promise<void> {
   // The service does not depend on the terminal that it was started from.
   process.on('SIGHUP', () => undefined);
   const service = await serve({ ...config, life: 'background', env: process.env, log });
-  // In the foreground the command prints its address.
   log(`listening on ${service.url} (pid ${process.pid})`);
   void asked.then((why) => service.close(why));
   await service.ended;

@@ -1,6 +1,5 @@
-/** Processes of the system: the only file of `lifecycle/` that uses `process`. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 
 /** A process that cannot be mistaken for a later one with the same number. */
 export interface ProcessIdentity {
@@ -9,17 +8,14 @@ export interface ProcessIdentity {
   start: string | null;
 }
 
-/** This process. */
 export function selfIdentity(): ProcessIdentity {
   return { pid: process.pid, start: startOf(process.pid) };
 }
 
-/** The node that runs this. */
 export function nodeExecutable(): string {
   return process.execPath;
 }
 
-/** Whether this process still runs. */
 export function isAlive(identity: ProcessIdentity): boolean {
   try {
     process.kill(identity.pid, 0);
@@ -32,12 +28,17 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return identity.start === null || start === null || start === identity.start;
 }
 
-/** Waits synchronously until a killed process has ended, at most so long. */
-export function awaitEnd(identity: ProcessIdentity, timeoutMs: number): void {
-  const nap = new Int32Array(new SharedArrayBuffer(4));
-  const pauseMs = 5;
-  for (let waitedMs = 0; waitedMs < timeoutMs && isAlive(identity); waitedMs += pauseMs) {
-    Atomics.wait(nap, 0, 0, pauseMs);
+/** Checks every 20 ms; null: the time is over. Throws the reason of the signal. */
+export async function poll<Found>(
+  check: () => Found | null,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<Found | null> {
+  for (let waitedMs = 0; ; waitedMs += 20) {
+    const found = check();
+    if (found !== null || waitedMs >= timeoutMs) return found;
+    signal?.throwIfAborted();
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
@@ -60,15 +61,30 @@ export function startOf(pid: number): string | null {
     if (fields[0] === 'Z' || fields[0] === 'X') return 'zombie';
     return fields[19] ?? null;
   } catch {
-    return process.platform === 'linux' ? null : startByPs(pid);
+    return process.platform === 'linux' ? null : askPs('lstart', pid);
   }
 }
 
-function startByPs(pid: number): string | null {
+export function commandLineOf(pid: number): string {
   try {
-    const answer = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: 'pipe' }).trim();
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return (process.platform === 'linux' ? null : askPs('args', pid)) ?? '';
+  }
+}
+
+function askPs(column: 'args' | 'lstart', pid: number): string | null {
+  try {
+    const args = ['-ww', '-o', `${column}=`, '-p', String(pid)];
+    const answer = execFileSync('ps', args, { encoding: 'utf8', stdio: 'pipe' }).trim();
     return answer === '' ? null : answer;
   } catch {
     return null;
   }
+}
+
+/** A folder by its device and inode: the same after a move, another one for a copy. Throws when it is not there. */
+export function folderIdentity(folder: string): string {
+  const { dev, ino } = statSync(folder, { bigint: true });
+  return `${dev}-${ino}`;
 }

@@ -1,97 +1,86 @@
-/** The small files of a data directory: key, lock, port, state. A path may have any kind of file. */
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
-  constants,
-  fstatSync,
+  existsSync,
   fsyncSync,
-  lstatSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeSync,
-  type Stats,
 } from 'node:fs';
 import { ServiceError } from './failure.ts';
 
 const LONGEST_BYTES = 64 * 1024;
 
-/**
- * The text of a small file; null when there is none, it may not be read, or it is something else: a pipe without a
- * writer would be waited for, a device has no end.
- */
+/** The text of a small file; null when there is none, it may not be read, or it is something else, such as a pipe. */
 export function readSmallFile(file: string): string | null {
-  let descriptor: number;
   try {
-    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const found = statSync(file);
+    return found.isFile() && found.size <= LONGEST_BYTES ? readFileSync(file, 'utf8') : null;
   } catch {
     return null;
-  }
-  try {
-    const found = fstatSync(descriptor);
-    return found.isFile() && found.size <= LONGEST_BYTES ? readFileSync(descriptor, 'utf8') : null;
-  } catch {
-    return null;
-  } finally {
-    closeSync(descriptor);
   }
 }
 
 /** The same of JSON, which must be an object. */
 export function readSmallRecord(file: string): Record<string, unknown> | null {
-  const text = readSmallFile(file);
-  if (text === null) return null;
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+    const value: unknown = JSON.parse(readSmallFile(file) ?? 'null');
+    return typeof value === 'object' ? (value as Record<string, unknown> | null) : null;
   } catch {
     return null;
   }
 }
 
-/**
- * Refuses a name that is taken by something that is not a file (a link to one counts as one): whatever it is, it is not
- * ours to remove, and opening it may wait for ever.
- * @throws ServiceError `data-dir`
- */
-export function refuseUnlessFile(file: string): void {
-  const found = statOf(file);
-  if (found === null || (found !== 'dangling' && found.isFile())) return;
-  const what = found === 'dangling' ? 'a link to nothing' : found.isDirectory() ? 'a directory' : 'no file';
-  throw inTheWay(`${file} is ${what}`);
-}
-
-/** The same for a folder. */
-export function refuseUnlessFolder(folder: string): void {
-  const found = statOf(folder);
-  if (found === null || (found !== 'dangling' && found.isDirectory())) return;
-  throw inTheWay(`${folder} is ${found === 'dangling' ? 'a link to nothing' : 'no directory'}`);
-}
-
-function statOf(file: string): Stats | 'dangling' | null {
-  if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return null;
-  return statSync(file, { throwIfNoEntry: false }) ?? 'dangling';
-}
-
-function inTheWay(text: string): ServiceError {
-  return new ServiceError('data-dir', text, { hint: 'Move it away, or set ACS_DATA_DIR to another folder.' });
+/** The name may belong to somebody else, and opening a pipe may wait for ever. Throws ServiceError `data-dir`. */
+export function refuseUnless(kind: 'file' | 'directory', name: string): void {
+  const found = statSync(name, { throwIfNoEntry: false });
+  if (found === undefined || (kind === 'file' ? found.isFile() : found.isDirectory())) return;
+  throw new ServiceError('data-dir', `${name} is not a ${kind}`, {
+    hint: 'Move it away, or set ACS_DATA_DIR to another folder.',
+  });
 }
 
 /** Writes a small private file whole or not at all. */
 export function writePrivateFile(file: string, text: string): void {
-  refuseUnlessFile(file);
+  refuseUnless('file', file);
   const temporary = `${file}.${randomBytes(6).toString('hex')}`;
   const descriptor = openSync(temporary, 'wx', 0o600);
   try {
     writeSync(descriptor, text);
     fsyncSync(descriptor);
+    renameSync(temporary, file);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
   } finally {
     closeSync(descriptor);
   }
-  renameSync(temporary, file);
+}
+
+/** 43 letters of base64url, 256 bits. An invalid key is not replaced. Throws ServiceError `data-dir`. */
+export function ensureKey(file: string): string {
+  const stored = readKey(file);
+  if (stored !== null) return stored;
+  refuseUnless('file', file);
+  if (existsSync(file)) {
+    throw new ServiceError('data-dir', `${file} holds no key, or cannot be read`, {
+      hint: 'A key has at least 20 letters, digits, - and _. Remove the file, and the service makes a new key.',
+    });
+  }
+  const key = randomBytes(32).toString('base64url');
+  writePrivateFile(file, `${key}\n`);
+  return key;
+}
+
+export function readKey(file: string): string | null {
+  const key = readSmallFile(file)?.trim();
+  return key !== undefined && /^[A-Za-z0-9_-]{20,}$/.test(key) ? key : null;
+}
+
+export function readPort(file: string): number {
+  const port = Number(readSmallFile(file)?.trim());
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : 0;
 }

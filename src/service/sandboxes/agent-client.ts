@@ -1,14 +1,11 @@
-/** Requests from the app server to the agent server of a sandbox, over loopback. */
 import http from 'node:http';
 import { SERVICE_HEADER } from '../faults/middleware.ts';
 
 export interface AgentRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Begins with a slash. */
   path: string;
   query?: Record<string, string>;
   json?: unknown;
-  /** A body of its own kind, such as a form. */
   raw?: { contentType: string; body: Uint8Array };
   timeoutMs?: number;
 }
@@ -21,25 +18,17 @@ export interface AgentAnswer {
 
 /** Larger answers are cut off with an error: the answers to the app server are far smaller. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
-const TIMEOUT_MS = 30_000;
 
-export interface AgentClient {
-  send(port: number, key: string, request: AgentRequest): Promise<AgentAnswer>;
-  close(): void;
-}
-
-/** Keeps connections open, because there are many requests for one conversation. */
-export function createAgentClient(): AgentClient {
+export function createAgentClient() {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 16, keepAliveMsecs: 1000 });
   return {
-    send: (port, key, request) => send(agent, port, key, request),
+    send: (port: number, key: string, request: AgentRequest) => send(agent, port, key, request),
     close: () => {
       agent.destroy();
     },
   };
 }
 
-/** The JSON of an answer; null when it is none. */
 export function jsonOf(answer: AgentAnswer): unknown {
   try {
     return JSON.parse(answer.body.toString('utf8'));
@@ -48,7 +37,6 @@ export function jsonOf(answer: AgentAnswer): unknown {
   }
 }
 
-/** The error text of an agent server. */
 export function textOf(answer: AgentAnswer): string {
   const body = jsonOf(answer);
   const detail = (body as { detail?: unknown } | null)?.detail;
@@ -76,7 +64,7 @@ function send(agent: http.Agent, port: number, key: string, request: AgentReques
         });
       }, reject);
     });
-    outgoing.setTimeout(request.timeoutMs ?? TIMEOUT_MS, () => {
+    outgoing.setTimeout(request.timeoutMs ?? 30_000, () => {
       outgoing.destroy(new Error('the agent server does not answer'));
     });
     outgoing.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,19 +1,15 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { TrialFailed, whyNoBubblewrap } from '../isolation/detect.ts';
+import { ServiceError } from '../lifecycle/failure.ts';
 import type { SandboxRow } from '../storage/sandboxes.ts';
 import { WORKSPACE_INSIDE, type SandboxSpecName } from './worker-protocol.ts';
 
-/** A kind of sandbox, in the shape of interface section 6. */
-export interface SandboxSpec {
-  id: SandboxSpecName;
-  command: string[];
-  created_at: string;
-  initial_env: Record<string, string>;
-  working_dir: string;
-}
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 const NAMES: SandboxSpecName[] = ['bubblewrap', 'bubblewrap-offline', 'process'];
 
-/** The specs of this service, the default first. */
-export function sandboxSpecs(defaultSpec: SandboxSpecName, createdAt: string): SandboxSpec[] {
+/** The specs of this service in the shape of interface section 6, the default first. */
+export function sandboxSpecs(defaultSpec: SandboxSpecName, createdAt: string) {
   const others = NAMES.filter((name) => name !== defaultSpec);
   return [defaultSpec, ...others].map((name) => ({
     id: name,
@@ -28,14 +24,34 @@ export function isSpecName(name: string): name is SandboxSpecName {
   return (NAMES as string[]).includes(name);
 }
 
-/** Which specs this machine can run, decided once when the service starts (isolation/detect.ts). */
 export interface SpecChoice {
-  /** The spec of a sandbox whose creator names none. */
   readonly byDefault: SandboxSpecName;
-  /** The warning for the creator of such a sandbox; null: none. */
   readonly warning: string | null;
   /** Why bubblewrap does not work here; null: it does. */
   readonly whyNoBubblewrap: string | null;
+}
+
+/**
+ * Where bubblewrap is not installed or not permitted the default spec is `process`. Throws ServiceError `isolation`
+ * when the trial fails for another reason; `unsupported` when the default that a flag selects does not work.
+ */
+export async function chooseSpecs(options: {
+  spec?: SandboxSpecName | undefined;
+  env: Readonly<Record<string, string | undefined>>;
+}): Promise<SpecChoice> {
+  const { spec, env } = options;
+  const why = await whyNoBubblewrap(env).catch((error: unknown) => {
+    if (!(error instanceof TrialFailed)) throw error;
+    if (spec === 'process') return `its trial failed: ${error.message}`;
+    throw new ServiceError('isolation', `the trial of bubblewrap failed: ${error.message}`, {
+      hint: 'remove the cause and try again, or run commands without isolation: acs serve --detach --spec process',
+      cause: error,
+    });
+  });
+  if (why !== null && spec !== undefined && spec !== 'process') {
+    throw new ServiceError('unsupported', `bubblewrap does not work here (${why}), and the spec ${spec} was asked for`);
+  }
+  return specChoice(spec ?? null, why);
 }
 
 /** @param named the default that the service was started with; null: none was named */
@@ -43,8 +59,25 @@ export function specChoice(named: SandboxSpecName | null, whyNoBubblewrap: strin
   if (named !== null || whyNoBubblewrap === null) {
     return { byDefault: named ?? 'bubblewrap', warning: null, whyNoBubblewrap };
   }
-  const warning = `bubblewrap does not work here (${whyNoBubblewrap}): commands run without isolation`;
+  const warning = `commands run without isolation, because bubblewrap does not work here: ${whyNoBubblewrap}`;
   return { byDefault: 'process', warning, whyNoBubblewrap };
+}
+
+export function newSandbox(spec: SandboxSpecName, now: string, detail: string | null = null): SandboxRow {
+  return {
+    id: Array.from({ length: 22 }, () => BASE62[randomInt(BASE62.length)]).join(''),
+    spec_id: spec,
+    isolation: spec,
+    status: 'STARTING',
+    status_detail: detail,
+    session_api_key: randomBytes(32).toString('base64url'),
+    port: null,
+    working_dir: null,
+    worker_pid: null,
+    worker_start: null,
+    created_at: now,
+    last_active_at: now,
+  };
 }
 
 /** A sandbox cannot have the requested isolation, or the one it had before. Nothing was changed. */
@@ -52,7 +85,6 @@ export class SpecRefused extends Error {
   override readonly name = 'SpecRefused';
 }
 
-/** Throws SpecRefused for a spec that does not work on this machine. */
 export function assertSpecWorks(spec: SandboxSpecName, { whyNoBubblewrap }: SpecChoice): void {
   if (spec === 'process' || whyNoBubblewrap === null) return;
   throw new SpecRefused(
@@ -61,10 +93,7 @@ export function assertSpecWorks(spec: SandboxSpecName, { whyNoBubblewrap }: Spec
   );
 }
 
-/**
- * Throws SpecRefused when a sandbox cannot be resumed as it ran before. One that an earlier version ran without
- * isolation though it was created with it is resumed so only when the request names the spec `process`.
- */
+/** Throws SpecRefused. A sandbox that ran without its isolation is resumed so only when `named` is `process`. */
 export function assertResumable(
   { id, spec_id, isolation }: Pick<SandboxRow, 'id' | 'spec_id' | 'isolation'>,
   named: string | null,

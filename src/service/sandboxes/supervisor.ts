@@ -1,70 +1,86 @@
 /**
- * The supervisor of the sandboxes: starts their workers, watches them, and is the only way to their agent servers.
- * A change of status is written to the store before it is reported.
+ * A change of status is written to the store before it is reported. A sandbox is up when its row says so and it has a
+ * worker: where a full disk has refused a change, the row is behind until the next change.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import type { Clock } from '../lifecycle/clock.ts';
 import { startOf } from '../lifecycle/process.ts';
-import type { SandboxRow } from '../storage/sandboxes.ts';
-import type { ConversationNotice, SandboxSpecName } from './worker-protocol.ts';
+import type { ReplayStep } from '../agents/replay/steps.ts';
+import type { SandboxLimits } from '../isolation/limits.ts';
+import type { Store } from '../storage/index.ts';
+import type { SandboxRow, SandboxStore } from '../storage/sandboxes.ts';
+import type { FaultRule } from '../faults/schema.ts';
+import type { ConversationNotice, SandboxSpecName, WorkerNotice } from './worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
-import { requestedSandbox, withFolders, workerConfig } from './new-sandbox.ts';
+import { assertResumable, assertSpecWorks, newSandbox, type SpecChoice } from './specs.ts';
+import { SandboxChanges } from './change-queue.ts';
 import { removeTree } from './remove-tree.ts';
-import { toEvict } from './eviction.ts';
-import { assertResumable } from './specs.ts';
-import { createSandboxChanges } from './change-queue.ts';
-import {
-  askSandbox,
-  runningRow,
-  SandboxUnavailable,
-  type SandboxWork,
-  type Supervisor,
-  type SupervisorOptions,
-} from './supervision.ts';
-import { createSandboxStatusWriter, type SandboxStatusWriter } from './status-writer.ts';
-import { guarded, inBackground, writeNotice } from './worker-notices.ts';
-import { endWorker, startWorker, type WorkerProcess } from './worker-process.ts';
+import { WorkerProcess } from './worker-process.ts';
 
-export { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
+export interface SupervisorOptions {
+  store: Store;
+  clock: Clock;
+  root: string;
+  specs: SpecChoice;
+  limits?: SandboxLimits;
+  workspacesDir: string;
+  /** Folder of `<sandbox>/<conversation>.db` event logs. */
+  eventsDir: string;
+  env: Readonly<Record<string, string | undefined>>;
+  log(line: string): void;
+  onConversation(sandboxId: string, notice: ConversationNotice): void;
+  /** Environment of processes inside; read when a worker is started. */
+  initialEnv?(): Record<string, string>;
+  faults?: FaultRule[];
+  defaultReplay: ReplayStep[] | null;
+  /** Sandboxes that may run at once, 20 by default; one more pauses the one that has been idle longest. */
+  maxRunning?: number;
+}
 
-interface Live {
-  worker: WorkerProcess;
-  /** The worker runs, and every process inside is stopped. */
-  isPaused: boolean;
-  /** Its end was requested. */
-  isEnding: boolean;
+export class SandboxUnavailable extends Error {
+  override readonly name = 'SandboxUnavailable';
 }
 
 const COMMAND_TIMEOUT_MS = 15_000;
 
-export function createSupervisor(options: SupervisorOptions): Supervisor {
-  return new SandboxSupervisor(options);
-}
-
-class SandboxSupervisor implements Supervisor {
+export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #client = createAgentClient();
-  readonly #live = new Map<string, Live>();
-  readonly #changes = createSandboxChanges(() => new SandboxUnavailable('the sandbox was deleted'));
-  readonly #statuses: SandboxStatusWriter;
+  readonly #live = new Map<string, { worker: WorkerProcess; isPaused: boolean; isEnding: boolean }>();
+  readonly #changes = new SandboxChanges(() => new SandboxUnavailable('the sandbox was deleted'));
+  readonly #rows: SandboxStore;
   #isClosing = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#statuses = createSandboxStatusWriter(options.store.sandboxes, options.log);
+    this.#rows = options.store.sandboxes;
   }
 
-  create(named: SandboxSpecName | null): SandboxRow {
-    const row = requestedSandbox(named, this.#options.specs, this.#options.clock.stamp());
-    withFolders([this.workspaceOf(row.id), this.eventsOf(row.id)], () => {
-      this.#options.store.sandboxes.insert(row);
+  /** Does not wait for the worker. Null: the default spec. `onStore`: in the same transaction. Throws SpecRefused. */
+  create(named: SandboxSpecName | null, onStore?: (id: string) => void): SandboxRow {
+    const { store, specs, clock } = this.#options;
+    const spec = named ?? specs.byDefault;
+    assertSpecWorks(spec, specs);
+    const row = newSandbox(spec, clock.stamp(), named === null ? specs.warning : null);
+    // Before its folders, so that no folder is without a row after a kill.
+    store.transaction(() => {
+      this.#rows.insert(row);
+      onStore?.(row.id);
     });
     this.#evictExcess(row.id);
-    this.#launch(row);
-    return this.#options.store.sandboxes.get(row.id) ?? row;
+    try {
+      this.#launch(row);
+    } catch (error) {
+      this.#rows.remove(row.id);
+      rmSync(this.workspaceOf(row.id), { recursive: true, force: true });
+      throw error;
+    }
+    return this.#rows.get(row.id) ?? row;
   }
 
+  /** Settles when the sandbox runs. Rejects with SandboxUnavailable when it cannot be started. */
   async whenRunning(id: string): Promise<SandboxRow> {
     await this.#changes.last(id);
     return await this.#whenReady(id);
@@ -72,41 +88,65 @@ class SandboxSupervisor implements Supervisor {
 
   async #whenReady(id: string): Promise<SandboxRow> {
     await this.#live.get(id)?.worker.ready.catch((error: unknown) => {
-      throw new SandboxUnavailable(error instanceof Error ? error.message : String(error));
+      throw new SandboxUnavailable((error as Error).message);
     });
-    return runningRow(this.#options.store.sandboxes.get(id), id);
+    const row = this.#rows.get(id);
+    if (row === null) throw new SandboxUnavailable(`Sandbox not found: ${id}`);
+    if (row.status === 'RUNNING') return row;
+    throw new SandboxUnavailable(
+      `Sandbox is ${row.status}${row.status_detail === null ? '' : `: ${row.status_detail}`}`,
+    );
   }
 
+  /** Stops every process inside, after all earlier changes; settles when it is PAUSED. False: no such sandbox. */
   pause(id: string): Promise<boolean> {
     return this.#changes.takeDown(id, () => this.#pauseNow(id, null));
   }
 
   async #pauseNow(id: string, detail: string | null): Promise<boolean> {
-    const row = this.#options.store.sandboxes.get(id);
+    const row = this.#rows.get(id);
     if (row === null || row.status === 'PAUSED' || row.status === 'ERROR') return row !== null;
     const live = this.#live.get(id);
     await live?.worker.ready.catch(() => undefined);
-    if (live !== undefined && this.#live.has(id)) await this.#freeze(id, live);
-    this.#statuses.write(id, { status: 'PAUSED', status_detail: detail });
+    if (live !== undefined && this.#live.has(id) && !live.isPaused) {
+      try {
+        await live.worker.ask('pause', COMMAND_TIMEOUT_MS);
+        live.isPaused = true;
+      } catch (error) {
+        // A worker that cannot be paused is ended: the workspace and the logs are on the disk.
+        this.#options.log(`sandbox ${id}: ${(error as Error).message}`);
+        await this.#end(id);
+      }
+    }
+    this.#rows.update(id, { status: 'PAUSED', status_detail: detail });
     return true;
   }
 
+  /** Settles when the start has begun. False: no such sandbox. `named` null: no spec. Throws SpecRefused. */
   async resume(id: string, named: string | null = null): Promise<boolean> {
-    const row = this.#options.store.sandboxes.get(id);
-    const isUp = row?.status === 'RUNNING' || row?.status === 'STARTING';
+    const row = this.#rows.get(id);
     // No queued change stops it: there is nothing to do, and nothing to wait for.
-    if (row === null || (isUp && !this.#changes.isGoingDown(id))) return row !== null;
+    if (row === null || (this.#isUp(row) && !this.#changes.isGoingDown(id))) return row !== null;
     return await new Promise((resolve, reject) => {
       const resuming = this.#changes.apply(id, () => {
         resolve(this.#beginResume(id, named));
         return this.#resumeWorker(id);
       });
-      resuming.catch(reject);
-      inBackground(id, this.#options.log, resuming);
+      resuming.catch((error: unknown) => {
+        this.#options.log(`sandbox ${id}: ${String(error)}`);
+        reject(error);
+      });
     });
   }
 
-  use<Result>(id: string, work: SandboxWork<Result>): Promise<Result> {
+  /**
+   * A pause or an eviction requested during the work is applied afterwards. `deleted` is aborted when the deletion of
+   * the sandbox is requested. Throws SandboxUnavailable, SpecRefused.
+   */
+  use<Result>(
+    id: string,
+    work: (running: Promise<SandboxRow>, deleted: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     return this.#changes.use(id, async (deleted) => {
       this.#beginResume(id, null);
       const awake = this.#resumeWorker(id);
@@ -120,34 +160,31 @@ class SandboxSupervisor implements Supervisor {
     });
   }
 
-  /** Writes a sandbox that is down as STARTING. False: no such sandbox. */
+  #isUp({ id, status }: SandboxRow): boolean {
+    const live = this.#live.get(id);
+    return (status === 'RUNNING' || status === 'STARTING') && live !== undefined && !live.isPaused;
+  }
+
   #beginResume(id: string, named: string | null): boolean {
-    const { store, specs, clock } = this.#options;
-    const row = store.sandboxes.get(id);
-    if (row === null || row.status === 'RUNNING' || row.status === 'STARTING') return row !== null;
+    const { specs, clock } = this.#options;
+    const row = this.#rows.get(id);
+    if (row === null || this.#isUp(row)) return row !== null;
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
     assertResumable(row, named, specs);
     const begun = { status: 'STARTING', status_detail: null, last_active_at: clock.stamp() } as const;
-    store.sandboxes.update(id, { spec_id: row.isolation, ...begun });
+    this.#rows.update(id, { spec_id: row.isolation, ...begun });
     this.#evictExcess(id);
     return true;
   }
 
+  /** Ends the sandbox and removes its workspace; its event logs stay. False: no such sandbox. */
   remove(id: string): Promise<boolean> {
     return this.#changes.remove(id, async () => {
-      // A worker without a row: its creation was undone.
-      const isKnown = this.#options.store.sandboxes.get(id) !== null;
-      if (!isKnown && !this.#live.has(id)) return false;
+      if (this.#rows.get(id) === null) return false;
       await this.#end(id);
       // The files first: on a full disk not even a deletion can be written before space is free.
       await removeTree(this.workspaceOf(id));
-      try {
-        this.#options.store.sandboxes.remove(id);
-      } catch (error) {
-        this.#statuses.write(id, { status: 'PAUSED', status_detail: 'it could not be deleted altogether' });
-        throw error;
-      }
-      return isKnown;
+      return this.#rows.remove(id);
     });
   }
 
@@ -155,8 +192,17 @@ class SandboxSupervisor implements Supervisor {
     return [...this.#live.values()].reduce((sum, { worker }) => sum + worker.subscribers, 0);
   }
 
-  send(id: string, request: AgentRequest): Promise<AgentAnswer> {
-    return askSandbox(this.#client, this.#options.store.sandboxes.get(id), request);
+  /** Sends a request to the agent server of a running sandbox. Rejects with SandboxUnavailable. */
+  async send(id: string, request: AgentRequest): Promise<AgentAnswer> {
+    const row = this.#rows.get(id);
+    if (row?.status !== 'RUNNING' || row.port === null) {
+      throw new SandboxUnavailable(`Sandbox is ${row?.status ?? 'MISSING'}`);
+    }
+    try {
+      return await this.#client.send(row.port, row.session_api_key, request);
+    } catch (error) {
+      throw new SandboxUnavailable(`the agent server cannot be reached: ${(error as Error).message}`);
+    }
   }
 
   workspaceOf(id: string): string {
@@ -167,102 +213,131 @@ class SandboxSupervisor implements Supervisor {
     return path.join(this.#options.eventsDir, id);
   }
 
+  /** Workspaces of sandboxes that the store does not have, for example after a restore of an older one. */
+  unknownWorkspaces(): string[] {
+    const known = new Set(this.#rows.all().map(({ id }) => id));
+    const names = readdirSync(this.#options.workspacesDir);
+    // Folders with another form of name are not the service's.
+    return names.filter((name) => /^[0-9A-Za-z]{22}$/.test(name) && !known.has(name)).map((id) => this.workspaceOf(id));
+  }
+
+  /** Ends every worker. What cannot be written is written by the next service (lifecycle/recover.ts). */
   async close(): Promise<void> {
+    const { store, log } = this.#options;
     this.#isClosing = true;
     await Promise.all([...this.#live.keys()].map((id) => this.#end(id)));
-    for (const row of this.#options.store.sandboxes.all()) {
-      if (row.status === 'RUNNING' || row.status === 'STARTING') {
-        this.#statuses.write(row.id, { status: 'PAUSED', worker_pid: null, worker_start: null });
-      }
+    try {
+      store.transaction(() => {
+        for (const { id, status, worker_pid } of this.#rows.all()) {
+          if (worker_pid !== null) this.#rows.update(id, { worker_pid: null, worker_start: null });
+          if (status === 'RUNNING' || status === 'STARTING') this.#rows.update(id, { status: 'PAUSED' });
+        }
+      });
+    } catch (error) {
+      log(`the end of the sandboxes could not be written: ${String(error)}`);
     }
-    this.#statuses.close();
     this.#client.close();
   }
 
-  /** Starts the worker of a sandbox that is STARTING. */
   #launch(row: SandboxRow): void {
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
-    const { root, env, log } = this.#options;
-    const config = workerConfig(row, {
+    const { root, limits, env, log, initialEnv, faults = [], defaultReplay } = this.#options;
+    const { id, port } = row;
+    const config = {
+      sandbox_id: id,
+      session_api_key: row.session_api_key,
+      spec: row.isolation,
+      ...(port === null ? {} : { port }),
       root,
-      workspace_dir: this.workspaceOf(row.id),
-      events_dir: this.eventsOf(row.id),
-      initial_env: this.#options.initialEnv?.() ?? {},
-      faults: this.#options.faults ?? [],
-      default_replay: this.#options.defaultReplay,
-    });
+      workspace_dir: this.workspaceOf(id),
+      events_dir: this.eventsOf(id),
+      initial_env: initialEnv?.() ?? {},
+      ...(limits === undefined ? {} : { limits }),
+      faults,
+      default_replay: defaultReplay,
+    };
     for (const dir of [config.workspace_dir, config.events_dir]) mkdirSync(dir, { recursive: true, mode: 0o700 });
-    const worker = startWorker(config, env, {
+    const worker = new WorkerProcess(config, env, {
       log,
       onNotice: (notice) => {
-        guarded(row.id, log, () => {
-          writeNotice(row.id, notice, { ...this.#options, statuses: this.#statuses });
+        const isWritten = this.#guarded(id, () => {
+          this.#receive(id, notice);
         });
+        if (!isWritten && notice.type === 'ready') worker.kill();
       },
       onEnd: (text) => {
-        guarded(row.id, log, () => {
-          this.#workerEnded(row.id, text, worker.pid);
+        this.#guarded(id, () => {
+          this.#workerEnded(id, text, worker.pid);
         });
       },
     });
-    this.#live.set(row.id, { worker, isPaused: false, isEnding: false });
-    this.#statuses.write(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
+    this.#live.set(id, { worker, isPaused: false, isEnding: false });
+    try {
+      this.#rows.update(id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
+    } catch (error) {
+      this.#live.delete(id);
+      worker.kill();
+      throw error;
+    }
   }
 
-  /** A worker has ended: on request, or the sandbox is in ERROR and can be resumed in a new one. */
+  /** An error while a notice is written, such as a full disk, does not end the service. */
+  #guarded(id: string, work: () => void): boolean {
+    try {
+      work();
+      return true;
+    } catch (error) {
+      this.#options.log(`sandbox ${id}: what its worker reported could not be written: ${String(error)}`);
+      return false;
+    }
+  }
+
+  #receive(id: string, notice: WorkerNotice): void {
+    const { log, onConversation } = this.#options;
+    if (notice.type === 'conversation') onConversation(id, notice);
+    if (notice.type === 'warning' || notice.type === 'failed') log(`sandbox ${id}: ${notice.text}`);
+    if (notice.type === 'warning') this.#rows.update(id, { status_detail: notice.text });
+    if (notice.type !== 'ready') return;
+    this.#rows.update(id, { status: 'RUNNING', port: notice.port, working_dir: notice.working_dir });
+  }
+
   #workerEnded(id: string, text: string, pid: number): void {
     const live = this.#live.get(id);
     if (live === undefined || live.worker.pid !== pid) return;
     this.#live.delete(id);
     if (live.isEnding || this.#isClosing) return;
     this.#options.log(`sandbox ${id}: ${text}`);
-    const status = live.isPaused ? 'PAUSED' : 'ERROR';
     // The log first: a client that sees the sandbox in ERROR finds the reason of the run there.
     this.#cutOff(id, live.isPaused ? { end: 'paused' } : { end: 'failed', why: text });
-    this.#statuses.write(id, { status, status_detail: text, worker_pid: null, worker_start: null });
-  }
-
-  async #freeze(id: string, live: Live): Promise<void> {
-    try {
-      await live.worker.ask('pause', COMMAND_TIMEOUT_MS);
-      live.isPaused = true;
-    } catch (error) {
-      // A worker that cannot be paused is ended: the workspace and the logs are on the disk.
-      this.#options.log(`sandbox ${id}: ${(error as Error).message}`);
-      await this.#end(id);
-    }
+    const status = live.isPaused ? 'PAUSED' : 'ERROR';
+    this.#rows.update(id, { status, status_detail: text, worker_pid: null, worker_start: null });
   }
 
   async #resumeWorker(id: string): Promise<void> {
-    const row = this.#options.store.sandboxes.get(id);
+    const row = this.#rows.get(id);
     if (row?.status !== 'STARTING') return;
     const live = this.#live.get(id);
-    if (live?.isPaused !== true) {
-      if (live === undefined) this.#launch(row);
-      return;
+    if (live?.isPaused === true) {
+      try {
+        const notice = await live.worker.ask('resume', COMMAND_TIMEOUT_MS);
+        live.isPaused = false;
+        this.#rows.update(id, { status: 'RUNNING', ...(notice.type === 'resumed' ? { port: notice.port } : {}) });
+        return;
+      } catch (error) {
+        this.#options.log(`sandbox ${id}: ${(error as Error).message}; it gets a new worker`);
+        await this.#end(id);
+      }
     }
-    try {
-      const notice = await live.worker.ask('resume', COMMAND_TIMEOUT_MS);
-      live.isPaused = false;
-      const port = notice.type === 'resumed' ? notice.port : row.port;
-      this.#statuses.write(id, { status: 'RUNNING', port });
-    } catch (error) {
-      this.#options.log(`sandbox ${id}: ${(error as Error).message}; it gets a new worker`);
-      await this.#end(id);
-      this.#launch({ ...row, status: 'STARTING' });
-      this.#statuses.write(id, { status: 'STARTING', status_detail: null });
-    }
+    if (!this.#live.has(id)) this.#launch(row);
   }
 
-  /** Ends the worker of a sandbox, by SIGKILL when it does not end in time. */
   async #end(id: string): Promise<void> {
     const live = this.#live.get(id);
     if (live === undefined) return;
     live.isEnding = true;
-    await endWorker(live.worker);
+    await live.worker.stop();
     this.#live.delete(id);
     this.#cutOff(id, { end: 'paused' });
-    this.#statuses.write(id, { worker_pid: null, worker_start: null });
   }
 
   /** A worker that ended on request has written and reported the end of its runs; one that was killed has not. */
@@ -272,16 +347,30 @@ class SandboxSupervisor implements Supervisor {
   }
 
   #evictExcess(keep: string): void {
-    const { store, maxRunning, log } = this.#options;
-    for (const id of toEvict(store, keep, maxRunning).ids) inBackground(id, log, this.#evict(id, keep));
+    const { store, log, maxRunning = 20 } = this.#options;
+    for (const id of toEvict(store, keep, maxRunning)) {
+      const evicted = this.#changes.takeDown(id, async () => {
+        // It may have become busy since: the choice is made again, and that one counts.
+        if (!toEvict(store, keep, maxRunning).includes(id)) this.#evictExcess(keep);
+        else await this.#pauseNow(id, `paused because more than ${maxRunning} sandboxes were running`);
+      });
+      evicted.catch((error: unknown) => {
+        log(`sandbox ${id}: ${String(error)}`);
+      });
+    }
   }
+}
 
-  /** It may have become busy since: the choice is made again, and that one counts. */
-  #evict(id: string, keep: string): Promise<void> {
-    return this.#changes.takeDown(id, async () => {
-      const { ids, detail } = toEvict(this.#options.store, keep, this.#options.maxRunning);
-      if (ids.includes(id)) await this.#pauseNow(id, detail);
-      else this.#evictExcess(keep);
-    });
-  }
+/** The longest idle first, one with a running conversation last, `keep` never. */
+export function toEvict(store: Store, keep: string, maxRunning: number): string[] {
+  const running = store.sandboxes.all().filter(({ status }) => status === 'RUNNING' || status === 'STARTING');
+  if (running.length <= maxRunning) return [];
+  const isBusy = (id: string): boolean =>
+    store.conversations.ofSandbox(id).some(({ execution_status }) => execution_status === 'running');
+  return running
+    .filter(({ id }) => id !== keep)
+    .map(({ id, last_active_at: since }) => ({ id, since, busy: Number(isBusy(id)) }))
+    .sort((a, b) => a.busy - b.busy || (a.since < b.since ? -1 : 1))
+    .slice(0, running.length - maxRunning)
+    .map(({ id }) => id);
 }

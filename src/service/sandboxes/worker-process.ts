@@ -1,198 +1,135 @@
-/** One worker: its process, its notices and the commands to it (worker-protocol.ts). */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { nodeExecutable, sendSignal } from '../lifecycle/process.ts';
 import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
+import { sandboxMark } from '../isolation/processes.ts';
 import type { WorkerCommand, WorkerConfig, WorkerNotice } from './worker-protocol.ts';
 
 export interface WorkerEvents {
-  /** Every line that answers no command. */
   onNotice(notice: WorkerNotice): void;
-  /** The process has ended; `text` is the reason in a sentence. */
   onEnd(text: string): void;
-  /** A line for the service's log. */
   log(line: string): void;
 }
 
-const READY_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 5_000;
-const KILL_AFTER_MS = 1000;
-
-export interface WorkerProcess {
-  pid: number;
-  /** How many clients are connected to its web sockets. */
-  readonly subscribers: number;
-  /** Sends a command and waits for its answer. Rejects when the worker ends first or takes too long. */
-  ask(type: WorkerCommand['type'], timeoutMs: number): Promise<WorkerNotice>;
+export class WorkerProcess {
+  readonly pid: number;
+  subscribers = 0;
   /** Settles after its notice `ready` was passed on. Rejects when it ends before, or is killed for lateness. */
-  ready: Promise<void>;
-  /** Settles when the process is gone. */
-  ended: Promise<void>;
-  /** Kills the worker's process group, and with it the processes inside. */
-  kill(): void;
-}
+  readonly ready: Promise<unknown>;
+  readonly ended: Promise<void>;
+  readonly #child;
+  /** By the id of a command; `ready` for the start. */
+  readonly #waiting = new Map<string, { resolve(notice: WorkerNotice): void; reject(error: Error): void }>();
+  #failure: string | null = null;
+  #isEnded = false;
 
-/** Starts `node <root>/dist/worker.js` in a process group of its own, so that a Ctrl-C does not reach it. */
-export function startWorker(
-  config: WorkerConfig,
-  env: Readonly<Record<string, string | undefined>>,
-  events: WorkerEvents,
-): WorkerProcess {
-  const { file, args } = withParentDeathSignal('CONT', [nodeExecutable(), path.join(config.root, 'dist', 'worker.js')]);
-  const child = spawn(file, args, {
-    cwd: config.workspace_dir,
-    detached: true,
-    env: withoutKeys(env),
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  // A write to a worker that has just ended is not an error: `close` reports the end.
-  child.stdin.on('error', () => undefined);
-  child.stdin.write(`${JSON.stringify(config)}\n`);
-  const kill = (): void => {
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
-      sendSignal(-child.pid, 'SIGKILL');
-    }
-  };
-  const start = limitedStart(kill);
-  const waiting = new Map<string, (notice: WorkerNotice) => void>();
-  const failures = new Set<(error: Error) => void>();
-  const reported = { failure: '', subscribers: 0 };
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    const notice = parseNotice(line, events.log);
-    if (notice === null) return;
-    if (notice.type === 'failed') reported.failure = notice.text;
-    if (notice.type === 'subscribers') reported.subscribers = notice.count;
-    const answered = 'request' in notice ? waiting.get(notice.request) : undefined;
-    if (answered !== undefined) answered(notice);
-    else events.onNotice(notice);
-    if (notice.type === 'ready') start.succeed();
-  });
-  createInterface({ input: child.stderr }).on('line', (line) => {
-    events.log(`worker ${config.sandbox_id}: ${line.slice(0, 2000)}`);
-  });
-  const ended = whenEnded(child, (how) => {
-    const text = reported.failure === '' ? `the worker ended unexpectedly (${how})` : reported.failure;
-    for (const fail of failures) fail(new Error(text));
-    events.onEnd(text);
-    start.fail(text);
-  });
-  return {
-    pid: child.pid ?? -1,
-    ready: start.ready,
-    ended,
-    get subscribers() {
-      return reported.subscribers;
-    },
-    ask: (type, timeoutMs) => ask(child, waiting, failures, type, timeoutMs),
-    kill,
-  };
-}
+  /** Starts `node <root>/dist/worker.js <mark>` in a process group of its own, so that a Ctrl-C does not reach it. */
+  constructor(config: WorkerConfig, env: Readonly<Record<string, string | undefined>>, events: WorkerEvents) {
+    // The worker reads no argument: the mark shows to the next service that it is the worker of this sandbox.
+    const mark = sandboxMark(config.sandbox_id, config.workspace_dir);
+    const command = [nodeExecutable(), path.join(config.root, 'dist', 'worker.js'), mark];
+    const { file, args } = withParentDeathSignal('CONT', command);
+    // Neither a worker nor its agent gets the keys of servers.
+    const withoutKeys = Object.entries(env).filter(([name]) => !/^(?:ACS|OPENHANDS)_/.test(name));
+    const child = spawn(file, args, {
+      cwd: config.workspace_dir,
+      detached: true,
+      env: Object.fromEntries(withoutKeys),
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    this.#child = child;
+    this.pid = child.pid ?? -1;
+    // A write to a worker that has just ended is not an error: `close` reports the end.
+    child.stdin.on('error', () => undefined);
+    child.stdin.write(`${JSON.stringify(config)}\n`);
+    this.ready = this.#answerTo('ready', 30_000, 'the worker did not become ready in time');
+    this.ready.catch(() => {
+      this.kill();
+    });
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const notice = parseNotice(line);
+      if (notice === null) events.log(`a worker printed a line that is not a notice: ${line.slice(0, 200)}`);
+      else this.#receive(notice, events);
+    });
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      events.log(`worker ${config.sandbox_id}: ${line.slice(0, 2000)}`);
+    });
+    this.ended = new Promise((resolve) => {
+      const end = (how: string): void => {
+        if (this.#isEnded) return;
+        this.#isEnded = true;
+        this.#failure ??= `the worker ended unexpectedly (${how})`;
+        events.onEnd(this.#failure);
+        for (const { reject } of this.#waiting.values()) reject(new Error(this.#failure));
+        resolve();
+      };
+      child.on('error', (error) => {
+        end(error.message);
+      });
+      // `close` comes after the last line of its output has been read.
+      child.on('close', (code, signal) => {
+        end(signal === null ? `exit code ${code ?? 'unknown'}` : `signal ${signal}`);
+      });
+    });
+  }
 
-interface Start {
-  ready: Promise<void>;
-  succeed(): void;
-  fail(why: string): void;
-}
+  async ask(type: WorkerCommand['type'], timeoutMs: number): Promise<WorkerNotice> {
+    if (this.#isEnded) throw new Error(this.#failure ?? '');
+    const request = randomBytes(8).toString('hex');
+    const answer = this.#answerTo(
+      request,
+      timeoutMs,
+      `the worker did not answer to "${type}" within ${timeoutMs / 1000} s`,
+    );
+    this.#child.stdin.write(`${JSON.stringify({ type, request })}\n`);
+    return await answer;
+  }
 
-/** The start of a worker. A failure that is not awaited is ignored. */
-function limitedStart(onTimeout: () => void): Start {
-  let succeed = (): void => undefined;
-  let fail = (_why: string): void => undefined;
-  const ready = new Promise<void>((resolve, reject) => {
-    succeed = resolve;
-    fail = (why) => {
-      reject(new Error(why));
-    };
-  });
-  const timer = setTimeout(() => {
-    fail('the worker did not become ready in time');
-    onTimeout();
-  }, READY_TIMEOUT_MS);
-  const clear = (): void => {
-    clearTimeout(timer);
-  };
-  ready.then(clear, clear);
-  return { ready, succeed, fail };
-}
-
-/** Requests the end of a worker, and kills it when it does not end in time. Settles when it has ended. */
-export async function endWorker(worker: WorkerProcess): Promise<void> {
-  await Promise.race([worker.ask('stop', STOP_TIMEOUT_MS).catch(() => undefined), worker.ended]);
-  const timer = setTimeout(() => {
-    worker.kill();
-  }, KILL_AFTER_MS);
-  await worker.ended;
-  clearTimeout(timer);
-}
-
-function ask(
-  child: ChildProcess,
-  waiting: Map<string, (notice: WorkerNotice) => void>,
-  failures: Set<(error: Error) => void>,
-  type: WorkerCommand['type'],
-  timeoutMs: number,
-): Promise<WorkerNotice> {
-  const request = randomBytes(8).toString('hex');
-  return new Promise((resolve, reject) => {
-    const settle = (): void => {
-      clearTimeout(timer);
-      waiting.delete(request);
-      failures.delete(fail);
-    };
-    const fail = (error: Error): void => {
-      settle();
-      reject(error);
-    };
+  async stop(): Promise<void> {
+    await Promise.race([this.ask('stop', 5_000).catch(() => undefined), this.ended]);
     const timer = setTimeout(() => {
-      fail(new Error(`the worker did not answer to "${type}" within ${timeoutMs / 1000} s`));
-    }, timeoutMs);
-    failures.add(fail);
-    waiting.set(request, (notice) => {
-      settle();
-      resolve(notice);
-    });
-    child.stdin?.write(`${JSON.stringify({ type, request })}\n`);
-  });
+      this.kill();
+    }, 1000);
+    await this.ended;
+    clearTimeout(timer);
+  }
+
+  kill(): void {
+    const { pid, exitCode, signalCode } = this.#child;
+    if (pid !== undefined && exitCode === null && signalCode === null) sendSignal(-pid, 'SIGKILL');
+  }
+
+  async #answerTo(key: string, timeoutMs: number, late: string): Promise<WorkerNotice> {
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise((resolve, reject) => {
+        timer = setTimeout(() => {
+          reject(new Error(late));
+        }, timeoutMs);
+        this.#waiting.set(key, { resolve, reject });
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(key);
+    }
+  }
+
+  #receive(notice: WorkerNotice, events: WorkerEvents): void {
+    if (notice.type === 'failed') this.#failure = notice.text;
+    if (notice.type === 'subscribers') this.subscribers = notice.count;
+    const waiter = this.#waiting.get('request' in notice ? notice.request : notice.type);
+    if (waiter === undefined || notice.type === 'ready') events.onNotice(notice);
+    waiter?.resolve(notice);
+  }
 }
 
-function whenEnded(child: ChildProcess, onEnd: (how: string) => void): Promise<void> {
-  return new Promise((resolve) => {
-    let isDone = false;
-    const end = (how: string): void => {
-      if (isDone) return;
-      isDone = true;
-      onEnd(how);
-      resolve();
-    };
-    child.on('error', (error) => {
-      end(error.message);
-    });
-    // `close` comes after the last line of its output has been read.
-    child.on('close', (code, signal) => {
-      end(signal === null ? `exit code ${code ?? 'unknown'}` : `signal ${signal}`);
-    });
-  });
-}
-
-function parseNotice(line: string, log: (line: string) => void): WorkerNotice | null {
+function parseNotice(line: string): WorkerNotice | null {
   try {
     const value = JSON.parse(line) as Partial<WorkerNotice> | null;
-    if (typeof value?.type === 'string') return value as WorkerNotice;
+    return typeof value?.type === 'string' ? (value as WorkerNotice) : null;
   } catch {
-    // No JSON: it is logged below.
+    return null;
   }
-  log(`a worker printed a line that is not a notice: ${line.slice(0, 200)}`);
-  return null;
-}
-
-/** The environment without the keys of servers: neither a worker nor its agent gets them. */
-function withoutKeys(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || /^(?:ACS|OPENHANDS)_/.test(name)) continue;
-    kept[name] = value;
-  }
-  return kept;
 }

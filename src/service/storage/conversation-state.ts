@@ -1,6 +1,3 @@
-/** What is kept of a conversation: its events and its state, as the worker writes and the app server reads them. */
-
-/** Status of a conversation in the words of the agent server. */
 export const EXECUTION_STATUSES = [
   'idle',
   'running',
@@ -13,10 +10,7 @@ export const EXECUTION_STATUSES = [
 
 export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number];
 
-/**
- * An event as an agent server serves it: `timestamp` naive (no zone), UTC, with microseconds, strictly increasing
- * within a log; members that are null are left out.
- */
+/** `timestamp`: naive, UTC, microseconds, strictly increasing in a log. Members that are null are left out. */
 export interface StoredEvent {
   id: string;
   timestamp: string;
@@ -43,7 +37,25 @@ export interface Metrics {
   };
 }
 
-/** When an action of the agent awaits approval. */
+export function noMetrics(model: string): Metrics {
+  return {
+    model_name: model,
+    accumulated_cost: 0,
+    max_budget_per_task: null,
+    accumulated_token_usage: {
+      model,
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      cache_read_tokens: 0,
+      cache_write_tokens: 0,
+      reasoning_tokens: 0,
+      context_window: 0,
+      per_turn_token: 0,
+      response_id: '',
+    },
+  };
+}
+
 export type ConfirmationPolicy =
   | { kind: 'NeverConfirm' }
   | { kind: 'AlwaysConfirm' }
@@ -51,13 +63,11 @@ export type ConfirmationPolicy =
 
 /** Everything of a conversation that is not an event. Times RFC 3339 with microseconds and `Z`. */
 export interface ConversationState {
-  /** 32 hexadecimal digits. */
   conversation_id: string;
   execution_status: ExecutionStatus;
   title: string | null;
   created_at: string;
   updated_at: string;
-  /** As seen by the commands inside. */
   working_dir: string;
   max_iterations: number;
   confirmation_policy: ConfirmationPolicy;

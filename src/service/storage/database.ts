@@ -1,15 +1,12 @@
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import Database from 'libsql';
-import { makePrivateDatabase } from '../private-file.ts';
 
-/** What a column may hold. */
 export type SqlValue = string | number | null;
 
-/** The few calls of the embedded database that the store uses; every call returns when it is done. */
 export interface Sql {
   run(sql: string, ...values: SqlValue[]): number;
   get<Row>(sql: string, ...values: SqlValue[]): Row | undefined;
   all<Row>(sql: string, ...values: SqlValue[]): Row[];
-  /** Everything in `work` or nothing. */
   transaction<Result>(work: () => Result): Result;
   /** Writes all changes to the main file and empties the write-ahead log, which still contains deleted values. */
   checkpoint(): void;
@@ -45,59 +42,61 @@ const SCHEMA = `
   CREATE INDEX start_tasks_by_update ON start_tasks (updated_at);
   CREATE INDEX start_tasks_by_conversation ON start_tasks (conversation_id);`;
 
-/** The migrations from each version to the next one. */
-const STEPS: Readonly<Record<number, string>> = {
-  1: `ALTER TABLE start_tasks ADD COLUMN dialect TEXT NOT NULL DEFAULT 'V1';
+const STEPS = [
+  `ALTER TABLE start_tasks ADD COLUMN dialect TEXT NOT NULL DEFAULT 'V1';
     UPDATE start_tasks SET dialect = 'V0'
       WHERE conversation_id IN (SELECT id FROM conversations WHERE dialect = 'V0');`,
-  // Version 2 fell back to `process` where bubblewrap did not start; the workspace then was at its place on the host.
-  // It could keep the status of a run that had ended since: the service reads each from its log at its start.
-  2: `ALTER TABLE sandboxes ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process';
+  // Version 2 fell back to `process`, with the workspace at its place on the host, and could keep an old status.
+  `ALTER TABLE sandboxes ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process';
     UPDATE sandboxes SET isolation = spec_id WHERE working_dir IS NULL OR working_dir = '/workspace/project';
     UPDATE conversations SET execution_status = NULL;`,
-  // Version 3 queued messages for conversations that had not started.
-  3: 'DROP TABLE IF EXISTS pending_messages;',
-};
+  // `pending_messages` of version 3 stays: no other place has what users queued for conversations that never started.
+  '',
+];
+
+/** Creates a database file unless it exists. It and the files that SQLite keeps beside it are their owner's alone. */
+export function makePrivateDatabase(file: string): void {
+  closeSync(openSync(file, 'a', 0o600));
+  for (const each of [file, `${file}-wal`, `${file}-shm`]) {
+    if (existsSync(each)) chmodSync(each, 0o600);
+  }
+}
 
 /**
- * Opens the database of a data directory; creates its tables, or brings those of an older version up to date.
- * Every write is on the disk when the call returns (`synchronous = FULL`): acknowledged means written.
- * What is deleted is overwritten (`secure_delete`).
- * @throws Error when the file cannot be written, is damaged, or comes from a newer version
+ * Every write is on the disk when the call returns; what is deleted is overwritten. `onNew` is called before tables
+ * are created, which it prevents by an error. Throws when the file cannot be written, is damaged, or comes from a
+ * newer version.
  */
-export function openDatabase(file: string): Sql {
+export function openDatabase(file: string, onNew = (): void => undefined): Sql {
+  // Before it is opened: SQLite deletes the write-ahead log of a file without a byte.
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) onNew();
   makePrivateDatabase(file);
   const database = new Database(file);
   try {
-    database.exec(
-      'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;',
-    );
+    database.exec('PRAGMA busy_timeout = 5000;');
     const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number };
     if (version > SCHEMA_VERSION) throw new Error(`it was written by a newer version (${version})`);
-    const change = version === 0 ? SCHEMA : stepsFrom(version);
+    if (version === 0) onNew();
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;');
+    const change = version === 0 ? SCHEMA : STEPS.slice(version - 1).join('');
     if (version < SCHEMA_VERSION)
       database.exec(`BEGIN IMMEDIATE; ${change} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
   } catch (error) {
     database.close();
     throw error;
   }
-  return wrap(database);
-}
-
-function stepsFrom(version: number): string {
-  let all = '';
-  for (let step = version; step < SCHEMA_VERSION; step++) all += STEPS[step] ?? '';
-  return all;
-}
-
-function wrap(database: Database.Database): Sql {
   const statements = new Map<string, Database.Statement>();
   const prepared = (sql: string): Database.Statement => {
-    const known = statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = database.prepare(sql);
+    const statement = statements.get(sql) ?? database.prepare(sql);
     statements.set(sql, statement);
     return statement;
+  };
+  const checkpoint = (): void => {
+    try {
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // A full disk: the next checkpoint does it.
+    }
   };
   return {
     run: (sql, ...values) => prepared(sql).run(...values).changes,
@@ -107,36 +106,26 @@ function wrap(database: Database.Database): Sql {
       return row;
     },
     all: <Row>(sql: string, ...values: SqlValue[]) => prepared(sql).all(...values) as Row[],
-    transaction(work) {
-      database.exec('BEGIN IMMEDIATE');
-      try {
-        const result = work();
-        // A handler inside ignored a full disk, which has rolled back the transaction.
-        if (!database.inTransaction) throw new Error('database or disk is full');
-        database.exec('COMMIT');
-        return result;
-      } catch (error) {
-        // A full disk has rolled it back already.
-        if (database.inTransaction) database.exec('ROLLBACK');
-        throw error;
-      }
-    },
-    checkpoint: () => {
-      checkpoint(database);
-    },
-    close: () => {
-      // The driver may keep the write-ahead log open for a while.
-      checkpoint(database);
+    transaction: (work) => transaction(database, work),
+    checkpoint,
+    close() {
+      checkpoint(); // the driver may keep the write-ahead log open for a while
       statements.clear();
       database.close();
     },
   };
 }
 
-function checkpoint(database: Database.Database): void {
+/** Everything in `work` or nothing. A full disk rolls back by itself, which a handler inside `work` may have ignored. */
+export function transaction<Result>(database: Database.Database, work: () => Result): Result {
+  database.exec('BEGIN IMMEDIATE');
   try {
-    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  } catch {
-    // A full disk: the next checkpoint does it.
+    const result = work();
+    if (!database.inTransaction) throw new Error('database or disk is full');
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (database.inTransaction) database.exec('ROLLBACK');
+    throw error;
   }
 }

@@ -1,9 +1,6 @@
 import type { Sql } from './database.ts';
 
-/**
- * Single JSON documents by name: the settings and the model profiles. An overwritten document is in no file of the
- * database.
- */
+/** Single JSON documents by name. An overwritten document is in no file of the database. */
 export interface DocumentStore {
   read(name: string): unknown;
   write(name: string, value: unknown): void;

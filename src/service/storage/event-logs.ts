@@ -1,13 +1,14 @@
-/** The event logs of conversations, read beside the workers that write them. */
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import Database from 'libsql';
+import type { ConversationState } from './conversation-state.ts';
 import { eventLogFile, openEventLogReadOnly, type EventLog } from './event-log.ts';
 import type { ConversationRow } from './conversations.ts';
 
 /** The logs of a service. They are kept open: the database gives a closed one back only when memory is collected. */
 export interface EventLogs {
-  /** Reads from a conversation's log; null when it has none. */
   read<Result>(row: Pick<ConversationRow, 'id' | 'sandbox_id'>, work: (log: EventLog) => Result): Result | null;
-  /** Closes a log that is being deleted. */
   forget(conversationId: string): void;
   close(): void;
 }
@@ -21,22 +22,19 @@ export function createEventLogs(eventsDir: string): EventLogs {
     open.get(id)?.log.close();
     open.delete(id);
   };
-  const logOf = (id: string, sandboxId: string): EventLog | null => {
-    const file = eventLogFile(path.join(eventsDir, sandboxId), id);
-    const known = open.get(id);
-    if (known !== undefined && known.file !== file) forget(id);
-    const log = known?.file === file ? known.log : openEventLogReadOnly(file);
-    if (log === null) return null;
-    open.delete(id);
-    open.set(id, { file, log }); // the last one is the one used last
-    const [oldest] = open.keys();
-    if (open.size > MAX_OPEN && oldest !== undefined) forget(oldest);
-    return log;
-  };
   return {
-    read(row, work) {
-      const log = row.sandbox_id === null ? null : logOf(row.id, row.sandbox_id);
-      return log === null ? null : work(log);
+    read({ id, sandbox_id }, work) {
+      if (sandbox_id === null) return null;
+      const file = eventLogFile(path.join(eventsDir, sandbox_id), id);
+      const known = open.get(id);
+      if (known !== undefined && known.file !== file) forget(id);
+      const log = known?.file === file ? known.log : openEventLogReadOnly(file);
+      if (log === null) return null;
+      open.delete(id);
+      open.set(id, { file, log }); // the last one is the one used last
+      const [oldest] = open.keys();
+      if (open.size > MAX_OPEN && oldest !== undefined) forget(oldest);
+      return work(log);
     },
     forget,
     close() {
@@ -45,19 +43,48 @@ export function createEventLogs(eventsDir: string): EventLogs {
   };
 }
 
-/** The members of the log's state that the store has, too; null: there is no log. */
-export function stateInLog(
-  eventsDir: string,
-  conversationId: string,
-): Pick<ConversationRow, 'execution_status' | 'metrics' | 'updated_at' | 'title'> | null {
+export function stateInLog(eventsDir: string, conversationId: string) {
   const log = openEventLogReadOnly(eventLogFile(eventsDir, conversationId));
-  if (log === null) return null;
   try {
-    const state = log.readState();
+    const state = log?.readState() ?? null;
     if (state === null) return null;
     const { execution_status, metrics, updated_at, title } = state;
     return { execution_status, metrics, updated_at, title };
   } finally {
-    log.close();
+    log?.close();
+  }
+}
+
+/** Leaves out logs that cannot be read. One connection for all: its files stay open until memory is collected. */
+export function readLogStates(eventsDir: string, log: (line: string) => void): Map<string, ConversationState> {
+  const states = new Map<string, ConversationState>();
+  const names = existsSync(eventsDir) ? readdirSync(eventsDir) : [];
+  const ids = names.flatMap((name) => /^([0-9a-f]{32})\.db$/.exec(name)?.[1] ?? []);
+  if (ids.length === 0) return states;
+  const database = new Database(':memory:');
+  for (const id of ids) {
+    try {
+      const state = readState(database, eventLogFile(eventsDir, id));
+      if (state !== null) states.set(id, state);
+    } catch (error) {
+      log(`conversation ${id}: its log cannot be read: ${String(error)}`);
+    }
+  }
+  database.close();
+  return states;
+}
+
+function readState(database: Database.Database, file: string): ConversationState | null {
+  const { href } = pathToFileURL(file);
+  // A log without a write-ahead log is opened read-only, which creates no file.
+  const address = existsSync(`${file}-wal`) ? href : `${href}?immutable=1`;
+  database.exec(`ATTACH '${address.replaceAll("'", "''")}' AS log`);
+  try {
+    const hasSchema = database.prepare("SELECT 1 FROM log.sqlite_master WHERE name = 'documents'").get();
+    if (hasSchema === undefined) return null;
+    const row = database.prepare("SELECT body FROM log.documents WHERE name = 'state'").get();
+    return row === undefined ? null : (JSON.parse((row as { body: string }).body) as ConversationState);
+  } finally {
+    database.exec('DETACH log');
   }
 }

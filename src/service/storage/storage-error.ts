@@ -1,32 +1,14 @@
-/** Recognises errors of the storage, so that an answer names them instead of "Internal Server Error". */
+const KINDS = [
+  [/ENOSPC|EDQUOT|SQLITE_FULL|disk is full/, 507, 'The disk of the data directory is full'],
+  [/EROFS|SQLITE_READONLY|readonly database/, 500, 'The data directory cannot be written'],
+  [/EACCES|EPERM|SQLITE_CANTOPEN|unable to open database/, 500, 'The data directory cannot be opened'],
+  [/SQLITE_CORRUPT|SQLITE_NOTADB|malformed|not a database/, 500, 'A file of the data directory is damaged and kept'],
+  [/SQLITE_IOERR|disk I\/O error/, 500, 'The data directory could not be read or written'],
+] as const;
 
-export interface StorageError {
-  /** 507 Insufficient Storage, or 500. */
-  status: 507 | 500;
-  text: string;
-}
-
-/** What a failed write means; null: it is something else. */
-export function storageError(error: unknown): StorageError | null {
+/** Null: not a failed write. Status 507 is Insufficient Storage. */
+export function storageError(error: unknown): { status: 507 | 500; text: string } | null {
   const { code, message } = error as { code?: unknown; message?: unknown };
-  const words = `${String(code)} ${String(message)}`;
-  if (/ENOSPC|EDQUOT|SQLITE_FULL|database or disk is full/.test(words)) {
-    return { status: 507, text: 'The disk of the data directory is full; nothing was stored.' };
-  }
-  if (/EROFS|SQLITE_READONLY|readonly database/.test(words)) {
-    return { status: 500, text: 'The data directory cannot be written; nothing was stored.' };
-  }
-  if (/EACCES|EPERM|SQLITE_CANTOPEN|unable to open database/.test(words)) {
-    return { status: 500, text: 'The data directory cannot be opened; nothing was stored.' };
-  }
-  if (/SQLITE_CORRUPT|SQLITE_NOTADB|malformed|not a database/.test(words)) {
-    return {
-      status: 500,
-      text: 'A file of the data directory is damaged; it is left as it is, and nothing was stored.',
-    };
-  }
-  if (/SQLITE_IOERR|disk I\/O error/.test(words)) {
-    return { status: 500, text: 'The data directory could not be read or written; nothing was stored.' };
-  }
-  return null;
+  const kind = KINDS.find(([pattern]) => pattern.test(`${String(code)} ${String(message)}`));
+  return kind === undefined ? null : { status: kind[1], text: `${kind[2]}; nothing was stored.` };
 }

@@ -1,53 +1,64 @@
-/** The completion scripts in a folder of their own, and a bash that completes a line with them. */
+/** The completion scripts with a real acs in a folder of their own, and shells that complete a line with them. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
-import { completionFiles } from '../../../scripts/generate.ts';
+import { invoke, PACKAGE_ROOT } from '../../support/world.ts';
+
+export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 
 export const dir = mkdtempSync(path.join(os.tmpdir(), 'acs-completion-'));
+const scriptFor = (shell: string): string => path.join(dir, `acs.${shell}`);
 
-/** Paths of the scripts by file name; set while tests run. */
-export const scripts: Record<string, string> = {};
+const env = {
+  PATH: `${path.join(dir, 'bin')}:${process.env.PATH ?? ''}`,
+  HOME: dir,
+  TERM: 'dumb',
+  ACS_CONFIG_DIR: path.join(dir, 'config'),
+  ACS_DATA_DIR: path.join(dir, 'data'),
+};
 
-/** Writes the scripts and the stand-in before the tests of the file, and removes them after. */
-export function useScripts(): void {
-  beforeAll(async () => {
-    // The folder is removed after each test file, and files may share this module.
-    mkdirSync(path.join(dir, 'bin'), { recursive: true });
-    for (const [file, text] of Object.entries(await completionFiles())) {
-      scripts[path.basename(file)] = path.join(dir, path.basename(file));
-      writeFileSync(path.join(dir, path.basename(file)), text);
-    }
-    writeStandIn();
-  });
-  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+/** Runs acs in this process, where the profiles `work` and `workshop` are stored. */
+export const acs = (...args: string[]) => invoke({ args, cwd: dir, env });
+
+beforeAll(async () => {
+  mkdirSync(path.join(dir, 'bin'), { recursive: true });
+  symlinkSync(path.join(PACKAGE_ROOT, 'bin', 'acs.cjs'), path.join(dir, 'bin', 'acs'));
+  for (const shell of SHELLS) writeFileSync(scriptFor(shell), (await acs('completion', shell)).out);
+  for (const name of ['work', 'workshop']) await acs('login', name, '--base-url', 'https://acs.example', '--no-check');
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+export function found(shell: string): boolean {
+  return spawnSync(shell, ['-c', 'exit 0']).status === 0;
 }
 
-/** Prints names in place of acs, whose own are tested in names.test.ts. */
-export function writeStandIn(): void {
-  const file = path.join(dir, 'bin', 'acs');
-  const cases = [
-    '"__complete profiles") printf "work\\nworkshop\\nlocal\\n" ;;',
-    '"__complete conversations") printf "@last\\taa11\\naa11\\trunning: One\\nbb22\\n" ;;',
-    '"__complete conversations --profile work") printf "cc33\\tTwo\\n" ;;',
-    '"__complete settings") printf "llm_model\\nlanguage\\n" ;;',
-  ];
-  writeFileSync(file, `#!/bin/sh\ncase "$*" in\n${cases.join('\n')}\nesac\n`);
-  chmodSync(file, 0o755);
+/** The errors that a shell finds in its script without running it. */
+export function syntaxErrors(shell: string): string {
+  const flags = shell === 'fish' ? ['--no-execute'] : ['-n'];
+  return spawnSync(shell, [...flags, scriptFor(shell)], { encoding: 'utf8', env }).stderr;
 }
 
-export const env = () => ({ PATH: `${path.join(dir, 'bin')}:${process.env.PATH ?? ''}`, HOME: dir, TERM: 'dumb' });
-
-export function found(program: string): boolean {
-  return spawnSync(program, ['-c', 'exit 0']).status === 0;
+/** What bash offers for the last word of a line. */
+export function bash(line: string): string[] {
+  const script = `source '${scriptFor('bash')}'; COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; _acs; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  return lines(execFileSync('bash', ['--norc', '-c', script], { cwd: dir, env, encoding: 'utf8' }));
 }
 
-/** What bash offers for a line whose last word is incomplete. */
-export function bash(...words: string[]): string[] {
-  const typed = ['acs', ...words].map((word) => `'${word}'`).join(' ');
-  const script = `source '${scripts['acs.bash']}'; COMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _acs; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const out = execFileSync('bash', ['--norc', '-c', script], { cwd: dir, env: env(), encoding: 'utf8' });
-  return out.split('\n').filter(Boolean);
+export function fish(line: string): string[] {
+  const script = `source ${scriptFor('fish')}; complete -C '${line}'`;
+  const out = execFileSync('fish', ['--no-config', '-c', script], { cwd: dir, env, encoding: 'utf8' });
+  return lines(out).map((row) => row.replace(/\t.*/, ''));
+}
+
+/** What a line is in zsh after Tab. */
+export function zsh(line: string): string {
+  const driver = fileURLToPath(new URL('press-tab.zsh', import.meta.url));
+  return execFileSync('zsh', ['-f', driver, dir, scriptFor('zsh'), line], { env, encoding: 'utf8' }).trimEnd();
+}
+
+function lines(text: string): string[] {
+  return text.split('\n').filter(Boolean);
 }

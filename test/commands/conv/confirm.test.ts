@@ -1,220 +1,273 @@
+/** `conv confirm`, and --on-confirm of the verbs that wait. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { recordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld } from '../../support/world.ts';
-import { putToSleep } from './asleep.ts';
-import { useConvWorld } from './conv-world.ts';
-import { onTerminal } from './on-terminal.ts';
-import { endedRun, errorOf, finish, json, replayFile, run, until } from './support.ts';
-import { type ConfirmationJson, startWaitingRun, statusOf } from './waiting-run.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/cli/errors.ts';
+import { errorOf, useWorld } from '../../support/use-world.ts';
+import {
+  endedRun,
+  finish,
+  json,
+  jsonLines,
+  onTerminal,
+  putToSleep,
+  replayFile,
+  run,
+  startWaitingRun,
+  statusOf,
+  until,
+  type Person,
+  type WaitingRun,
+} from './support.ts';
+
+const UNKNOWN = 'f'.repeat(32);
+const never = (): Promise<never> => new Promise(() => {});
+/** Ctrl-C at a prompt. */
+const leave = (): Promise<never> =>
+  Promise.reject(new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130 }));
 
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {
-  const at = useConvWorld({ api, spec: 'process' });
-  const { conv } = at;
-  const shown = async (id: string) => json<ConfirmationJson>(await conv('confirm', id, '--json'));
+  const at = useWorld({ api, spec: 'process', noun: 'conv' });
+  const actionOf = async (id: string) =>
+    json<{ action_id: string }>(await at.ends(`confirm ${id} --json`, { code: 8 })).action_id;
+
+  /** A run that no test changes. */
+  let kept: WaitingRun;
+  beforeAll(async () => {
+    kept = await startWaitingRun(at.world);
+  });
 
   describe('conv confirm', () => {
     it('prints the whole action and exits 8 off a terminal, and changes nothing', async () => {
-      const { id, did } = await startWaitingRun(at.world);
-      const ended = await conv('confirm', id, '--json');
-      expect(ended.code).toBe(8);
-      expect(json<ConfirmationJson>(ended)).toMatchObject({
-        conversation_id: id,
-        kind: api === 'v1' ? 'TerminalAction' : 'run',
-        text: expect.stringMatching(/^\$ touch .*\necho done$/) as string,
-        answer: null,
-        others: [],
-        changed: false,
-      });
-      expect(['low', 'medium', 'high', 'unknown']).toContain(json<ConfirmationJson>(ended).risk);
-      expect((await conv('confirm', id, '-y')).code).toBe(8);
-      expect(did(1)).toBe(false);
-      expect(await statusOf(at.world, id)).toBe('waiting');
+      const { id, did } = kept;
+      const text = expect.stringMatching(/^\$ touch .*\necho done$/) as string;
+      const risk = expect.stringMatching(/^(low|medium|high|unknown)$/) as string;
+      const own = { conversation_id: id, kind: api === 'v1' ? 'TerminalAction' : 'run', text, risk };
+      await at.ends(`confirm ${id} --json`, { code: 8, out: { ...own, answer: null, others: [], changed: false } });
+      await at.ends(`confirm ${id} -y`, { code: 8 });
+      await at.ends(`result ${id}`, { code: 5, err: `acs conv confirm ${id}` });
+      expect([did(1), await statusOf(at.world, id)]).toEqual([false, 'waiting']);
     });
 
     it('--accept executes the action and the run continues', async () => {
       const { id, did } = await startWaitingRun(at.world);
-      const { action_id } = await shown(id);
-      const accepted = await conv('confirm', id, '--accept', '--action', action_id, '--json');
-      expect(accepted.code, accepted.err).toBe(0);
-      expect(json<ConfirmationJson>(accepted)).toMatchObject({ action_id, answer: 'accepted', changed: true });
-      expect((await conv('wait', id)).code).toBe(0);
+      const action_id = await actionOf(id);
+      const out = { action_id, answer: 'accepted', changed: true };
+      await at.ends(`confirm ${id} --accept --action ${action_id} --json`, { out });
+      await at.ends(`wait ${id}`, {});
       expect(did(1)).toBe(true);
     });
 
     it('--reject skips the action, and the run waits for a message', async () => {
       const { id, did } = await startWaitingRun(at.world);
-      const rejected = await conv('confirm', id, '--reject', '--json');
-      expect(rejected.code, rejected.err).toBe(0);
-      expect(json<ConfirmationJson>(rejected)).toMatchObject({ answer: 'rejected', changed: true });
-      expect((await conv('wait', id)).code).toBe(8);
+      await at.ends(`confirm ${id} --reject --json`, { out: { answer: 'rejected', changed: true } });
+      await at.ends(`wait ${id}`, { code: 8 });
       expect(did(1)).toBe(false);
     });
 
     it('exits 6 for an action that is no longer pending', async () => {
       const { id, did } = await startWaitingRun(at.world, 2);
-      const { action_id: first } = await shown(id);
-      expect((await conv('confirm', id, '--action', 'another', '--json')).code).toBe(6);
-      const other = await conv('confirm', id, '--accept', '--action', 'another', '--json');
-      expect(other.code).toBe(6);
+      const first = await actionOf(id);
+      await at.ends(`confirm ${id} --action another`, { code: 6 });
+      const other = await at.ends(`confirm ${id} --accept --action another --json`, { code: 6 });
       expect(errorOf(other)).toMatchObject({ code: 'conflict', pending: [first] });
-      expect((await conv('confirm', id, '--accept', '--action', first)).code).toBe(0);
-      await until(
-        async () => (await conv('confirm', id, '--json')).code === 8 && (await shown(id)).action_id !== first,
-      );
-      expect((await conv('confirm', id, '--accept', '--action', first)).code).toBe(6);
+      await at.ends(`confirm ${id} --accept --action ${first}`, {});
+      await until(async () => {
+        const { code, out } = await at.acs('confirm', id, '--json');
+        return code === 8 && json<{ action_id: string }>({ out }).action_id !== first;
+      });
+      await at.ends(`confirm ${id} --accept --action ${first}`, { code: 6 });
       expect([did(1), did(2)]).toEqual([true, false]);
     });
 
     it('exits 6 when no confirmation is pending', async () => {
       const id = await endedRun(at.world);
-      for (const flag of [[], ['--accept'], ['--reject']]) expect((await conv('confirm', id, ...flag)).code).toBe(6);
+      for (const flag of ['', '--accept', '--reject']) await at.ends(`confirm ${id} ${flag}`, { code: 6 });
       expect(await statusOf(at.world, id)).toBe('finished');
     });
 
     it('exits 6 for an action in a paused sandbox without --resume', async () => {
       const { id, did } = await startWaitingRun(at.world);
-      await putToSleep(at.world, id);
-      const looked = await conv('confirm', id, '--json');
+      await putToSleep(at, id);
       // A stopped conversation of V0 has no status that shows the action.
-      expect(looked.code, looked.err).toBe(api === 'v1' ? 8 : 6);
-      expect(api === 'v1' ? looked.out : looked.err).toContain(api === 'v1' ? 'echo done' : '--resume');
-      const refused = await conv('confirm', id, '--accept', '--json');
-      expect(refused.code).toBe(6);
-      expect(errorOf(refused).hint).toContain(`acs conv confirm ${id} --accept --resume`);
+      await at.ends(
+        `confirm ${id} --json`,
+        api === 'v1' ? { code: 8, out: /echo done/ } : { code: 6, err: '--resume' },
+      );
+      await at.ends(`confirm ${id} --accept`, { code: 6, err: `acs conv confirm ${id} --accept --resume` });
       expect(did(1)).toBe(false);
-      const accepted = await conv('confirm', id, '--accept', '--resume', '--json');
-      expect(accepted.code, accepted.err).toBe(0);
-      expect((await conv('wait', id)).code).toBe(0);
+      await at.ends(`confirm ${id} --accept --resume`, {});
+      await at.ends(`wait ${id}`, {});
       expect(did(1)).toBe(true);
     });
 
-    it('--resume starts the sandbox and prints the action', async () => {
+    it('--resume starts the sandbox and prints the action, and conv send --resume does not', async () => {
       const { id, did } = await startWaitingRun(at.world);
-      await putToSleep(at.world, id);
-      const looked = await conv('confirm', id, '--resume', '--json');
-      expect(looked.code, looked.err).toBe(8);
-      expect(json<ConfirmationJson>(looked).text).toContain('echo done');
-      expect(json(await conv('show', id, '--json'))).toMatchObject({ sandbox_status: 'running', status: 'waiting' });
-      await putToSleep(at.world, id);
-      const sent = await conv('send', id, 'hello', '--resume');
-      expect(sent.code).toBe(8);
-      if (api === 'v1') expect(json(await conv('show', id, '--json'))).toMatchObject({ sandbox_status: 'paused' });
+      await putToSleep(at, id);
+      await at.ends(`confirm ${id} --resume --json`, { code: 8, out: /echo done/ });
+      await at.ends(`show ${id} --json`, { out: { sandbox_status: 'running', status: 'waiting' } });
+      await putToSleep(at, id);
+      await at.ends(`send ${id} hello --resume`, { code: 8 });
+      if (api === 'v1') await at.ends(`show ${id} --json`, { out: { sandbox_status: 'paused' } });
       expect(did(1)).toBe(false);
     });
 
-    it('is the hint of conv result while a confirmation is pending', async () => {
-      const { id } = await startWaitingRun(at.world);
-      const { code, err } = await conv('result', id);
-      expect(code).toBe(5);
-      expect(err).toContain(`acs conv confirm ${id}`);
-    });
-
     it('--dry-run prints the answer and does not send it', async () => {
-      const { id } = await startWaitingRun(at.world);
-      const dry = await conv('confirm', id, '--accept', '--dry-run', '--json');
-      expect(dry.code).toBe(0);
-      expect(json<{ requests: unknown[] }>(dry).requests).toMatchObject([
-        {
-          method: 'POST',
-          body:
-            api === 'v1' ? { accept: true } : { action: 'change_agent_state', args: { agent_state: 'user_confirmed' } },
-        },
-      ]);
-      expect(await statusOf(at.world, id)).toBe('waiting');
+      const { id } = kept;
+      const v0 = { action: 'change_agent_state', args: { agent_state: 'user_confirmed' } };
+      const out = { requests: [{ method: 'POST', body: api === 'v1' ? { accept: true } : v0 }] };
+      await at.ends(`confirm ${id} --accept --dry-run --json`, { out, writes: [] });
     });
 
     it('prompts on a terminal, below the whole action', async () => {
       const { id, did } = await startWaitingRun(at.world);
-      const left = await onTerminal(at.world, ['conv', 'confirm', id], () => Promise.resolve('leave'));
-      expect(left.code).toBe(8);
-      expect(left.err).toContain('echo done');
-      expect(did(1)).toBe(false);
-      const accepted = await onTerminal(at.world, ['conv', 'confirm', id], () => Promise.resolve('accept'));
-      expect(accepted.code).toBe(0);
-      expect((await conv('wait', id)).code).toBe(0);
+      const left = await onTerminal(at.world, ['conv', 'confirm', id], leave);
+      expect([left.code, left.err, did(1)]).toEqual([130, expect.stringContaining('echo done'), false]);
+      await at.ends(`confirm ${id}`, { answers: ['y'] });
+      await at.ends(`wait ${id}`, {});
       expect(did(1)).toBe(true);
     });
 
-    it('exits 2 for both answers, and for a reason without a rejection', async () => {
-      const id = 'f'.repeat(32);
-      expect((await conv('confirm', id, '--accept', '--reject')).code).toBe(2);
-      expect((await conv('confirm', id, '--accept', '--reason', 'no')).code).toBe(2);
-      expect((await conv('confirm', id, '--accept')).code).toBe(5);
+    it.runIf(api === 'v1')('sends the reason of a rejection to the agent', async () => {
+      const { id } = await startWaitingRun(at.world);
+      await at.ends(['confirm', id, '--reject', '--reason', 'not like that'], {});
+      await at.ends(`events ${id} --kind UserRejectObservation --json`, { out: /not like that/ });
+    });
+
+    it.runIf(api === 'v0')('exits 12 for a reason, and sends an answer only while the action waits', async () => {
+      const { id } = await startWaitingRun(at.world);
+      await at.ends(`confirm ${id} --reject --reason no`, { code: 12, writes: [] });
+      await at.ends(`confirm ${id} --reject`, { writes: [`POST /api/conversations/${id}/events`] });
+      const body = { action: 'change_agent_state', args: { agent_state: 'user_rejected' } };
+      expect(at.server.writes()).toMatchObject([{ body }]);
+      await at.ends(`confirm ${id} --accept`, { code: 6 });
+      expect(at.writes()).toHaveLength(1);
+    });
+
+    it.runIf(api === 'v0')('exits 12 for a reason in a stopped conversation, and starts nothing', async () => {
+      const { id } = await startWaitingRun(at.world);
+      await putToSleep(at, id);
+      await at.ends(`confirm ${id} --reject --reason no --resume`, { code: 12, writes: [] });
+    });
+
+    at.rows({
+      'exits 2 for both answers': { acs: `confirm ${UNKNOWN} --accept --reject`, code: 2 },
+      'exits 2 for a reason without a rejection': { acs: `confirm ${UNKNOWN} --accept --reason no`, code: 2 },
+      'exits 5 for an unknown id': { acs: `confirm ${UNKNOWN} --accept`, code: 5 },
+      '--on-confirm exits 2 for conv new that does not wait': {
+        acs: 'new x --no-repo --replay demo --on-confirm accept',
+        code: 2,
+      },
+      '--on-confirm exits 2 for conv send that does not wait': {
+        acs: `send ${UNKNOWN} x --on-confirm accept`,
+        code: 2,
+      },
+      '--on-confirm exits 2 for another word': { acs: `follow ${UNKNOWN} --on-confirm perhaps`, code: 2 },
     });
   });
-});
 
-describe('confirmations', () => {
-  const at = useConvWorld({ spec: 'process' });
-  it('send the reason of a rejection to the agent', async () => {
-    const { id } = await startWaitingRun(at.world);
-    const rejected = await at.world.acs('conv', 'confirm', id, '--reject', '--reason', 'not like that', '--json');
-    expect(rejected.code).toBe(0);
-    const { out } = await at.world.acs('conv', 'events', id, '--kind', 'UserRejectObservation', '--json');
-    expect(out).toContain('not like that');
+  describe('--on-confirm', () => {
+    it('exit makes conv follow exit 8', async () => {
+      const { id, did } = kept;
+      for (const flags of ['', '--on-confirm ask'])
+        await at.ends(`follow ${id} ${flags}`, { code: 8, err: `acs conv confirm ${id}` });
+      expect(did(1)).toBe(false);
+    });
+
+    it('accept accepts each action', async () => {
+      const { id, did } = await startWaitingRun(at.world, 3);
+      const followed = await at.ends(`follow ${id} --on-confirm accept --json`, {});
+      expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+      expect([did(1), did(2), did(3)]).toEqual([true, true, true]);
+      expect(followed.err.match(/accepted: /g)).toHaveLength(3);
+    });
+
+    it('reject rejects the action, and the command exits 8', async () => {
+      const { id, did } = await startWaitingRun(at.world, 2);
+      await at.ends(`follow ${id} --on-confirm reject`, { code: 8 });
+      expect([did(1), did(2)]).toEqual([false, false]);
+    });
+
+    const follow = (id: string, person: Person, ...flags: string[]) =>
+      onTerminal(at.world, ['conv', 'follow', id, ...flags], person);
+
+    it('ask prompts on a terminal and continues to follow', async () => {
+      const { id, did } = await startWaitingRun(at.world, 2);
+      const answers = ['y', 'no', 'use b.txt'];
+      const followed = await follow(id, () => Promise.resolve(answers.shift() ?? ''));
+      expect(followed.code, followed.err).toBe(8);
+      expect([did(1), did(2)]).toEqual([true, false]);
+      const { out } = await at.ends(`events ${id} --json`, {});
+      // V0 takes no reason.
+      expect([answers.length, out.includes('use b.txt')]).toEqual(api === 'v1' ? [0, true] : [1, false]);
+    });
+
+    it('hides the status line during the prompt', async () => {
+      const { id } = await startWaitingRun(at.world, 2);
+      const rows: string[] = [];
+      const answers = ['yes'];
+      const followed = await follow(id, async (_question, _until, _shown, screen) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        rows.push(screen?.last ?? '');
+        return answers.shift() ?? (await leave());
+      });
+      expect([followed.code, rows]).toEqual([130, ['', '']]);
+      expect(followed.err).toMatch(/waiting · \d+:\d\d/);
+      expect(followed.err.lastIndexOf('\x1b[J')).toBeGreaterThan(followed.err.lastIndexOf(' · '));
+    });
+
+    it('withdraws the question when another client answers', async () => {
+      const { id, did } = await startWaitingRun(at.world, 2);
+      const asked: (AbortSignal | undefined)[] = [];
+      const shownBelow: string[] = [];
+      const following = follow(id, (_question, closed, shown) => {
+        const before = shown?.() ?? '';
+        closed?.addEventListener('abort', () => shownBelow.push((shown?.() ?? '').slice(before.length)));
+        asked.push(closed);
+        return asked.length === 1 ? never() : leave();
+      });
+      await until(() => asked.length === 1);
+      await at.ends(`confirm ${id} --accept`, {});
+      const followed = await following;
+      expect(followed.code, followed.err).toBe(130);
+      expect(followed.err).toContain('answered elsewhere');
+      expect(asked.map((signal) => signal?.aborted)).toEqual([true, true]);
+      expect(shownBelow[0], 'nothing is written over an open question').toBe('');
+      expect([did(1), did(2)]).toEqual([true, false]);
+    });
+
+    it('exits 130 when the question is left with Ctrl-C, and reports that the run continues', async () => {
+      const { id, did } = kept;
+      const followed = await follow(id, leave, '--json');
+      expect(followed.code).toBe(130);
+      expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'waiting', exit_code: 130 });
+      expect(errorOf(followed)).toMatchObject({ code: 'interrupted', id });
+      expect(did(1)).toBe(false);
+    });
+
+    it('withdraws the question when the run has ended', async () => {
+      const { id } = await startWaitingRun(at.world);
+      const asked: string[] = [];
+      const following = follow(id, (question) => {
+        asked.push(question);
+        return never();
+      });
+      await until(() => asked.length === 1);
+      await at.ends(`confirm ${id} --accept`, {});
+      expect((await following).code).toBe(0);
+    });
   });
 
-  it('conv new --confirm makes the first action of a replay wait', async () => {
-    const mark = path.join(at.world.dir, 'first-step');
-    const file = await replayFile(at.world, 'first.json', [run(`touch ${mark}`), finish('done')]);
-    const start = (...flags: string[]) =>
-      at.world.acs('conv', 'new', '--no-repo', '--replay', file, '--wait', '--json', ...flags);
-    expect((await start('--confirm', 'always')).code).toBe(8);
-    expect((await start('--confirm', 'risky')).code).toBe(8);
+  it.runIf(api === 'v1')('conv new --confirm sends the policy, and the first action of a replay waits', async () => {
+    const mark = path.join(at.dir, 'first-step');
+    await replayFile(at.world, 'first.json', [run(`touch ${mark}`), finish('done')]);
+    const start = 'new --no-repo --replay first.json --wait --json --confirm';
+    await at.ends(`${start} always`, { code: 8 });
+    expect(at.server.writes()).toMatchObject([{ body: { confirmation_policy: { kind: 'AlwaysConfirm' } } }]);
+    await at.ends(`${start} risky`, { code: 8 });
     expect(existsSync(mark)).toBe(false);
-    expect((await start('--confirm', 'always', '--on-confirm', 'accept')).code).toBe(0);
+    await at.ends(`${start} always --on-confirm accept`, {});
     expect(existsSync(mark)).toBe(true);
-    expect((await start('--confirm', 'never')).code).toBe(0);
-  });
-
-  it('send the policy in the request of the start', async () => {
-    const proxy = await recordingProxy(at.world.service.url);
-    const start = ['conv', 'new', '--no-repo', '--replay', 'demo', '--confirm', 'always', '--wait'];
-    const { code } = await at.world.invoke({ args: start, env: { ACS_BASE_URL: proxy.url } });
-    await proxy.close();
-    expect(code).toBe(8);
-    expect(proxy.writes()).toMatchObject([{ body: { confirmation_policy: { kind: 'AlwaysConfirm' } } }]);
-  });
-});
-
-describe('over V0', () => {
-  it('a rejection with a reason of a stopped conversation exits 12 and starts nothing', async () => {
-    const world = await createWorld({ api: 'v0', spec: 'process' });
-    const proxy = await recordingProxy(world.service.url);
-    try {
-      const { id } = await startWaitingRun(world);
-      await world.restart();
-      const args = ['conv', 'confirm', id, '--reject', '--reason', 'no', '--resume'];
-      const { code, err } = await world.invoke({ args, env: { ACS_BASE_URL: proxy.url } });
-      expect({ code, writes: proxy.writes() }, err).toEqual({ code: 12, writes: [] });
-    } finally {
-      await proxy.close();
-      await world.close();
-    }
-  });
-
-  it('an answer is sent only while the action waits, and a reason exits 12', async () => {
-    const world = await createWorld({ api: 'v0', spec: 'process' });
-    const proxy = await recordingProxy(world.service.url);
-    const acs = (...args: string[]) => world.invoke({ args, env: { ACS_BASE_URL: proxy.url } });
-    try {
-      const { id } = await startWaitingRun(world);
-      expect((await acs('conv', 'confirm', id, '--reject', '--reason', 'no')).code).toBe(12);
-      expect(proxy.writes()).toEqual([]);
-      expect((await acs('conv', 'confirm', id, '--reject')).code).toBe(0);
-      expect(proxy.writes()).toMatchObject([
-        {
-          path: `/api/conversations/${id}/events`,
-          body: { action: 'change_agent_state', args: { agent_state: 'user_rejected' } },
-        },
-      ]);
-      expect((await acs('conv', 'confirm', id, '--accept')).code).toBe(6);
-      expect(proxy.writes()).toHaveLength(1);
-    } finally {
-      await proxy.close();
-      await world.close();
-    }
+    await at.ends(`${start} never`, {});
   });
 });

@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { useConvWorld } from './conv-world.ts';
-import { errorOf, json, startHeldRun, until, type OutcomeJson } from './support.ts';
+import { useWorld } from '../../support/use-world.ts';
+import { errorOf, jsonLines, startHeldRun, until, type ConversationJson, type OutcomeJson } from './support.ts';
 
-const at = useConvWorld({ api: 'v1', spec: 'process' });
-const { conv } = at;
+const at = useWorld({ api: 'v1', spec: 'process', noun: 'conv' });
 const call = async (path: string, init: RequestInit = {}): Promise<unknown> => {
   const headers = { 'x-session-api-key': at.world.service.key, 'content-type': 'application/json' };
   return await (await fetch(`${at.world.service.url}${path}`, { ...init, headers })).json();
@@ -22,23 +21,18 @@ async function killWorker(): Promise<void> {
 
 it('a run whose sandbox was killed has failed, and conv send starts it only with --resume', async () => {
   const { id } = await startHeldRun(at.world);
-  const following = conv('follow', id, '--json');
+  const following = at.ends(`follow ${id} --json`, { code: 1 });
   await killWorker();
-  const followed = await following;
-  const last = JSON.parse(followed.out.trimEnd().split('\n').at(-1) ?? '') as OutcomeJson;
-  expect(followed.code).toBe(1);
+  const last = jsonLines<OutcomeJson>((await following).out).at(-1);
   expect(last).toMatchObject({ status: 'failed', exit_code: 1, reason: { code: 'SandboxCrashed' } });
-  expect(last.reason?.text).toContain('SIGKILL');
-  const waited = json<OutcomeJson>(await conv('wait', id, '--json'));
-  expect(waited).toMatchObject({ status: 'failed', exit_code: 1, reason: last.reason });
+  expect(last?.reason?.text).toContain('SIGKILL');
+  await at.ends(`wait ${id} --json`, { code: 1, out: { status: 'failed', exit_code: 1, reason: last?.reason } });
 
-  const refused = await conv('send', id, 'go on', '--json');
-  expect(refused.code).toBe(6);
-  expect(errorOf(refused).message).toContain('is in error');
-  expect(errorOf(refused).hint).toContain('--resume');
-  const sent = await conv('send', id, 'go on', '--resume', '--json');
-  expect(sent.code, sent.err).toBe(0);
-  expect(json(await conv('show', id, '--json'))).toMatchObject({ sandbox_status: 'running' });
+  const refused = errorOf(await at.ends(`send ${id} again --json`, { code: 6 }));
+  expect(refused.message).toContain('is in error');
+  expect(refused.hint).toContain('--resume');
+  await at.ends(`send ${id} again --resume --json`, {});
+  await at.ends(`show ${id} --json`, { out: { sandbox_status: 'running' } });
 });
 
 it('conv show takes the id of a failed start task, and conv wait exits 1 for it', async () => {
@@ -46,10 +40,10 @@ it('conv show takes the id of a failed start task, and conv wait exits 1 for it'
     method: 'POST',
     body: JSON.stringify({ selected_repository: `${at.world.dir}/nowhere`, replay_json: 'demo' }),
   })) as { id: string };
-  await until(async () => json(await conv('show', task.id, '--json')).status !== 'starting');
-  const shown = json(await conv('show', task.id, '--json'));
-  expect(shown).toMatchObject({ id: null, start_task_id: task.id, status: 'failed', reason: { code: 'start-failed' } });
-  expect(shown.reason?.text).toContain('nowhere');
-  expect((await conv('wait', task.id)).code).toBe(1);
-  expect((await conv('follow', task.id)).code).toBe(1);
+  const shown = () => at.json<ConversationJson>(`show ${task.id}`);
+  await until(async () => (await shown()).status !== 'starting');
+  const { reason, ...failed } = await shown();
+  expect(failed).toMatchObject({ id: null, start_task_id: task.id, status: 'failed' });
+  expect(reason).toMatchObject({ code: 'start-failed', text: expect.stringContaining('nowhere') as string });
+  for (const verb of ['wait', 'follow']) await at.ends(`${verb} ${task.id}`, { code: 1 });
 });

@@ -3,20 +3,16 @@
  * many writes they take; and that no line is held back while the next page is awaited. `vitest run … --update` takes a
  * change of the bytes over.
  */
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Asked, Reply } from '../../servers/support/fake-server.ts';
-import { ID, KEY, SANDBOX_KEY, userMessage } from '../../servers/support/v1-world.ts';
-import { v1Trap, type V1Trap } from '../../traps/support/trap.ts';
+import { beforeEach, expect, it } from 'vitest';
+import type { Asked, Reply } from '../../support/server.ts';
+import { ID, KEY, SANDBOX_KEY, userMessage } from '../../client/support/v1-world.ts';
+import { useV1 } from '../../support/use-v1.ts';
 
 type Event = Record<string, unknown>;
 
-let trap: V1Trap;
+const at = useV1();
 
-beforeEach(async () => {
-  trap = await v1Trap();
-  trap.addConversation({ execution_status: 'finished' });
-});
-afterEach(() => trap.close());
+beforeEach(() => void at.v1.addConversation({ execution_status: 'finished' }));
 
 const ids = ['a', 'b', 'c', 'd', 'e', 'f'].map((letter) => `00000000-0000-4000-8000-00000000000${letter}`);
 const [a = '', b = '', c = '', d = '', e = '', f = ''] = ids;
@@ -79,16 +75,16 @@ function servePages({ path, query }: Asked): Reply | null {
 }
 
 it.each(['tsv', 'json', 'ndjson', 'id'])('conv events --format %s prints these bytes', async (format) => {
-  trap.before = servePages;
-  const { code, out, err } = await trap.acs('conv', 'events', ID, '--format', format);
+  at.v1.before = servePages;
+  const { code, out, err } = await at.acs('conv', 'events', ID, '--format', format);
   expect({ code, err }).toEqual({ code: 0, err: '' });
   await expect(out).toMatchFileSnapshot(`events/${format}.txt`);
 });
 
 it('conv events --format tsv --fields prints these bytes', async () => {
-  trap.before = servePages;
+  at.v1.before = servePages;
   const fields = 'kind,payload,id,timestamp';
-  const { code, out } = await trap.acs('conv', 'events', ID, '--format', 'tsv', '--fields', fields);
+  const { code, out } = await at.acs('conv', 'events', ID, '--format', 'tsv', '--fields', fields);
   expect(code).toBe(0);
   await expect(out).toMatchFileSnapshot('events/tsv-fields.txt');
 });
@@ -96,7 +92,7 @@ it('conv events --format tsv --fields prints these bytes', async () => {
 /** Pages of 100 events; `reply` gives the answer to the request for one of them, counted from 0. */
 function serveMany(count: number, reply: (page: number, answer: Reply) => Reply | Promise<Reply>): void {
   const all = Array.from({ length: count }, (_, index) => userMessage(`message ${index}`));
-  trap.before = ({ path, query }) => {
+  at.v1.before = ({ path, query }) => {
     if (!path.endsWith('/events/search')) return null;
     const page = Number(query.get('page_id') ?? 0);
     const next = (page + 1) * 100 < count ? String(page + 1) : null;
@@ -108,7 +104,7 @@ it.each(['tsv', 'ndjson', 'id'])('conv events --format %s takes one write for ea
   serveMany(950, (_page, answer) => answer);
   const writes: string[] = [];
   const args = ['conv', 'events', ID, '--format', format];
-  const { code, out } = await trap.invoke({ args, onOut: (text) => void writes.push(text) });
+  const { code, out } = await at.invoke({ args, onOut: (text) => void writes.push(text) });
   expect(code).toBe(0);
   expect(out.split('\n')).toHaveLength(951);
   expect(writes).toHaveLength(10);
@@ -129,7 +125,7 @@ it.each(['tsv', 'ndjson', 'id'])(
       lines += text.split('\n').length - 1;
       if (lines === 100) answerRest();
     };
-    const { code } = await trap.invoke({ args: ['conv', 'events', ID, '--format', format], onOut });
+    const { code } = await at.invoke({ args: ['conv', 'events', ID, '--format', format], onOut });
     expect({ code, lines }).toEqual({ code: 0, lines: 150 });
   },
 );

@@ -1,24 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startGitHost } from '../../support/git-host.ts';
-import { useConvWorld } from './conv-world.ts';
-import { endedRun, errorOf, finish, git, json, makeRepository, replayFile, run } from './support.ts';
+import { useWorld } from '../../support/use-world.ts';
+import { endedRun, errorOf, finish, git, json, makeRepository, putToSleep, replayFile, run } from './support.ts';
 
-const at = useConvWorld({ spec: 'process' });
-
-interface PulledJson {
-  into: string;
-  path: string;
-  branch: string | null;
-  commit: string | null;
-  base: string | null;
-  files: string[];
-  added: number;
-  removed: number;
-  conflicts: string[];
-  changed: boolean;
-}
+const at = useWorld({ spec: 'process' });
 
 const AUTHOR = {
   GIT_AUTHOR_NAME: 'Test',
@@ -27,26 +14,41 @@ const AUTHOR = {
   GIT_COMMITTER_EMAIL: 'test@example.com',
 };
 
+/** The repository and the run that the tests share, and a checkout for each. */
+let seed: string;
+let shared: string;
 let count = 0;
 let checkout: string;
 let id: string;
-beforeEach(async () => {
-  checkout = await makeRepository(path.join(at.world.dir, `checkout-${(count += 1)}`));
+beforeAll(async () => {
+  seed = await makeRepository(path.join(at.dir, 'seed'));
   const steps = [run('echo more >> README.md; echo new > new.txt'), finish('Extended the **README**.\n\nAnd a file.')];
-  const file = await replayFile(at.world, 'pull.json', steps);
-  id = await endedRun(at.world, '--repo', checkout, '--replay', file);
+  const file = await replayFile(at, 'pull.json', steps);
+  shared = await endedRun(at.world, '--repo', seed, '--replay', file);
+});
+beforeEach(async () => {
+  id = shared;
+  checkout = path.join(at.dir, `checkout-${(count += 1)}`);
+  await git(seed, 'clone', '-q', seed, checkout);
+  await git(checkout, 'remote', 'remove', 'origin');
 });
 
-const pull = (...args: string[]) =>
-  at.world.invoke({ args: ['conv', 'pull', id, ...args], cwd: checkout, env: AUTHOR });
+const pull = (line: string, ending: Parameters<typeof at.ends>[1] = {}) =>
+  at.ends(`conv pull ${id} ${line}`, { cwd: checkout, env: AUTHOR, ...ending });
+const write = (text: string) => writeFileSync(path.join(checkout, 'README.md'), text);
+const read = (folder = checkout) => readFileSync(path.join(folder, 'README.md'), 'utf8');
+const changes = () => git(checkout, 'status', '--short');
+
+/** Starts another run than the shared one, with one command, and waits for its end. */
+async function ranOn(command: string, ...repository: string[]): Promise<void> {
+  const file = await replayFile(at, 'other.json', [run(command), finish('done')]);
+  id = await endedRun(at.world, ...repository, '--replay', file);
+}
 
 describe('conv pull', () => {
   it('applies the changes to the checkout and prints what it did', async () => {
     const base = await git(checkout, 'rev-parse', 'HEAD');
-
-    const ended = await pull('--json');
-
-    expect(json<PulledJson>(ended)).toEqual({
+    expect(json<object>(await pull('--json'))).toEqual({
       conversation_id: id,
       into: 'checkout',
       path: checkout,
@@ -59,121 +61,82 @@ describe('conv pull', () => {
       conflicts: [],
       changed: true,
     });
-    expect(await git(checkout, 'status', '--short')).toBe('M README.md\n?? new.txt');
+    expect(await changes()).toBe('M README.md\n?? new.txt');
   });
 
   it('exits 6 for files with changes of the user, and changes nothing', async () => {
-    writeFileSync(path.join(checkout, 'README.md'), 'mine\n');
-
-    const refused = await pull('--json');
-
-    expect(refused.code).toBe(6);
+    write('mine\n');
+    const refused = await pull('--json', { code: 6 });
     expect(errorOf(refused)).toMatchObject({ code: 'conflict', paths: ['README.md'] });
-    expect(await git(checkout, 'status', '--short')).toBe('M README.md');
-    expect(readFileSync(path.join(checkout, 'README.md'), 'utf8')).toBe('mine\n');
+    expect([await changes(), read()]).toEqual(['M README.md', 'mine\n']);
   });
 
   it('--branch commits them with the answer of the agent as the message', async () => {
-    const ended = json<PulledJson>(await pull('--branch', 'agent/readme', '--json'));
-
-    expect(ended).toMatchObject({ into: 'branch', branch: 'agent/readme', changed: true });
-    expect(await git(checkout, 'log', '-1', '--format=%B', 'agent/readme')).toBe(
-      'Extended the **README**.\n\nAnd a file.',
-    );
-    expect(await git(checkout, 'status', '--short')).toBe('');
-    expect((await pull('--branch', 'agent/readme')).code).toBe(6);
-    expect((await pull('--branch', 'a..b')).code).toBe(2);
+    const branch = 'agent/readme';
+    await pull(`--branch ${branch} --json`, { out: { into: 'branch', branch, changed: true } });
+    const message = await git(checkout, 'log', '-1', '--format=%B', branch);
+    expect([message, await changes()]).toEqual(['Extended the **README**.\n\nAnd a file.', '']);
+    await pull(`--branch ${branch}`, { code: 6 });
+    await pull('--branch a..b', { code: 2 });
   });
 
   it('-o writes the added and changed files into a new folder, also outside of a checkout', async () => {
-    const cwd = path.join(at.world.dir, `elsewhere-${count}`);
+    const cwd = path.join(at.dir, `elsewhere-${count}`);
+    const result = path.join(cwd, 'result');
     mkdirSync(cwd);
-
-    const ended = await at.world.invoke({ args: ['conv', 'pull', id, '-o', 'result'], cwd });
-
-    expect(ended.code).toBe(0);
-    expect(ended.out).toContain(path.join(cwd, 'result'));
-    expect(readFileSync(path.join(cwd, 'result', 'README.md'), 'utf8')).toBe('hello\nmore\n');
-    expect(readdirSync(path.join(cwd, 'result')).sort()).toEqual(['README.md', 'new.txt']);
-    expect((await at.world.invoke({ args: ['conv', 'pull', id, '-o', 'result'], cwd })).code).toBe(6);
-    expect((await at.world.invoke({ args: ['conv', 'pull', id], cwd })).code).toBe(2);
-    for (const flags of [['--branch', 'x'], ['--3way']])
-      expect((await at.world.invoke({ args: ['conv', 'pull', id, '-o', 'other', ...flags], cwd })).code).toBe(2);
+    expect((await pull('-o result', { cwd })).out).toContain(result);
+    expect(read(result)).toBe('hello\nmore\n');
+    expect(readdirSync(result).sort()).toEqual(['README.md', 'new.txt']);
+    await pull('-o result', { cwd, code: 6 });
+    for (const line of ['', '-o other --branch x', '-o other --3way']) await pull(line, { cwd, code: 2 });
   });
 
   it('exits 6 with conflicts marked in the files after --3way', async () => {
-    writeFileSync(path.join(checkout, 'README.md'), 'hello\nother\n');
+    write('hello\nother\n');
     await git(checkout, 'commit', '-qam', 'other');
-    const refused = await pull();
-    expect({ code: refused.code, err: refused.err }).toMatchObject({
-      code: 6,
-      err: expect.stringContaining('--3way') as string,
-    });
-
-    const merged = await pull('--3way', '--json');
-
-    expect(merged.code).toBe(6);
-    expect(json<PulledJson>(merged)).toMatchObject({ conflicts: ['README.md'], changed: true });
-    expect(errorOf(merged)).toMatchObject({ conflicts: ['README.md'] });
-    expect(readFileSync(path.join(checkout, 'README.md'), 'utf8')).toContain('<<<<<<<');
+    await pull('', { code: 6, err: '--3way' });
+    const conflicts = ['README.md'];
+    const merged = await pull('--3way --json', { code: 6, out: { conflicts, changed: true } });
+    expect(errorOf(merged)).toMatchObject({ conflicts });
+    expect(read()).toContain('<<<<<<<');
   });
 
-  it('warns when the conversation is on another repository than origin of the checkout', async () => {
-    const served = path.join(at.world.dir, `served-${count}`);
+  it('exits 6 in a checkout of another repository, and names both', async () => {
+    const served = path.join(at.dir, `served-${count}`);
     const bare = path.join(served, 'acme', 'app.git');
     await git(checkout, 'clone', '-q', '--bare', checkout, bare);
     await git(bare, 'update-server-info');
     const host = await startGitHost(served);
-    const file = await replayFile(at.world, 'other-origin.json', [run('echo new > new.txt'), finish('done')]);
-    id = await endedRun(at.world, '--repo', `${host.url}/acme/app.git`, '--branch', 'main', '--replay', file);
+    await ranOn('echo new > new.txt', '--repo', `${host.url}/acme/app.git`, '--branch', 'main');
     await host.close();
 
     await git(checkout, 'remote', 'add', 'origin', 'https://github.com/Acme/App.git');
-    expect((await pull('--dry-run')).err).not.toContain('warning');
+    await pull('--dry-run');
     await git(checkout, 'remote', 'set-url', 'origin', 'https://github.com/acme/web.git');
-    const { code, err } = await pull();
-
-    expect(code).toBe(0);
-    expect(err).toContain(
-      'warning: the conversation is on the repository acme/app; origin of this checkout is acme/web',
-    );
-    expect(await git(checkout, 'status', '--short')).toBe('?? new.txt');
+    const err = 'the conversation is on the repository acme/app; origin of this checkout is acme/web';
+    await pull('', { code: 6, err });
+    expect(await changes()).toBe('');
   });
 
   it('warns when the conversation has no repository', async () => {
-    const file = await replayFile(at.world, 'no-repository.json', [run('echo new > new.txt'), finish('done')]);
-    id = await endedRun(at.world, '--no-repo', '--replay', file);
-    const { code, err } = await pull();
-
-    expect(code).toBe(0);
-    expect(err).toContain('warning: the conversation has no repository; its files go into this checkout');
+    await ranOn('echo new > new.txt', '--no-repo');
+    await pull('', { err: 'warning: the conversation has no repository; its files go into this checkout' });
   });
 
   it('writes nothing in a dry run', async () => {
-    const { code, err } = await pull('--dry-run');
-
-    expect({ code, err }).toMatchObject({ code: 0, err: expect.stringContaining('nothing was written') as string });
-    expect(await git(checkout, 'status', '--short')).toBe('');
+    await pull('--dry-run', { err: 'nothing was written' });
+    expect(await changes()).toBe('');
   });
 
   it('exits 0 with a notice when nothing changed', async () => {
-    const file = await replayFile(at.world, 'idle-pull.json', [run('true'), finish('nothing')]);
-    id = await endedRun(at.world, '--repo', checkout, '--replay', file);
-
-    const { code, err } = await pull();
-
-    expect(code).toBe(0);
-    expect(err).toContain('nothing changed');
+    await ranOn('true', '--repo', checkout);
+    await pull('', { err: 'nothing changed' });
   });
 
   it('exits 6 for a paused sandbox without --resume', async () => {
-    await at.world.acs('sandbox', 'pause', (await at.show(id)).sandbox_id ?? '');
-
-    const refused = await pull();
-
-    expect(refused.code).toBe(6);
-    expect(refused.err).toContain('--resume');
-    expect((await pull('--resume')).code).toBe(0);
-    expect(await git(checkout, 'status', '--short')).toBe('M README.md\n?? new.txt');
+    await putToSleep(at, id);
+    await pull('', { code: 6, err: '--resume' });
+    await pull('--resume');
+    expect(await changes()).toBe('M README.md\n?? new.txt');
   });
 });

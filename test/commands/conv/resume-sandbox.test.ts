@@ -2,60 +2,54 @@
  * Runs in paused sandboxes of a server whose records then have no state of the run, as genuine ones: only the events
  * have it.
  */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/bulk.ts';
-import { setState } from '../../servers/support/loose-runs.ts';
+import { describe, expect, it } from 'vitest';
+import type { BulkResult } from '../../../src/output/view.ts';
+import { setState } from '../../client/support/loose-runs.ts';
 import type { Ended } from '../../support/world.ts';
-import { looseTrap, type LooseTrap } from '../../traps/support/trap.ts';
+import { useLoose } from '../../support/use-loose.ts';
 
-let trap: LooseTrap;
-beforeEach(async () => {
-  trap = await looseTrap();
-});
-afterEach(() => trap.close());
+const at = useLoose();
 
-const json = <T = Record<string, unknown>>({ out }: Ended): T => JSON.parse(out) as T;
-const conv = (...args: string[]): Promise<Ended> => trap.acs('conv', ...args);
+const conv = (...args: string[]): Promise<Ended> => at.acs('conv', ...args);
 
 /** Starts a conversation with this message and pauses its sandbox; gives its id. */
 async function paused(message: string): Promise<string> {
-  const started = await conv('new', message, '--no-repo', '--json');
-  expect(started.code, started.err).toBe(0);
-  const { id, sandbox_id } = json<{ id: string; sandbox_id: string }>(started);
-  trap.sandboxes.set(sandbox_id, 'PAUSED');
-  trap.fake.asked.length = 0;
+  const { id, sandbox } = await at.start(message);
+  at.loose.sandboxes.set(sandbox, 'PAUSED');
+  at.server.asked.length = 0;
   return id;
 }
 
 /** The last parts of the paths that were written to. */
 const written = (): string[] =>
-  trap.fake.asked.filter(({ method }) => method === 'POST').map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
+  at.server.asked.filter(({ method }) => method === 'POST').map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
 
 describe('a run with a pending confirmation in a paused sandbox', () => {
   it('has the status waiting in conv show and conv wait, which exit 8', async () => {
     const id = await paused('CONFIRM');
-    const shown = await conv('show', id, '--exit-status', '--json');
-    expect(shown.code, shown.err).toBe(8);
-    expect(json(shown)).toMatchObject({ status: 'waiting', waiting_for: 'confirmation', sandbox_status: 'paused' });
-    const waited = await conv('wait', id, '--json');
-    expect(waited.code, waited.err).toBe(8);
-    expect(json(waited)).toMatchObject({ status: 'waiting', waiting_for: 'confirmation', exit_code: 8 });
+    await at.ends(['conv', 'show', id, '--exit-status', '--json'], {
+      code: 8,
+      out: { status: 'waiting', waiting_for: 'confirmation', sandbox_status: 'paused' },
+    });
+    await at.ends(['conv', 'wait', id, '--json'], {
+      code: 8,
+      out: { status: 'waiting', waiting_for: 'confirmation', exit_code: 8 },
+    });
   });
 
   it('has its sandbox started by conv resume, and no run', async () => {
     const id = await paused('CONFIRM');
-    const resumed = await conv('resume', id, '--json');
-    expect(resumed.code, resumed.err).toBe(0);
-    expect(json(resumed)).toMatchObject({ id, status: 'waiting', sandbox_status: 'running', changed: true });
-    expect(resumed.err).toContain(`acs conv confirm ${id}`);
+    await at.ends(['conv', 'resume', id, '--json'], {
+      out: { id, status: 'waiting', sandbox_status: 'running', changed: true },
+      err: `acs conv confirm ${id}`,
+    });
     expect(written()).toEqual(['resume']);
   });
 
   it('has no run started by conv resume when the sandbox starts with another status', async () => {
     const id = await paused('CONFIRM');
-    const conversation = trap.conversations.get(id);
-    if (conversation) conversation.state = 'idle';
-    expect((await conv('resume', id)).code).toBe(0);
+    at.loose.conversations.get(id)!.state = 'idle';
+    await at.ends(`conv resume ${id}`, {});
     expect(written()).toEqual(['resume']);
   });
 
@@ -73,10 +67,10 @@ describe('a run with a pending confirmation in a paused sandbox', () => {
 it('conv resume of several ids reads each conversation again right before it is changed', async () => {
   const ids = [await paused('hello'), await paused('WORK')];
   let reads = 0;
-  trap.before = ({ method, path }) => {
+  at.loose.before = ({ method, path }) => {
     if (method !== 'GET' || path !== '/api/v1/app-conversations') return null;
     // Both have been found by then; another client starts the sandboxes.
-    if (++reads === ids.length + 1) for (const id of trap.sandboxes.keys()) trap.sandboxes.set(id, 'RUNNING');
+    if (++reads === ids.length + 1) for (const id of at.loose.sandboxes.keys()) at.loose.sandboxes.set(id, 'RUNNING');
     return null;
   };
   const { out } = await conv('resume', ...ids, '--json');
@@ -86,7 +80,7 @@ it('conv resume of several ids reads each conversation again right before it is 
 
 it('conv resume --status paused starts no sandbox of a run that has finished or waits for a confirmation', async () => {
   const ids = { finished: await paused('hello'), waiting: await paused('CONFIRM'), paused: await paused('WORK') };
-  const open = trap.conversations.get(ids.paused);
+  const open = at.loose.conversations.get(ids.paused);
   if (open) setState(open, 'paused');
   const { code, out, err } = await conv('resume', '--status', 'paused', '-y', '--json');
   expect(code, err).toBe(0);
@@ -98,15 +92,16 @@ it('conv resume --status paused starts no sandbox of a run that has finished or 
     [ids.waiting]: [false, 'waiting'],
     [ids.paused]: [true, 'paused'],
   });
-  expect([...trap.sandboxes.values()].toSorted()).toEqual(['PAUSED', 'PAUSED', 'RUNNING']);
+  expect([...at.loose.sandboxes.values()].toSorted()).toEqual(['PAUSED', 'PAUSED', 'RUNNING']);
 });
 
 describe('conv confirm of an action that waits in a paused sandbox', () => {
   it('shows the action from the events of the app server, and starts nothing', async () => {
     const id = await paused('CONFIRM');
-    const shown = await conv('confirm', id, '--json');
-    expect(shown.code, shown.err).toBe(8);
-    expect(json(shown)).toMatchObject({ conversation_id: id, text: '$ touch done', answer: null, changed: false });
+    await at.ends(['conv', 'confirm', id, '--json'], {
+      code: 8,
+      out: { conversation_id: id, text: '$ touch done', answer: null, changed: false },
+    });
     expect(await conv('confirm', id, '--action', 'another')).toMatchObject({ code: 6 });
     expect(written()).toEqual([]);
   });
@@ -115,13 +110,10 @@ describe('conv confirm of an action that waits in a paused sandbox', () => {
     '%s exits 6 without --resume, and with it starts the sandbox first',
     async (flag) => {
       const id = await paused('CONFIRM');
-      const refused = await conv('confirm', id, flag, '--json');
-      expect(refused.code).toBe(6);
-      expect(refused.err).toContain(`acs conv confirm ${id} ${flag} --resume`);
+      const line = `conv confirm ${id} ${flag}`;
+      await at.ends(line, { code: 6, err: `acs ${line} --resume` });
       expect(written()).toEqual([]);
-      const answered = await conv('confirm', id, flag, '--resume', '--json');
-      expect(answered.code, answered.err).toBe(0);
-      expect(json(answered)).toMatchObject({ changed: true });
+      await at.ends(`${line} --resume --json`, { out: { changed: true } });
       expect(written()).toEqual(['resume', 'respond_to_confirmation']);
     },
   );
@@ -136,20 +128,16 @@ describe('conv confirm of an action that waits in a paused sandbox', () => {
 
   it.each(['error', 'stuck'])('exits 6 without a start of the sandbox when the run has ended with %s', async (word) => {
     const id = await paused('WORK');
-    const conversation = trap.conversations.get(id);
-    if (conversation) setState(conversation, word);
-    const refused = await conv('confirm', id, '--accept', '--resume');
-    expect(refused).toMatchObject({ code: 6, out: '' });
-    expect(refused.err).toContain('has no pending confirmation');
+    setState(at.loose.conversations.get(id)!, word);
+    const err = 'has no pending confirmation';
+    await at.ends(`conv confirm ${id} --accept --resume`, { code: 6, out: '', err });
     expect(written()).toEqual([]);
   });
 
   it('prints the start of the sandbox in a dry run, and sends nothing', async () => {
     const id = await paused('CONFIRM');
-    const dry = await conv('confirm', id, '--accept', '--resume', '--dry-run', '--json');
-    expect(dry.code, dry.err).toBe(0);
-    expect(json<{ requests: { url: string }[] }>(dry).requests).toMatchObject([{ method: 'POST' }]);
-    expect(dry.err).toContain('then: accept the action');
+    const out = { requests: [{ method: 'POST' }] };
+    await at.ends(`conv confirm ${id} --accept --resume --dry-run --json`, { out });
     expect(written()).toEqual([]);
   });
 });
@@ -157,19 +145,16 @@ describe('conv confirm of an action that waits in a paused sandbox', () => {
 describe('conv send to a run that waits for a confirmation in a paused sandbox', () => {
   it('exits 8 before the sandbox is started', async () => {
     const id = await paused('CONFIRM');
-    const refused = await conv('send', id, 'hello', '--resume');
-    expect(refused.code).toBe(8);
-    expect(refused.err).toContain('--resume and --accept or --reject');
+    await at.ends(`conv send ${id} hello --resume`, { code: 8, err: '--resume and --accept or --reject' });
     expect(written()).toEqual([]);
-    expect(trap.sandboxes.get(trap.conversations.get(id)?.sandboxId ?? '')).toBe('PAUSED');
+    expect(at.loose.sandboxes.get(at.loose.conversations.get(id)?.sandboxId ?? '')).toBe('PAUSED');
   });
 
   it('with an answer exits 6 without --resume, and with it answers and sends', async () => {
     const id = await paused('CONFIRM');
-    expect(await conv('send', id, 'hello', '--reject')).toMatchObject({ code: 6 });
+    await at.ends(`conv send ${id} hello --reject`, { code: 6 });
     expect(written()).toEqual([]);
-    const sent = await conv('send', id, 'hello', '--reject', '--resume');
-    expect(sent.code, sent.err).toBe(0);
+    await at.ends(`conv send ${id} hello --reject --resume`, {});
     expect(written().slice(0, 2)).toEqual(['resume', 'respond_to_confirmation']);
   });
 });

@@ -1,147 +1,140 @@
+/** `conv stop` and `conv resume`. */
 import { describe, expect, it } from 'vitest';
-import { recordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld } from '../../support/world.ts';
-import { putToSleep } from './asleep.ts';
-import { useConvWorld } from './conv-world.ts';
-import { endedRun, json, jsonLines, startHeldRun, until, type OutcomeJson } from './support.ts';
-import { startWaitingRun, statusOf } from './waiting-run.ts';
-import type { BulkResult } from '../../../src/output/bulk.ts';
+import type { BulkResult } from '../../../src/output/view.ts';
+import { useWorld } from '../../support/use-world.ts';
+import { endedRun, json, jsonLines, putToSleep, startHeldRun, startWaitingRun, statusOf, until } from './support.ts';
 
-describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
-  const at = useConvWorld({ api, spec: 'process' });
-  const { conv } = at;
+const UNKNOWN = 'f'.repeat(32);
+
+describe.each(['v1', 'v0'] as const)('over %s', (api) => {
+  const at = useWorld({ api, spec: 'process', noun: 'conv' });
   const stopped = async () => {
     const held = await startHeldRun(at.world);
-    await conv('stop', held.id);
+    await at.ends(`stop ${held.id}`, {});
     return held;
   };
 
-  it('continues a run that was stopped', async () => {
-    const { id, release } = await stopped();
-    const resumed = await conv('resume', id, '--json');
-    expect(resumed.code, resumed.err).toBe(0);
-    expect(json(resumed)).toMatchObject({ id, changed: true });
-    await until(async () => (await statusOf(at.world, id)) === 'running');
-    await release();
-    expect((await conv('wait', id)).code).toBe(0);
-  });
-
-  it('starts a paused sandbox and continues its run', async () => {
-    const { id, release } = await startHeldRun(at.world);
-    await putToSleep(at.world, id);
-    await release();
-    const resumed = await conv('resume', id, '--wait', '--json');
-    expect(resumed.code, resumed.err).toBe(0);
-    expect(json<OutcomeJson>(resumed)).toMatchObject({ conversation_id: id, status: 'finished', exit_code: 0 });
-  });
-
-  it('--follow prints the run that it continues', async () => {
-    const { id, release } = await stopped();
-    await release();
-    const followed = await conv('resume', id, '--follow', '--json');
-    expect(followed.code, followed.err).toBe(0);
-    expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
-  });
-
-  it('changes nothing of a run that runs or has finished', async () => {
-    const done = await endedRun(at.world);
-    expect(json(await conv('resume', done, '--json'))).toMatchObject({ status: 'finished', changed: false });
-    const { id, release } = await startHeldRun(at.world);
-    expect(json(await conv('resume', id, '--json'))).toMatchObject({ changed: false });
-    await release();
-    expect((await conv('resume', id, '--wait')).code).toBe(0);
-  });
-
-  it('starts only the sandbox of a finished run', async () => {
-    const id = await endedRun(at.world);
-    await putToSleep(at.world, id);
-    expect(json(await conv('resume', id, '--json'))).toMatchObject({ status: 'finished', changed: true });
-    expect(json(await conv('resume', id, '--json'))).toMatchObject({ changed: false });
-  });
-
-  it('exits 8 for a run that waits for a confirmation, and starts only the sandbox of one that is paused', async () => {
-    const { id, did } = await startWaitingRun(at.world);
-    expect((await conv('resume', id)).code).toBe(8);
-    await putToSleep(at.world, id);
-    const resumed = await conv('resume', id, '--json');
-    expect(resumed.code, resumed.err).toBe(0);
-    expect(json(resumed)).toMatchObject({ id, status: 'waiting', changed: true });
-    expect(resumed.err).toContain(`acs conv confirm ${id}`);
-    await putToSleep(at.world, id);
-    expect((await conv('resume', id, '--wait')).code).toBe(8);
-    expect(did(1)).toBe(false);
-    expect((await conv('confirm', id, '--accept')).code).toBe(0);
-    expect((await conv('wait', id)).code).toBe(0);
-    expect(did(1)).toBe(true);
-  });
-
-  it('takes several ids, also from stdin', async () => {
-    const one = await stopped();
-    const two = await endedRun(at.world);
-    const many = await at.world.invoke({
-      args: ['conv', 'resume', '-', '--json'],
-      stdin: `${one.id}\n${two} ${'f'.repeat(32)}\n`,
+  describe('conv stop', () => {
+    it('stops a run, and reports no change the second time', async () => {
+      const { id } = await startHeldRun(at.world);
+      const { out } = await at.ends(`stop ${id} --json`, { out: { id, changed: true } });
+      expect(['paused', 'stopped']).toContain(json({ out }).status);
+      await at.ends(`stop ${id} --json`, { out: { changed: false } });
+      await at.ends(`wait ${id}`, { code: 6 });
     });
-    expect(many.code).toBe(1);
-    expect(json<BulkResult>(many)).toMatchObject({ matched: 3, failed: 1 });
-    expect(json<BulkResult>(many).items.map(({ changed }) => changed)).toEqual([true, false, false]);
-    await one.release();
-    expect((await conv('wait', one.id)).code).toBe(0);
-    expect((await conv('resume', one.id, two, '--wait')).code).toBe(2);
+
+    it('changes nothing of runs that have ended', async () => {
+      const ids = [await endedRun(at.world), await endedRun(at.world)];
+      await at.ends(`stop ${ids[0]} --json`, { out: { status: 'finished', changed: false } });
+      await at.ends(['stop', ...ids], { err: ids.map((id) => `: ${id} unchanged\n`) });
+    });
+
+    it('of a waiting run changes nothing over V1 and stops it over V0', async () => {
+      const { id, did } = await startWaitingRun(at.world);
+      const status = api === 'v1' ? 'waiting' : 'stopped';
+      const err = api === 'v1' ? `acs conv confirm ${id} --reject` : [];
+      await at.ends(`stop ${id} --json`, { out: { status, changed: api === 'v0' }, err });
+      expect(await statusOf(at.world, id)).toBe(status);
+      expect(did(1)).toBe(false);
+    });
   });
 
-  it('takes selectors, with --yes', async () => {
-    const one = await stopped();
-    const running = await startHeldRun(at.world);
-    const select = ['--status', 'paused,stopped', '--not-older-than', '1d'];
-    expect((await conv('resume', ...select)).code).toBe(2);
-    expect((await conv('resume', ...select, '-y', '--wait')).code).toBe(2);
-    expect((await conv('resume', one.id, ...select, '-y')).code).toBe(2);
-    const many = await conv('resume', ...select, '-y', '--json');
-    expect(many.code, many.err).toBe(0);
-    const ids = json<BulkResult>(many).items.map(({ id }) => id);
-    expect(ids).toContain(one.id);
-    expect(ids).not.toContain(running.id);
-    await Promise.all([one.release(), running.release()]);
-    expect((await conv('wait', one.id, running.id)).code).toBe(0);
-    expect(json<BulkResult>(await conv('resume', '--older-than', '1d', '-y', '--json'))).toMatchObject({ matched: 0 });
-  });
+  describe('conv resume', () => {
+    it('continues a run that was stopped', async () => {
+      const { id, release } = await stopped();
+      await at.ends(`resume ${id} --json`, { out: { id, changed: true } });
+      await until(async () => (await statusOf(at.world, id)) === 'running');
+      await release();
+      await at.ends(`wait ${id}`, {});
+    });
 
-  it('sends the requests that --dry-run prints', async () => {
-    const { id, release } = await startHeldRun(at.world);
-    await putToSleep(at.world, id);
-    const proxy = await recordingProxy(at.world.service.url);
-    const resume = (...flags: string[]) =>
-      at.world.invoke({ args: ['conv', 'resume', id, ...flags], env: { ACS_BASE_URL: proxy.url } });
-    const dry = await resume('--dry-run', '--json');
-    expect(dry.code, dry.err).toBe(0);
-    expect(json<{ requests: { method: string }[] }>(dry).requests[0]?.method).toBe('POST');
-    const ended = await conv('resume', await endedRun(at.world), '--dry-run', '--json');
-    expect(json(ended)).toEqual({ dry_run: true, requests: [] });
-    expect(proxy.writes()).toEqual([]);
-    await release();
-    const { code, err } = await resume('--wait');
-    await proxy.close();
-    expect(code, err).toBe(0);
-    const paths = proxy.writes().map(({ path }) => path);
-    // The local service continues by itself what it had only paused.
-    const woken = api === 'v0' ? `/api/conversations/${id}/start` : /^\/api\/v1\/sandboxes\/.+\/resume$/;
-    expect(paths).toEqual([expect.stringMatching(woken)]);
-  });
-});
+    it('starts a paused sandbox and continues its run', async () => {
+      const { id, release } = await startHeldRun(at.world);
+      await putToSleep(at, id);
+      await release();
+      await at.ends(`resume ${id} --wait --json`, { out: { conversation_id: id, status: 'finished', exit_code: 0 } });
+    });
 
-describe('conv resume', () => {
-  it('exits 6 when the sandbox was deleted', async () => {
-    const world = await createWorld({ spec: 'process' });
-    try {
-      const id = await endedRun(world);
-      const { sandbox_id: sandbox } = json(await world.acs('conv', 'show', id, '--json'));
-      await world.acs('sandbox', 'delete', sandbox ?? '', '-y');
-      expect((await world.acs('conv', 'resume', id)).code).toBe(6);
-      expect((await world.acs('conv', 'resume', 'f'.repeat(32))).code).toBe(5);
-      expect((await world.acs('conv', 'resume')).code).toBe(2);
-    } finally {
-      await world.close();
-    }
+    it('--follow prints the run that it continues', async () => {
+      const { id, release } = await stopped();
+      await release();
+      const { out } = await at.ends(`resume ${id} --follow --json`, {});
+      expect(jsonLines(out).at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+    });
+
+    it('changes nothing of a run in progress, and starts only the sandbox of one that has finished', async () => {
+      const { id, release } = await startHeldRun(at.world);
+      await at.ends(`resume ${id} --json`, { out: { changed: false } });
+      await release();
+      await at.ends(`resume ${id} --wait`, {});
+      await at.ends(`resume ${id} --json`, { out: { status: 'finished', changed: false } });
+      await putToSleep(at, id);
+      await at.ends(`resume ${id} --json`, { out: { status: 'finished', changed: true } });
+      await at.ends(`resume ${id} --json`, { out: { changed: false } });
+    });
+
+    it('exits 8 for a run that waits for a confirmation, and starts only the sandbox of one that is paused', async () => {
+      const { id, did } = await startWaitingRun(at.world);
+      await at.ends(`resume ${id}`, { code: 8 });
+      await putToSleep(at, id);
+      const out = { id, status: 'waiting', changed: true };
+      await at.ends(`resume ${id} --json`, { out, err: `acs conv confirm ${id}` });
+      await putToSleep(at, id);
+      await at.ends(`resume ${id} --wait`, { code: 8 });
+      expect(did(1)).toBe(false);
+      await at.ends(`confirm ${id} --accept`, {});
+      await at.ends(`wait ${id}`, {});
+      expect(did(1)).toBe(true);
+    });
+
+    it('takes several ids, also from stdin', async () => {
+      const one = await stopped();
+      const two = await endedRun(at.world);
+      const many = await at.ends('resume - --json', {
+        stdin: `${one.id}\n${two} ${UNKNOWN}\n`,
+        code: 1,
+        out: { matched: 3, failed: 1 },
+      });
+      expect(json<BulkResult>(many).items.map(({ changed }) => changed)).toEqual([true, false, false]);
+      await one.release();
+      await at.ends(`wait ${one.id}`, {});
+      await at.ends(`resume ${one.id} ${two} --wait`, { code: 2 });
+    });
+
+    it('takes selectors, with --yes', async () => {
+      const one = await stopped();
+      const running = await startHeldRun(at.world);
+      const select = '--status paused,stopped --older-than 0s';
+      for (const wrong of [select, `${select} -y --wait`, `${one.id} ${select} -y`])
+        await at.ends(`resume ${wrong}`, { code: 2 });
+      const many = await at.ends(`resume ${select} -y --json`, {});
+      const ids = json<BulkResult>(many).items.map(({ id }) => id);
+      expect([ids.includes(one.id), ids.includes(running.id)]).toEqual([true, false]);
+      await Promise.all([one.release(), running.release()]);
+      await at.ends(`wait ${one.id} ${running.id}`, {});
+      await at.ends('resume --older-than 1d -y --json', { out: { matched: 0 } });
+    });
+
+    it('sends the requests that --dry-run prints', async () => {
+      const { id, release } = await startHeldRun(at.world);
+      await putToSleep(at, id);
+      await at.ends(`resume ${id} --dry-run --json`, { out: { requests: [{ method: 'POST' }] }, writes: [] });
+      const done = await endedRun(at.world);
+      await at.ends(`resume ${done} --dry-run --json`, { out: { dry_run: true, requests: [] }, writes: [] });
+      await release();
+      await at.ends(`resume ${id} --wait`, {});
+      // The local service continues by itself what it had only paused.
+      const woken = api === 'v0' ? `POST /api/conversations/${id}/start` : /^POST \/api\/v1\/sandboxes\/.+\/resume$/;
+      expect(at.writes()).toEqual([expect.stringMatching(woken)]);
+    });
+
+    it.runIf(api === 'v1')('exits 6 when the sandbox was deleted, 5 for an unknown id, and 2 without one', async () => {
+      const id = await endedRun(at.world);
+      const { sandbox_id } = await at.json<{ sandbox_id: string }>(`show ${id}`);
+      await at.world.acs('sandbox', 'delete', sandbox_id, '-y');
+      await at.ends(`resume ${id}`, { code: 6 });
+      await at.ends(`resume ${UNKNOWN}`, { code: 5 });
+      await at.ends('resume', { code: 2 });
+    });
   });
 });

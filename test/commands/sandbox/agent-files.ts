@@ -12,7 +12,7 @@ export interface AgentFilesOptions {
 }
 
 export class AgentFiles {
-  /** Where commands run; it has a folder for temporary files, which are `box/.tmp`. */
+  /** Where commands run. */
   readonly box: string;
   readonly requests: string[] = [];
   /** Called before each answer; what it answers is taken in place of the usual answer. */
@@ -24,13 +24,14 @@ export class AgentFiles {
   readonly #server: Server;
   readonly #outputs = new Map<string, object>();
   readonly #running = new Set<Promise<unknown>>();
+  readonly #temporary = new Set<string>();
   #commands = 0;
   readonly #routes: 'query' | 'path';
 
   constructor(box: string, { routes = 'query' }: AgentFilesOptions = {}) {
     this.box = box;
     this.#routes = routes;
-    mkdirSync(path.join(box, '.tmp'), { recursive: true });
+    mkdirSync(box, { recursive: true });
     this.#server = createServer((request, response) => void this.#answer(request, response));
   }
 
@@ -42,6 +43,11 @@ export class AgentFiles {
   /** Resolves once every command that was started has ended, also one whose caller has gone. */
   async commandsEnded(): Promise<void> {
     await Promise.all(this.#running);
+  }
+
+  /** The temporary folders of commands that are still there. */
+  temporary(): string[] {
+    return [...this.#temporary].filter((folder) => existsSync(folder));
   }
 
   async close(): Promise<void> {
@@ -83,14 +89,20 @@ export class AgentFiles {
   async #execute(request: IncomingMessage): Promise<{ command_id: string }> {
     const { command } = JSON.parse((await all(request)).toString()) as { command: string };
     const id = String((this.#commands += 1)).padStart(32, '0');
-    const env = { PATH: process.env['PATH'], TMPDIR: path.join(this.box, '.tmp') };
+    for (const [folder] of command.matchAll(/\/tmp\/acs-cp-[0-9a-f]{8}-[\w-]+/g)) this.#temporary.add(folder);
+    const env = { PATH: process.env['PATH'] };
     const shell = spawn('/bin/sh', ['-c', command], { cwd: this.box, env });
     const [stdout, stderr] = await Promise.all([all(shell.stdout), all(shell.stderr)]);
     const exitCode =
       shell.exitCode ?? (await new Promise<number>((resolve) => shell.once('exit', (code) => resolve(code ?? -1))));
     const output = {
-      ...{ id, command_id: id, order: 0, kind: 'BashOutput', exit_code: exitCode },
-      ...{ stdout: stdout.toString(), stderr: stderr.toString() },
+      id,
+      command_id: id,
+      order: 0,
+      kind: 'BashOutput',
+      exit_code: exitCode,
+      stdout: stdout.toString(),
+      stderr: stderr.toString(),
     };
     this.#outputs.set(id, output);
     return output;

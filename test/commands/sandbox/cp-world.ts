@@ -13,51 +13,41 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
-import { invoke, type Ended, type Invocation } from '../../support/world.ts';
+import { clockFrom } from '../../../src/cli/clock.ts';
+import { useV1 } from '../../support/use-v1.ts';
+import type { Ended, Invocation } from '../../support/world.ts';
 import { AgentFiles } from './agent-files.ts';
-import { record, useOddServer } from './odd-server.ts';
 
 /** The id of the sandbox. */
 export const ID = 'boxboxboxboxboxboxbox1';
 
-export interface CopyWorld {
-  readonly server: ReturnType<typeof useOddServer>;
-  /** Has the other folders. */
-  readonly dir: string;
-  /** The folder in which commands run. */
-  readonly here: string;
-  /** The workspace folder of the sandbox. */
-  readonly box: string;
-  readonly agent: AgentFiles;
-  useAgent(agent: AgentFiles): Promise<void>;
-  cp(...args: string[]): Promise<Ended>;
-  run(invocation: Invocation): Promise<Ended>;
-}
-
 /** A server with one sandbox, whose files are in a folder, and a folder to copy from and to; new for each test. */
-export function useCopyWorld(): CopyWorld {
-  const server = useOddServer();
-  const at = { server, dir: '', here: '', box: '', useAgent, cp: (...args: string[]) => run({ args }), run } as {
-    -readonly [Member in keyof CopyWorld]: CopyWorld[Member];
+export function useCopyWorld() {
+  const server = useV1({ clock: () => clockFrom(() => Date.now()) });
+  const at = {
+    server,
+    /** Has the other folders. */
+    dir: '',
+    /** The folder in which commands run. */
+    here: '',
+    /** The workspace folder of the sandbox. */
+    box: '',
+    agent: undefined as unknown as AgentFiles,
+    async useAgent(agent: AgentFiles): Promise<void> {
+      at.agent = agent;
+      at.box = agent.box;
+      const exposed_urls = [{ name: 'AGENT_SERVER', url: await agent.listen() }];
+      server.v1.addSandbox(ID, { exposed_urls, session_api_key: 'session' });
+    },
+    cp: (...args: string[]): Promise<Ended> => at.run({ args }),
+    run: ({ args, ...invocation }: Invocation): Promise<Ended> =>
+      server.invoke({ cwd: at.here, ...invocation, args: ['sandbox', 'cp', ...args] }),
   };
-
-  async function useAgent(agent: AgentFiles): Promise<void> {
-    at.agent = agent;
-    at.box = agent.box;
-    const exposed_urls = [{ name: 'AGENT_SERVER', url: await agent.listen() }];
-    server.sandboxes = [record(ID, 'RUNNING', { exposed_urls, session_api_key: 'session', sandbox_spec_id: null })];
-  }
-
-  function run({ args, ...invocation }: Invocation): Promise<Ended> {
-    const env = { ACS_BASE_URL: server.fake.url, ACS_API_KEY: 'key', ACS_CONFIG_DIR: path.join(at.dir, 'config') };
-    return invoke({ cwd: at.here, env, ...invocation, args: ['sandbox', 'cp', ...args] });
-  }
-
   beforeEach(async () => {
     at.dir = mkdtempSync(path.join(tmpdir(), 'acs-cp-test-'));
     at.here = path.join(at.dir, 'here');
     mkdirSync(at.here);
-    await useAgent(new AgentFiles(path.join(at.dir, 'box')));
+    await at.useAgent(new AgentFiles(path.join(at.dir, 'box')));
   });
   afterEach(async () => {
     await at.agent.close();

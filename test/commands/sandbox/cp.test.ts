@@ -1,10 +1,13 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { NOT_FOUND } from '../../support/server.ts';
+import { PACKAGE_ROOT } from '../../support/world.ts';
 import { AgentFiles } from './agent-files.ts';
 import { ID, put, tree, useCopyWorld } from './cp-world.ts';
-import { record } from './odd-server.ts';
 
 const at = useCopyWorld();
 const NAMES = ['plain', 'with space', `quote'"\\`, 'new\nline', 'ümläut 名', '-dash', `${'l'.repeat(200)}`, 'a:b', '*'];
@@ -34,7 +37,7 @@ describe('sandbox cp copies', () => {
     });
     expect(readFileSync(to).equals(bytes)).toBe(true);
     expect(statSync(to).mode & 0o777).toBe(name === 'tool' ? 0o755 : 0o644);
-    expect([readdirSync(path.join(at.box, '.tmp')), readdirSync(at.here).sort()]).toEqual([[], ['back', name].sort()]);
+    expect([at.agent.temporary(), readdirSync(at.here).sort()]).toEqual([[], ['back', name].sort()]);
   });
 
   it.each(['600', '640', '444', '700'])('a file with the permission bits %s, which a new file keeps', async (bits) => {
@@ -45,6 +48,53 @@ describe('sandbox cp copies', () => {
     expect(await at.cp(`${ID}:file`, 'back')).toMatchObject({ code: 0 });
     const copies = [path.join(at.box, 'file'), path.join(at.here, 'back')];
     expect(copies.map((file) => statSync(file).mode & 0o777)).toEqual([mode, mode]);
+  });
+
+  describe.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+  ])('from an answer encoded with %s', (encoding, encode) => {
+    const text = 'the same words\n'.repeat(20_000);
+    const answerWith = (change: (encoded: Buffer) => Buffer): void => {
+      at.agent.fault = ({ url = '' }, response) => {
+        const file = new URL(url, 'http://agent').searchParams.get('path') ?? '/';
+        if (!url.startsWith('/api/file/download') || file === '/') return false;
+        const body = change(encode(readFileSync(file)));
+        response.writeHead(200, { 'content-encoding': encoding, 'content-length': body.length }).end(body);
+        return true;
+      };
+    };
+
+    it('a file and a folder, decoded', async () => {
+      put(at.box, { 'big/file': text });
+      answerWith((encoded) => encoded);
+      expect(await at.cp(`${ID}:big/file`, 'back')).toMatchObject({ code: 0 });
+      expect(await at.cp(`${ID}:big`, '.')).toMatchObject({ code: 0 });
+      expect(tree(at.here)).toMatchObject({ back: text, 'big/file': text });
+    });
+
+    it('nothing, with exit code 9, when it is damaged', async () => {
+      put(at.box, { file: text });
+      answerWith((encoded) => encoded.subarray(0, encoded.length / 2));
+      const { code, err } = await at.cp(`${ID}:file`, 'back');
+      expect({ code, files: readdirSync(at.here) }).toEqual({ code: 9, files: [] });
+      expect(err).toContain(`its ${encoding} encoding cannot be decoded`);
+    });
+  });
+
+  it.each([
+    ['an encoding that acs does not read', { 'content-encoding': 'zstd' }, 9, 'encoded as zstd'],
+    ['fewer bytes than the file has, without a length', {}, 10, 'the answer has 4 of 9 bytes of'],
+  ])('nothing from an answer with %s', async (_what, headers, exitCode, message) => {
+    put(at.box, { file: '123456789' });
+    at.agent.fault = ({ url = '' }, response) => {
+      if (!/download\?path=.*file/.test(url)) return false;
+      response.writeHead(200, { ...headers, 'transfer-encoding': 'chunked' }).end('1234');
+      return true;
+    };
+    const { code, err } = await at.cp(`${ID}:file`, 'back');
+    expect({ code, files: readdirSync(at.here) }).toEqual({ code: exitCode, files: [] });
+    expect(err).toContain(message);
   });
 
   it('a file of a sandbox that a URL names, whose path has a colon', async () => {
@@ -66,8 +116,8 @@ describe('sandbox cp copies', () => {
     expect(tree(path.join(at.box, 'copy'))).toEqual(tree(path.join(at.here, 'source')));
     expect(await at.cp(`${ID}:copy`, 'back')).toMatchObject({ code: 0, err: '' });
     expect(tree(path.join(at.here, 'back'))).toEqual(tree(path.join(at.here, 'source')));
-    expect([readdirSync(at.box).sort(), readdirSync(path.join(at.box, '.tmp')), readdirSync(at.here).sort()]).toEqual([
-      ['.tmp', 'copy'],
+    expect([readdirSync(at.box), at.agent.temporary(), readdirSync(at.here).sort()]).toEqual([
+      ['copy'],
       [],
       ['back', 'source'],
     ]);
@@ -115,7 +165,15 @@ describe('sandbox cp copies', () => {
     expect(await at.cp(`${ID}:in.txt`, '-')).toMatchObject({ code: 0, out: 'from stdin', err: '' });
     expect(await at.run({ args: ['-', `${ID}:`], stdin: 'x' })).toMatchObject({ code: 2 });
     expect(await at.cp(`${ID}:in.txt`, '-', '--json')).toMatchObject({ code: 2 });
-    expect(readdirSync(at.box).sort()).toEqual(['.tmp', 'in.txt']);
+    expect(readdirSync(at.box)).toEqual(['in.txt']);
+  });
+
+  it('the output of a command that a shell gives as a path', async () => {
+    const acs = `'${process.execPath}' '${path.join(PACKAGE_ROOT, 'bin/acs.cjs')}'`;
+    const env = at.server.env as NodeJS.ProcessEnv;
+    const child = spawn('bash', ['-c', `${acs} sandbox cp <(printf piped) ${ID}:out.txt`], { env, stdio: 'ignore' });
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(tree(at.box)['out.txt']).toBe('piped');
   });
 
   it('over the path form of the routes of agent server 1.11', async () => {
@@ -230,7 +288,7 @@ describe('sandbox cp refuses', () => {
   });
 
   it('a paused sandbox with exit 6 and the same command with --resume, before anything is sent to it', async () => {
-    at.server.sandboxes = [record(ID, 'PAUSED')];
+    at.server.v1.addSandbox(ID, { status: 'PAUSED' });
     const { code, err } = await at.cp('file', `${ID}:it's`);
     expect({ code, err }).toMatchObject({
       code: 6,
@@ -240,11 +298,11 @@ describe('sandbox cp refuses', () => {
   });
 
   it('a server of V0 alone with exit 12', async () => {
-    at.server.fake.handler = ({ path: route }) =>
-      route === '/api/options/config'
-        ? { json: { APP_MODE: 'oss', FEATURE_FLAGS: {} } }
-        : { status: 404, json: { detail: 'Not Found' } };
-    expect((await at.cp('file', `${ID}:`)).code).toBe(12);
+    at.server.script(({ path: route }) =>
+      route === '/api/options/config' ? { json: { APP_MODE: 'oss' } } : NOT_FOUND,
+    );
+    const env = { ACS_CONFIG_DIR: path.join(at.dir, 'v0') };
+    expect((await at.run({ args: ['file', `${ID}:`], env })).code).toBe(12);
   });
 
   it.each(['/api/bash/start_bash_command', '/api/file/'])(

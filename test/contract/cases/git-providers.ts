@@ -61,14 +61,11 @@ export const GIT_PROVIDERS: ContractCase[] = [
     },
   },
   {
-    name: 'repositories, branches and tasks: listed and searched with a token, exit 4 without one',
+    name: 'repositories and branches: listed and searched with a token, exit 4 without one',
     async run(target) {
       await withGitHost(target, async (url) => {
         await target.acs('git-provider', 'delete', 'forgejo', '-y', '--ignore-not-found');
-        for (const args of [['list'], ['tasks']]) {
-          const { err } = expectCode(await target.acs('repo', ...args), 4);
-          expect(err).toContain('acs git-provider set');
-        }
+        expect(expectCode(await target.acs('repo', 'list'), 4).err).toContain('acs git-provider set');
         expectCode(await set(target, 'forgejo', url, GIT_TOKEN), 0);
         const lines = async (...args: string[]): Promise<string[]> =>
           (await ok(target, 'repo', ...args, '-q')).out.split('\n').slice(0, -1);
@@ -88,9 +85,6 @@ export const GIT_PROVIDERS: ContractCase[] = [
         expect((await lines('branches', 'demo/hello')).sort()).toEqual(['main', 'matrix', 'next']);
         expect(await lines('branches', 'demo/hello', '--search', 'nex')).toEqual(['next']);
         expect((await ok(target, 'repo', 'branches', 'demo/nowhere')).err).toContain('lists no branch');
-        expect(await lines('tasks')).toEqual([]);
-        const flags = ['--suggested-task', 'demo/hello#7', '--no-wait'];
-        expectCode(await target.acs('conv', 'new', ...flags), 5);
       });
     },
   },

@@ -113,12 +113,12 @@ const CASES: ContractCase[] = [
     },
   },
   {
-    name: 'exec: -i passes stdin on, or is exit 12 before anything is sent',
+    name: 'exec: -i passes stdin on, or is refused with 125 before anything is sent',
     async run(target) {
       const id = await target.sandbox();
       const args = ['sandbox', 'exec', '-i', id, '--', 'cat'];
       if (!hasSocket(target)) {
-        expectCode(await target.invoke({ args, stdin: 'text' }), 12);
+        expectCode(await target.invoke({ args, stdin: 'text' }), 125);
         return 'unsupported';
       }
       const bytes = randomBytes(300_000);

@@ -1,6 +1,6 @@
 /** Messages to conversations in each state, stopping them, and confirmations. */
 import { expect } from 'vitest';
-import { chat, KEYS } from '../../commands/conv/chat-world.ts';
+import { chat, KEYS } from '../../commands/conv/support.ts';
 import {
   conversation,
   errorOf,

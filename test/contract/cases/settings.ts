@@ -9,6 +9,9 @@ type Settings = Record<string, unknown>;
 
 const read = async (target: Target): Promise<Settings> => json<Settings>(await ok(target, 'settings', 'get', '--json'));
 
+/** Whether the settings are at the route of V0. */
+const isV0 = (target: Target): boolean => target.dialects.includes('v0');
+
 /** V0 cannot tell that `sandbox_api_key` is set, so it is not compared. */
 function without(settings: Settings, ...names: string[]): Settings {
   return Object.fromEntries(Object.entries(settings).filter(([name]) => !names.includes(name) && name !== 'changed'));
@@ -35,7 +38,7 @@ export const SETTINGS: ContractCase[] = [
   {
     name: 'settings: what is not named stays as the server has it, and what was read can be written back',
     async run(target) {
-      const path = target.dialects.includes('v0') ? '/api/settings' : '/api/v1/settings';
+      const path = isV0(target) ? '/api/settings' : '/api/v1/settings';
       const stored = async (): Promise<unknown> => (await target.request('GET', path)).body;
       await ok(target, 'settings', 'set', 'max_iterations=31', 'git_user_name=Kept');
       const before = await stored();
@@ -70,11 +73,14 @@ export const SETTINGS: ContractCase[] = [
     async run(target) {
       const secret = 'mcp-kept-to-itself-0123456789';
       const file = join(target.dir, 'mcp.json');
-      const config = {
-        sse_servers: [{ url: 'http://127.0.0.1:9/sse', api_key: secret }],
-        stdio_servers: [],
-        shttp_servers: [],
-      };
+      const server = { url: 'http://127.0.0.1:9/sse', api_key: secret };
+      const { api_key: _, ...plain } = server;
+      const ofV1 = { own: { ...plain, transport: 'sse', headers: { Authorization: `Bearer ${secret}` } } };
+      const forms = [{ sse_servers: [server] }, ofV1];
+      const { out: schema } = await ok(target, 'settings', 'schema', 'mcp_config', '--json');
+      const [config, other] = schema.includes('sse_servers') ? forms : forms.reverse();
+      await writeFile(file, JSON.stringify(other));
+      expectCode(await target.acs('settings', 'set', `mcp_config=@${file}`), 2);
       await writeFile(file, JSON.stringify(config));
       await ok(target, 'settings', 'set', `mcp_config=@${file}`);
       const before = await ok(target, 'settings', 'get', '--json', '--debug');
@@ -90,8 +96,7 @@ export const SETTINGS: ContractCase[] = [
     async run(target) {
       const before = await read(target);
       const wrong = ['confirmation_mode=perhaps', 'max_iterations=many', 'remote_runtime_resource_factor=3'];
-      if (!target.dialects.includes('v0'))
-        wrong.push('sandbox_grouping_strategy=BY_COLOUR', 'enable_sound_notifications=7');
+      if (!isV0(target)) wrong.push('sandbox_grouping_strategy=BY_COLOUR', 'enable_sound_notifications=7');
       for (const word of wrong) expectCode(await target.acs('settings', 'set', word), 2, word);
       expectCode(await target.acs('settings', 'set', 'max_iteratons=3'), 2);
       expect(await read(target)).toEqual(before);

@@ -1,9 +1,7 @@
-import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { makeRepository } from '../../commands/conv/support.ts';
-import { type RecordedRequest, recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type World } from '../../support/world.ts';
+import { useWorld, type Suite } from '../../support/use-world.ts';
 
 export const SUGGESTED_TASK = {
   git_provider: 'github',
@@ -13,69 +11,36 @@ export const SUGGESTED_TASK = {
   title: 'The build is red',
 };
 
-export interface RequestWorld {
-  /** These three are set while tests run. */
-  readonly world: World;
-  readonly proxy: RecordingProxy;
-  /** A git repository on this machine. */
+export interface RequestSuite extends Suite {
+  /** A git repository on this machine; set while tests run. */
   readonly repository: string;
-  /** Runs a command through the proxy, which has to exit 0; what it sent. */
-  sentBy(...args: string[]): Promise<RecordedRequest[]>;
-  /** As sentBy for a start that a server without a model refuses at once: only what was sent counts. */
-  triedBy(...args: string[]): Promise<RecordedRequest[]>;
-  /** Writes a file of this name, anything but text as JSON; its path. */
-  file(name: string, content: unknown): Promise<string>;
+  /** The body of the create that `conv new` sends with these arguments; a service without a model refuses some. */
+  startOf(api: 'v0' | 'v1', ...args: string[]): Promise<Record<string, unknown>>;
 }
 
-/** A world for the tests of a file, closed after them, whose requests are recorded. */
-export function useRequestWorld(): RequestWorld {
-  let world: World;
-  let proxy: RecordingProxy;
+export function useRequestWorld(): RequestSuite {
   let repository: string;
+  const at = useWorld({ spec: 'process' });
   beforeAll(async () => {
-    world = await createWorld({ spec: 'process' });
-    proxy = await recordingProxy(world.service.url);
-    repository = await makeRepository(path.join(world.dir, 'repository'));
+    repository = await makeRepository(path.join(at.dir, 'repository'));
   });
-  afterAll(async () => {
-    await proxy.close();
-    await world.close();
-  });
-  return {
-    get world() {
-      return world;
-    },
-    get proxy() {
-      return proxy;
-    },
-    get repository() {
-      return repository;
-    },
-    async sentBy(...args) {
-      const from = proxy.requests.length;
-      const env = { ACS_BASE_URL: proxy.url, TOKEN: 'token-value' };
-      const { code, err } = await world.invoke({ args, env });
-      expect({ args, code, err: code === 0 ? '' : err }).toEqual({ args, code: 0, err: '' });
-      return proxy.requests.slice(from);
-    },
-    async triedBy(...args) {
-      const from = proxy.requests.length;
-      await world.invoke({ args, env: { ACS_BASE_URL: proxy.url } });
-      return proxy.requests.slice(from);
-    },
-    async file(name, content) {
-      const place = path.join(world.dir, name);
-      await writeFile(place, typeof content === 'string' ? content : JSON.stringify(content));
-      return place;
-    },
-  };
-}
-
-/** The body of the first request of a method and path, which has to be there. */
-export function bodyOf(requests: RecordedRequest[], method: string, route: string): Record<string, unknown> {
-  const found = requests.find((one) => one.method === method && one.path === route);
-  expect([method, route, found !== undefined]).toEqual([method, route, true]);
-  return found?.body as Record<string, unknown>;
+  return Object.defineProperty(
+    Object.assign(at, {
+      async startOf(api: 'v0' | 'v1', ...args: string[]) {
+        at.server.asked.length = 0;
+        const { err } = await at.invoke({
+          args: ['conv', 'new', '--api', api, '--json', ...args],
+          env: { TOKEN: 'token-value' },
+        });
+        const route = api === 'v0' ? '/api/conversations' : '/api/v1/app-conversations';
+        const start = at.server.asked.find(({ method, path: asked }) => method === 'POST' && asked === route);
+        expect(start, err).toBeDefined();
+        return start?.body as Record<string, unknown>;
+      },
+    }),
+    'repository',
+    { get: () => repository },
+  ) as unknown as RequestSuite;
 }
 
 /** Every member of the table that no request has held. */

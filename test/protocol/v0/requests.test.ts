@@ -1,9 +1,6 @@
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RecordedRequest, recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type World } from '../../support/world.ts';
-import { bodyOf, SUGGESTED_TASK, unseen, useRequestWorld } from '../support/request-world.ts';
+import { describe, expect, it } from 'vitest';
+import { useWorld } from '../../support/use-world.ts';
+import { SUGGESTED_TASK, unseen, useRequestWorld } from '../support/request-world.ts';
 
 const MCP = {
   sse_servers: [{ url: 'https://sse.example.org/', api_key: 'sse-key' }],
@@ -11,7 +8,7 @@ const MCP = {
   stdio_servers: [{ name: 'files', command: 'mcp-files', args: ['--root', '.'], env: { MODE: 'stdio-env' } }],
 };
 
-/** The 25 fields of V0 settings, each with a value that is not its default. */
+/** The fields of V0 settings without `secrets_store`, which has commands of its own, each with a value that is not its default. */
 const SETTINGS = {
   language: 'de',
   agent: 'BrowsingAgent',
@@ -22,10 +19,6 @@ const SETTINGS = {
   llm_api_key: 'model-key',
   llm_base_url: 'https://models.example.org/v1',
   remote_runtime_resource_factor: 2,
-  secrets_store: {
-    provider_tokens: { github: { token: 'provider-token', host: 'git.example.org', user_id: 'user-7' } },
-    custom_secrets: { DEPLOY_TOKEN: { secret: 'deploy-secret', description: 'to deploy' } },
-  },
   enable_default_condenser: false,
   enable_sound_notifications: true,
   enable_proactive_conversation_starters: false,
@@ -45,49 +38,17 @@ const SETTINGS = {
 
 const MICROAGENT = { repo: 'acme/shop', git_provider: 'github', title: 'Know the shop' };
 
-const requests = useRequestWorld();
-const { sentBy, triedBy, file } = requests;
-
 describe('the settings of V0', () => {
-  let v0: World;
-  let wire: RecordingProxy;
-  beforeAll(async () => {
-    v0 = await createWorld({ api: 'v0', spec: 'process' });
-    wire = await recordingProxy(v0.service.url);
-  });
-  afterAll(async () => {
-    await wire.close();
-    await v0.close();
-  });
+  const at = useWorld({ api: 'v0', spec: 'process' });
 
-  it('all 25 fields are sent as given, mcp_config with its three kinds of servers', async () => {
-    await writeFile(path.join(v0.dir, 'settings.json'), JSON.stringify(SETTINGS));
-    const args = ['settings', 'set', '--file', 'settings.json'];
-    const { code, err } = await v0.invoke({ args, env: { ACS_BASE_URL: wire.url } });
-    expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
-    const body = bodyOf(wire.requests, 'POST', '/api/settings');
-    expect(Object.keys(SETTINGS)).toHaveLength(25);
-    expect(unseen(Object.keys(SETTINGS), [body])).toEqual([]);
-    expect(body).toEqual(SETTINGS);
-  });
-
-  it('secrets_store, which servers drop from that body, is sent to the route that accepts it', () => {
-    expect(bodyOf(wire.requests, 'POST', '/api/add-git-providers')).toEqual({
-      provider_tokens: SETTINGS.secrets_store.provider_tokens,
-    });
-    expect(bodyOf(wire.requests, 'POST', '/api/secrets')).toEqual({
-      name: 'DEPLOY_TOKEN',
-      value: 'deploy-secret',
-      description: 'to deploy',
-    });
-  });
-
-  it('are read by GET, with the key in both headers', () => {
-    const read = wire.requests.find(({ method, path: route }) => method === 'GET' && route === '/api/settings');
-    expect(read?.headers).toMatchObject({
-      'x-session-api-key': v0.service.key,
-      authorization: `Bearer ${v0.service.key}`,
-    });
+  it('all 24 fields are sent as given, mcp_config with its three kinds of servers, after a read with the key', async () => {
+    await at.ends(`settings set --file ${await at.file('settings.json', SETTINGS)}`, {});
+    const ofSettings = at.server.asked.filter(({ path }) => path === '/api/settings');
+    const [read, written] = ['GET', 'POST'].map((name) => ofSettings.find(({ method }) => method === name));
+    const { key } = at.world.service;
+    expect(read?.headers).toMatchObject({ 'x-session-api-key': key, authorization: `Bearer ${key}` });
+    expect(Object.keys(SETTINGS)).toHaveLength(24);
+    expect(written?.body).toEqual(SETTINGS);
   });
 });
 
@@ -105,27 +66,19 @@ describe('the start of a V0 conversation', () => {
     'mcp_config',
     'conversation_id',
   ];
-  const START = ['conv', 'new', '--api', 'v0', '--json'];
+  const at = useRequestWorld();
 
   it('all 11 members are sent as given', async () => {
-    const bodies: Record<string, unknown>[] = [];
-    const keep = (sent: RecordedRequest[]): Record<string, unknown> => {
-      const body = bodyOf(sent, 'POST', '/api/conversations');
-      bodies.push(body);
-      return body;
-    };
     const id = 'ab12'.repeat(8);
-    const plain = keep(
-      await sentBy(
-        ...START,
-        ...['look at this', '--repo', requests.repository, '--branch', 'main', '--id', id, '--replay', 'demo'],
-        ...['--image', 'https://acs.example/cat.png', '--instructions', await file('instructions.md', 'Be brief.')],
-        ...['--mcp-config', await file('mcp.json', MCP)],
-      ),
+    const plain = await at.startOf(
+      'v0',
+      ...['look at this', '--repo', at.repository, '--branch', 'main', '--id', id, '--replay', 'demo'],
+      ...['--image', 'https://acs.example/cat.png', '--mcp-config', await at.file('mcp.json', MCP)],
+      ...['--instructions', await at.file('instructions.md', 'Be brief.')],
     );
     expect(plain).toEqual({
       initial_user_msg: 'look at this',
-      repository: requests.repository,
+      repository: at.repository,
       selected_branch: 'main',
       image_urls: ['https://acs.example/cat.png'],
       replay_json: 'demo',
@@ -133,14 +86,13 @@ describe('the start of a V0 conversation', () => {
       mcp_config: MCP,
       conversation_id: id,
     });
-    const task = await file('task.json', SUGGESTED_TASK);
-    const suggested = keep(await triedBy(...START, '--suggested-task', task, '--no-repo'));
+    const task = await at.file('task.json', { suggested_task: SUGGESTED_TASK });
+    const suggested = await at.startOf('v0', '--body', task, '--no-repo');
     expect(suggested).toEqual({ suggested_task: SUGGESTED_TASK });
-    const microagent = keep(
-      await triedBy(
-        ...[...START, 'learn it', '--microagent', await file('microagent.json', MICROAGENT)],
-        ...['--repo', 'acme/shop', '--git-provider', 'gitlab', '--branch', 'main'],
-      ),
+    const microagent = await at.startOf(
+      'v0',
+      ...['learn it', '--body', await at.file('microagent.json', { create_microagent: MICROAGENT })],
+      ...['--repo', 'acme/shop', '--git-provider', 'gitlab', '--branch', 'main'],
     );
     expect(microagent).toEqual({
       initial_user_msg: 'learn it',
@@ -149,6 +101,7 @@ describe('the start of a V0 conversation', () => {
       git_provider: 'gitlab',
       selected_branch: 'main',
     });
+    const bodies = [plain, suggested, microagent];
     expect(unseen(TABLE, bodies)).toEqual([]);
     expect(bodies.flatMap(Object.keys).filter((name) => !TABLE.includes(name))).toEqual([]);
   });

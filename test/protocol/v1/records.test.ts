@@ -8,21 +8,12 @@ import {
 } from '../../../src/protocol/v1/records.ts';
 
 it('members that are left out are null', () => {
-  const { id, has_start_tags, ...rest } = readAppConversation({ id: 'a' });
-  expect([id, has_start_tags]).toEqual(['a', false]);
+  const { id, ...rest } = readAppConversation({ id: 'a' });
+  expect(id).toBe('a');
   expect([...new Set(Object.values(rest))]).toEqual([null]);
   expect(readStartTask({ id: 'a', status: 'WORKING' })).toMatchObject({ detail: null, request: {} });
   expect(readSandbox({ id: 'a', status: 'RUNNING' })).toMatchObject({ exposed_urls: [], last_active_at: null });
   expect(readSpec({ id: 'a' })).toMatchObject({ command: null });
-});
-
-it('a conversation has start tags only with the tag that the app server writes', () => {
-  const tagged = (tags: unknown) => readAppConversation({ id: 'a', tags }).has_start_tags;
-  expect([tagged({ archiveworkspacepath: '/w' }), tagged({ other: 'x' }), tagged(['archiveworkspacepath'])]).toEqual([
-    true,
-    false,
-    false,
-  ]);
 });
 
 it('an event without a kind is unknown, and keeps all members of the server', () => {

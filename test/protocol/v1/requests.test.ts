@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RecordedRequest } from '../../support/recording-proxy.ts';
-import { bodyOf, SUGGESTED_TASK, unseen, useRequestWorld } from '../support/request-world.ts';
+import { SUGGESTED_TASK, unseen, useRequestWorld } from '../support/request-world.ts';
 
 const PARENT = 'parent_conversation_id';
 const MEMBERS = {
@@ -16,8 +15,7 @@ const MEMBERS = {
   observability_span_name: 'check',
 };
 
-const requests = useRequestWorld();
-const { sentBy, triedBy, file } = requests;
+const at = useRequestWorld();
 
 describe('the start of a V1 conversation', () => {
   const TABLE = [
@@ -43,26 +41,17 @@ describe('the start of a V1 conversation', () => {
     'plugins',
     'secrets',
   ];
-  const ROUTE = '/api/v1/app-conversations';
-  const START = ['conv', 'new', '--api', 'v1', '--json'];
 
   it('every member is sent as given', async () => {
-    const bodies: Record<string, unknown>[] = [];
-    const keep = (sent: RecordedRequest[]): Record<string, unknown> => {
-      const body = bodyOf(sent, 'POST', ROUTE);
-      bodies.push(body);
-      return body;
-    };
-    const parent = keep(await sentBy(...START, 'first', '--no-repo', '--replay', 'demo'));
-    const members = { ...MEMBERS, [PARENT]: String(parent['conversation_id']) };
-    const sandbox = JSON.parse((await requests.world.acs('sandbox', 'start', '--json')).out) as { id: string };
-    const whole = keep(
-      await sentBy(
-        ...[...START, 'look at this', '--repo', requests.repository, '--branch', 'main'],
-        ...['--image', 'https://acs.example/cat.png', '--instructions', await file('suffix.md', 'Be brief.')],
-        ...['--model', 'openai/some-model', '--sandbox', sandbox.id, '--secret', 'TOKEN', '--id', 'cd34'.repeat(8)],
-        ...['--members', await file('members.json', members), '--replay', 'demo', '--title', 'A title'],
-      ),
+    const first = await at.startOf('v1', 'first', '--no-repo', '--replay', 'demo');
+    const members = { ...MEMBERS, [PARENT]: String(first['conversation_id']) };
+    const sandbox = await at.json<{ id: string }>('sandbox start');
+    const whole = await at.startOf(
+      'v1',
+      ...['look at this', '--repo', at.repository, '--branch', 'main', '--image', 'https://acs.example/cat.png'],
+      ...['--instructions', await at.file('suffix.md', 'Be brief.'), '--model', 'openai/some-model'],
+      ...['--sandbox', sandbox.id, '--secret', 'TOKEN', '--id', 'cd34'.repeat(8), '--replay', 'demo'],
+      ...['--body', await at.file('members.json', members), '--title', 'A title'],
     );
     expect(whole).toEqual({
       conversation_id: 'cd34cd34-cd34-cd34-cd34-cd34cd34cd34',
@@ -77,49 +66,41 @@ describe('the start of a V1 conversation', () => {
       },
       system_message_suffix: 'Be brief.',
       llm_model: 'openai/some-model',
-      selected_repository: requests.repository,
+      selected_repository: at.repository,
       selected_branch: 'main',
       secrets: { TOKEN: 'token-value' },
       replay_json: 'demo',
       ...members,
     });
-    const renamed = requests.proxy.writes().at(-1);
-    expect([renamed?.method, renamed?.path, renamed?.body]).toEqual([
+    const { method, path, body } = at.server.writes().at(-1)!;
+    expect([method, path, body]).toEqual([
       'PATCH',
-      `${ROUTE}/${'cd34'.repeat(8)}`,
+      `/api/v1/app-conversations/${'cd34'.repeat(8)}`,
       { title: 'A title' },
     ]);
-    const task = await file('task.json', SUGGESTED_TASK);
-    const suggested = keep(await triedBy(...START, '--suggested-task', task, '--no-repo'));
+    const task = await at.file('task.json', { suggested_task: SUGGESTED_TASK });
+    const suggested = await at.startOf('v1', '--body', task, '--no-repo');
     expect(suggested['suggested_task']).toEqual(SUGGESTED_TASK);
     const named = ['--repo', 'acme/shop', '--git-provider', 'forgejo', '--branch', 'next'];
-    expect(keep(await triedBy(...START, 'fix it', ...named))).toMatchObject({
+    const fixing = await at.startOf('v1', 'fix it', ...named);
+    expect(fixing).toMatchObject({
       selected_repository: 'acme/shop',
       selected_branch: 'next',
       git_provider: 'forgejo',
     });
-    expect(unseen(TABLE, bodies)).toEqual([]);
+    expect(unseen(TABLE, [first, whole, suggested, fixing])).toEqual([]);
   });
 
   it.each([
     ['a member that has a flag', { llm_model: 'x' }, '--model'],
-    ['an unknown member', { agent_kind: 'x' }, 'agent_kind'],
-    ['a wrong type', { pr_number: '3' }, 'a list of whole numbers'],
-    ['a wrong word', { agent_type: 'planner' }, 'default or plan'],
-    ['a plugin without a source', { plugins: [{ ref: 'main' }] }, 'with ref, repo_path and parameters'],
     ['a list instead of an object', [], 'one JSON object'],
-  ])('a file of members with %s is refused before anything is sent', async (_what, members, word) => {
-    const from = requests.proxy.requests.length;
-    const args = [...START, 'hi', '--no-repo', '--members', await file('wrong.json', members)];
-    const { code, err } = await requests.world.invoke({ args, env: { ACS_BASE_URL: requests.proxy.url } });
-    expect([code, err.includes(word)]).toEqual([2, true]);
-    expect(requests.proxy.requests.slice(from)).toEqual([]);
+  ])('a file of members with %s is refused before anything is sent', async (_, members, err) => {
+    const file = await at.file('wrong.json', members);
+    await at.ends(`conv new --api v1 hi --no-repo --body ${file}`, { code: 2, err, requests: 0 });
   });
 
   it('members are refused over V0', async () => {
-    const members = await file('members.json', { public: true });
-    const args = ['conv', 'new', 'hi', '--no-repo', '--api', 'v0', '--members', members];
-    const { code, err } = await requests.world.acs(...args);
-    expect([code, err.includes('--members')]).toEqual([12, true]);
+    const file = await at.file('members.json', { public: true });
+    await at.ends(`conv new hi --no-repo --api v0 --body ${file}`, { code: 12, err: '--body' });
   });
 });

@@ -1,11 +1,11 @@
 import { blankConversation, type Conversation } from '../../../src/domain/conversation.ts';
-import { AppError } from '../../../src/errors.ts';
+import { AppError } from '../../../src/cli/errors.ts';
 import type {
   FollowOptions,
   FollowSocket,
   FollowSource,
   FollowWindow,
-  Sighting,
+  SourceEvent,
 } from '../../../src/runs/follow-source.ts';
 import { follow } from '../../../src/runs/follower.ts';
 import { TestClock, settled } from '../../support/test-clock.ts';
@@ -14,18 +14,18 @@ import { conversationEvent } from './event.ts';
 export const unreachable = (): AppError => new AppError('network', 'no connection');
 
 /** An event; its text is its id. */
-export function sighting(id: string, members: Partial<Sighting> = {}): Sighting {
+export function sourceEvent(id: string, members: Partial<SourceEvent> = {}): SourceEvent {
   const event = conversationEvent(id, { text: id });
-  return { id, timestamp: null, event: () => event, word: null, ...members };
+  return { id, timestamp: null, event: () => event, execution_status: null, ...members };
 }
 
 export class ScriptedSocket implements FollowSocket {
   closed: { code: number } | null = null;
   closedByFollower = false;
-  private frames: Sighting[] = [];
+  private frames: SourceEvent[] = [];
   private wakers: (() => void)[] = [];
 
-  take(): Sighting[] {
+  take(): SourceEvent[] {
     return this.frames.splice(0);
   }
 
@@ -37,7 +37,7 @@ export class ScriptedSocket implements FollowSocket {
     this.closedByFollower = true;
   }
 
-  async send(...frames: Sighting[]): Promise<void> {
+  async send(...frames: SourceEvent[]): Promise<void> {
     this.frames.push(...frames);
     await this.wake();
   }
@@ -67,7 +67,7 @@ export class ScriptedSource implements FollowSource {
     execution_status: 'running',
     sandbox_status: 'running',
   };
-  stored: Sighting[] = [];
+  stored: SourceEvent[] = [];
   hasSocket = false;
   /** Called by each look, before it answers. */
   onLook: () => void | Promise<void> = () => undefined;
@@ -79,8 +79,8 @@ export class ScriptedSource implements FollowSource {
   ended: Promise<unknown> = Promise.resolve();
   endedWith: unknown = 'not ended';
 
-  async look(): Promise<Conversation> {
-    this.log('look');
+  async readRecord(): Promise<Conversation> {
+    this.log('record');
     await this.onLook();
     return this.record;
   }
@@ -90,7 +90,7 @@ export class ScriptedSource implements FollowSource {
     return Promise.resolve(this.completedAs(conversation));
   }
 
-  async *read(window: FollowWindow): AsyncGenerator<Sighting> {
+  async *readEvents(window: FollowWindow): AsyncGenerator<SourceEvent> {
     this.log('read');
     this.readsSinceMs.push(window.sinceMs());
     this.onRead();
@@ -126,7 +126,7 @@ export class ScriptedSource implements FollowSource {
   }
 
   /** The times of these calls. */
-  timesOf(what: 'look' | 'read' | 'open' | 'complete'): number[] {
+  timesOf(what: 'record' | 'read' | 'open' | 'complete'): number[] {
     return this.asked.filter((one) => one.startsWith(what)).map((one) => Number(one.split('@')[1]));
   }
 

@@ -1,11 +1,10 @@
-import type { Context } from '../../../src/context.ts';
+import type { Context } from '../../../src/cli/context.ts';
 import { blankConversation, type Conversation } from '../../../src/domain/conversation.ts';
-import type { RunSignal } from '../../../src/domain/event.ts';
-import { NOT_READ } from '../../../src/runs/endings.ts';
-import { NO_EVIDENCE, type TrackedRun } from '../../../src/runs/outcome.ts';
+import type { ConversationEvent, RunSignal } from '../../../src/domain/event.ts';
+import { NOT_READ, NO_EVENTS, type TrackedRun } from '../../../src/runs/outcome.ts';
 import { trackRun, type TrackOptions } from '../../../src/runs/tracker.ts';
 import type { FollowItem, FollowOptions } from '../../../src/runs/follow-source.ts';
-import type { Server } from '../../../src/servers/server.ts';
+import type { Server } from '../../../src/client/server.ts';
 import { TestClock, settled } from '../../support/test-clock.ts';
 import { conversationEvent } from './event.ts';
 
@@ -26,13 +25,15 @@ export class Stage {
   readonly notices: string[] = [];
   readonly interruption = new AbortController();
   record: Conversation = { ...blankConversation('c', 'running') };
-  /** When the record was read besides what the follower delivers. */
+  /** When the tracker has made the follower read the record. */
   readonly looks: number[] = [];
   /** What aborts each of these reads. */
   readonly lookSignals: AbortSignal[] = [];
   /** Where each follower started. */
   readonly follows: FollowOptions[] = [];
   onLook: () => void | Promise<void> = () => undefined;
+  /** The stored events, newest first. */
+  stored: ConversationEvent[] = [];
   inSandbox: () => Promise<boolean> = () => Promise.resolve(false);
   /** What the conversation is when it is only read by its id. */
   get: () => Promise<Conversation> = () => Promise.resolve(this.record);
@@ -68,32 +69,34 @@ export class Stage {
     return { type: 'state', conversation: this.record };
   }
 
-  watch(options: Partial<TrackOptions> = {}): Promise<TrackedRun> {
+  /** Without the summary of the events, which the tracker then reads first. */
+  watchUnread(options: Partial<TrackOptions> = {}): Promise<TrackedRun> {
+    return this.watch(options, {});
+  }
+
+  watch(
+    options: Partial<TrackOptions> = {},
+    known: Partial<TrackOptions> = { summary: NO_EVENTS },
+  ): Promise<TrackedRun> {
     const ctx = {
       clock: this.clock,
       signal: this.interruption.signal,
       notice: (text: string) => Promise.resolve(void this.notices.push(text)),
     } as unknown as Context;
+    const stored = (): ConversationEvent[] => this.stored;
     const server: Server = {
-      withSignal: (signal: AbortSignal) =>
-        Promise.resolve({
-          ...server,
-          conversations: {
-            ...server.conversations,
-            getComplete: () => {
-              this.lookSignals.push(signal);
-              return this.look();
-            },
-          },
-        }),
+      withSignal: () => Promise.resolve(server),
       conversations: {
         follow: (_: string, from: FollowOptions) => this.follower(from),
         get: () => this.get(),
         runsInSandbox: () => this.inSandbox(),
+        eventPages: async function* (this: void) {
+          yield await Promise.resolve(stored());
+        },
       },
     } as unknown as Server;
     const watched = trackRun(ctx, server, 'c', {
-      evidence: NO_EVIDENCE,
+      ...known,
       seen: blankConversation('c', NOT_READ),
       since: null,
       deadlineMs: Infinity,
@@ -108,24 +111,34 @@ export class Stage {
     return watched;
   }
 
-  private async look(): Promise<Conversation> {
+  private async *look({ signal, request }: FollowOptions): AsyncGenerator<FollowItem> {
     this.looks.push(this.clock.now());
-    await this.onLook();
-    return this.record;
+    this.lookSignals.push(signal);
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+    await Promise.race([this.onLook(), aborted]);
+    if (request) request.isPending = false;
+    yield { type: 'state', conversation: this.record };
   }
 
   private async *follow(from: FollowOptions): AsyncGenerator<FollowItem> {
-    this.follows.push(from);
+    const { request, signal, ...start } = from;
+    this.follows.push({ signal, ...start });
+    const wake = () => this.deliver();
+    if (request) request.onMade = () => void wake();
     for (;;) {
-      from.signal.throwIfAborted();
+      signal.throwIfAborted();
       const item = this.items.shift();
       if (item !== undefined) yield item;
       else if (this.fault !== null) throw this.fault;
+      else if (from.extent === 'once') return yield* this.look(from);
+      else if (request?.isPending) yield* this.look(from);
       else if (this.isOver) return;
       else {
         await new Promise<void>((resolve, reject) => {
           this.wakers.push(resolve);
-          from.signal.addEventListener('abort', () => reject(from.signal.reason as Error), { once: true });
+          signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
         });
       }
     }

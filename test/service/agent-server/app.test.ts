@@ -1,9 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { ID, KEY, step } from './support/worker.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createAgentApp } from '../../../src/service/agent-server/app.ts';
+import { BashService } from '../../../src/service/agent-server/bash.ts';
+import { Conversations } from '../../../src/service/agent-server/conversations.ts';
+import type { Sandbox } from '../../../src/service/agent-server/sandbox.ts';
 import { useSharedWorker } from './support/shared-worker.ts';
+import { ID, KEY, step } from './support/worker.ts';
 
 const shared = useSharedWorker([step.finish()]);
 const { get, post } = shared;
@@ -64,3 +69,59 @@ function raw(route: string, headers: Record<string, string>): Promise<number> {
       .end();
   });
 }
+
+const SECOND = 1_000_000;
+
+let dir: string;
+let now: number;
+let app: ReturnType<typeof createAgentApp>;
+beforeEach(() => {
+  dir = mkdtempSync(path.join(tmpdir(), 'acs-info-'));
+  now = 1_800_000_000 * SECOND;
+  const nowMicroseconds = () => now;
+  // No request of these tests reaches the sandbox.
+  const sandbox = {} as Sandbox;
+  app = createAgentApp({
+    sessionApiKey: KEY,
+    version: '1.2.3',
+    conversations: new Conversations({
+      eventsDir: dir,
+      defaultReplay: null,
+      sandbox,
+      nowMicroseconds,
+      notify: () => undefined,
+    }),
+    bash: new BashService(sandbox, nowMicroseconds),
+    sandbox,
+    nowMicroseconds,
+    faultRules: null,
+    log: () => undefined,
+  });
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true });
+});
+
+const ask = async (route: string, key = KEY): Promise<{ status: number; body: unknown }> => {
+  const answer = await app.request(`http://127.0.0.1${route}`, {
+    headers: { Host: '127.0.0.1', 'X-Session-API-Key': key },
+  });
+  return { status: answer.status, body: await answer.json() };
+};
+
+it('the time since the start and since the last request below /api are whole seconds', async () => {
+  now += 10.9 * SECOND;
+  expect((await ask('/server_info')).body).toMatchObject({ uptime: 10, idle_time: 10, acs_version: '1.2.3' });
+  await ask('/api/tools/');
+  now += 5 * SECOND;
+  await ask('/alive');
+  expect((await ask('/server_info')).body).toMatchObject({ uptime: 15, idle_time: 5 });
+});
+
+it('the tools are those of the agent, and returned only with the key', async () => {
+  expect(await ask('/api/tools/')).toEqual({ status: 200, body: ['file_editor', 'terminal'] });
+  expect(await ask('/api/vscode/url')).toEqual({ status: 200, body: { url: null } });
+  expect((await ask('/api/tools/', 'wrong')).status).toBe(401);
+  expect((await ask('/api/vscode/url', '')).status).toBe(401);
+  expect(await ask('/ready', '')).toEqual({ status: 200, body: { status: 'ready' } });
+});

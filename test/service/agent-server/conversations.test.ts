@@ -1,12 +1,57 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, type Server, createServer } from 'node:net';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { sandboxOfTest } from './support/sandbox-of-test.ts';
-import { eventsOf, ID, outline, outputs, startConversation, statusOf, step, untilStatus } from './support/worker.ts';
+import Database from 'libsql';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Conversation } from '../../../src/service/agent-server/conversation.ts';
+import type { ConversationNotice } from '../../../src/service/sandboxes/worker-protocol.ts';
+import { openEventLog } from '../../../src/service/storage/event-log.ts';
+import { noMetrics } from '../../../src/service/storage/conversation-state.ts';
+import { sandboxOfTest } from './support/shared-worker.ts';
+import { ID, outline, outputs, step } from './support/worker.ts';
 
 const sandbox = sandboxOfTest();
 
+let taken: Server | null = null;
+afterEach(() => {
+  taken?.close();
+  taken = null;
+});
+
+async function takePort(port: number): Promise<number> {
+  const server = createServer();
+  taken = server;
+  // A port that another process has taken in between serves as well.
+  const isTaken = await new Promise<boolean>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(true);
+      else reject(error);
+    });
+    server.listen(port, '127.0.0.1', () => resolve(false));
+  });
+  return isTaken ? port : (server.address() as AddressInfo).port;
+}
+
 describe('a worker', () => {
+  it('accepts each command twice', async () => {
+    const worker = await sandbox.start();
+    for (const type of ['pause', 'pause', 'resume', 'resume'] as const) await worker.command(type);
+    expect((await worker.call('GET', '/alive')).status).toBe(200);
+  });
+
+  it('listens on another port when the wanted one is in use, also after a pause', async () => {
+    const port = await takePort(0);
+    const worker = await sandbox.start({ port });
+    expect(worker.port).not.toBe(port);
+    taken?.close();
+    const first = worker.port;
+    await worker.command('pause');
+    await takePort(first);
+    await worker.command('resume');
+    expect(worker.port).not.toBe(first);
+    expect((await worker.call('GET', '/alive')).status).toBe(200);
+  });
+
   it('starts with a damaged log, does not change it, and warns', async () => {
     const damaged = path.join(sandbox.place.events, '7f0c2d4e1a3b4c5d8e9fa1b2c3d4e5f7.db');
     writeFileSync(damaged, 'this is no database, and it is long enough to be looked at as one'.repeat(100));
@@ -20,19 +65,19 @@ describe('a worker', () => {
 
   it('has the pending action after a restart', async () => {
     let worker = await sandbox.start();
-    await startConversation(worker, [step.run('echo done > done; cat done'), step.finish()], {
+    await worker.startConversation([step.run('echo done > done; cat done'), step.finish()], {
       confirmation_policy: { kind: 'AlwaysConfirm' },
       secrets: { TOKEN: 'hidden' },
     });
-    await untilStatus(worker, 'waiting_for_confirmation');
+    await worker.untilStatus('waiting_for_confirmation');
     await worker.end();
     worker = await sandbox.start();
-    expect(await statusOf(worker)).toBe('waiting_for_confirmation');
+    expect(await worker.status()).toBe('waiting_for_confirmation');
     const accept = () =>
       worker.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept: true });
     await Promise.all([accept(), accept()]);
-    await untilStatus(worker, 'finished');
-    const events = await eventsOf(worker);
+    await worker.untilStatus('finished');
+    const events = await worker.events();
     expect(outputs(events)).toEqual(['done']);
     expect(outline(events).filter((word) => word === 'TerminalAction')).toHaveLength(1);
     expect((await worker.call('GET', `/api/conversations/${ID}`)).body).toMatchObject({
@@ -42,12 +87,51 @@ describe('a worker', () => {
 
   it('serves a finished conversation completely after a restart', async () => {
     let worker = await sandbox.start();
-    await startConversation(worker, [step.run('echo one'), step.finish('End.')]);
-    await untilStatus(worker, 'finished');
-    const before = await eventsOf(worker);
+    const before = await worker.play([step.run('echo one'), step.finish('End.')]);
     await worker.end();
     worker = await sandbox.start();
-    expect(await eventsOf(worker)).toEqual(before);
-    expect(await statusOf(worker)).toBe('finished');
+    expect(await worker.events()).toEqual(before);
+    expect(await worker.status()).toBe('finished');
+  });
+});
+
+/** The state of a conversation whose run is in progress. */
+const RUNNING = {
+  conversation_id: 'a'.repeat(32),
+  execution_status: 'running',
+  title: null,
+  created_at: '2026-01-01T00:00:00.000000Z',
+  updated_at: '2026-01-01T00:00:00.000000Z',
+  working_dir: '/',
+  max_iterations: 10,
+  confirmation_policy: { kind: 'NeverConfirm' },
+  security_analyzer: null,
+  model: 'replay',
+  metrics: noMetrics('replay'),
+  last_user_message_id: null,
+  steps_done: 0,
+  pending_action_id: null,
+  tags: {},
+} as const;
+
+describe('a run on a full disk', () => {
+  it('is in error at once, with nothing half written, and the conversation goes on when the disk has space', () => {
+    const file = path.join(sandbox.place.events, 'a.db');
+    const log = openEventLog(file);
+    const other = new Database(file);
+    other.exec("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END");
+    const notices: ConversationNotice[] = [];
+    const now = () => 1_800_000_000_000_000;
+    const conversation = new Conversation(RUNNING, log, now, (notice) => notices.push(notice));
+    expect(() => conversation.setStatus('error')).toThrow(/full/);
+    conversation.breakOff();
+    expect(conversation.state.execution_status).toBe('error');
+    expect(notices).toMatchObject([{ execution_status: 'error' }]);
+    expect(log.count()).toBe(0);
+    other.exec('DROP TRIGGER full');
+    other.close();
+    conversation.setStatus('idle');
+    expect([log.count(), log.readState()?.execution_status]).toEqual([1, 'idle']);
+    log.close();
   });
 });

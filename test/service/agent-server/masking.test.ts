@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Mask } from '../../../src/service/agent-server/masking.ts';
 import { useEmptiedWorker } from './support/shared-worker.ts';
-import { eventsOf, message, outputs, startConversation, step, type OwnWorker, untilStatus } from './support/worker.ts';
+import { message, outputs, step, type OwnWorker } from './support/worker.ts';
 
 const TOKEN = 'tok-"4711"-secret';
 const PEM = '-----BEGIN KEY-----\nfirst-line-of-the-key\nsecond-line-of-the-key\n-----END KEY-----\n';
@@ -11,8 +11,7 @@ describe('the events of a conversation', () => {
   useEmptiedWorker((started) => (worker = started), { spec: 'process' });
 
   it('contain no value of a secret in any member', async () => {
-    await startConversation(
-      worker,
+    const events = await worker.play(
       [
         step.run(`echo '${TOKEN}'; echo "$PEM"; echo $PEM`, { thought: `I use ${TOKEN}` }),
         // Across the place where the middle of a long output is left out.
@@ -23,8 +22,6 @@ describe('the events of a conversation', () => {
       ],
       { secrets: { TOKEN, PEM }, initial_message: message(`Use ${TOKEN}`) },
     );
-    await untilStatus(worker, 'finished');
-    const events = await eventsOf(worker);
     expect(outputs(events)[0]).toMatch(/^<secret-hidden>\n/);
     expect(JSON.stringify(events)).toContain('I use <secret-hidden>');
     const shown = JSON.stringify(events);
@@ -37,11 +34,9 @@ describe('the events of a conversation', () => {
   });
 
   it('keep their structure when a secret equals one of its names', async () => {
-    await startConversation(worker, [step.run('echo terminal agent'), step.finish()], {
+    const events = await worker.play([step.run('echo terminal agent'), step.finish()], {
       secrets: { A: 'terminal', B: 'agent', C: 'finished', D: 'ActionEvent' },
     });
-    await untilStatus(worker, 'finished');
-    const events = await eventsOf(worker);
     expect(outputs(events)).toEqual(['<secret-hidden> <secret-hidden>']);
     expect(events.find((event) => event.kind === 'ActionEvent')).toMatchObject({
       source: 'agent',

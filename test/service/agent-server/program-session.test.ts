@@ -1,13 +1,15 @@
+import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
-import { EXEC_WINDOW } from '../../../src/protocol/agent-server/exec.ts';
+import { EXEC_WINDOW } from '../../../src/protocol/agent-server/requests.ts';
 import { describeEachSpec } from '../../support/bubblewrap.ts';
 import { until } from '../../support/until.ts';
 import { isAlive, KEY, type OwnWorker, startOwnWorker } from './support/worker.ts';
 
+const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
 const START = { type: 'start', argv: ['true'], cwd: null, env: {}, stdin: false, terminal: null };
 
 interface Session {
@@ -139,6 +141,16 @@ describe('the socket for programs', () => {
     const wrong = open(worker, { argv: ['sleep', '1000'] });
     wrong.client.on('open', () => wrong.send({ type: 'signal', signal: 'SIGSTOP' }));
     expect(await wrong.closed).toBe(1008);
+  });
+
+  it.runIf(hasScript)('sets the last of several sizes of a terminal that come at once', async () => {
+    const line = 'echo ready; until [ "$(stty size)" = "30 60" ]; do sleep 0.05; done; sleep 0.3; stty size';
+    const session = open(worker, { argv: ['sh', '-c', line], terminal: { columns: 80, rows: 24 } });
+    const text = (): string => Buffer.concat(session.stdout).toString('utf8');
+    await until(() => text().includes('ready'));
+    for (let rows = 1; rows <= 30; rows++) session.send({ type: 'resize', size: { columns: 2 * rows, rows } });
+    await session.closed;
+    expect(text()).toContain('\r\n30 60\r\n');
   });
 
   it('closes with 1001 when the sandbox is paused, and the program does not continue on resume', async () => {

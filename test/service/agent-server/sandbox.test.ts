@@ -5,19 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
-import { processesOf, statesOf } from './support/processes.ts';
-import {
-  eventsOf,
-  ID,
-  outputs,
-  type OwnWorker,
-  startConversation,
-  startOwnWorker,
-  statusOf,
-  step,
-  until,
-  untilStatus,
-} from './support/worker.ts';
+import { processesOf, statesOf, ID, outputs, type OwnWorker, startOwnWorker, step, until } from './support/worker.ts';
 import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
 
 /** A test with a worker of its own: these run beside each other, because they wait for seconds. */
@@ -39,7 +27,7 @@ describe.concurrent('limits', () => {
       'a command that was paused longer than its timeout still has its time',
       withWorker(spec, async (worker) => {
         const { workspace } = worker.place;
-        await startConversation(worker, [
+        await worker.startConversation([
           step.run('echo x > began; while ! test -e go; do sleep 0.02; done; echo made it', { timeout_seconds: 4 }),
           step.finish(),
         ]);
@@ -48,21 +36,20 @@ describe.concurrent('limits', () => {
         await promisify(execFile)('sleep', ['5']);
         writeFileSync(path.join(workspace, 'go'), '');
         await worker.command('resume');
-        await untilStatus(worker, 'finished');
-        expect(outputs(await eventsOf(worker))).toEqual(['made it']);
+        await worker.untilStatus('finished');
+        expect(outputs(await worker.events())).toEqual(['made it']);
       }),
     );
 
     it(
       'a command that stops the helper is ended at its timeout, and the run continues',
       withWorker(spec, async (worker) => {
-        await startConversation(worker, [
+        await worker.play([
           step.run('kill -STOP $PPID; sleep 1000', { timeout_seconds: 1 }),
           step.run('echo back'),
           step.finish(),
         ]);
-        await untilStatus(worker, 'finished');
-        const [stopped, next] = (await eventsOf(worker)).filter((event) => event.kind === 'ObservationEvent');
+        const [stopped, next] = (await worker.events()).filter((event) => event.kind === 'ObservationEvent');
         expect(stopped).toMatchObject({ observation: { exit_code: -1, timeout: true } });
         expect(next).toMatchObject({ observation: { exit_code: 0, content: [{ text: 'back' }] } });
       }),
@@ -76,17 +63,17 @@ describe.concurrent('limits', () => {
             ? [step.run(`${stop}; sleep 1000`)]
             : [step.run(`(setsid sh -c 'while ! test -e go; do :; done; kill -STOP '$PPID > /dev/null 2>&1 &)`)];
         const edits = Array.from({ length: what === 'an edit' ? 5000 : 0 }, (_, at) => step.create('go', `${at}\n`));
-        await startConversation(worker, [...steps, ...edits, step.finish()]);
+        await worker.startConversation([...steps, ...edits, step.finish()]);
         await until('the helper is stopped', () => isHelperStopped(worker));
         await worker.call('POST', `/api/conversations/${ID}/interrupt`);
-        expect(await statusOf(worker)).toBe('paused');
+        expect(await worker.status()).toBe('paused');
       })(),
     );
 
     it(
       'a stopped helper keeps neither pause nor stop from ending',
       withWorker(spec, async (worker) => {
-        await startConversation(worker, [step.run('kill -STOP $PPID; sleep 1000'), step.finish()]);
+        await worker.startConversation([step.run('kill -STOP $PPID; sleep 1000'), step.finish()]);
         await until('the helper is stopped', () => isHelperStopped(worker));
         expect((await worker.command('pause')).type).toBe('paused');
         expect((await worker.command('resume')).type).toBe('resumed');

@@ -1,8 +1,9 @@
+import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
-import { createNoticeKeeper, type NoticeKeeper } from '../../../src/service/app/conversation-notices.ts';
+import { createNoticeKeeper } from '../../../src/service/app/conversation-notices.ts';
 import type { ConversationNotice } from '../../../src/service/sandboxes/worker-protocol.ts';
-import { newSandbox } from '../../../src/service/sandboxes/new-sandbox.ts';
-import { givenTitle } from '../../../src/service/storage/conversations.ts';
+import { newSandbox } from '../../../src/service/sandboxes/specs.ts';
+import { defaultTitle } from '../../../src/service/storage/conversations.ts';
 import type { EventLogs } from '../../../src/service/storage/event-logs.ts';
 import { conversationRow } from '../../support/conversation-row.ts';
 import { storeOfEachTest } from '../storage/support.ts';
@@ -13,8 +14,8 @@ const ID = 'a'.repeat(32);
 const STAMP = '2026-01-01T00:00:00.000000Z';
 
 /** A keeper for one conversation with its first title, the conversations whose logs it has closed, and its log. */
-function keeperOf(): { keeper: NoticeKeeper; forgotten: string[]; lines: string[] } {
-  db.store.conversations.insert(conversationRow({ id: ID, title: givenTitle(ID), created_at: STAMP }));
+function keeperOf() {
+  db.store.conversations.insert(conversationRow({ id: ID, title: defaultTitle(ID), created_at: STAMP }));
   const forgotten: string[] = [];
   const lines: string[] = [];
   const logs = { forget: (id: string) => forgotten.push(id) } as unknown as EventLogs;
@@ -77,22 +78,20 @@ describe('the notices of workers', () => {
     keeper.keep('s', notice({ deleted: true }));
     keeper.close();
     expect(forgotten).toEqual([ID]);
-    expect(db.store.conversations.get(ID)).toMatchObject({ execution_status: null, title: givenTitle(ID) });
+    expect(db.store.conversations.get(ID)).toMatchObject({ execution_status: null, title: defaultTitle(ID) });
   });
 });
 
-it('states that a worker reports while the disk is full are written when there is space', () => {
+it('a state that the full disk refuses is logged, and written with the next notice', () => {
   const { keeper, lines } = keeperOf();
-  const { conversations } = db.store;
-  const { update } = conversations;
-  conversations.update = () => {
-    throw new Error('database or disk is full');
-  };
+  const other = new Database(db.file);
+  other.exec("CREATE TRIGGER full BEFORE UPDATE ON conversations BEGIN SELECT RAISE(FAIL, 'disk is full'); END");
   keeper.keep('sandbox', notice());
   expect(lines).toEqual([expect.stringContaining('disk is full')]);
-  expect(conversations.get(ID)?.execution_status).toBe('error'); // effective already
-  conversations.update = update;
+  expect(db.store.conversations.get(ID)?.execution_status).toBe('finished');
+  other.exec('DROP TRIGGER full');
+  other.close();
+  keeper.keep('sandbox', notice({ execution_status: 'idle' }));
+  expect(db.store.conversations.get(ID)?.execution_status).toBe('idle');
   keeper.close();
-  db.store.close();
-  expect(db.open().conversations.get(ID)).toMatchObject({ execution_status: 'error' });
 });

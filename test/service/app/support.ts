@@ -2,22 +2,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { createApp } from '../../../src/service/app/app.ts';
 import { createEventLogs } from '../../../src/service/storage/event-logs.ts';
 import type { AppContext } from '../../../src/service/app/context.ts';
-import { createPageAccess } from '../../../src/service/app/page/access.ts';
-import { createViewers } from '../../../src/service/app/page/viewers.ts';
+import { createPages } from '../../../src/service/app/pages.ts';
 import { createNoticeKeeper } from '../../../src/service/app/conversation-notices.ts';
-import { providerAccess } from '../../../src/service/app/settings/providers.ts';
-import { emptySettings, readSettings } from '../../../src/service/app/settings/record.ts';
-import { specChoice } from '../../../src/service/sandboxes/specs.ts';
 import { createStarter } from '../../../src/service/app/starts/starter.ts';
-import { createSupervisor } from '../../../src/service/sandboxes/supervisor.ts';
+import { Supervisor } from '../../../src/service/sandboxes/supervisor.ts';
 import { createActivity } from '../../../src/service/lifecycle/activity.ts';
 import { createClock } from '../../../src/service/lifecycle/clock.ts';
-import { dataPaths } from '../../../src/service/lifecycle/paths.ts';
-import { newSandbox } from '../../../src/service/sandboxes/new-sandbox.ts';
+import { dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
+import { newSandbox, specChoice } from '../../../src/service/sandboxes/specs.ts';
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import type { ServiceApi } from '../../../src/service/index.ts';
 import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
@@ -58,12 +54,12 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
   const log = (): void => undefined;
   const logs = createEventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);
-  const viewers = createViewers();
-  store.onWrite(viewers.notify);
+  const pages = createPages(clock);
+  store.onWrite(pages.notify);
   const { spec = null, whyNoBubblewrap = null } = options;
   // Where bubblewrap does not work, the default is `process`; tests of the app server alone need no isolation.
   const specs = specChoice(spec ?? (whyNoBubblewrap === null ? 'process' : null), whyNoBubblewrap);
-  const supervisor = createSupervisor({
+  const supervisor = new Supervisor({
     store,
     clock,
     specs,
@@ -74,21 +70,12 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     log,
     onConversation(sandboxId, notice) {
       notices.keep(sandboxId, notice);
-      viewers.notify();
+      pages.notify();
     },
     defaultReplay: null,
     ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
   });
-  const starter = createStarter({
-    store,
-    supervisor,
-    clock,
-    env,
-    stagingDir: paths.staging,
-    settings: () => readSettings(store.documents) ?? emptySettings(),
-    providerAccess: (provider) => providerAccess(store.documents, provider),
-    log,
-  });
+  const starter = createStarter({ store, supervisor, clock, env, stagingDir: paths.staging, log });
   const context: AppContext = {
     store,
     supervisor,
@@ -102,7 +89,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     specs,
     log,
     defaultReplay: null,
-    pages: { access: createPageAccess(clock), viewers },
+    pages,
     activity: createActivity(clock),
   };
   const app = createApp(context);
@@ -117,10 +104,16 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
       const text = await answer.text();
-      return { status: answer.status, headers: answer.headers, body: parsed(text) };
+      let parsed: unknown = text;
+      try {
+        parsed = JSON.parse(text);
+      } catch {
+        // a text
+      }
+      return { status: answer.status, headers: answer.headers, body: parsed };
     },
     async close() {
-      viewers.close();
+      pages.close();
       await starter.close();
       await supervisor.close();
       notices.close();
@@ -151,25 +144,28 @@ export function appOfEachTest(options?: TestAppOptions): AppOfTests {
 type Hook = (run: () => Promise<void>) => void;
 
 function appBetween(before: Hook, after: Hook, options?: TestAppOptions): AppOfTests {
-  let app: TestApp;
+  const app = {
+    get: async (target: string) => (await app.call('GET', target)).body,
+    post: (target: string, body?: unknown) => app.call('POST', target, body),
+  } as AppOfTests & Pick<TestApp, 'close'>;
   before(async () => {
-    app = await createTestApp(options);
+    Object.assign(app, await createTestApp(options));
   });
   after(() => app.close());
-  return {
-    get dir() {
-      return app.dir;
-    },
-    get store() {
-      return app.store;
-    },
-    get context() {
-      return app.context;
-    },
-    call: (...request) => app.call(...request),
-    get: async <Body>(target: string) => (await app.call('GET', target)).body as Body,
-    post: (target, body) => app.call('POST', target, body),
-  };
+  return app;
+}
+
+/** `METHOD /path` (the method is not named for a GET), the body, the status of the answer, and members of its body. */
+export type Exchange = readonly [request: string, body: unknown, status: number, answer?: unknown];
+
+/** Sends the requests one after another and compares each answer. */
+export async function expectAnswers(app: Pick<TestApp, 'call'>, exchanges: readonly Exchange[]): Promise<void> {
+  for (const [request, body, status, expected] of exchanges) {
+    const [path = '', method = 'GET'] = request.split(' ').reverse();
+    const answer = await app.call(method, path, body);
+    const { body: seen = null } = expected === undefined ? {} : answer;
+    expect({ request, status: answer.status, body: seen }).toMatchObject({ request, status, body: expected ?? null });
+  }
 }
 
 /** How many events of a conversation the app server has, at most 100; `query` begins with `&`. */
@@ -178,21 +174,12 @@ export async function countEvents(app: Pick<TestApp, 'call'>, id: unknown, query
   return (body as { items: unknown[] }).items.length;
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-/** Repeats the request until the answer is right; fails with the last one when it never is. */
+/** Repeats the request until the answer is right (by default: true of it); fails with the last one when it never is. */
 export async function until<Value>(
   ask: () => Promise<Value> | Value,
-  isRight: (value: Value) => boolean,
-  timeoutMs = 60_000,
+  isRight: (value: Value) => boolean = Boolean,
 ): Promise<Value> {
-  const end = performance.now() + timeoutMs;
+  const end = performance.now() + 60_000;
   for (;;) {
     const value = await ask();
     if (isRight(value)) return value;
@@ -240,27 +227,22 @@ export async function conversation(app: Pick<TestApp, 'call'>, id: string): Prom
   return ((await app.call('GET', `/api/v1/app-conversations?ids=${id}`)).body as (Shown | null)[])[0] ?? null;
 }
 
-export type IdsOfEachDialect = Readonly<Record<'v0' | 'v1' | 'sandbox', string>>;
-
-/** Stores a finished conversation of each dialect in one running sandbox that no worker serves; V0 has the newer one. */
-export function conversationOfEachDialect({ store }: Pick<TestApp, 'store'>): IdsOfEachDialect {
-  const [earlier, later] = ['2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:01.000000Z'] as const;
-  const ids = { v0: 'a0'.repeat(16), v1: 'a1'.repeat(16), sandbox: newSandbox('process', earlier) };
-  store.sandboxes.insert({ ...ids.sandbox, status: 'RUNNING', port: 1 });
-  const sandbox_id = ids.sandbox.id;
-  store.conversations.insert(conversationRow({ id: ids.v1, dialect: 'V1', sandbox_id, created_at: earlier }));
-  store.conversations.insert(conversationRow({ id: ids.v0, dialect: 'V0', sandbox_id, created_at: later }));
-  return { ...ids, sandbox: sandbox_id };
+/** The conversation once it has these members. */
+export function untilShown(app: Pick<TestApp, 'call'>, id: string, members: Partial<Shown>): Promise<Shown | null> {
+  const isShown = (found: Shown | null) => Object.entries(members).every(([name, value]) => found?.[name] === value);
+  return until(() => conversation(app, id), isShown);
 }
 
-/** One app server for the tests of the enclosing suite, which has stored a conversation of each dialect before them. */
-export function appWithEachDialect(): { app: AppOfTests; ids: IdsOfEachDialect } {
-  const app = appOfSuite();
-  const ids = { v0: '', v1: '', sandbox: '' };
-  beforeAll(() => {
-    Object.assign(ids, conversationOfEachDialect(app));
-  });
-  return { app, ids };
+/** Stores a finished conversation of each dialect in one running sandbox that no worker serves; V0 has the newer one. */
+export function conversationOfEachDialect({ store }: Pick<TestApp, 'store'>) {
+  const [earlier, later] = ['2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:01.000000Z'] as const;
+  const sandbox = { ...newSandbox('process', earlier), status: 'RUNNING' as const, port: 1 };
+  const ids = { v0: 'a0'.repeat(16), v1: 'a1'.repeat(16), sandbox: sandbox.id };
+  store.sandboxes.insert(sandbox);
+  for (const [id, dialect, created_at] of [[ids.v1, 'V1', earlier] as const, [ids.v0, 'V0', later] as const]) {
+    store.conversations.insert(conversationRow({ id, dialect, sandbox_id: sandbox.id, created_at }));
+  }
+  return ids;
 }
 
 /** A trajectory of V0 that runs one command and finishes. */

@@ -1,11 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { request, type Server } from 'node:http';
 import { Hono } from 'hono';
-import * as v from 'valibot';
 import { afterEach, expect, it } from 'vitest';
 import { injectFaults, pause, SERVICE_HEADER } from '../../../src/service/faults/middleware.ts';
 import { createFaultRules } from '../../../src/service/faults/rules.ts';
-import { scenarioSchema } from '../../../src/service/faults/schema.ts';
+import { parseScenario } from '../../../src/service/faults/schema.ts';
 import { createHttpServer, dropServer, listen, portOf } from '../../../src/service/http/server.ts';
 
 let server: Server;
@@ -18,7 +17,7 @@ const BODY = JSON.stringify({ detail: 'as the service answers' });
 async function under(rule: object): Promise<string> {
   handled = 0;
   const app = new Hono();
-  app.use(injectFaults(createFaultRules(v.parse(scenarioSchema([rule]), [rule]), () => undefined)));
+  app.use(injectFaults(createFaultRules(parseScenario([rule]).rules, () => undefined)));
   app.all('*', (c) => {
     handled += 1;
     return c.body(BODY, 200, { 'Content-Type': 'application/json', 'X-Real': 'yes' });

@@ -1,9 +1,8 @@
-import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { createFaultRules } from '../../../src/service/faults/rules.ts';
-import { type FaultRule, scenarioSchema } from '../../../src/service/faults/schema.ts';
+import { type FaultRule, parseScenario } from '../../../src/service/faults/schema.ts';
 
-const read = (rules: unknown): FaultRule[] => v.parse(scenarioSchema(rules), rules);
+const read = (rules: unknown): FaultRule[] => parseScenario(rules).rules;
 
 describe('the fault rules', () => {
   const hits = (rules: unknown, paths: string[], method = 'GET') => {
@@ -46,6 +45,6 @@ describe('the fault rules', () => {
     const lines: string[] = [];
     const [late] = [{ note: 'slow day', latency: '2s', status: 503 }];
     createFaultRules(read([late]), (line) => lines.push(line)).next({ method: 'GET', path: '/a', isSocket: false });
-    expect(lines).toEqual(['fault: GET /a met rule 1 (slow day): 2000 ms late, status 503, not delivered']);
+    expect(lines).toEqual(['fault: GET /a matched rule 1 (slow day): 2000 ms late, status 503, not delivered']);
   });
 });

@@ -1,10 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import * as v from 'valibot';
 import { afterEach, expect, it } from 'vitest';
 import WebSocket, { WebSocketServer } from 'ws';
-import { scenarioSchema } from '../../../src/service/faults/schema.ts';
+import { parseScenario } from '../../../src/service/faults/schema.ts';
 import { boundFrames, letUpgrade } from '../../../src/service/faults/socket.ts';
 
 let server: Server;
@@ -15,7 +14,7 @@ async function received(
   rule: object,
 ): Promise<{ status: number; body: string; frames: string[]; code: number | null }> {
   const written = [{ server: 'agent', ...rule }];
-  const [applied] = v.parse(scenarioSchema(written), written);
+  const [applied] = parseScenario(written).rules;
   if (applied === undefined) throw new Error('there is no rule');
   const sockets = new WebSocketServer({ noServer: true });
   server = createServer();

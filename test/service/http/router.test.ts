@@ -1,24 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { json, refuse } from '../../../src/service/http/answer.ts';
 import { createRouter, type RouterOptions } from '../../../src/service/http/router.ts';
-import { appOfSuite, type TestApp } from '../app/support.ts';
-
-const app = appOfSuite();
-
-const status = async (...call: Parameters<TestApp['call']>): Promise<number> => (await app.call(...call)).status;
-
-describe('the router of the app server', () => {
-  it('answers 404 to an unknown path, 405 to a wrong method and 307 to a trailing slash', async () => {
-    expect(await app.call('GET', '/nothing')).toMatchObject({ status: 404, body: { detail: 'Not Found' } });
-    expect(await status('GET', '/api/v1/nothing', undefined, {})).toBe(404);
-    const wrong = await app.call('PUT', '/api/v1/app-conversations');
-    expect(wrong).toMatchObject({ status: 405, body: { detail: 'Method Not Allowed' } });
-    const slash = await app.call('GET', '/api/v1/app-conversations/?ids=x');
-    expect([slash.status, slash.headers.get('location')]).toEqual([307, '/api/v1/app-conversations?ids=x']);
-    expect(await status('HEAD', '/openapi.json')).toBe(405);
-    expect(await status('GET', '//openapi.json/')).toBe(404);
-  });
-});
+import { isKey } from '../../../src/service/http/guard.ts';
 
 describe('a router', () => {
   const lines: string[] = [];
@@ -71,9 +54,16 @@ describe('a router', () => {
     expect(await ask(path)).toEqual(answer);
   });
 
-  it('names the methods that a path has', async () => {
-    const answer = await createRouter(handlers, options).request('http://127.0.0.1/one/1', { method: 'DELETE' });
+  it('answers 405 to another method, with those that the path has, and to HEAD', async () => {
+    const send = (method: string) => createRouter(handlers, options).request('http://127.0.0.1/one/1', { method });
+    const answer = await send('DELETE');
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, POST']);
+    expect(await answer.json()).toEqual({ detail: 'Method Not Allowed' });
+    expect((await send('HEAD')).status).toBe(405);
+  });
+
+  it('answers 404 to an unknown path, also without the key', async () => {
+    expect(await ask('/nothing', { 'X-Session-API-Key': '' })).toEqual([404, { detail: 'Not Found' }]);
   });
 
   it('logs an error that it does not know, and does not show it', async () => {
@@ -95,5 +85,29 @@ describe('a router', () => {
     await ask('/one/1', { Host: 'evil.example' }, counted);
     await ask('/nothing', { 'X-Session-API-Key': '' }, counted);
     expect(seen).toEqual(['/fails', 'end', '/one/1', 'end', '/nothing', 'end']);
+  });
+});
+
+describe('the comparison of keys', () => {
+  it('accepts the key', () => {
+    expect(isKey('0123456789abcdef', '0123456789abcdef')).toBe(true);
+    expect(isKey('schlüssel', 'schlüssel')).toBe(true);
+  });
+
+  it.each([
+    ['another of the same length', '0123456789abcdeg'],
+    ['a beginning of it', '0123456789abcde'],
+    ['one that begins with it', '0123456789abcdef0'],
+    ['one of other case', '0123456789ABCDEF'],
+    ['as many characters in more bytes', '0123456789abcdeü'],
+    ['an empty one', ''],
+    ['none: undefined', undefined],
+    ['none: null', null],
+  ])('refuses %s', (_, given) => {
+    expect(isKey(given, '0123456789abcdef')).toBe(false);
+  });
+
+  it.each([undefined, null])('refuses a request without a key although the key is empty: %s', (given) => {
+    expect(isKey(given, '')).toBe(false);
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHttpServer } from '../../../src/service/http/server.ts';
 import { createApp } from '../../../src/service/app/app.ts';
 import { createTestApp, KEY as APP_KEY, type TestApp } from '../app/support.ts';
-import { KEY, startConversation, startOwnWorker, step, type OwnWorker } from '../agent-server/support/worker.ts';
+import { KEY, startOwnWorker, step, type OwnWorker } from '../agent-server/support/worker.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -43,7 +43,7 @@ describe('an agent server', () => {
   let worker: OwnWorker;
   beforeAll(async () => {
     worker = await startOwnWorker({ spec: 'process' });
-    await startConversation(worker, [step.finish()]);
+    await worker.startConversation([step.finish()]);
   });
   afterAll(() => worker.close());
 

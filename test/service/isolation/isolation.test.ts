@@ -2,22 +2,18 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { processesOf, statesOf } from '../agent-server/support/processes.ts';
-import { sandboxOfTest } from '../agent-server/support/sandbox-of-test.ts';
 import {
-  eventsOf,
+  processesOf,
+  statesOf,
   ID,
   isAlive,
   KEY,
   outline,
-  outputs,
-  startConversation,
-  statusOf,
   step,
   type TestWorker,
   until,
-  untilStatus,
 } from '../agent-server/support/worker.ts';
+import { sandboxOfTest } from '../agent-server/support/shared-worker.ts';
 import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
 
 const sandbox = sandboxOfTest();
@@ -59,7 +55,7 @@ const stubborn = [
 ];
 
 async function startStubborn(started: TestWorker): Promise<void> {
-  await startConversation(started, [...stubborn.map((command) => step.run(command)), step.finish()]);
+  await started.startConversation([...stubborn.map((command) => step.run(command)), step.finish()]);
   for (const file of ['own-session', 'orphan', 'direct']) await until(file, () => size(file) > 2);
 }
 
@@ -78,14 +74,14 @@ describeEachSpec('with %s', (spec) => {
     for (const [index, file] of ['own-session', 'orphan', 'direct'].entries()) {
       await until(`${file} goes on`, () => size(file) > (held[index] ?? 0));
     }
-    expect(await statusOf(worker)).toBe('running');
+    expect(await worker.status()).toBe('running');
   });
 
   it('pause holds a run of many short commands', async () => {
     const worker = await sandbox.start({ spec });
-    const steps = Array.from({ length: 300 }, () => step.run('echo x >> steps'));
-    await startConversation(worker, [...steps, step.finish()]);
-    for (let pauses = 1; pauses <= 5; pauses += 1) {
+    const steps = Array.from({ length: 200 }, () => step.run('echo x >> steps'));
+    await worker.startConversation([...steps, step.finish()]);
+    for (let pauses = 1; pauses <= 3; pauses += 1) {
       await until('some steps', () => size('steps') > pauses * 20);
       await worker.command('pause');
       await untilHeld();
@@ -96,7 +92,7 @@ describeEachSpec('with %s', (spec) => {
     }
     await worker.call('POST', `/api/conversations/${ID}/interrupt`);
     const lines = size('steps') / 2;
-    const seen = (await eventsOf(worker)).filter((event) => event.kind === 'ObservationEvent').length;
+    const seen = (await worker.events()).filter((event) => event.kind === 'ObservationEvent').length;
     expect(lines - seen).toBeLessThanOrEqual(1);
   });
 
@@ -126,52 +122,49 @@ describeEachSpec('with %s', (spec) => {
     await until('all processes end', () => inside().length === 0);
     await worker.end();
     worker = await sandbox.start({ spec });
-    expect(await statusOf(worker)).toBe('paused');
-    expect(outline(await eventsOf(worker)).slice(-2)).toEqual(['AgentErrorEvent', 'paused']);
+    expect(await worker.status()).toBe('paused');
+    expect(outline(await worker.events()).slice(-2)).toEqual(['AgentErrorEvent', 'paused']);
   });
 
   it('a command that ends every process of the sandbox does not end the conversation', async () => {
     const worker = await sandbox.start({ spec });
     // The helper is the parent of the shell.
-    await startConversation(worker, [step.run('kill -9 $PPID; sleep 1000'), step.run('echo back'), step.finish()]);
-    await untilStatus(worker, 'finished');
-    expect(outputs(await eventsOf(worker)).at(-1)).toBe('back');
-    if (spec === 'process') expect(outputs(await eventsOf(worker))[0]).toContain('Everything in the sandbox was ended');
+    const [first, back] = await worker.outputsOf('kill -9 $PPID; sleep 1000', 'echo back');
+    expect(back).toBe('back');
+    if (spec === 'process') expect(first).toContain('Everything in the sandbox was ended');
   });
 
   it('SIGKILL of the worker during a run loses no event that a client has received, and the run continues', async () => {
     // It goes no further than its middle before it was killed, however late that happens.
     const waits = 'while ! test -e go; do sleep 0.02; done; ';
-    const steps = Array.from({ length: 40 }, (_, index) =>
-      step.run(`${index === 20 ? waits : ''}echo ${index} >> done`),
+    const steps = Array.from({ length: 20 }, (_, index) =>
+      step.run(`${index === 15 ? waits : ''}echo ${index} >> done`),
     );
     let worker = await sandbox.start({ spec });
-    const socket = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
-    socket.client.terminate();
-    await startConversation(worker, [...steps, step.finish()]);
+    await worker.startConversation([...steps, step.finish()]);
     const live = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
     await until('some events', () => live.frames.length > 20);
     await worker.kill('SIGKILL');
     writeFileSync(path.join(sandbox.place.workspace, 'go'), '');
     const seen = live.frames.filter((frame) => frame['key'] !== 'full_state').map((frame) => frame['id']);
     worker = await sandbox.start({ spec });
-    const kept = (await eventsOf(worker)).map((event) => event.id);
+    const kept = (await worker.events()).map((event) => event.id);
     expect(kept.slice(0, seen.length)).toEqual(seen);
-    expect(await statusOf(worker)).toBe('paused');
+    expect(await worker.status()).toBe('paused');
     const rest = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
     await worker.call('POST', `/api/conversations/${ID}/run`);
-    await untilStatus(worker, 'finished');
+    await worker.untilStatus('finished');
     await until('the end over the socket', () => rest.frames.some((frame) => frame['value'] === 'finished'));
     const all = rest.frames.filter((frame) => frame['key'] !== 'full_state').map((frame) => frame['id']);
-    expect(all).toEqual((await eventsOf(worker)).map((event) => event.id));
+    expect(all).toEqual((await worker.events()).map((event) => event.id));
     expect(new Set(all).size).toBe(all.length);
     const numbers = readFileSync(path.join(sandbox.place.workspace, 'done'), 'utf8').trim().split('\n').map(Number);
-    expect([...new Set(numbers)]).toEqual(Array.from({ length: 40 }, (_, index) => index));
+    expect([...new Set(numbers)]).toEqual(Array.from({ length: 20 }, (_, index) => index));
   });
 });
 
 describe.runIf(hasBubblewrap)('isolation', () => {
-  it('shows the commands neither the logs nor the home nor the environment nor the key', async () => {
+  it('shows a command no logs, home, environment, key or process of the host, nor a kernel setting to write', async () => {
     const home = path.join(sandbox.place.dir, 'home');
     mkdirSync(home);
     writeFileSync(path.join(home, 'private.txt'), 'private');
@@ -187,37 +180,30 @@ describe.runIf(hasBubblewrap)('isolation', () => {
       'cat /etc/shadow 2>&1',
       'touch /usr/x /x /etc/x 2>&1',
     ].join('; ');
-    await startConversation(worker, [step.run(command), step.run('echo "$HOME $WANTED"; pwd'), step.finish()]);
-    await untilStatus(worker, 'finished');
-    const [text = '', place2] = outputs(await eventsOf(worker));
+    const settings = '/proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/vm/swappiness';
+    const [text = '', own, kernel, processes = ''] = await worker.outputsOf(
+      command,
+      'echo "$HOME $WANTED"; pwd',
+      `for f in ${settings}; do test -w $f && echo open $f; done; echo looked`,
+      `kill -0 ${process.pid} 2>&1; ls -d /proc/[0-9]* | wc -l`,
+    );
     expect(text).not.toContain('leaked-key');
     expect(text).not.toContain(KEY);
     expect(text).not.toContain('private.txt');
     expect(text).not.toMatch(/^[0-9a-f]{32}\.db/m);
     expect(text).not.toContain('root:');
     expect(text.match(/Read-only file system/g)).toHaveLength(3);
-    expect(place2).toBe('/home/agent yes\n/workspace/project');
-  });
-
-  it('hides other processes of the machine', async () => {
-    const worker = await sandbox.start();
-    await startConversation(worker, [
-      step.run(`kill -0 ${process.pid} 2>&1; ls -d /proc/[0-9]* | wc -l`),
-      step.finish(),
-    ]);
-    await untilStatus(worker, 'finished');
-    const [text = ''] = outputs(await eventsOf(worker));
-    expect(text).toContain('No such process');
-    expect(Number(text.split('\n').at(-1))).toBeLessThan(10);
+    expect(own).toBe('/home/agent yes\n/workspace/project');
+    expect(kernel).toBe('looked');
+    expect(processes).toContain('No such process');
+    expect(Number(processes.split('\n').at(-1))).toBeLessThan(10);
   });
 
   it('has no network with bubblewrap-offline', async () => {
     const worker = await sandbox.start({ spec: 'bubblewrap-offline' });
     expect(worker.spec).toBe('bubblewrap-offline');
     const script = `require("net").connect(${worker.port},"127.0.0.1").on("connect",()=>console.log("open")).on("error",(e)=>console.log(e.code))`;
-    await startConversation(worker, [step.run(`node -e '${script}'`), step.finish()]);
-    await untilStatus(worker, 'finished');
-    expect(outputs(await eventsOf(worker))).toEqual(['ECONNREFUSED']);
+    expect(await worker.outputsOf(`node -e '${script}'`)).toEqual(['ECONNREFUSED']);
   });
 });
 
@@ -233,36 +219,38 @@ describe('without bubblewrap', () => {
     mkdirSync(bin);
     for (const name of ['unshare', 'sh']) symlinkSync(`/usr/bin/${name}`, path.join(bin, name));
     if (script !== null) writeFileSync(path.join(bin, 'bwrap'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    for (const spec of ['bubblewrap', 'bubblewrap-offline'] as const) {
-      await expect(sandbox.start({ spec, env: { PATH: bin } })).rejects.toThrow(why);
-    }
+    const specs = ['bubblewrap', 'bubblewrap-offline'] as const;
+    await Promise.all(specs.map((spec) => expect(sandbox.start({ spec, env: { PATH: bin } })).rejects.toThrow(why)));
   });
 
   it.runIf(hasPrlimit)(
     'a process without the environment and the session of the sandbox is ended with the others',
     async () => {
       const worker = await sandbox.start({ spec: 'process' });
-      await startConversation(worker, [
-        step.run(`env -i setsid sh -c '${counter('dropped')}' > /dev/null 2>&1 & echo $!`),
-        step.finish(),
-      ]);
-      await untilStatus(worker, 'finished');
+      const dropped = Number(
+        await worker.outputsOf(`env -i setsid sh -c '${counter('dropped')}' > /dev/null 2>&1 & echo $!`),
+      );
       await until('it runs', () => size('dropped') > 2);
-      const dropped = Number(outputs(await eventsOf(worker))[0]);
       expect(isAlive(dropped)).toBe(true);
       await worker.command('stop');
       await until('it has ended', () => !isAlive(dropped));
     },
   );
 
+  it('a helper that was killed leaves no temporary folder', async () => {
+    const scratch = path.join(sandbox.place.dir, 'scratch');
+    mkdirSync(scratch);
+    const worker = await sandbox.start({ spec: 'process', env: { TMPDIR: scratch } });
+    await worker.startConversation([step.run('kill -STOP $PPID; sleep 60'), step.finish()]);
+    await until('the helper is stopped', () => states().includes('T'));
+    expect(readdirSync(scratch)).toHaveLength(1);
+    await worker.end();
+    expect(readdirSync(scratch)).toEqual([]);
+  });
+
   it('a process left by an earlier worker is ended when the sandbox starts again without isolation', async () => {
     let worker = await sandbox.start({ spec: 'process' });
-    await startConversation(worker, [
-      step.run(`(setsid sh -c '${counter('left')}' > /dev/null 2>&1 &); echo $PPID`),
-      step.finish(),
-    ]);
-    await untilStatus(worker, 'finished');
-    const helper = Number(outputs(await eventsOf(worker))[0]);
+    const helper = Number(await worker.outputsOf(`(setsid sh -c '${counter('left')}' > /dev/null 2>&1 &); echo $PPID`));
     process.kill(helper, 'SIGKILL');
     await until('the helper ends', () => !isAlive(helper));
     await worker.kill('SIGKILL');

@@ -1,4 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import path from 'node:path';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   continueProcesses,
@@ -8,6 +10,8 @@ import {
   stopProcesses,
 } from '../../../src/service/isolation/processes.ts';
 import { until } from '../agent-server/support/worker.ts';
+import { withParentDeathSignal } from '../../../src/service/isolation/parent-death-signal.ts';
+import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
 let parent: ChildProcess;
 const id = `test-${process.pid}`;
@@ -48,4 +52,27 @@ describe('processes of a sandbox', () => {
     await until('all have ended', () => marked().length === 0);
     expect(reapLeftovers(id)).toBe(0);
   });
+});
+
+const hasSetpriv = spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true']).status === 0;
+
+const folder = folderOfEachTest();
+let starter: ChildProcess | null = null;
+afterEach(() => void starter?.kill('SIGKILL'));
+
+it.runIf(hasSetpriv)('a program gets the signal when its parent is killed', async () => {
+  const there = (name: string): boolean => existsSync(path.join(folder.path, name));
+  const program = `trap 'echo > got; exit' TERM; echo > ready; while test -e ready; do sleep 0.02; done`;
+  const { file, args } = withParentDeathSignal('TERM', ['/bin/sh', '-c', program]);
+  const script = `require('node:child_process').spawn(process.argv[1], process.argv.slice(2), { stdio: 'ignore' })`;
+  starter = spawn(process.execPath, ['-e', script, file, ...args], { cwd: folder.path, stdio: 'ignore' });
+  await until('it is ready', () => there('ready'));
+  starter.kill('SIGKILL');
+  await until('the signal', () => there('got'));
+});
+
+it('a program runs with its own arguments and pid also where setpriv is missing', () => {
+  const { file, args } = withParentDeathSignal('CONT', ['/bin/sh', '-c', 'echo $$ "$1" > out', 'sh', "it's"]);
+  const { pid, status } = spawnSync(file, args, { cwd: folder.path, env: { PATH: '/none' } });
+  expect([status, readFileSync(path.join(folder.path, 'out'), 'utf8')]).toEqual([0, `${String(pid)} it's\n`]);
 });

@@ -35,7 +35,7 @@ describe('the end of an idle service', () => {
         checks.push(checks.length < 3);
         return checks.at(-1) === true;
       };
-      watchIdle({ activity: createActivity(clock), isBusy, timeoutMs: 50, onIdle: resolve });
+      watchIdle(createActivity(clock), 50, isBusy, resolve);
     });
     expect(checks).toEqual([true, true, true, false, false]);
   });
@@ -45,13 +45,11 @@ describe('the end of an idle service', () => {
     const activity = createActivity(clock);
     clock.ms = 1_000_000;
     const ended: string[] = [];
-    const watch = (timeoutMs: number, name: string) =>
-      watchIdle({ activity, isBusy: () => false, timeoutMs, onIdle: () => ended.push(name) });
-    watch(0, 'without a timeout').stop();
-    watch(0, 'without a timeout');
-    watch(1, 'stopped').stop();
+    const watch = (timeoutMs: number, onIdle: () => void) => watchIdle(activity, timeoutMs, () => false, onIdle);
+    watch(0, () => ended.push('without a timeout'));
+    watch(1, () => ended.push('stopped'))();
     await new Promise<void>((resolve) => {
-      watchIdle({ activity, isBusy: () => false, timeoutMs: 100, onIdle: resolve });
+      watch(100, resolve);
     });
     expect(ended).toEqual([]);
   });

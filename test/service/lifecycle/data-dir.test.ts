@@ -1,12 +1,26 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { defaultDataDir, inDatabase, inDataDir, prepareDataDir } from '../../../src/service/lifecycle/data-dir.ts';
-import { dataPaths } from '../../../src/service/lifecycle/paths.ts';
-import { readPort } from '../../../src/service/lifecycle/port-file.ts';
-import { readSmallFile } from '../../../src/service/lifecycle/small-file.ts';
-import { runningService } from '../../../src/service/lifecycle/status.ts';
+import { dataPaths, defaultDataDir, inDataDir, prepareDataDir } from '../../../src/service/lifecycle/data-dir.ts';
+import {
+  readPort,
+  readSmallFile,
+  ensureKey,
+  readKey,
+  readSmallRecord,
+  writePrivateFile,
+} from '../../../src/service/lifecycle/small-file.ts';
+import { runningService } from '../../../src/service/lifecycle/state-file.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
 const folder = folderOfEachTest();
@@ -15,7 +29,6 @@ const names = ['database', 'key', 'lock', 'startLock', 'state', 'port', 'log'] a
 const odd = {
   'a pipe': (file: string) => execFileSync('mkfifo', [file]),
   'a folder': (file: string) => mkdirSync(path.join(file, 'of mine'), { recursive: true }),
-  'a link to nothing': (file: string) => symlinkSync('/nowhere/at/all', file),
   'a link to a device': (file: string) => symlinkSync('/dev/zero', file),
 };
 
@@ -52,30 +65,17 @@ describe('a failure in the data directory', () => {
     expect(() => inDataDir(folder.path, refuse)).toThrow(`cannot use the data directory ${folder.path}: ${words}`);
   });
 
-  it('because of a damaged database found later has the same hint', () => {
-    const refuse = (): never => {
-      throw new Error('database disk image is malformed');
-    };
-    try {
-      inDataDir(folder.path, refuse);
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'data-dir', hint: expect.stringMatching(/^Move .+ away/) });
-      return;
-    }
-    expect.unreachable();
-  });
-
-  it('because of a damaged database names it, with a hint', () => {
-    const database = path.join(folder.path, 'service.db');
+  it('because of a damaged database names the file, with a hint', () => {
     const refuse = (): never => {
       throw new Error('file is not a database');
     };
-    expect(() => inDatabase(folder.path, database, refuse)).toThrow(`${database} is damaged: file is not a database`);
-    try {
-      inDatabase(folder.path, database, refuse);
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'data-dir', hint: expect.stringMatching(/^Move .+ away/) });
-    }
+    expect(() => inDataDir(folder.path, refuse)).toThrow(
+      expect.objectContaining({
+        code: 'data-dir',
+        message: `${dataPaths(folder.path).database} is damaged: file is not a database`,
+        hint: expect.stringMatching(/^Move .+ away/) as string,
+      }),
+    );
   });
 });
 
@@ -92,7 +92,10 @@ describe('a data directory that was used before', () => {
       expect(() => {
         prepareDataDir(folder.path);
       }).toThrow(
-        expect.objectContaining({ code: 'data-dir', message: expect.stringContaining(`${file} is `) as string }),
+        expect.objectContaining({
+          code: 'data-dir',
+          message: expect.stringContaining(`${file} is not a file`) as string,
+        }),
       );
       // Reading it neither waits nor fails, and no service is taken for a running one.
       expect(readSmallFile(file)).toBeNull();
@@ -107,7 +110,80 @@ describe('a data directory that was used before', () => {
       writeFileSync(dataPaths(folder.path)[name], 'mine');
       expect(() => {
         prepareDataDir(folder.path);
-      }).toThrow(`${dataPaths(folder.path)[name]} is no directory`);
+      }).toThrow(`${dataPaths(folder.path)[name]} is not a directory`);
     });
   });
+});
+
+const at = (name: string): string => path.join(folder.path, name);
+
+describe('a small file', () => {
+  it('is read up to 64 KiB', () => {
+    writeFileSync(at('a'), 'ü'.repeat(32 * 1024));
+    expect(readSmallFile(at('a'))).toBe('ü'.repeat(32 * 1024));
+    writeFileSync(at('a'), 'a'.repeat(64 * 1024 + 1));
+    expect(readSmallFile(at('a'))).toBeNull();
+  });
+
+  it.each([
+    ['{"a":1}', { a: 1 }],
+    ['[1]', [1]],
+    ['null', null],
+    ['5', null],
+    ['"text"', null],
+    ['{"a":', null],
+    ['', null],
+  ])('with the text %s is read as %j', (text, value) => {
+    writeFileSync(at('a'), text);
+    expect(readSmallRecord(at('a'))).toEqual(value);
+  });
+
+  it('is written for its owner alone, and replaces one that others can read', () => {
+    writeFileSync(at('a'), 'before', { mode: 0o644 });
+    writePrivateFile(at('a'), 'after');
+    expect([readFileSync(at('a'), 'utf8'), statSync(at('a')).mode & 0o777]).toEqual(['after', 0o600]);
+    expect(readdirSync(folder.path)).toEqual(['a']);
+  });
+
+  it('replaces a link to a file, not the file behind it, and nothing that is no file', () => {
+    writeFileSync(at('mine'), 'mine');
+    symlinkSync(at('mine'), at('a'));
+    writePrivateFile(at('a'), 'written');
+    expect([readFileSync(at('a'), 'utf8'), readFileSync(at('mine'), 'utf8')]).toEqual(['written', 'mine']);
+    expect(() => writePrivateFile(folder.path, 'x')).toThrow(`${folder.path} is not a file`);
+  });
+});
+
+describe('the key of a service', () => {
+  it('is made once, for its owner alone', () => {
+    expect(readKey(at('key'))).toBeNull();
+    const made = ensureKey(at('key'));
+    expect(made).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect([ensureKey(at('key')), readKey(at('key'))]).toEqual([made, made]);
+    expect(statSync(at('key')).mode & 0o777).toBe(0o600);
+  });
+
+  it('may be one that the user wrote, with spaces around it', () => {
+    writeFileSync(at('key'), '\n  of-the-user-0123456789  \n');
+    expect(ensureKey(at('key'))).toBe('of-the-user-0123456789');
+  });
+
+  it.each(['', 'short', 'with spaces in it, and long enough'])('is not replaced when it is invalid: %j', (text) => {
+    writeFileSync(at('key'), text);
+    expect(() => ensureKey(at('key'))).toThrow(`${at('key')} holds no key`);
+    expect(readFileSync(at('key'), 'utf8')).toBe(text);
+  });
+});
+
+it.each([
+  ['1\n', 1],
+  [' 65535 ', 65_535],
+  ['65536', 0],
+  ['0', 0],
+  ['1.5', 0],
+  ['80 81', 0],
+  ['', 0],
+])('a port file with %j names the port %i', (text, port) => {
+  writeFileSync(at('port'), text);
+  expect(readPort(at('port'))).toBe(port);
 });

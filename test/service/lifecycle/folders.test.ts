@@ -24,7 +24,7 @@ function acs(args: string[], env: Record<string, string>): Promise<{ code: unkno
   });
 }
 
-const ADD = ['profile', 'add', 'x', '--base-url', 'http://127.0.0.1:9', '--no-check', '--key-command', 'echo key'];
+const ADD = ['login', 'x', '--base-url', 'http://127.0.0.1:9', '--no-check', '--key-command', 'echo key'];
 
 // In /proc nothing can be created: Linux reports for every new name there that it does not exist.
 describe.each(['/proc/acs', '/proc/acs/deeper/still', `${file}/below`])('a directory %s', (folder) => {
@@ -54,7 +54,7 @@ describe('a directory with other content, named by mistake as the data directory
     mkdirSync(path.dirname(thesis), { recursive: true });
     writeFileSync(thesis, 'years of work');
     chmodSync(project, 0o755);
-    const { code, err } = await acs(['serve', '--detach', '--data-dir', project], { ACS_CONFIG_DIR: dir });
+    const { code, err } = await acs(['serve', '--detach'], { ACS_DATA_DIR: project, ACS_CONFIG_DIR: dir });
     expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining('not of acs (workspaces)') as string });
     expect([existsSync(thesis), statSync(project).mode & 0o777]).toEqual([true, 0o755]);
   });

@@ -1,28 +1,22 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ensureLocalService, serviceStatus, stopService } from '../../../src/service/index.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ensureLocalService } from '../../../src/service/index.ts';
 import { selectProcesses } from '../../../src/service/isolation/processes.ts';
 import { sendSignal } from '../../../src/service/lifecycle/process.ts';
 import { openStore } from '../../../src/service/storage/index.ts';
 import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
 import { describeEachSpec } from '../../support/bubblewrap.ts';
-import { countEvents, PACKAGE_ROOT, startedTask, until } from '../app/support.ts';
+import { isAlive, stateOf } from '../agent-server/support/worker.ts';
+import { countEvents, startedTask, trajectory, until } from '../app/support.ts';
+import { clientOf, servicesOfEachTest } from './support.ts';
 
-let dir: string;
-let dataDir: string;
-beforeEach(() => {
-  dir = mkdtempSync(path.join(tmpdir(), 'acs-orphans-'));
-  dataDir = path.join(dir, 'data');
-});
-afterEach(async () => {
-  if (serviceStatus(dataDir).running) await stopService(dataDir);
+const services = servicesOfEachTest();
+afterEach(() => {
   for (const pid of survivors()) sendSignal(pid, 'SIGKILL');
-  rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
 });
 
 const canWake = spawnSync('setpriv', ['--pdeathsig', 'CONT', 'true']).status === 0;
@@ -30,66 +24,37 @@ const canWake = spawnSync('setpriv', ['--pdeathsig', 'CONT', 'true']).status ===
 /** Living processes that work in the data directory or below a worker that does: all of this service. */
 function survivors(): number[] {
   if (process.platform !== 'linux') return [];
-  const rooted = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && cwdOf(pid).startsWith(dataDir));
+  const rooted = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && cwdOf(pid).startsWith(services.dataDir));
   const all = rooted.flatMap((pid) => [
     Number(pid),
     ...selectProcesses({ below: Number(pid), marked: null, except: [] }),
   ]);
-  return [...new Set(all)].filter((pid) => !ended(pid));
+  return [...new Set(all)].filter(isAlive);
 }
 
-function cwdOf(pid: string): string {
+/** Empty when the process is gone. */
+function read(read: () => string): string {
   try {
-    return readlinkSync(`/proc/${pid}/cwd`);
+    return read();
   } catch {
     return '';
   }
 }
-
-function cmdlineOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-function stateOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.charAt(0) ?? '-';
-  } catch {
-    return '-';
-  }
-}
-
-const ended = (pid: number): boolean => 'ZX-'.includes(stateOf(pid));
+const cwdOf = (pid: string): string => read(() => readlinkSync(`/proc/${pid}/cwd`));
+const cmdlineOf = (pid: number): string => read(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
 
 /** A service in the background with a sandbox in which a command runs that never ends. */
 async function busyService(spec: SandboxSpecName) {
-  const service = await ensureLocalService({
-    dataDir,
-    root: PACKAGE_ROOT,
-    version: '1.0.0',
-    env: { PATH: process.env.PATH, HOME: dir },
-    spec,
-    idleTimeoutMs: 0,
-  });
-  const call = async (method: string, target: string, body?: unknown) => {
-    const headers = { 'X-Session-API-Key': service.key, 'Content-Type': 'application/json' };
-    const answer = await fetch(service.url + target, { method, headers, body: body && JSON.stringify(body) } as never);
-    return { status: answer.status, headers: answer.headers, body: await answer.json() };
-  };
+  const service = await ensureLocalService(services.options({ spec }));
+  const { call } = clientOf(service);
   const command = '(setsid sleep 4321 > /dev/null 2>&1 &); sleep 4321';
-  const endless = JSON.stringify([
-    { source: 'user', action: 'message', args: { content: 'Wait.' } },
-    { source: 'agent', action: 'run', args: { command } },
-  ]);
-  const { app_conversation_id: id, sandbox_id: sandbox } = await startedTask({ call }, { replay_json: endless });
+  const replay_json = trajectory(command);
+  const { app_conversation_id: id, sandbox_id: sandbox } = await startedTask({ call }, { replay_json });
   await until(
     () => countEvents({ call }, id, '&kind__eq=ActionEvent'),
     (count) => Number(count) > 0,
   );
-  const store = openStore(path.join(dataDir, 'service.db'));
+  const store = openStore(path.join(services.dataDir, 'service.db'));
   const worker = store.sandboxes.get(sandbox ?? '')?.worker_pid ?? 0;
   store.close();
   return { pid: service.pid, call, sandbox: sandbox ?? '', worker };
@@ -117,10 +82,7 @@ describeEachSpec('a service that is killed and never started again, with a sandb
   it.runIf(canWake)('leaves no process of a sandbox whose worker was stopped by a signal', async () => {
     const { pid, worker } = await busyService(spec);
     process.kill(worker, 'SIGSTOP');
-    await until(
-      () => stateOf(worker),
-      (state) => state === 'T',
-    );
+    await until(() => stateOf(worker) === 'T');
     process.kill(pid, 'SIGKILL');
     await noneLeft();
   });
@@ -132,22 +94,14 @@ describe('a service that is killed while it clones', () => {
     await once(silent, 'listening');
     try {
       const repository = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/owner/name.git`;
-      const { pid, url, key } = await ensureLocalService({
-        dataDir,
-        root: PACKAGE_ROOT,
-        version: '1.0.0',
-        env: { PATH: process.env.PATH, HOME: dir },
-        spec: 'process',
-      });
-      await fetch(`${url}/api/v1/app-conversations`, {
-        method: 'POST',
-        headers: { 'X-Session-API-Key': key, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ selected_repository: repository, replay_json: 'demo' }),
-      });
-      const clones = () => selectProcesses({ below: null, marked: `ACS_STAGING=${dataDir}/staging`, except: [] });
+      const service = await ensureLocalService(services.options());
+      const { call } = clientOf(service);
+      await call('POST', '/api/v1/app-conversations', { selected_repository: repository, replay_json: 'demo' });
+      const clones = () =>
+        selectProcesses({ below: null, marked: `ACS_STAGING=${services.dataDir}/staging`, except: [] });
       const helpers = (all: number[]) => all.filter((each) => cmdlineOf(each).includes('git-remote-http'));
       await until(clones, (all) => helpers(all).length > 0);
-      process.kill(pid, 'SIGKILL');
+      process.kill(service.pid, 'SIGKILL');
       await until(clones, (all) => all.length === 0);
     } finally {
       silent.close();
@@ -163,9 +117,6 @@ describe('without isolation', () => {
     expect(inside.length).toBeGreaterThan(0);
     process.kill(helper ?? 0, 'SIGSTOP');
     process.kill(worker, 'SIGKILL');
-    await until(
-      () => [...inside, helper ?? 0].filter((pid) => !ended(pid)),
-      (left) => left.length === 0,
-    );
+    await until(() => ![...inside, helper ?? 0].some(isAlive));
   });
 });

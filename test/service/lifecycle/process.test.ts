@@ -1,7 +1,11 @@
-import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { afterEach, describe, expect, it } from 'vitest';
-import { awaitEnd, isAlive, selfIdentity, sendSignal, startOf } from '../../../src/service/lifecycle/process.ts';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { afterEach, describe, expect, it, beforeEach } from 'vitest';
+import { isAlive, poll, selfIdentity, sendSignal, startOf } from '../../../src/service/lifecycle/process.ts';
+import { isHeld, takeLock } from '../../../src/service/lifecycle/lock.ts';
+import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
 const children: ReturnType<typeof spawn>[] = [];
 afterEach(() => {
@@ -14,17 +18,6 @@ async function sleeping(): Promise<ReturnType<typeof spawn> & { pid: number }> {
   await once(child, 'spawn');
   return child as typeof child & { pid: number };
 }
-
-describe('the holder of a lock', () => {
-  it.runIf(process.platform === 'linux')('treats a killed process as gone', async () => {
-    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
-    const identity = { pid: child.pid ?? 0, start: startOf(child.pid ?? 0) };
-    expect(isAlive(identity)).toBe(true);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    expect(isAlive(identity)).toBe(false);
-  });
-});
 
 describe('a process', () => {
   it('is alive only with the start time that it has', async () => {
@@ -53,13 +46,45 @@ describe('a process', () => {
     const identity = { pid, start: startOf(pid) };
     sendSignal(pid, 'SIGKILL');
     // Nothing else runs in this process meanwhile, so that the process stays a zombie.
-    awaitEnd(identity, 10_000);
+    for (let look = 0; look < 2000 && startOf(pid) !== 'zombie'; look++)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     expect([isAlive(identity), startOf(pid)]).toEqual([false, 'zombie']);
   });
+});
 
-  it('is not waited for longer than the limit', async () => {
-    const { pid } = await sleeping();
-    awaitEnd({ pid, start: startOf(pid) }, 10);
-    expect(isAlive({ pid, start: null })).toBe(true);
+it('a poll returns what it waits for, null at its limit, and throws the reason of its signal', async () => {
+  const answers = [null, null, 'found'];
+  expect(await poll(() => answers.shift() ?? null, 60_000)).toBe('found');
+  let asked = 0;
+  expect(await poll(() => (asked++, null), 40)).toBeNull();
+  expect(asked).toBe(3);
+  await expect(poll(() => null, 60_000, AbortSignal.abort(new Error('given up')))).rejects.toThrow('given up');
+});
+
+const folder = folderOfEachTest();
+let file: string;
+beforeEach(() => {
+  file = path.join(folder.path, 'a.lock');
+});
+
+describe('a lock', () => {
+  it('has one holder, whose pid others get, and is free once released', () => {
+    const first = takeLock(file);
+    if (!isHeld(first)) throw new Error('not taken');
+    expect(takeLock(file)).toEqual(selfIdentity());
+    first.release();
+    const second = takeLock(file);
+    expect(isHeld(second)).toBe(true);
+    expect(readdirSync(folder.path)).toEqual(['a.lock']);
+  });
+
+  it.each([
+    ['of a process that has ended', () => JSON.stringify({ pid: spawnSync('true').pid, start: '1' })],
+    ['of a pid that now belongs to another process', () => JSON.stringify({ pid: process.pid, start: 'long ago' })],
+    ['with invalid content', () => 'nonsense'],
+  ])('%s is taken over', (_, text) => {
+    writeFileSync(file, text());
+    expect(isHeld(takeLock(file))).toBe(true);
+    expect(readdirSync(folder.path)).toEqual(['a.lock']);
   });
 });

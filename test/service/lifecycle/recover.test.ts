@@ -1,43 +1,45 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensureLocalService } from '../../../src/service/index.ts';
-import { newSandbox } from '../../../src/service/sandboxes/new-sandbox.ts';
+import { newSandbox } from '../../../src/service/sandboxes/specs.ts';
+import { sandboxMark } from '../../../src/service/isolation/processes.ts';
+import type { SandboxRow } from '../../../src/service/storage/sandboxes.ts';
 import type { ConversationState } from '../../../src/service/storage/conversation-state.ts';
 import { eventLogFile, openEventLog } from '../../../src/service/storage/event-log.ts';
 import { createClock } from '../../../src/service/lifecycle/clock.ts';
-import { dataPaths } from '../../../src/service/lifecycle/paths.ts';
+import { dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
 import { isAlive, startOf } from '../../../src/service/lifecycle/process.ts';
 import { recover } from '../../../src/service/lifecycle/recover.ts';
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import { conversationRow } from '../../support/conversation-row.ts';
-import { conversation, countEvents, startedTask, until } from '../app/support.ts';
+import { conversation, countEvents, startedTask, until, untilShown } from '../app/support.ts';
 import { clientOf, servicesOfEachTest } from './support.ts';
 
 const services = servicesOfEachTest();
 let dir: string;
 let store: Store;
+let row: SandboxRow;
 let child: ReturnType<typeof spawn>;
 beforeEach(async () => {
-  dir = mkdtempSync(path.join(tmpdir(), 'acs-recover-'));
+  dir = path.join(services.dir, 'recovered');
+  mkdirSync(dir);
   store = openStore(dataPaths(dir).database);
-  child = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
+  row = newSandbox('process', createClock().stamp());
+  const mark = sandboxMark(row.id, path.join(dataPaths(dir).workspaces, row.id));
+  child = spawn(process.execPath, ['-e', 'setTimeout(() => 0, 600_000)', mark], { detached: true, stdio: 'ignore' });
   await once(child, 'spawn');
 });
 afterEach(() => {
   child.kill('SIGKILL');
   store.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
-function afterCrash(worker_pid: number, worker_start: string | null): string {
-  const clock = createClock();
-  const row = newSandbox('process', clock.stamp());
+async function afterCrash(worker_pid: number, worker_start: string | null): Promise<string> {
   store.sandboxes.insert({ ...row, status: 'RUNNING', worker_pid, worker_start });
-  recover({ store, paths: dataPaths(dir), clock, log: () => undefined });
+  await recover(store, dataPaths(dir), createClock(), () => undefined);
   return row.id;
 }
 
@@ -46,7 +48,7 @@ describe('after a crash', () => {
 
   it('ends the remaining worker, and stores its sandbox as paused', async () => {
     const ended = once(child, 'exit');
-    const id = afterCrash(pid(), startOf(pid()));
+    const id = await afterCrash(pid(), startOf(pid()));
     await ended;
     expect(store.sandboxes.get(id)).toMatchObject({ status: 'PAUSED', worker_pid: null });
   });
@@ -55,15 +57,14 @@ describe('after a crash', () => {
     ['of another start', pid, '1'],
     ['of no known start', pid, null],
     ['of every process there is', () => -1, null],
-  ])('ends no process by a pid %s', (_what, number, start) => {
-    const id = afterCrash(number(), start);
+  ])('ends no process by a pid %s', async (_what, number, start) => {
+    const id = await afterCrash(number(), start);
     expect(isAlive({ pid: pid(), start: null })).toBe(true);
     expect(store.sandboxes.get(id)).toMatchObject({ status: 'PAUSED', worker_pid: null });
   });
 
-  it('reads the ends of runs from the logs of a failed sandbox when the service was killed before it stored them', () => {
+  it('reads the ends of runs from the logs of a failed sandbox when the service was killed before it stored them', async () => {
     const stamp = createClock().stamp();
-    const row = newSandbox('process', stamp);
     store.sandboxes.insert({ ...row, status: 'ERROR' });
     const conversation = conversationRow({
       id: 'c'.repeat(32),
@@ -77,20 +78,27 @@ describe('after a crash', () => {
     const log = openEventLog(eventLogFile(logs, conversation.id));
     log.writeState({ conversation_id: conversation.id, execution_status: 'error' } as ConversationState);
     log.close();
-    recover({ store, paths: dataPaths(dir), clock: createClock(), log: () => undefined });
+    await recover(store, dataPaths(dir), createClock(), () => undefined);
     expect(store.conversations.get(conversation.id)).toMatchObject({ execution_status: 'error' });
   });
 
-  it('removes workspaces of sandboxes that were never stored, and no folder with another name', () => {
-    const { workspaces } = dataPaths(dir);
-    const orphan = path.join(workspaces, newSandbox('process', '').id);
-    const foreign = path.join(workspaces, 'my thesis');
-    for (const folder of [orphan, foreign]) {
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(path.join(folder, 'file'), 'x');
-    }
-    recover({ store, paths: dataPaths(dir), clock: createClock(), log: () => undefined });
-    expect([orphan, foreign].map((folder) => existsSync(folder))).toEqual([false, true]);
+  it('ends an interrupted start, and keeps its sandbox', async () => {
+    const stamp = createClock().stamp();
+    store.sandboxes.insert(row);
+    const workspace = path.join(dataPaths(dir).workspaces, row.id);
+    mkdirSync(workspace, { recursive: true });
+    const task = {
+      id: 't',
+      dialect: 'V1',
+      status: 'WAITING_FOR_SANDBOX',
+      detail: null,
+      app_conversation_id: null,
+    } as const;
+    const more = { conversation_id: 'c', sandbox_id: row.id, agent_server_url: null, request: {} };
+    store.startTasks.insert({ ...task, ...more, created_at: stamp, updated_at: stamp });
+    await recover(store, dataPaths(dir), createClock(), () => undefined);
+    expect(store.startTasks.get('t')?.status).toBe('ERROR');
+    expect([store.sandboxes.get(row.id)?.status, existsSync(workspace)]).toEqual(['PAUSED', true]);
   });
 });
 
@@ -114,10 +122,7 @@ describe('a service in the background', () => {
       id: string;
     };
     process.kill(first.pid, 'SIGKILL');
-    await until(
-      () => isAlive({ pid: first.pid, start: null }) && startOf(first.pid) !== 'zombie',
-      (lives) => !lives,
-    );
+    await until(() => !isAlive({ pid: first.pid, start: null }) && startOf(first.pid) !== 'zombie');
     const second = await ensureLocalService(services.options());
     expect(second.started).toBe(true);
     const after = clientOf(second);
@@ -164,20 +169,14 @@ describe('a run whose service and worker are killed', () => {
     // Stopped, it cannot write the end of its runs when its service is gone.
     process.kill(worker, 'SIGSTOP');
     process.kill(first.pid, 'SIGKILL');
-    await until(
-      () => isAlive({ pid: first.pid, start: null }) && startOf(first.pid) !== 'zombie',
-      (lives) => !lives,
-    );
+    await until(() => !isAlive({ pid: first.pid, start: null }) && startOf(first.pid) !== 'zombie');
     const after = clientOf(await ensureLocalService(services.options()));
     const ended = await kinds(after);
     expect(ended.slice(-2)).toEqual(['AgentErrorEvent', 'paused']);
     expect(await conversation(after, id)).toMatchObject({ sandbox_status: 'PAUSED' });
     writeFileSync(path.join(services.dir, 'go'), '');
     await after.call('POST', `/api/v1/sandboxes/${task.sandbox_id}/resume`);
-    await until(
-      () => conversation(after, id),
-      (each) => each?.execution_status === 'paused',
-    );
+    await untilShown(after, id, { execution_status: 'paused' });
     expect(await kinds(after)).toEqual(ended);
   });
 });

@@ -1,11 +1,12 @@
-import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
+import { readFileSync, readdirSync, statSync, writeFileSync, existsSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
 import WebSocket from 'ws';
 import { describe, expect, it } from 'vitest';
-import { serviceStatus, startService, type RunningService } from '../../../src/service/index.ts';
+import { runningService, startService, type RunningService } from '../../../src/service/index.ts';
 import { freeBlock } from '../../support/ports.ts';
-import { conversation, countEvents, startedTask, until } from '../app/support.ts';
+import { conversation, countEvents, startedTask, until, untilShown, PACKAGE_ROOT } from '../app/support.ts';
 import { clientOf, NO_DATABASE, servicesOfEachTest } from './support.ts';
 
 const services = servicesOfEachTest();
@@ -27,18 +28,13 @@ describe('a service', () => {
     expect(statSync(services.dataDir).mode & 0o777).toBe(0o700);
     expect(statSync(path.join(services.dataDir, 'key')).mode & 0o777).toBe(0o600);
     expect(readFileSync(path.join(services.dataDir, 'key'), 'utf8').trim()).toBe(service.key);
-    expect(serviceStatus(services.dataDir)).toMatchObject({
-      running: true,
-      pid: process.pid,
-      port: service.port,
-      version: '1.0.0',
-      api: 'both',
-    });
+    const state = { pid: process.pid, port: service.port, version: '1.0.0', api: 'both' };
+    expect(runningService(services.dataDir)).toMatchObject({ key: service.key, state });
     const task = await startedTask(clientOf(service), { replay_json: 'demo' });
     expect(task.status).toBe('READY');
     await service.close();
     expect(await service.ended).toBe('asked to');
-    expect(serviceStatus(services.dataDir)).toMatchObject({ running: false });
+    expect(runningService(services.dataDir)).toBeNull();
     expect(readdirSync(services.dataDir)).not.toContain('service.lock');
     expect(readdirSync(services.dataDir)).not.toContain('service.json');
   });
@@ -54,10 +50,7 @@ describe('a service', () => {
 
   it('cannot start on a port in use, and then releases lock and files', async () => {
     const other = http.createServer().listen(0, '127.0.0.1');
-    await until(
-      () => other.listening,
-      (is) => is,
-    );
+    await until(() => other.listening);
     const { port } = other.address() as { port: number };
     await expect(startService(services.options({ port }))).rejects.toMatchObject({
       code: 'listen',
@@ -79,10 +72,7 @@ describe('a service', () => {
     expect(second.port).toBe(port);
     await second.close();
     const other = http.createServer().listen(port, '127.0.0.1');
-    await until(
-      () => other.listening,
-      (is) => is,
-    );
+    await until(() => other.listening);
     try {
       expect((await services.start()).port).not.toBe(port);
     } finally {
@@ -107,13 +97,22 @@ describe('a service', () => {
   it('ends after the idle timeout', async () => {
     const service = await services.start({ idleTimeoutMs: 50 });
     expect(await service.ended).toContain('idle timeout');
-    expect(serviceStatus(services.dataDir).running).toBe(false);
+    expect(runningService(services.dataDir)).toBeNull();
   });
 
-  it('does not end while a client follows over the web socket of a sandbox', async () => {
-    // Longer than a busy machine may need between one request and the next.
-    const idleTimeoutMs = 4_000;
-    const service = await services.start({ idleTimeoutMs });
+  it('does not end while a client follows over the web socket of a sandbox, nor while a browser shows a page', async () => {
+    const time = { now: Date.now(), looks: 0 };
+    const now = () => (time.looks++, time.now);
+    const lines: string[] = [];
+    const idleTimeoutMs = 200; // looks every 10 ms whether it is idle
+    const service = await services.start({ idleTimeoutMs, now, log: (line) => lines.push(line) });
+    /** Whether the service has ended after some looks at which it was idle for longer than its timeout. */
+    const ends = async () => {
+      const { looks } = time;
+      time.now += idleTimeoutMs;
+      await until(() => time.looks > looks + 5 || lines.includes('ended'));
+      return lines.includes('ending: idle timeout');
+    };
     const client = clientOf(service);
     const task = await startedTask(client, { replay_json: 'demo' });
     const shown = await conversation(client, task.app_conversation_id ?? '');
@@ -121,37 +120,15 @@ describe('a service', () => {
       `ws://${String(shown?.conversation_url).replace(/^http:\/\/([^/]+).*$/, '$1')}/sockets/events/${shown?.id ?? ''}`,
       { headers: { 'X-Session-API-Key': String(shown?.session_api_key) } },
     );
-    let isOver = false;
-    void service.ended.then(() => (isOver = true));
-    await until(
-      () => follower.readyState,
-      (state) => state === follower.OPEN,
-    );
-    // Longer than its idle time; a request would keep it awake.
-    const begun = performance.now();
-    await until(
-      () => performance.now() - begun,
-      (passed) => passed > 1.5 * idleTimeoutMs,
-    );
-    expect(isOver).toBe(false);
-    follower.terminate();
-    expect(await service.ended).toContain('idle timeout');
-  });
-
-  it('does not end while a browser shows a page', async () => {
-    const idleTimeoutMs = 4_000;
-    const service = await services.start({ idleTimeoutMs });
+    await until(() => follower.readyState === follower.OPEN);
+    await untilShown(client, shown?.id ?? '', { execution_status: 'finished' });
+    expect(await ends()).toBe(false);
     const page = new AbortController();
     const stream = await openPage(service, page.signal);
-    let isOver = false;
-    void service.ended.then(() => (isOver = true));
-    const begun = performance.now();
-    await until(
-      () => performance.now() - begun,
-      (passed) => passed > 1.5 * idleTimeoutMs,
-    );
-    expect({ isOver, status: stream.status }).toEqual({ isOver: false, status: 200 });
+    follower.terminate();
+    expect([await ends(), stream.status]).toEqual([false, 200]);
     page.abort();
+    while (!(await ends()));
     expect(await service.ended).toContain('idle timeout');
   });
 
@@ -168,10 +145,7 @@ describe('a service', () => {
     await client.call('POST', '/api/settings', { language: 'de' });
     const task = await startedTask(client, { replay_json: 'demo' });
     const id = task.app_conversation_id ?? '';
-    await until(
-      () => conversation(client, id),
-      (each) => each?.execution_status === 'finished',
-    );
+    await untilShown(client, id, { execution_status: 'finished' });
     const count = await countEvents(client, id);
     await first.close();
     const second = clientOf(await services.start());
@@ -179,11 +153,27 @@ describe('a service', () => {
     expect(await conversation(second, id)).toMatchObject({ sandbox_status: 'PAUSED', execution_status: 'finished' });
     expect(await countEvents(second, id)).toBe(count);
     await second.call('POST', `/api/v1/sandboxes/${task.sandbox_id}/resume`);
-    await until(
-      () => conversation(second, id),
-      (each) => each?.sandbox_status === 'RUNNING',
-    );
+    await untilShown(second, id, { sandbox_status: 'RUNNING' });
     const file = await second.call('GET', `/api/v1/app-conversations/${id}/file?file_path=acs-demo.sh`);
     expect(file.body).toContain('#!/bin/sh');
   });
+});
+
+// What makes a terminal here is util-linux's program of that name; others take other options.
+const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
+
+it.runIf(hasScript)('a service whose terminal closes shuts down with the exit code of SIGHUP', async () => {
+  const { dir, dataDir } = services;
+  const code = path.join(dir, 'code');
+  // The system sends the signal only to the shell, the leader of the session. Its first wait ends with the signal.
+  const serve = `'${process.execPath}' '${PACKAGE_ROOT}/bin/acs.cjs' serve`;
+  const command = `trap 'kill -HUP $pid' HUP; ${serve} & pid=$!; wait $pid; wait $pid; echo $? > '${code}'`;
+  const terminal = spawn('script', ['-qfc', command, '/dev/null'], {
+    env: { PATH: process.env.PATH, HOME: dir, SHELL: '/bin/sh', TERM: 'dumb', ACS_DATA_DIR: dataDir },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  await until(() => runningService(dataDir) !== null);
+  terminal.kill('SIGKILL');
+  await until(() => existsSync(code) && readFileSync(code, 'utf8') === '129\n');
+  expect(runningService(dataDir)).toBeNull();
 });

@@ -1,107 +1,86 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
-import { dataPaths } from '../../../src/service/lifecycle/paths.ts';
-import { selfIdentity } from '../../../src/service/lifecycle/process.ts';
-import { readState, removeState, type ServiceState } from '../../../src/service/lifecycle/state-file.ts';
-import { runningService, serviceStatus } from '../../../src/service/lifecycle/status.ts';
-import { stopService } from '../../../src/service/lifecycle/stop.ts';
-import { folderOfEachTest } from '../../support/temporary-folder.ts';
+import { writeFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { askActivity, runningService, stopService } from '../../../src/service/index.ts';
+import { prepareDataDir, dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
+import { readState, type ServiceState } from '../../../src/service/lifecycle/state-file.ts';
+import { startFake, type Reply } from '../../support/server.ts';
+import { clientOf, servicesOfEachTest } from './support.ts';
 
-const folder = folderOfEachTest();
+const services = servicesOfEachTest();
 
-describe('a state file', () => {
-  const good = { started_at: '', host: 'h', port: 1, url: 'http://127.0.0.1:1', version: '1', api: 'both' };
+const STATE = {
+  pid: 1,
+  process_start: null,
+  started_at: '',
+  host: 'h',
+  port: 1,
+  url: 'http://127.0.0.1:1',
+  version: '1',
+  api: 'both',
+};
 
-  /** A living process that is none of the service's. */
-  async function bystander() {
-    const child = spawn('sleep', ['600'], { stdio: 'ignore' });
-    await once(child, 'spawn');
-    return child;
+function read(text: string): ServiceState | null {
+  prepareDataDir(services.dataDir);
+  const { state } = dataPaths(services.dataDir);
+  writeFileSync(state, text);
+  return readState(state);
+}
+
+it('a state file of an older version has neither scenario nor replay, and no known way of its start', () => {
+  expect(read(JSON.stringify(STATE))).toEqual({ ...STATE, scenario: null, replay: null, life: null, asked: {} });
+});
+
+it.each([
+  'nonsense',
+  'null',
+  ...[{ pid: '1' }, { pid: 0 }, { pid: 1.5 }, { port: null }, { version: null }, { asked: 'text' }].map((wrong) =>
+    JSON.stringify({ ...STATE, ...wrong }),
+  ),
+  JSON.stringify({ ...STATE, url: 'https://127.0.0.1:1' }),
+])('a state file with %s is none', (text) => {
+  expect(read(text)).toBeNull();
+});
+
+it('a state file that names a foreign process ends nothing, with or without a lock that names it too', async () => {
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+  await once(child, 'spawn');
+  const { lock, key } = dataPaths(services.dataDir);
+  read(JSON.stringify({ ...STATE, pid: child.pid }));
+  writeFileSync(key, 'k'.repeat(40));
+  for (const text of [null, { pid: child.pid, start: null }, { pid: child.pid, start: '1' }]) {
+    if (text !== null) writeFileSync(lock, JSON.stringify(text));
+    expect(runningService(services.dataDir)).toBeNull();
+    expect(await stopService(services.dataDir)).toEqual({ stopped: false, pid: null });
   }
-
-  it.each([
-    ['nonsense', 'nonsense'],
-    ['null', 'null'],
-    ['members of wrong types', JSON.stringify({ ...good, pid: '1', process_start: [], port: 'x' })],
-    ['an address elsewhere', JSON.stringify({ ...good, url: 'ftp://example.test' })],
-    ['300 MiB', null],
-  ])('with %s belongs to no service', async (_what, text) => {
-    const { state, key } = dataPaths(folder.path);
-    writeFileSync(key, 'k'.repeat(40));
-    writeFileSync(state, text ?? Buffer.alloc(300 * 1024 * 1024));
-    expect(serviceStatus(folder.path).running).toBe(false);
-    expect(await stopService(folder.path)).toEqual({ stopped: false, pid: null });
-  });
-
-  it('that names a foreign process ends nothing, with or without a lock that names it too', async () => {
-    const child = await bystander();
-    const { state, lock, key } = dataPaths(folder.path);
-    writeFileSync(key, 'k'.repeat(40));
-    writeFileSync(state, JSON.stringify({ ...good, pid: child.pid, process_start: null }));
-    for (const text of [null, { pid: child.pid, start: null }, { pid: child.pid, start: '1' }]) {
-      if (text !== null) writeFileSync(lock, JSON.stringify(text));
-      expect(runningService(folder.path)).toBeNull();
-      if (selfIdentity().start !== null) expect(await stopService(folder.path)).toEqual({ stopped: false, pid: null });
-    }
-    expect(child.exitCode ?? child.signalCode).toBeNull();
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
-  });
+  expect(child.exitCode ?? child.signalCode).toBeNull();
+  child.kill('SIGKILL');
 });
 
-describe('the state that is read', () => {
-  const least = {
-    pid: 1,
-    process_start: null,
-    started_at: '',
-    host: 'h',
-    port: 1,
-    url: 'http://127.0.0.1:1',
-    version: '1',
-    api: 'both',
-  };
-  const read = (members: object): ServiceState | null => {
-    const { state } = dataPaths(folder.path);
-    writeFileSync(state, JSON.stringify({ ...least, ...members }));
-    return readState(state);
-  };
-
-  it('of an older version has neither scenario nor replay, and no known way of its start', () => {
-    expect(read({})).toEqual({ ...least, scenario: null, replay: null, life: null, asked: {} });
-  });
-
-  it.each([
-    { pid: 0 },
-    { pid: 1.5 },
-    { port: 65_536 },
-    { url: 'https://127.0.0.1:1' },
-    { api: 'v2' },
-    { scenario: 5 },
-    { version: null },
-  ])('is refused with %j', (members) => {
-    expect(read(members)).toBeNull();
-  });
-
-  it('leaves out each option that is not valid', () => {
-    const asked = { host: 'h', port: '1', api: 'v2', spec: 'process', idleTimeoutMs: -1, scenario: [], replay: 'demo' };
-    expect(read({ asked, life: 'elsewhere' })).toMatchObject({
-      asked: { host: 'h', spec: 'process', replay: 'demo' },
-      life: null,
-    });
-    expect(read({ asked })?.asked).toEqual({ host: 'h', spec: 'process', replay: 'demo' });
-  });
-
-  it('is removed by the service that wrote it, and by no other', () => {
-    const { state } = dataPaths(folder.path);
-    const mine = read({ pid: 7, process_start: '1' }) as ServiceState;
-    removeState(state, { ...mine, process_start: '2' });
-    expect(existsSync(state)).toBe(true);
-    expect(readFileSync(state, 'utf8')).toContain('"pid":7');
-    removeState(state, mine);
-    expect(existsSync(state)).toBe(false);
-    removeState(state, mine);
-  });
+it('a service is found with its key, and not by a client that cannot read the key', async () => {
+  const { url, key } = await services.start();
+  expect(runningService(services.dataDir)).toMatchObject({ key, state: { url, life: 'foreground' } });
+  writeFileSync(dataPaths(services.dataDir).key, 'short');
+  expect(runningService(services.dataDir)).toBeNull();
 });
+
+const ACTIVITY = { running: false, conversations_running: 0, sandboxes_running: 0, unknown_workspaces: [] };
+const ask = (url: string, key = 'key') => askActivity({ state: { url } as ServiceState, key });
+
+it('a service reports what runs in it to who has its key', async () => {
+  const { url, key } = await services.start();
+  expect(await ask(url, key)).toEqual(ACTIVITY);
+  expect(await ask(url, 'another')).toBeNull();
+  await clientOf({ url, key }).call('POST', '/api/v1/sandboxes');
+  expect(await ask(url, key)).toEqual({ ...ACTIVITY, sandboxes_running: 1 });
+});
+
+it.each<Reply>([{ status: 500, json: ACTIVITY }, { text: '<html>', type: 'text/html' }, { cut: true }])(
+  'a server that answers %j has no known activity',
+  async (reply) => {
+    const server = await startFake(() => reply);
+    expect(await ask(server.url)).toBeNull();
+    await server.close();
+  },
+);

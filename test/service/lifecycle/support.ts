@@ -4,7 +4,6 @@ import path from 'node:path';
 import { afterEach } from 'vitest';
 import {
   runningService,
-  serviceStatus,
   startService,
   stopService,
   type RunningService,
@@ -54,8 +53,7 @@ export function servicesOfEachTest(): ServicesOfTest {
     await Promise.all(running.splice(0).map((service) => service.close()));
     // A service in this very process is ended above; here are those in the background.
     const { dataDir } = services;
-    const isOther = runningService(dataDir)?.state.pid !== process.pid;
-    if (serviceStatus(dataDir).running && isOther) await stopService(dataDir);
+    if (runningService(dataDir)?.state.pid !== process.pid) await stopService(dataDir);
   });
   return services;
 }

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, it } from 'vitest';
-import { type AgentClient, createAgentClient, jsonOf, textOf } from '../../../src/service/sandboxes/agent-client.ts';
+import { createAgentClient, jsonOf, textOf } from '../../../src/service/sandboxes/agent-client.ts';
 
 let server: Server;
-let client: AgentClient;
+let client: ReturnType<typeof createAgentClient>;
 afterEach(async () => {
   client.close();
   server.closeAllConnections();

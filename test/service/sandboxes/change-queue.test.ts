@@ -28,7 +28,7 @@ describe('changes of one sandbox', () => {
   });
 
   it('a start of a V0 conversation sent right after its stop is applied after it', async () => {
-    const { body } = await app.call('POST', '/api/conversations', { replay_json: DEMO });
+    const { body } = await app.call('POST', '/api/conversations', { replay_json: 'demo' });
     const root = `/api/conversations/${(body as { conversation_id: string }).conversation_id}`;
     const status = async () => ((await app.call('GET', root)).body as { status: string }).status;
     await until(status, (word) => word === 'RUNNING');
@@ -36,8 +36,3 @@ describe('changes of one sandbox', () => {
     await until(status, (word) => word === 'RUNNING');
   });
 });
-
-const DEMO = JSON.stringify([
-  { source: 'user', action: 'message', args: { content: 'Go' } },
-  { source: 'agent', action: 'finish', args: {} },
-]);

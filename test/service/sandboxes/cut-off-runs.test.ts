@@ -108,10 +108,7 @@ describe('a state that a worker has written and not reported when it is killed',
   it('is read from the log, and a title that the user has set since is kept', async () => {
     const task = await startedTask(app, { replay_json: 'demo' });
     const [id, sandboxId] = [task.app_conversation_id ?? '', task.sandbox_id ?? ''];
-    await until(
-      () => app.store.conversations.get(id)?.execution_status,
-      (status) => status === 'finished',
-    );
+    await until(() => app.store.conversations.get(id)?.execution_status === 'finished');
     app.store.conversations.update(id, { execution_status: 'running', title: 'mine' });
     killWorker(sandboxId);
     await becomes(sandboxId, 'ERROR');

@@ -1,25 +1,23 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { endWorker, startWorker, type WorkerProcess } from '../../../src/service/sandboxes/worker-process.ts';
+import { WorkerProcess } from '../../../src/service/sandboxes/worker-process.ts';
 import type { WorkerNotice } from '../../../src/service/sandboxes/worker-protocol.ts';
+import { folderOfEachTest } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
-let dir: string;
+const folder = folderOfEachTest();
 let worker: WorkerProcess;
 let notices: WorkerNotice[];
 let lines: string[];
 let ends: string[];
 beforeEach(() => {
-  dir = mkdtempSync(path.join(tmpdir(), 'acs-worker-process-'));
-  mkdirSync(path.join(dir, 'dist'));
+  mkdirSync(path.join(folder.path, 'dist'));
   [notices, lines, ends] = [[], [], []];
 });
 afterEach(async () => {
   worker.kill();
   await worker.ended;
-  rmSync(dir, { recursive: true });
 });
 
 /** A worker that executes this program: `next(line)` gets each line of its stdin, and `say(value)` sends a notice. */
@@ -28,17 +26,17 @@ function start(program: string, env: Record<string, string> = {}): WorkerProcess
     const say = (value) => process.stdout.write(JSON.stringify(value) + '\\n');
     let next = () => undefined;
     require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => next(JSON.parse(line)));`;
-  writeFileSync(path.join(dir, 'dist', 'worker.js'), `${prelude}\n${program}`);
+  writeFileSync(path.join(folder.path, 'dist', 'worker.js'), `${prelude}\n${program}`);
   const config = {
     sandbox_id: 's',
     session_api_key: 'key',
     spec: 'process',
-    workspace_dir: dir,
-    events_dir: dir,
-    root: dir,
+    workspace_dir: folder.path,
+    events_dir: folder.path,
+    root: folder.path,
     initial_env: {},
   } as const;
-  worker = startWorker(
+  worker = new WorkerProcess(
     config,
     { PATH: process.env['PATH'], ...env },
     {
@@ -55,7 +53,7 @@ const READY = `say({ type: 'ready', port: 7, working_dir: '/w', spec: 'process' 
 it('a worker gets its configuration as its first line, and no key of a server in its environment', async () => {
   const program = `next = (config) => { require('node:fs').writeFileSync('got', JSON.stringify({ config, env: process.env })); ${READY} };`;
   await start(program, { ACS_API_KEY: 'hush', OPENHANDS_API_KEY: 'hush', KEPT: 'yes' }).ready;
-  const { config, env } = JSON.parse(readFileSync(path.join(dir, 'got'), 'utf8')) as Record<string, object>;
+  const { config, env } = JSON.parse(readFileSync(path.join(folder.path, 'got'), 'utf8')) as Record<string, object>;
   expect(config).toMatchObject({ sandbox_id: 's', session_api_key: 'key' });
   expect(env).toMatchObject({ KEPT: 'yes' });
   expect(Object.keys(env ?? {}).filter((name) => /^(?:ACS|OPENHANDS)_/.test(name))).toEqual([]);
@@ -113,6 +111,6 @@ it.each([
 
 it('a worker that does not obey a stop is killed', async () => {
   await start(`next = ({ type, request }) => type === 'stop' && say({ type: 'stopped', request }); ${READY}`).ready;
-  await endWorker(worker);
+  await worker.stop();
   expect(ends).toEqual(['the worker ended unexpectedly (signal SIGKILL)']);
 });

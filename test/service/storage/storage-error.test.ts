@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { httpErrorOf } from '../../../src/service/http/router.ts';
 import { storageError } from '../../../src/service/storage/storage-error.ts';
 import { createTestApp } from '../app/support.ts';
 
@@ -40,13 +39,5 @@ describe('a storage error', () => {
     } finally {
       await app.close();
     }
-  });
-
-  it('refuses requests with 507 and a text', () => {
-    const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
-    expect(httpErrorOf(full as Error, () => null)).toMatchObject({
-      status: 507,
-      body: { detail: expect.stringContaining('disk') },
-    });
   });
 });

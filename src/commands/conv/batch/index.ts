@@ -1,20 +1,20 @@
-/** `acs batch`: many conversations from one file, and the state that another run of the same command continues. */
+import { createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
 import type { Command } from 'commander';
-import type { Context } from '../../../context.ts';
-import { AppError, isAppError, READER_GONE } from '../../../errors.ts';
-import { recordOf } from '../../../output/fields.ts';
+import type { Context } from '../../../cli/context.ts';
+import { AppError, DryRunStop, isAppError, READER_GONE, fileProblem } from '../../../cli/errors.ts';
 import { jsonLine } from '../../../output/json.ts';
-import type { Server } from '../../../servers/server.ts';
+import { recordOf } from '../../../output/view.ts';
 import { explain } from '../../declare.ts';
 import { positiveInteger, someOf } from '../../option-parsers.ts';
-import { checkServer } from '../new-draft.ts';
-import { diffNames, makeDiffFolder } from './diff-files.ts';
-import { openJournal, readJournal, type Journal, type StoredStates } from './journal.ts';
-import { CONCURRENCY, planRequests, runTasks, unfinished, type BatchEnd, type PlannedTask } from './run-tasks.ts';
-import { planOf, resultView, RETRIES, type Retry, type TaskResult } from './task-result.ts';
+import { checkServer } from '../new/request.ts';
+import { openJournal, planOf, RETRIES, type Journal, type Retry } from './journal.ts';
+import { resultView, type TaskResult } from './results.ts';
+import { Batch, CONCURRENCY, type PlannedTask } from './run-tasks.ts';
 import { readTasks, type Task } from './tasks.ts';
 
-export interface BatchOptions {
+interface BatchOptions {
   concurrency: number;
   retry?: Retry[];
   diffDir?: string;
@@ -28,205 +28,150 @@ export function declareBatch(parent: Command, ctx: Context): void {
       command.createOption('--concurrency <n>', 'how many run at once').argParser(positiveInteger).default(CONCURRENCY),
     )
     .option('--retry <failed|unknown>', 'start these again (repeatable)', someOf(RETRIES))
-    .option(
-      '--diff-dir <dir>',
-      'write the diff of each task to <dir>/<key>.diff; without it, "diff" of a result is null',
-    );
+    .option('--diff-dir <dir>', 'write the diff of each task to <dir>/<key>.diff');
   explain(command, {
     notes: [
-      'A line is such as {"key":"lint","message":"Repair the lint errors.","repo":"owner/name","branch":"main"}. Members are the long flags of `acs conv new` (a flag without a value is true, a repeatable one may be a list), `message` and `key`, a name that no other line has. The whole file is checked before anything is started.',
-      'The results file of -o (default: <tasks>.results.jsonl beside the tasks) is also the state. Each start is stored there before it is sent. The same command continues after Ctrl-C, a kill or a restart: it skips tasks whose run has ended, waits for runs that continue, and starts no task twice. A start whose answer was lost is looked up; where the server does not show whether it was taken, the result is "unknown" (exit code 11), and only --retry unknown starts it again. --retry failed starts runs again that ended in error, were stopped or deleted.',
-      'A server that refuses a start because too many run is asked again when a run of the batch has ended. While tasks are left to start, the sandbox of a run that has ended is paused, after its diff was taken, so that the server does not pause one that runs. Nothing is deleted; `acs conv send --resume` and `acs conv diff --resume` start it again.',
-      'Ctrl-C ends acs; the runs continue. The limit of each task is its "wait-timeout".',
+      'A line is such as {"key":"lint","message":"Repair the lint errors.","repo":"owner/name"}. Members are the long flags of `acs conv new` (a flag without a value is true, a repeatable one may be a list), `message` and `key`, a name that no other line has. The limit of a task is its "wait-timeout".',
+      'The results file of -o (default: <tasks>.results.jsonl beside the tasks) is also the state. The same command continues after Ctrl-C, a kill or a restart: it skips tasks whose run has ended, waits for runs that continue, and starts no task twice. A start whose answer was lost and that the server does not show is "unknown" (exit code 11); --retry unknown starts it again, --retry failed starts those that ended in error, were stopped or deleted.',
+      'A start that the server refuses because too many run is repeated. While tasks are left to start, the sandbox of an ended run is paused, after its diff was taken. Ctrl-C ends acs; the runs continue.',
     ],
     json: ({ objectForm, listForm }) => [
-      ['off a terminal, and with ndjson', `${objectForm(resultView)}, one a line, as tasks end`],
+      ['outside a terminal, and with ndjson', `${objectForm(resultView)}, one a line, as tasks end`],
       ['--json', listForm(resultView)],
     ],
     exits: ['failed', 'conflict', 'unsupported', 'interrupted'],
     examples: [
       { command: 'acs batch tasks.jsonl', does: 'run the tasks, three at a time; the same command continues' },
-      {
-        command: 'acs batch tasks.jsonl -o run.jsonl --diff-dir diffs --concurrency 5',
-        does: 'store results in run.jsonl and the diff of each task in diffs/',
-      },
-      { command: 'acs batch tasks.jsonl --retry failed', does: 'start the tasks again whose run failed' },
+      { command: 'acs batch tasks.jsonl -o run.jsonl --diff-dir diffs', does: 'results in run.jsonl, diffs in diffs/' },
     ],
   });
   command.action((source: string, options: BatchOptions) => runBatch(command, source, options, ctx));
 }
 
 async function runBatch(command: Command, source: string, options: BatchOptions, ctx: Context): Promise<void> {
-  const file = takeResultsFile(ctx, source);
-  ctx.out.check(resultView, 'list');
-  const tasks = await readTasks(ctx, command, source);
-  const isDryRun = ctx.globals.mode === 'dry-run';
-  if (isDryRun) {
-    const journal = await readJournal(ctx, file);
-    refuseOtherTasks(journal, tasks, file);
-    return await planBatch(ctx, { source, file, tasks, journal, options });
-  }
-  if (options.diffDir !== undefined) await makeDiffFolder(ctx, options.diffDir);
-  const journal = await openJournal(ctx, file);
-  try {
-    refuseOtherTasks(journal, tasks, file);
-    await continueBatch(ctx, { source, file, tasks, journal, options });
-  } finally {
-    await journal.close();
-  }
-}
-
-/** --output names the results file here; data goes to stdout. */
-function takeResultsFile(ctx: Context, source: string): string {
+  // --output names the results file here; data goes to stdout.
   const { output, ...globals } = ctx.globals;
-  if (source === '-' && globals.apiKeyFile === '-') {
+  if (source === '-' && globals.apiKeyFile === '-')
     throw new AppError('usage', '"-" is given twice, and stdin can be read only once');
-  }
-  if (output === undefined && source === '-') {
+  if (output === undefined && source === '-')
     throw new AppError('usage', 'tasks from stdin need a results file: -o <file>');
-  }
   if (output === '' || output === '-') throw new AppError('usage', '-o needs the name of a file, which is the state');
   ctx.globals = globals;
-  return output ?? `${source.replace(/\.(jsonl|ndjson|json)$/, '')}.results.jsonl`;
+  const file = output ?? `${source.replace(/\.(jsonl|ndjson|json)$/, '')}.results.jsonl`;
+  ctx.out.check(resultView, 'list');
+  const tasks = await readTasks(ctx, command, source);
+  const { diffDir } = options;
+  if (diffDir !== undefined && globals.mode !== 'dry-run')
+    await mkdir(path.resolve(ctx.cwd, diffDir), { recursive: true }).catch((cause: unknown) => {
+      throw new AppError('config', `--diff-dir: cannot make ${diffDir}: ${fileProblem(cause).reason}`, { cause });
+    });
+  const opened = await openJournal(ctx, file);
+  try {
+    await continueBatch(ctx, { file, tasks, journal: opened.journal, options });
+  } finally {
+    opened.close();
+  }
 }
 
-/** Throws `conflict`: a key stands for the task that it was first started with. */
-function refuseOtherTasks(journal: StoredStates, tasks: readonly Task[], file: string): void {
+interface BatchFile {
+  file: string;
+  tasks: readonly Task[];
+  journal: Journal;
+  options: BatchOptions;
+}
+
+async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
+  const { tasks, journal, options, file } = batch;
+  refuseOtherTasks(batch);
+  const server = await ctx.server();
+  const { flavour, base_url } = server.info;
+  // The port of the local service changes.
+  const serverName = flavour === 'local' ? 'local' : base_url;
+  const planned = planTasks(batch, serverName);
+  const starts = planned.filter(({ plan }) => plan === 'start');
+  for (const { task } of starts)
+    await checkServer(server, task.options).catch((error: unknown) => {
+      if (!isAppError(error)) throw error;
+      throw new AppError(error.kind, `line ${task.line}: ${error.message}`, error.details);
+    });
+  const results = new Map<string, TaskResult>();
+  const { format, fields, mode } = ctx.globals;
+  const isList = format === 'json' || format === 'table' || (format === undefined && ctx.io.stdout.isTTY);
+  const keep = async (result: TaskResult): Promise<void> => {
+    results.set(result.key, result);
+    if (isList) return;
+    if (format !== undefined) await ctx.out.lines(resultView, [result]);
+    else await ctx.out.raw(jsonLine(ctx.out.redacted(recordOf(resultView, result, fields))));
+  };
+  const onResult = async (result: TaskResult): Promise<void> => {
+    const { key, status, exit_code, reason } = result;
+    await ctx.notice(`${key}: ${status}${exit_code === 0 || reason === null ? '' : `: ${reason.text}`}`);
+    await keep(result);
+  };
+  const runner = { ctx, server, serverName, journal, onResult, concurrency: options.concurrency };
+  if (mode === 'dry-run') {
+    await new Batch({ ...runner, concurrency: 1 }, starts).run();
+    throw new DryRunStop();
+  }
+  const isPlanned = new Set(planned.map(({ task }) => task.key));
+  for (const { key } of tasks) {
+    const { result } = journal.of(key);
+    if (!isPlanned.has(key) && result !== null) await keep(result);
+  }
+  const run = new Batch(runner, planned);
+  const cause = await run.run();
+  const inOrder = tasks.flatMap(({ key }) => results.get(key) ?? []);
+  if (isList) await ctx.out.list(resultView, inOrder, { has_more: false });
+  if (inOrder.some(({ exit_code }) => exit_code !== 0)) ctx.exitCode = 1;
+  if (cause === null) return;
+  for (const { key, id } of run.left.running) await ctx.notice(`${key}: conversation ${id} continues`);
+  if (cause.exitCode === READER_GONE) throw cause;
+  await ctx.out.close();
+  throw new AppError(cause.kind, cause.message, {
+    ...cause.details,
+    exitCode: cause.kind === 'interrupted' ? cause.exitCode : 1,
+    hint: `the same command continues it; its state is in ${file}`,
+    data: { ...run.left },
+  });
+}
+
+function refuseOtherTasks({ tasks, journal, file }: BatchFile): void {
   const hint = 'give the changed task another key, or the batch another file with -o';
   for (const { key, line, fingerprint } of tasks) {
     const { task } = journal.of(key);
     if (task === null || task === fingerprint) continue;
     throw new AppError('conflict', `line ${line}: the task ${key} differs from the one that ${file} has`, { hint });
   }
-  const keys = new Set(journal.keys());
-  if (keys.size === 0 || tasks.some(({ key }) => keys.has(key))) return;
-  throw new AppError('conflict', `${file} has the results of other tasks`, { hint });
+  const keys = journal.keys();
+  if (keys.length > 0 && !tasks.some(({ key }) => keys.includes(key)))
+    throw new AppError('conflict', `${file} has the results of other tasks`, { hint });
 }
 
-interface Batch<J = Pick<StoredStates, 'of'>> {
-  source: string;
-  file: string;
-  tasks: readonly Task[];
-  journal: J;
-  options: BatchOptions;
-}
-
-async function continueBatch(ctx: Context, batch: Batch<Journal>): Promise<void> {
-  const { tasks, journal, options } = batch;
-  const server = await ctx.server();
-  const serverName = nameOf(server);
-  const planned = planTasks(batch, serverName);
-  for (const { task, plan } of planned) if (plan === 'start') await checkTask(server, task);
-  const results = new Map<string, TaskResult>();
-  const print = printer(ctx);
-  const keep = async (result: TaskResult): Promise<void> => {
-    results.set(result.key, result);
-    await print(result);
-  };
-  const isPlanned = new Set(planned.map(({ task }) => task.key));
-  for (const { key } of tasks) {
-    const { result } = journal.of(key);
-    if (!isPlanned.has(key) && result !== null) await keep(result);
-  }
-  const onResult = async (result: TaskResult): Promise<void> => {
-    await ctx.notice(resultLine(result));
-    await keep(result);
-  };
-  const runner = { ctx, server, serverName, journal, onResult, concurrency: options.concurrency };
-  const end = await runTasks(runner, planned);
-  const inOrder = tasks.flatMap(({ key }) => results.get(key) ?? []);
-  const { format } = ctx.globals;
-  if (format === 'json' || format === 'table' || (format === undefined && ctx.io.stdout.isTTY)) {
-    await ctx.out.list(resultView, inOrder, { has_more: false });
-  }
-  await concludeBatch(ctx, batch, end, inOrder);
-}
-
-function planTasks({ tasks, journal, options, file }: Batch, serverName: string): PlannedTask[] {
+function planTasks({ tasks, journal, options, file }: BatchFile, serverName: string): PlannedTask[] {
   const names = diffNames(tasks.map(({ key }) => key));
   return tasks.flatMap((task): PlannedTask[] => {
     const state = journal.of(task.key);
     const plan = planOf(state, options.retry ?? []);
     if (plan === 'skip') return [];
     if (plan !== 'start' && state.server !== serverName) {
-      throw new AppError(
-        'conflict',
-        `${file}: the task ${task.key} was started at ${state.server ?? 'another server'}`,
-        {
-          hint: 'continue there, or give another file with -o',
-        },
-      );
+      const text = `${file}: the task ${task.key} was started at ${state.server ?? 'another server'}`;
+      throw new AppError('conflict', text, { hint: 'continue there, or give another file with -o' });
     }
-    const diff = options.diffDir === undefined ? null : `${options.diffDir}/${names.get(task.key) ?? ''}`;
+    const diff = options.diffDir === undefined ? null : path.join(options.diffDir, names.get(task.key) ?? '');
     return [{ task, plan, diff }];
   });
 }
 
-/** Throws for what this server lacks, before anything is started. */
-async function checkTask(server: Server, { options, line }: Task): Promise<void> {
-  try {
-    await checkServer(server, options);
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    throw new AppError(error.kind, `line ${line}: ${error.message}`, error.details);
-  }
-}
-
-/** Off a terminal each result is a line of JSON, unless another format was given. */
-function printer(ctx: Context): (result: TaskResult) => Promise<void> {
-  const { format, fields } = ctx.globals;
-  if (format === 'json' || format === 'table') return () => Promise.resolve();
-  if (format !== undefined) return (result) => ctx.out.lines(resultView, [result]);
-  if (ctx.io.stdout.isTTY) return () => Promise.resolve();
-  return (result) => ctx.out.raw(jsonLine(ctx.out.redacted(recordOf(resultView, result, fields))));
-}
-
-function resultLine({ key, status, exit_code, reason }: TaskResult): string {
-  return `${key}: ${status}${exit_code === 0 || reason === null ? '' : `: ${reason.text}`}`;
-}
-
-async function concludeBatch(
-  ctx: Context,
-  { file }: Batch,
-  end: BatchEnd,
-  results: readonly TaskResult[],
-): Promise<void> {
-  if (results.some(({ exit_code }) => exit_code !== 0)) ctx.exitCode = 1;
-  if (end.halted === null && !ctx.signal.aborted) return;
-  const { halted } = end;
-  const { running, unknown, not_started } = unfinished(end, results);
-  for (const { key, id } of running) await ctx.notice(`${key}: conversation ${id} continues`);
-  const counts = [
-    running.length === 1 ? '1 run continues' : `${running.length} runs continue`,
-    ...(unknown.length === 0
-      ? []
-      : [`the state of ${unknown.length === 1 ? '1 run' : `${unknown.length} runs`} is not known`]),
-    not_started.length === 1 ? '1 task was not started' : `${not_started.length} tasks were not started`,
-  ];
-  const cause = halted ?? (ctx.signal.reason as AppError);
-  if (cause.exitCode === READER_GONE) throw cause;
-  await ctx.out.close();
-  throw new AppError(halted === null ? 'interrupted' : cause.kind, `${cause.message}; ${counts.join(', ')}`, {
-    ...cause.details,
-    exitCode: halted === null ? cause.exitCode : 1,
-    hint: `the same command continues it; its state is in ${file}`,
-    data: { running, unknown, not_started },
-  });
-}
-
-/** As the results file names it: the port of the local service changes. */
-function nameOf({ info: { flavour, base_url } }: Server): string {
-  return flavour === 'local' ? 'local' : base_url;
-}
-
-async function planBatch(ctx: Context, batch: Batch): Promise<never> {
-  const server = await ctx.server();
-  const planned = planTasks(batch, nameOf(server));
-  const isSent = ({ plan }: PlannedTask) => plan === 'start' || plan === 'retry';
-  for (const { task } of planned.filter((each) => !isSent(each))) {
-    await ctx.notice(`${task.key}: its earlier start is looked up, and its run is waited for`);
-  }
-  const starts = planned.filter(isSent).map(({ task }): PlannedTask => ({ task, plan: 'start', diff: null }));
-  for (const { task } of starts) await checkTask(server, task);
-  return await planRequests(ctx, server, starts);
+/** The key where every file system takes it, else `%` escapes; a hash where it is too long or differs only in case. */
+export function diffNames(keys: readonly string[]): Map<string, string> {
+  const escape = (text: string): string => Buffer.from(text).toString('hex').toUpperCase().replace(/../g, '%$&');
+  const taken = new Set<string>();
+  const nameOf = (key: string): string => {
+    const whole = key.replace(/^[.\- ]|[^A-Za-z0-9._ -]/gu, escape);
+    const hash = createHash('sha256').update(key).digest('hex').slice(0, 8);
+    const name = whole.length > 150 || taken.has(whole.toLowerCase()) ? `${whole.slice(0, 150)}-${hash}` : whole;
+    taken.add(name.toLowerCase());
+    return `${name}.diff`;
+  };
+  return new Map(keys.map((key) => [key, nameOf(key)]));
 }

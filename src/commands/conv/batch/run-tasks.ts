@@ -1,265 +1,359 @@
-/** Runs the tasks of a batch, a few at a time. */
-import type { Context, DryRunRequest } from '../../../context.ts';
-import { AppError, isAppError, type ErrorKind } from '../../../errors.ts';
-import { NOT_READ } from '../../../runs/endings.ts';
-import type { Server } from '../../../servers/server.ts';
-import { endOfDryRun, requestsKeptBack } from '../../bulk.ts';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Context } from '../../../cli/context.ts';
+import { AppError, type ErrorKind, EXIT_CODES, isAppError, isFailure, fileProblem } from '../../../cli/errors.ts';
+import type { SentStart, Server } from '../../../client/server.ts';
+import type { Conversation } from '../../../domain/conversation.ts';
+import { changedFiles, lineTotals } from '../../../domain/patch.ts';
+import { LONGEST_TIMER_MS, withinDeadline } from '../../../runs/deadline.ts';
+import { NOT_READ } from '../../../runs/outcome.ts';
+import { poll, STEADY } from '../../../runs/poll.ts';
+import { isRunInProgress } from '../../../runs/status.ts';
 import { derivedContext } from '../../derived-context.ts';
-import { sizeOf } from '../../terminal-size.ts';
 import { limitsOf } from '../../wait-limit.ts';
-import { Board } from './board.ts';
-import { createMemoryJournal, type Journal } from './journal.ts';
-import { makeRoom, runTask, type TaskEnd, type TaskRun } from './task-run.ts';
-import { NOT_STARTED, type Plan, type TaskResult } from './task-result.ts';
+import { refuseUnstarted } from '../conversations.ts';
+import { readChanges } from '../diff.ts';
+import { completeDraft } from '../new/request.ts';
+import { Start } from '../new/start.ts';
+import { waitForStart } from '../wait.ts';
+import type { Journal, Plan, StartedIds, Step } from './journal.ts';
+import { NOT_STARTED, UNKNOWN, type TaskResult } from './results.ts';
 import type { Task } from './tasks.ts';
 
 export interface PlannedTask {
   task: Task;
   plan: Exclude<Plan, 'skip'>;
-  diff: TaskRun['diff'];
+  /** The file of the diff; `size`: only its size is read; null: nothing. */
+  diff: string | 'size' | null;
 }
 
 export interface Runner {
   ctx: Context;
   server: Server;
-  /** As the journal names it. */
   serverName: string;
   journal: Journal;
   concurrency: number;
   onResult(result: TaskResult): Promise<void>;
 }
 
-/** What an early end leaves. */
-interface Unfinished {
-  /** Runs that continue without acs. */
-  running: { key: string; id: string | null }[];
-  /** The answer to the start, or the end of the run, could not be read. */
-  unknown: { key: string; id: string | null }[];
-  not_started: string[];
-}
+type OpenTask = Pick<TaskResult, 'key' | 'id'>;
 
-/** Of tasks without a result; `halted`: why others were not started. */
-export interface BatchEnd extends Unfinished {
-  halted: AppError | null;
-}
-
-/** Also by results: a task that a halted batch could not start, or not read, has one. */
-export function unfinished(end: BatchEnd, results: readonly TaskResult[]): Unfinished {
-  const withStatus = (status: string) => results.filter((result) => result.status === status);
-  return {
-    running: end.running,
-    unknown: [...withStatus(NOT_READ).map(({ key, id }) => ({ key, id })), ...end.unknown],
-    not_started: [...withStatus(NOT_STARTED).map(({ key }) => key), ...end.not_started],
-  };
-}
-
+export const CONCURRENCY = 3;
 /** Errors that every other start would meet. */
 const HALTING: ReadonlySet<string> = new Set<ErrorKind>(['auth', 'network', 'rate-limited']);
-/** How many run at once by default. */
-export const CONCURRENCY = 3;
-/** How often a refused start is repeated while no task of the batch runs. */
-const TURN_MS = 5_000;
 
-/** Runs that continue come first: the server counts them already. */
-export async function runTasks(runner: Runner, planned: readonly PlannedTask[]): Promise<BatchEnd> {
-  const order = [...planned.filter(({ plan }) => plan !== 'start'), ...planned.filter(({ plan }) => plan === 'start')];
-  const { ctx } = runner;
-  const board = new Board({ total: planned.length, now: () => ctx.clock.now(), screen: () => sizeOf(ctx.io.stderr) });
-  const batch = new Batch(runner, board, order);
-  const isDryRun = ctx.globals.mode === 'dry-run';
-  const progress = isDryRun ? null : await ctx.progress(() => board.lines(), 'nothing');
-  const workers = Array.from({ length: Math.min(runner.concurrency, order.length) }, () => batch.work());
-  try {
-    await Promise.all(workers);
-  } finally {
-    await progress?.done();
-  }
-  return batch.end;
+interface Attempt extends PlannedTask {
+  ctx: Context;
+  step: Omit<Step, 'state'>;
+  sent: SentStart | null;
+  taken: StartedIds | null;
+  /** When this command has sent the start; null: another one has. */
+  sentMs: number | null;
 }
 
-/** Of a dry run: throws its end, with the requests of all tasks. */
-export async function planRequests(ctx: Context, server: Server, planned: readonly PlannedTask[]): Promise<never> {
-  const kept: DryRunRequest[] = [];
-  const journal = createMemoryJournal();
-  const runner = { ctx, server, serverName: '', journal, concurrency: 1, onResult: () => Promise.resolve() };
-  for (const task of planned) {
-    await runTasks(runner, [task]).catch((error: unknown) => {
-      const requests = requestsKeptBack(error);
-      if (requests === null) throw error;
-      kept.push(...requests);
-    });
-  }
-  throw endOfDryRun(kept);
-}
-
-class Batch {
-  readonly end: BatchEnd = { running: [], unknown: [], not_started: [], halted: null };
+export class Batch {
+  /** After an early end: runs that continue without acs; those whose start or end could not be read; keys of the others. */
+  readonly left = { running: [] as OpenTask[], unknown: [] as OpenTask[], not_started: [] as string[] };
   private readonly runner: Runner;
-  private readonly board: Board;
-  /** Its notices are about all tasks, and are printed once. */
-  private readonly shared: Context;
   private readonly queue: PlannedTask[];
-  private readonly knownPauses = new Set<string>();
-  /** Tasks that the server has refused for now. */
-  private refused = 0;
+  private readonly total: number;
+  private halted: AppError | null = null;
+  /** Keys of tasks whose start the server has not taken yet, those with a request in flight included. */
+  private readonly unstarted: Set<string>;
   private active = 0;
-  private wake: (() => void)[] = [];
+  private ended = 0;
+  private failed = 0;
+  /** Aborts when a task has ended, and is then replaced. */
+  private nextEnd = new AbortController();
+  /** Prints each notice once. */
+  private readonly shared: Context;
 
-  constructor(runner: Runner, board: Board, order: readonly PlannedTask[]) {
+  /** Runs that continue come first: the server counts them already. */
+  constructor(runner: Runner, planned: readonly PlannedTask[]) {
+    const { ctx } = runner;
     this.runner = runner;
-    this.board = board;
-    this.shared = sharedContext(runner.ctx);
-    this.queue = [...order];
+    this.queue = planned.toSorted((one, other) => Number(one.plan === 'start') - Number(other.plan === 'start'));
+    this.total = planned.length;
+    this.unstarted = new Set(planned.filter(({ plan }) => plan === 'start').map(({ task }) => task.key));
+    const printed = new Set<string>();
+    const once = (print: (text: string) => Promise<void>) => async (text: string) => {
+      if (printed.has(text)) return;
+      printed.add(text);
+      await print(text);
+    };
+    this.shared = derivedContext(ctx, { interactive: false, notice: once(ctx.notice), warn: once(ctx.warn) });
   }
 
-  async work(): Promise<void> {
-    for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
-      const { key } = next.task;
-      if (!this.isOver()) await this.runToEnd(next);
-      else if (next.plan === 'start') this.end.not_started.push(key);
-      else this.countOpen(key, 0);
+  /** What has ended the batch early, with the counts of what is left: a signal, or an error that every start would meet. */
+  async run(): Promise<AppError | null> {
+    const { ctx, concurrency } = this.runner;
+    const counts = (): string => {
+      const notFinished = this.failed === 0 ? '' : `, ${this.failed} not finished`;
+      return `${this.ended} of ${this.total} ended${notFinished}, ${this.active} running`;
+    };
+    const progress = await ctx.progress(counts, 'nothing');
+    const work = async (): Promise<void> => {
+      for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
+        if (!this.isOver()) await this.runToEnd(next);
+        else if (next.plan === 'start') this.left.not_started.push(next.task.key);
+        else this.leave(next.task.key, 0);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: Math.min(concurrency, this.queue.length) }, work));
+    } finally {
+      await progress.done();
     }
+    const cause = this.halted ?? (ctx.signal.aborted ? (ctx.signal.reason as AppError) : null);
+    if (cause === null) return null;
+    const { running, unknown, not_started } = this.left;
+    const number = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+    const parts = [
+      number(running.length, 'run continues', 'runs continue'),
+      ...(unknown.length === 0 ? [] : [`the state of ${number(unknown.length, 'run', 'runs')} is not known`]),
+      number(not_started.length, 'task was not started', 'tasks were not started'),
+    ];
+    const { details, exitCode } = cause;
+    return new AppError(cause.kind, `${cause.message}; ${parts.join(', ')}`, { ...details, exitCode });
   }
 
   private isOver(): boolean {
-    return this.end.halted !== null || this.runner.ctx.signal.aborted;
+    return this.halted !== null || this.runner.ctx.signal.aborted;
   }
 
   private async runToEnd(planned: PlannedTask): Promise<void> {
-    const { board } = this;
-    const { ctx } = this.runner;
-    const { key } = planned.task;
-    let { plan } = planned;
-    const { deadlineMs } = limitsOf(ctx, planned.task.options);
-    const live = board.start(key);
-    let result: TaskResult | null = null;
+    const { ctx, journal, serverName } = this.runner;
+    const { key, fingerprint, options } = planned.task;
+    const { deadlineMs } = limitsOf(ctx, options);
     let attempt = 0;
     try {
-      for (;;) {
-        const run = this.runOf({ ...planned, plan }, live);
-        attempt = run.attempt.attempt;
-        const end = await this.runOnce(run);
-        if (end.kind === 'refused' && ctx.clock.now() < deadlineMs && !this.isOver()) {
-          board.waits(key);
-          plan = 'start';
-          await this.turn();
-          if (!this.isOver()) continue;
-        }
-        result = await this.conclude(run, end);
-        return;
+      for (let { plan } = planned; ; plan = 'start') {
+        const before = journal.of(key);
+        const isNew = plan === 'start';
+        attempt = isNew ? before.attempts + 1 : Math.max(1, before.attempts);
+        const refusal = await this.attempt({
+          ...planned,
+          plan,
+          ctx: taskContext(ctx, key),
+          step: { key, task: fingerprint, attempt, server: serverName },
+          sent: isNew ? null : before.sent,
+          taken: !isNew && before.start === 'taken' ? before : null,
+          sentMs: null,
+        });
+        if (refusal === null) return;
+        if (!this.isOver() && ctx.clock.now() >= deadlineMs)
+          return await this.store({ ...blankResult(key, refusal), attempts: attempt - 1 });
+        // Sent again when a task has ended. While none runs, the runs of others may end.
+        const signal = AbortSignal.any([ctx.signal, this.nextEnd.signal]);
+        if (!this.isOver())
+          await ctx.clock.sleep(this.active === 0 ? 5_000 : LONGEST_TIMER_MS, signal).catch(() => undefined);
+        if (this.isOver()) return void this.left.not_started.push(key);
       }
     } catch (error) {
-      // What cannot be stored must not be followed by another start.
       if (!isAppError(error)) throw error;
-      this.end.halted ??= error;
-      const stored = this.runner.journal.of(key);
-      if (stored.result === null || stored.attempts < attempt) this.countOpen(key, attempt);
+      // What cannot be stored must not be followed by another start.
+      this.halted ??= error;
+      const stored = journal.of(key);
+      if (stored.result === null || stored.attempts < attempt) this.leave(key, attempt);
     } finally {
-      board.end(key, result);
-      this.wakeAll();
+      this.unstarted.delete(key);
+      this.nextEnd.abort();
+      this.nextEnd = new AbortController();
     }
   }
 
-  /** By what the journal has of a task without an end; an attempt that it does not have was not sent. */
-  private countOpen(key: string, attempt: number): void {
+  private leave(key: string, attempt: number): void {
     const { attempts, start, id, start_task_id, sent } = this.runner.journal.of(key);
-    if (attempts < attempt || start === 'none') this.end.not_started.push(key);
-    else if (start === 'taken') this.end.running.push({ key, id: id ?? start_task_id });
-    else this.end.unknown.push({ key, id: sent?.id ?? null });
+    if (attempts < attempt || start === 'none') this.left.not_started.push(key);
+    else if (start === 'taken') this.left.running.push({ key, id: id ?? start_task_id });
+    else this.left.unknown.push({ key, id: sent?.id ?? null });
   }
 
-  private runOf({ task, plan, diff }: PlannedTask, live: TaskRun['live']): TaskRun {
-    const { ctx, server, serverName, journal } = this.runner;
-    const state = journal.of(task.key);
-    const attempt = plan === 'start' ? state.attempts + 1 : Math.max(1, state.attempts);
-    return {
-      ctx: taskContext(ctx, task.key),
-      shared: this.shared,
-      server,
-      task,
-      plan,
-      journal,
-      attempt: { key: task.key, task: task.fingerprint, attempt, server: serverName },
-      live: ctx.io.stderr.isTTY ? live : null,
-      knownPauses: this.knownPauses,
-      diff,
-    };
-  }
-
-  private async runOnce(run: TaskRun): Promise<TaskEnd> {
+  /** Why the server does not take the start now; null when the task has a result or is left. */
+  private async attempt(at: Attempt): Promise<AppError | null> {
+    const { journal, server } = this.runner;
+    const { ctx } = at;
+    let start: Start;
     this.active += 1;
     try {
-      return await runTask(run);
+      start = await this.reachEnd(at);
+    } catch (error) {
+      if (!isAppError(error) || journal.failure !== null) throw journal.failure ?? error;
+      return await this.concludeError(at, error);
     } finally {
       this.active -= 1;
     }
+    const { conversation, tracked } = start;
+    if (tracked === null) throw new AppError('internal', 'the run was not tracked');
+    const { status, exit_code, reason, cost_usd } = tracked.outcome;
+    const { key, attempt: attempts } = at.step;
+    if (tracked.failure?.kind === 'interrupted') {
+      this.leave(key, attempts);
+      return null;
+    }
+    const seconds = at.sentMs === null ? null : Math.round((ctx.clock.now() - at.sentMs) / 100) / 10;
+    // The sandbox of a run that was halted cannot be read.
+    const isHalted = exit_code === EXIT_CODES.conflict || exit_code === EXIT_CODES['not-found'];
+    const file = tracked.failure === null && !isHalted ? at.diff : null;
+    const diff = file === null ? null : await takeDiff(ctx, server, conversation, file);
+    const result = { key, id: conversation.id, status, exit_code, reason, attempts };
+    await this.store({ ...result, cost_usd: cost_usd ?? conversation.cost_usd, seconds, diff });
+    // A start that is refused while its request is repeated needs the room as well, so those in flight count.
+    const needsRoom = !this.isOver() && this.unstarted.size > 0;
+    if (needsRoom && (at.diff === null || diff !== null)) await makeRoom(at, server, conversation);
+    return null;
   }
 
-  private async conclude(run: TaskRun, end: TaskEnd): Promise<TaskResult | null> {
-    const { key } = run.task;
-    if (end.kind === 'left') this.countOpen(key, run.attempt.attempt);
-    if (end.kind === 'refused' && this.isOver()) this.end.not_started.push(key);
-    if (end.kind === 'left' || (end.kind === 'refused' && this.isOver())) return null;
-    const result = end.kind === 'refused' ? refusedResult(run, end.error) : end.result;
-    if (end.kind === 'refused') await this.runner.journal.ended(result);
-    const isHalting = result.status === NOT_STARTED && HALTING.has(result.reason?.code ?? '');
-    if (isHalting) this.end.halted ??= new AppError(result.reason?.code as ErrorKind, result.reason?.text ?? '');
+  private async store(result: TaskResult): Promise<void> {
+    const { key, id, status, reason, exit_code } = result;
+    this.runner.journal.append(result);
+    this.ended += 1;
+    if (exit_code !== 0) this.failed += 1;
+    if (status === NOT_READ) this.left.unknown.push({ key, id });
+    if (status === NOT_STARTED) this.left.not_started.push(key);
+    if (status === NOT_STARTED && reason !== null && HALTING.has(reason.code))
+      this.halted ??= new AppError(reason.code as ErrorKind, reason.text);
     await this.runner.onResult(result);
-    if (end.kind === 'result' && end.conversation !== null && end.isDiffTaken && this.needsRoom()) {
-      await makeRoom(run, end.conversation);
+  }
+
+  private async reachEnd(at: Attempt): Promise<Start> {
+    const { server, journal } = this.runner;
+    const { ctx, task } = at;
+    const limits = limitsOf(ctx, task.options);
+    const start = new Start(ctx, server, {
+      ...task.options,
+      ...limits,
+      beforeSend: (sent) => {
+        journal.append({ ...at.step, state: 'starting', ...sent });
+        Object.assign(at, { sent, sentMs: ctx.clock.now() });
+        return Promise.resolve();
+      },
+      // What the server has taken is stored before it is printed.
+      onStep: (step) => {
+        const before = at.taken;
+        this.unstarted.delete(task.key);
+        const id = step.id ?? before?.id ?? null;
+        const start_task_id = step.start_task_id ?? before?.start_task_id ?? null;
+        if (before?.id !== id || before.start_task_id !== start_task_id) {
+          at.taken = { id, start_task_id };
+          journal.append({ ...at.step, state: 'started', ...at.taken });
+        }
+        return Promise.resolve();
+      },
+    });
+    const earlier = await this.findEarlier(at);
+    if (earlier !== null) {
+      const begun = await withinDeadline(ctx, limits, (timed) => waitForStart(timed, server, earlier));
+      refuseUnstarted(begun, task.key);
+      await start.step(begun);
+      await start.track(begun);
+      return start;
     }
-    return result;
+    this.unstarted.add(task.key);
+    const draft = await task.draft();
+    const { request, known } = await withinDeadline(this.shared, limits, async (timed) =>
+      completeDraft(timed, await server.withSignal(timed.signal), draft, task.options),
+    );
+    await start.run(request, known);
+    return start;
   }
 
-  private needsRoom(): boolean {
-    return !this.isOver() && (this.refused > 0 || this.queue.some(({ plan }) => plan === 'start'));
-  }
-
-  /** Resolves when another task has ended, after some time where none runs, and when the command ends. */
-  private async turn(): Promise<void> {
-    const { clock, signal } = this.runner.ctx;
-    this.refused += 1;
+  /** Null: nothing was started, the server has not taken the start, or it is retried. Throws `unknown-outcome`. */
+  private async findEarlier(at: Attempt): Promise<Conversation | null> {
+    const { conversations } = this.runner.server;
+    const { plan, sent, taken } = at;
+    if (plan === 'attach' && taken !== null) return await conversations.get(taken.id ?? taken.start_task_id ?? '');
+    if (plan === 'start' || sent === null) return null;
     try {
-      if (this.active === 0) return await clock.sleep(TURN_MS, signal).catch(() => undefined);
-      await new Promise<void>((resolve) => {
-        this.wake.push(resolve);
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-    } finally {
-      this.refused -= 1;
+      const found = await conversations.findStart(sent);
+      if (found !== null) return found;
+      this.runner.journal.append({ ...at.step, state: 'not-started' });
+    } catch (error) {
+      if (plan !== 'retry' || !isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+      at.step.attempt += 1;
     }
+    at.sent = null;
+    return null;
   }
 
-  private wakeAll(): void {
-    for (const resolve of this.wake.splice(0)) resolve();
+  private async concludeError(at: Attempt, error: AppError): Promise<AppError | null> {
+    const { key, attempt } = at.step;
+    const { kind, details } = error;
+    const { status = 0, data, retryable } = details;
+    // The server has answered that it does not take the start, or was never sent it.
+    const isRefusal =
+      data?.['changed'] === false ||
+      kind === 'network' ||
+      (status >= 400 && status < 500 && data?.['conversation_id'] === undefined);
+    const isRefused = at.sent !== null && at.taken === null && isRefusal;
+    if (isRefused) this.runner.journal.append({ ...at.step, state: 'not-started' });
+    // The same start may be taken when fewer conversations run.
+    if (isRefused && (status === 409 || (status === 429 && retryable === true))) return error;
+    if (at.ctx.signal.aborted || kind === 'interrupted') {
+      this.leave(key, attempt);
+      return null;
+    }
+    const isStarted = at.taken !== null || (at.sent !== null && !isRefused);
+    const other = data?.['conversation_id'];
+    const known = at.taken?.id ?? (at.taken !== null && typeof other === 'string' ? other : null);
+    await this.store({
+      ...blankResult(key, error),
+      id: known ?? (isStarted ? (at.sent?.id ?? null) : null),
+      ...(isStarted && { status: kind === 'unknown-outcome' ? UNKNOWN : kind === 'failed' ? 'failed' : NOT_READ }),
+      attempts: isStarted ? attempt : attempt - 1,
+    });
+    return null;
   }
 }
 
-function refusedResult({ attempt }: TaskRun, { kind, message, exitCode }: AppError): TaskResult {
-  return {
-    key: attempt.key,
-    id: null,
-    status: NOT_STARTED,
-    exit_code: exitCode,
-    reason: { code: kind, text: message },
-    attempts: attempt.attempt - 1,
-    cost_usd: null,
-    seconds: null,
-    diff: null,
-  };
+/** A server with a limit would pause the oldest sandbox, which may still run. Over V0 a stop does the same. */
+async function makeRoom({ ctx, task }: Attempt, server: Server, conversation: Conversation): Promise<void> {
+  const { id, dialect, sandbox_id: sandbox } = conversation;
+  if (task.options.sandbox !== undefined || id === '') return;
+  try {
+    if (dialect === 'v0') return await server.conversations.stop(id);
+    if (sandbox === null) return;
+    const { items } = await server.conversations.list({ sandboxId: sandbox }, null);
+    if (items.some((other) => other.id !== id && isRunInProgress(other))) return;
+    await server.conversations.untilStored(id);
+    await server.sandboxes.pause(sandbox);
+    const isPaused = async () => (await server.sandboxes.get(sandbox)).status !== 'running' || undefined;
+    await poll(isPaused, { clock: ctx.clock, signal: ctx.signal, every: STEADY, until: ctx.clock.now() + 30_000 });
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    await ctx.warn(`its sandbox could not be paused: ${error.message}`);
+  }
 }
 
-function sharedContext(ctx: Context): Context {
-  const printed = new Set<string>();
-  const once = (print: (text: string) => Promise<void>) => async (text: string) => {
-    if (printed.has(text)) return;
-    printed.add(text);
-    await print(text);
-  };
-  return derivedContext(ctx, { interactive: false, notice: once(ctx.notice), warn: once(ctx.warn) });
+/** Null, with a warning, where the diff cannot be read or written. `size`: only the size is read. */
+async function takeDiff(
+  ctx: Context,
+  server: Server,
+  conversation: Conversation,
+  file: string,
+): Promise<TaskResult['diff']> {
+  const command = `acs conv diff ${conversation.id}`;
+  try {
+    const diff = await readChanges(ctx, server, conversation, { command });
+    if (file !== 'size')
+      await writeFile(path.resolve(ctx.cwd, file), diff.patch).catch((cause: unknown) => {
+        throw new AppError('config', `cannot write ${file}: ${fileProblem(cause).reason}`, { cause });
+      });
+    for (const omission of diff.omissions) await ctx.warn(`left out of the diff: ${omission}`);
+    const files = changedFiles(diff);
+    return { files: files.length, ...lineTotals(files) };
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    await ctx.warn(`the diff was not taken (${error.message}); take it with: ${command} --resume`);
+    return null;
+  }
 }
 
-/** The notices of a task begin with its key; it has no prompts, and its status is in the live table. */
+function blankResult(key: string, { kind, message, exitCode }: AppError): TaskResult {
+  const unknown = { id: null, attempts: 0, cost_usd: null, seconds: null, diff: null };
+  return { ...unknown, key, status: NOT_STARTED, exit_code: exitCode, reason: { code: kind, text: message } };
+}
+
 function taskContext(ctx: Context, key: string): Context {
   const { format: _format, fields: _fields, ...globals } = ctx.globals;
   const silent = { update: () => undefined, hide: () => undefined, show: () => undefined };

@@ -1,4 +1,3 @@
-/** Conversations: start, find, run, stop, change, delete. */
 import type { Context } from 'hono';
 import { randomUUID } from 'node:crypto';
 import {
@@ -6,6 +5,10 @@ import {
   conversationCount,
   conversationIds,
   conversationSearch,
+  eventSearch,
+  type EventSearch,
+  respondToConfirmation,
+  sendMessage,
   setConfirmationPolicy,
   setSecrets,
   setSecurityAnalyzer,
@@ -18,87 +21,34 @@ import { toHexId } from '../../../protocol/detail.ts';
 import { json, refuse, SUCCESS } from '../../http/answer.ts';
 import { cursorPage, pathId, readCheckedList, readJson, readQuery } from '../../http/request.ts';
 import type { Handlers } from '../../http/router.ts';
+import { zipStream } from '../../http/zip.ts';
 import type { AgentRoute } from '../../served-routes.ts';
+import type { EventFilter } from '../../storage/event-log.ts';
 import type { WorkerContext } from '../context.ts';
-import type { Conversation } from '../conversation.ts';
-import { type ConversationEntry, type Conversations, policyOf, secretValues } from '../conversations.ts';
-import type { RunLoop } from '../run-loop.ts';
-import { runForUser } from '../tools.ts';
-import { conversationView, finalResponse } from '../views.ts';
+import { type ConversationEntry, policyOf, secretValues } from '../conversations.ts';
+import { conversationView, finalResponse, trajectoryMembers } from '../views.ts';
 
 const NO_MODEL = 'The local service runs no agent with a model, so no answer is possible. Use another server.';
 
-/** The conversation in the path; 422 for a malformed id, 404 for an unknown one. */
-export function entryOf(c: Context, conversations: Conversations): ConversationEntry {
-  const entry = conversations.get(pathId(c));
-  if (entry === null) throw refuse(404, 'Not Found');
-  return entry;
-}
-
-export function conversationHandlers(worker: WorkerContext): Handlers<AgentRoute> {
-  return { ...readHandlers(worker), ...runHandlers(worker), ...changeHandlers(worker) };
-}
-
-function readHandlers({ conversations }: WorkerContext): Handlers<AgentRoute> {
-  return {
-    'GET /api/conversations': (c) => {
-      const ids = readCheckedList(c, 'ids', conversationIds.entries.ids);
-      if (ids.length > 99) throw refuse(400, 'Too many ids');
-      return json(ids.map((id) => conversations.get(id)).map((entry) => entry && conversationView(entry)));
-    },
-    'GET /api/conversations/search': (c) => {
-      const { limit, page_id, sort_order, status } = readQuery(c, conversationSearch);
-      const entries = inOrder(conversations.all().filter(hasStatus(status)), sort_order);
-      const query = { limit, page_id: toHexId(page_id ?? '') ?? undefined };
-      const page = cursorPage(query, entries, ({ conversation }) => conversation.id);
-      return json({ ...page, items: page.items.map(conversationView) });
-    },
-    'GET /api/conversations/count': (c) => {
-      const { status } = readQuery(c, conversationCount);
-      return json(conversations.all().filter(hasStatus(status)).length);
-    },
-    'GET /api/conversations/{conversation_id}': (c) => json(conversationView(entryOf(c, conversations))),
-    'GET /api/conversations/{conversation_id}/agent_final_response': (c) =>
-      json({ response: finalResponse(entryOf(c, conversations)) }),
+/** The routes of conversations, of their runs, and of their events. */
+export function workerConversationHandlers({ conversations }: WorkerContext): Handlers<AgentRoute> {
+  /** The conversation in the path; 422 for a malformed id, 404 for an unknown one. */
+  const entryOf = (c: Context, unknown = 'Not Found'): ConversationEntry => {
+    const entry = conversations.get(pathId(c));
+    if (entry === null) throw refuse(404, unknown);
+    return entry;
   };
-}
-
-function hasStatus(status: string | undefined) {
-  return ({ conversation }: ConversationEntry): boolean =>
-    status === undefined || conversation.state.execution_status === status;
-}
-
-function inOrder(entries: ConversationEntry[], order: string): ConversationEntry[] {
-  const member = order.startsWith('UPDATED') ? 'updated_at' : 'created_at';
-  const sign = order.endsWith('_DESC') ? -1 : 1;
-  return [...entries].sort((a, b) => (a.conversation.state[member] < b.conversation.state[member] ? -sign : sign));
-}
-
-function runHandlers({ conversations, sandbox }: WorkerContext): Handlers<AgentRoute> {
-  const change = (effect: (loop: RunLoop) => void | Promise<void>) => async (c: Context) => {
-    await effect(entryOf(c, conversations).loop);
+  const withStatus = (status: string | undefined): ConversationEntry[] =>
+    conversations
+      .all()
+      .filter(({ conversation }) => status === undefined || conversation.state.execution_status === status);
+  const change = (effect: (entry: ConversationEntry, c: Context) => void | Promise<void>) => async (c: Context) => {
+    await effect(entryOf(c), c);
     return json(SUCCESS);
   };
-  return {
-    'POST /api/conversations/{conversation_id}/run': change((loop) => loop.start()),
-    'POST /api/conversations/{conversation_id}/pause': change((loop) => loop.pause()),
-    'POST /api/conversations/{conversation_id}/interrupt': change((loop) => loop.interrupt()),
-    'POST /local/conversations/{conversation_id}/user_command': async (c) => {
-      const { conversation } = entryOf(c, conversations);
-      runForUser(conversation, sandbox, (await readJson(c, userCommand)).command);
-      return json(SUCCESS);
-    },
-    'POST /api/conversations/{conversation_id}/ask_agent': async (c) => {
-      entryOf(c, conversations);
-      await readJson(c, askAgent);
-      throw refuse(400, NO_MODEL);
-    },
-  };
-}
-
-function changeHandlers({ conversations }: WorkerContext): Handlers<AgentRoute> {
-  const change = (effect: (conversation: Conversation, c: Context) => Promise<void>) => async (c: Context) => {
-    await effect(entryOf(c, conversations).conversation, c);
+  /** As `change`, for the two routes whose 404 names the conversation. */
+  const changeNamed: typeof change = (effect) => async (c) => {
+    await effect(entryOf(c, `Conversation not found: ${c.req.param('conversation_id') ?? ''}`), c);
     return json(SUCCESS);
   };
   return {
@@ -106,33 +56,132 @@ function changeHandlers({ conversations }: WorkerContext): Handlers<AgentRoute> 
       const wanted = await readJson(c, startConversation);
       const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
       const existing = conversations.get(id);
-      if (existing !== null) return json(conversationView(existing), 200);
-      const entry = conversations.create(id, wanted, wanted.workspace.working_dir);
+      if (existing !== null) return json(conversationView(existing.conversation), 200);
+      const { conversation, loop } = conversations.create(id, wanted, wanted.workspace.working_dir);
       const message = wanted.initial_message;
       if (message != null) {
-        entry.conversation.addMessage(message.role, message.content);
-        if (message.run) entry.loop.startOrJoin();
+        conversation.addMessage(message.role, message.content);
+        if (message.run) loop.startOrJoin();
       }
-      return json(conversationView(entry), 201);
+      return json(conversationView(conversation), 201);
     },
-    'DELETE /api/conversations/{conversation_id}': change(({ id }) => conversations.delete(id)),
-    'PATCH /api/conversations/{conversation_id}': change(async (conversation, c) => {
+    'GET /api/conversations': (c) => {
+      const ids = readCheckedList(c, 'ids', conversationIds.entries.ids);
+      if (ids.length > 99) throw refuse(400, 'Too many ids');
+      return json(ids.map((id) => conversations.get(id)).map((entry) => entry && conversationView(entry.conversation)));
+    },
+    'GET /api/conversations/search': (c) => {
+      const { limit, page_id, sort_order, status } = readQuery(c, conversationSearch);
+      const member = sort_order.startsWith('UPDATED') ? 'updated_at' : 'created_at';
+      const sign = sort_order.endsWith('_DESC') ? -1 : 1;
+      const found = withStatus(status)
+        .map(({ conversation }) => conversation)
+        .sort((a, b) => (a.state[member] < b.state[member] ? -sign : sign));
+      const page = cursorPage({ limit, page_id: toHexId(page_id ?? '') ?? undefined }, found, ({ id }) => id);
+      return json({ ...page, items: page.items.map(conversationView) });
+    },
+    'GET /api/conversations/count': (c) => json(withStatus(readQuery(c, conversationCount).status).length),
+    'GET /api/conversations/{conversation_id}': (c) => json(conversationView(entryOf(c).conversation)),
+    'PATCH /api/conversations/{conversation_id}': change(async ({ conversation }, c) => {
       const { title, tags } = await readJson(c, updateConversation);
       conversation.record([], { ...(title == null ? {} : { title }), ...(tags == null ? {} : { tags }) });
     }),
-    'POST /api/conversations/{conversation_id}/secrets': change(async (conversation, c) => {
+    'DELETE /api/conversations/{conversation_id}': change(({ conversation }) => conversations.delete(conversation.id)),
+
+    'POST /api/conversations/{conversation_id}/run': change(({ loop }) => {
+      loop.start();
+    }),
+    'POST /api/conversations/{conversation_id}/pause': change(({ loop }) => loop.pause()),
+    'POST /api/conversations/{conversation_id}/interrupt': change(({ loop }) => loop.interrupt()),
+    'POST /local/conversations/{conversation_id}/user_command': change(async ({ loop }, c) => {
+      loop.tools.runForUser((await readJson(c, userCommand)).command);
+    }),
+    'POST /api/conversations/{conversation_id}/ask_agent': async (c) => {
+      entryOf(c);
+      await readJson(c, askAgent);
+      throw refuse(400, NO_MODEL);
+    },
+    'GET /api/conversations/{conversation_id}/agent_final_response': (c) =>
+      json({ response: finalResponse(entryOf(c).conversation) }),
+    'POST /api/conversations/{conversation_id}/generate_title': (c) =>
+      json({ title: entryOf(c).conversation.state.title ?? 'Untitled' }),
+
+    'POST /api/conversations/{conversation_id}/secrets': change(async ({ conversation }, c) => {
       conversation.setSecrets(secretValues((await readJson(c, setSecrets)).secrets));
     }),
-    'POST /api/conversations/{conversation_id}/confirmation_policy': change(async (conversation, c) => {
+    'POST /api/conversations/{conversation_id}/confirmation_policy': change(async ({ conversation }, c) => {
       conversation.setMember('confirmation_policy', policyOf((await readJson(c, setConfirmationPolicy)).policy));
     }),
-    'POST /api/conversations/{conversation_id}/security_analyzer': change(async (conversation, c) => {
+    'POST /api/conversations/{conversation_id}/security_analyzer': change(async ({ conversation }, c) => {
       conversation.setMember('security_analyzer', (await readJson(c, setSecurityAnalyzer)).security_analyzer);
     }),
-    'POST /api/conversations/{conversation_id}/switch_llm': change(async (conversation, c) => {
+    'POST /api/conversations/{conversation_id}/switch_llm': change(async ({ conversation }, c) => {
       conversation.record([], { model: (await readJson(c, switchLlm)).llm.model });
     }),
-    'POST /api/conversations/{conversation_id}/generate_title': (c) =>
-      json({ title: entryOf(c, conversations).conversation.state.title ?? 'Untitled' }),
+
+    'POST /api/conversations/{conversation_id}/events': changeNamed(async ({ conversation, loop }, c) => {
+      const { role, content, run } = await readJson(c, sendMessage);
+      // Before the message is stored: a later run would process it without the user's knowledge.
+      if (run) loop.assertNotWaiting();
+      conversation.addMessage(role, content);
+      if (run) loop.startOrJoin();
+    }),
+    'POST /api/conversations/{conversation_id}/events/respond_to_confirmation': changeNamed(async ({ loop }, c) => {
+      const { accept, reason } = await readJson(c, respondToConfirmation);
+      await loop.respond(accept, reason);
+    }),
+    'GET /api/conversations/{conversation_id}/events/search': (c) => {
+      const { log } = entryOf(c).conversation;
+      const query = readQuery(c, eventSearch);
+      const order = query.sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
+      const page = log.search({ ...filterOf(query), fromId: query.page_id, limit: query.limit, order });
+      return json({ items: page.items, next_page_id: page.next?.id ?? null });
+    },
+    'GET /api/conversations/{conversation_id}/events/count': (c) =>
+      json(entryOf(c).conversation.log.count(filterOf(readQuery(c, eventSearch)))),
+    'GET /api/conversations/{conversation_id}/events/{event_id}': (c) => {
+      const [event] = entryOf(c).conversation.log.get([c.req.param('event_id') ?? '']);
+      if (!event) throw refuse(404, 'Event not found');
+      return json(event);
+    },
+    'GET /api/file/download-trajectory/{conversation_id}': (c) => {
+      const { conversation } = entryOf(c);
+      return new Response(zipStream(trajectoryMembers(conversation)), {
+        headers: attachment(`${conversation.id}.zip`),
+      });
+    },
   };
+}
+
+/** The headers of a download. */
+export function attachment(name: string): Record<string, string> {
+  const plain = name.replace(/[^\x20-\x7e]|["\\]/g, '_');
+  return {
+    'Content-Type': 'application/octet-stream',
+    'Content-Disposition': `attachment; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(name)}`,
+  };
+}
+
+/** The module of each event kind at genuine servers, whose searches take the class path of a kind. */
+const MODULES: Readonly<Record<string, readonly string[]>> = {
+  acp_tool_call: ['ACPToolCallEvent'],
+  condenser: ['Condensation', 'CondensationRequest', 'CondensationSummaryEvent'],
+  conversation_error: ['ConversationErrorEvent'],
+  conversation_state: ['ConversationStateUpdateEvent'],
+  hook_execution: ['HookExecutionEvent'],
+  llm_completion_log: ['LLMCompletionLogEvent'],
+  'llm_convertible.action': ['ActionEvent'],
+  'llm_convertible.message': ['MessageEvent'],
+  'llm_convertible.observation': ['AgentErrorEvent', 'ObservationEvent', 'UserRejectObservation'],
+  'llm_convertible.system': ['SystemPromptEvent'],
+  token: ['TokenEvent'],
+  user_action: ['InterruptEvent', 'PauseEvent'],
+};
+
+/** Times in the naive form of the log; a kind from its path, such as `openhands.sdk.event.user_action.PauseEvent`. */
+function filterOf({ kind: at, source, body, timestamp__gte: gte, timestamp__lt: lt }: EventSearch): EventFilter {
+  const [, module = '', name = ''] = /^openhands\.sdk\.event\.([\w.]+)\.(\w+)$/.exec(at ?? '') ?? [];
+  // The empty kind finds no event.
+  const kind = at === undefined ? undefined : MODULES[module]?.includes(name) === true ? name : '';
+  return { kind, source, body, gte: gte?.slice(0, -1), lt: lt?.slice(0, -1) };
 }

@@ -1,21 +1,14 @@
-/** The trajectory of `acs serve --replay`: the replay of a conversation whose request names none. */
 import { readFileSync, statSync } from 'node:fs';
 import { ServiceError } from '../../lifecycle/failure.ts';
-import { demoSteps } from './demo.ts';
 import { parseTrajectory } from './parse.ts';
 import type { ReplayStep } from './steps.ts';
 
-/** Names the built-in trajectory instead of a file. */
 export const DEMO = 'demo';
 
 /** As much as a request may hold. */
 const LARGEST_BYTES = 32 * 1024 * 1024;
 
-/**
- * The steps of a trajectory.
- * @param named absolute path of a file, or `demo`
- * @throws ServiceError `replay`, with the path and what is wrong
- */
+/** `named`: an absolute path, or `demo`. Throws ServiceError `replay`. */
 export function readReplayFile(named: string): ReplayStep[] {
   if (named === DEMO) return demoSteps();
   try {
@@ -32,4 +25,40 @@ export function readReplayFile(named: string): ReplayStep[] {
       cause: error,
     });
   }
+}
+
+/** The trajectory behind `--replay demo`; it needs only a shell and git. */
+export function demoSteps(): ReplayStep[] {
+  const script = 'acs-demo.sh';
+  const terminal = (command: string, thought: string): ReplayStep => {
+    return { type: 'terminal', command, is_input: false, reset: false, thought };
+  };
+  return [
+    terminal('pwd && ls -A | head -n 20', 'Show the working directory and its files.'),
+    terminal('git log --oneline -n 5 2>/dev/null || echo "No commits yet."', 'Show the latest commits.'),
+    {
+      type: 'edit',
+      command: 'create',
+      path: script,
+      file_text: '#!/bin/sh\n# Counts the files of this workspace.\necho "files: unknown"\n',
+      thought: 'Create a script that is to count the files of this workspace.',
+    },
+    {
+      type: 'edit',
+      command: 'str_replace',
+      path: script,
+      old_str: 'echo "files: unknown"',
+      new_str: 'count=$(find . -type f -not -path "*/.git/*" | wc -l)\necho "files: $((count))"',
+      thought: 'Make the script count the files.',
+    },
+    terminal(`sh ${script}`, 'Run the script.'),
+    terminal(`git status --short ${script} 2>/dev/null || ls -l ${script}`, 'Show what has changed.'),
+    {
+      type: 'finish',
+      message:
+        `Created ${script}, which counts the files of this workspace, and ran it. ` +
+        'The commands were executed in a sandbox; show the changes with `acs conv diff`.',
+      thought: '',
+    },
+  ];
 }

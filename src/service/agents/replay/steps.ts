@@ -1,67 +1,67 @@
-/** The steps of a replay: the parts of a recorded trajectory, V0 or V1, that are executed again. */
+import * as v from 'valibot';
 
-export type EditorCommand = 'view' | 'create' | 'str_replace' | 'insert' | 'undo_edit';
+export class ReplayError extends Error {}
 
-/** How dangerous the recorded agent judged an action. */
-export type Risk = 'UNKNOWN' | 'LOW' | 'MEDIUM' | 'HIGH';
+export const EDITOR_COMMANDS = ['view', 'create', 'str_replace', 'insert', 'undo_edit'] as const;
+export const RISKS = ['UNKNOWN', 'LOW', 'MEDIUM', 'HIGH'] as const;
+
+const risk = v.optional(v.picklist(RISKS));
+const thought = v.optional(v.string(), '');
+
+const terminalStep = v.object({
+  type: v.literal('terminal'),
+  command: v.string(),
+  is_input: v.optional(v.boolean(), false),
+  reset: v.optional(v.boolean(), false),
+  timeout_seconds: v.optional(v.pipe(v.number(), v.minValue(0))),
+  thought,
+  risk,
+});
 
 /** A command of the file editor tool. Relative paths are resolved from the working directory. */
-export interface EditStep {
-  type: 'edit';
-  command: EditorCommand;
-  path: string;
-  file_text?: string;
-  old_str?: string;
-  new_str?: string;
+const editStep = v.object({
+  type: v.literal('edit'),
+  command: v.picklist(EDITOR_COMMANDS),
+  path: v.string(),
+  file_text: v.optional(v.string()),
+  old_str: v.optional(v.string()),
+  new_str: v.optional(v.string()),
   /** The text goes after this line; 0 is the top. */
-  insert_line?: number;
+  insert_line: v.optional(v.number()),
   /** First and last line, from 1; -1 is the end. */
-  view_range?: [number, number];
-  thought: string;
-  risk?: Risk;
-}
+  view_range: v.optional(v.tuple([v.number(), v.number()])),
+  thought,
+  risk,
+});
 
-/** A shell command. `timeout_seconds`: it is ended after that long. */
-export interface TerminalStep {
-  type: 'terminal';
-  command: string;
-  is_input: boolean;
-  reset: boolean;
-  timeout_seconds?: number;
-  thought: string;
-  risk?: Risk;
-}
+const thinkStep = v.object({ type: v.literal('think'), thought: v.string() });
+const finishStep = v.object({ type: v.literal('finish'), message: v.string(), thought });
 
-/** A message of the agent. `ends_turn`: a user message is next, so the run finishes here. */
-export interface MessageStep {
-  type: 'message';
-  text: string;
-  ends_turn: boolean;
-}
+const replayStep = v.variant('type', [
+  terminalStep,
+  editStep,
+  thinkStep,
+  finishStep,
+  /** `ends_turn`: a user message is next, so the run finishes here. */
+  v.object({ type: v.literal('message'), text: v.string(), ends_turn: v.boolean() }),
+  v.object({
+    type: v.literal('break'),
+    status: v.picklist(['error', 'stuck']),
+    code: v.string(),
+    detail: v.string(),
+  }),
+]);
 
-export interface ThinkStep {
-  type: 'think';
-  thought: string;
-}
+export type TerminalStep = v.InferOutput<typeof terminalStep>;
+export type EditStep = v.InferOutput<typeof editStep>;
+export type ToolStep = TerminalStep | EditStep | v.InferOutput<typeof thinkStep> | v.InferOutput<typeof finishStep>;
+export type ReplayStep = v.InferOutput<typeof replayStep>;
 
-export interface FinishStep {
-  type: 'finish';
-  message: string;
-  thought: string;
-}
-
-/** The end of a failed run: an error with its code and text, or an agent that is stuck in a loop. */
-export interface BreakStep {
-  type: 'break';
-  status: 'error' | 'stuck';
-  code: string;
-  detail: string;
-}
-
-export type ReplayStep = TerminalStep | EditStep | MessageStep | ThinkStep | FinishStep | BreakStep;
-
-/** A parsed trajectory: the steps of the agent, and the first message of the user, which is not replayed. */
-export interface Trajectory {
-  steps: ReplayStep[];
-  user_message: string | null;
+/** Steps that come over the wire from the app server, checked. Throws ReplayError with the path of the first error. */
+export function readSteps(document: unknown): ReplayStep[] {
+  const result = v.safeParse(v.pipe(v.array(replayStep), v.minLength(1)), document);
+  if (result.success) return result.output;
+  const [issue] = result.issues;
+  const path = (issue.path ?? []).map((item) => String(item.key)).join('.');
+  throw new ReplayError(`replay${path === '' ? '' : ` at ${path}`}: ${issue.message}`);
 }

@@ -1,12 +1,47 @@
-/**
- * Every member of the nested settings of V1: one table for what is shown, what is accepted, and what the schema routes
- * return (interface section 2.5).
- */
-import type { MASK } from './mcp.ts';
-import { isObject, type Json, type JsonObject } from './json.ts';
+/** Every member of the nested settings of V1 (interface section 2.5). */
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type JsonObject = { [name: string]: Json };
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Undefined when nothing was set. */
+export function valueAt(object: JsonObject, dotted: string): Json | undefined {
+  let found: Json | undefined = object;
+  for (const part of dotted.split('.')) {
+    if (!isObject(found)) return undefined;
+    found = found[part];
+  }
+  return found;
+}
+
+/** Changes the object; undefined removes the member. */
+export function setAt(object: JsonObject, dotted: string, value: Json | undefined): void {
+  const parts = dotted.split('.');
+  const last = parts.pop() ?? '';
+  let holder = object;
+  for (const part of parts) {
+    const next: Json | undefined = holder[part];
+    holder = isObject(next) ? next : (holder[part] = {});
+  }
+  if (value === undefined) Reflect.deleteProperty(holder, last);
+  else holder[last] = value;
+}
+
+export function overlay(base: JsonObject, over: JsonObject): JsonObject {
+  const result: JsonObject = { ...base };
+  for (const [name, value] of Object.entries(over)) {
+    const below = result[name];
+    result[name] = isObject(below) && isObject(value) ? overlay(below, value) : value;
+  }
+  return result;
+}
+
+/** Shown in place of a secret value; when a client sends it back, the stored value is kept. */
+export const MASK = '**********';
 
 export interface SettingField {
-  /** Place within its object, such as `llm.model`. */
   path: string;
   label: string;
   description: string;
@@ -15,25 +50,22 @@ export interface SettingField {
   default: Json;
   prominence: 'critical' | 'major' | 'minor';
   choices?: string[];
-  /** Smallest value. */
   min?: number;
   isSecret?: true;
   dependsOn?: string[];
 }
-
-type Extra = Partial<Omit<SettingField, 'path' | 'label' | 'description' | 'type' | 'default' | 'section'>>;
 
 function field(
   path: string,
   type: SettingField['type'],
   value: Json,
   description: string,
-  extra: Extra & { section?: string } = {},
+  extra: Partial<SettingField> = {},
 ): SettingField {
-  const parts = path.split('.');
-  const label = (parts.at(-1) ?? path).replaceAll('_', ' ').replace(/^./, (letter) => letter.toUpperCase());
-  const section = extra.section ?? (parts.length > 1 ? (parts[0] ?? 'general') : 'general');
-  return { path, label, description, type, default: value, prominence: 'minor', ...extra, section };
+  const [first = '', last = first] = path.split('.');
+  const label = last.replaceAll('_', ' ').replace(/^./, (letter) => letter.toUpperCase());
+  const section = last === first ? 'general' : first;
+  return { path, label, description, type, default: value, prominence: 'minor', section, ...extra };
 }
 
 const LLM: SettingField[] = [
@@ -125,7 +157,6 @@ export const AGENT_FIELDS: SettingField[] = [
   field('verification.critic_api_key', 'string', null, 'Key of the critic.', { isSecret: true }),
 ];
 
-/** Members of `conversation_settings`. */
 export const CONVERSATION_FIELDS: SettingField[] = [
   field('max_iterations', 'integer', 500, 'Steps after which a run is stopped.', { min: 1, prominence: 'major' }),
   field('confirmation_mode', 'boolean', false, 'Ask before a risky action.', {
@@ -140,87 +171,62 @@ export const CONVERSATION_FIELDS: SettingField[] = [
   }),
 ];
 
-/** What is wrong with a value of a field; null: nothing. */
 export function problemOf(of: SettingField, value: Json): string | null {
   if (value === null) return null;
-  const expected = `Input should be a valid ${of.type === 'object' ? 'dictionary' : of.type === 'array' ? 'list' : of.type}`;
-  const isRight =
-    of.type === 'object'
-      ? isObject(value)
-      : of.type === 'array'
-        ? Array.isArray(value)
-        : of.type === 'integer'
-          ? typeof value === 'number' && Number.isSafeInteger(value)
-          : typeof value === of.type;
-  if (!isRight) return expected;
-  if (of.min !== undefined && (value as number) < of.min) return `Input should be greater than or equal to ${of.min}`;
-  if (of.choices !== undefined && !of.choices.includes(value as string)) {
-    return `Input should be ${of.choices.map((choice) => `'${choice}'`).join(' or ')}`;
+  const isRight = {
+    object: isObject,
+    array: Array.isArray,
+    integer: Number.isSafeInteger,
+    number: Number.isFinite,
+    string: (given: Json) => typeof given === 'string',
+    boolean: (given: Json) => typeof given === 'boolean',
+  }[of.type];
+  if (!isRight(value)) {
+    return `Input should be a valid ${of.type === 'object' ? 'dictionary' : of.type === 'array' ? 'list' : of.type}`;
   }
-  return null;
+  if (of.min !== undefined && (value as number) < of.min) return `Input should be greater than or equal to ${of.min}`;
+  if (of.choices === undefined || of.choices.includes(value as string)) return null;
+  return `Input should be ${of.choices.map((choice) => `'${choice}'`).join(' or ')}`;
 }
 
-/** All defaults of a table, nested. */
 export function defaultsOf(fields: SettingField[]): JsonObject {
   const result: JsonObject = {};
-  for (const { path, default: value } of fields) {
-    const parts = path.split('.');
-    const last = parts.pop() ?? path;
-    let holder = result;
-    for (const part of parts) holder = (holder[part] ??= {}) as JsonObject;
-    holder[last] = value;
-  }
+  for (const { path, default: value } of fields) setAt(result, path, value);
   return result;
 }
 
-/** Hides the secrets of a nested object: null, or a mask for those that are set. */
-export function withoutSecrets(fields: SettingField[], object: JsonObject, mask: typeof MASK | null): JsonObject {
+export function withoutSecrets(fields: SettingField[], object: JsonObject, mask: string | null): JsonObject {
   const copy = structuredClone(object);
-  for (const { path } of fields.filter((each) => each.isSecret)) {
-    const parts = path.split('.');
-    const last = parts.pop() ?? path;
-    let holder: Json | undefined = copy;
-    for (const part of parts) holder = isObject(holder) ? holder[part] : undefined;
-    if (isObject(holder) && holder[last] != null) holder[last] = mask;
+  for (const { path, isSecret } of fields) {
+    if (isSecret && valueAt(copy, path) != null) setAt(copy, path, mask);
   }
   return copy;
 }
 
-const SECTION_LABELS: Record<string, string> = {
-  general: 'General',
-  llm: 'LLM',
-  condenser: 'Condenser',
-  verification: 'Verification',
-};
-
-/** The answer of the schema routes. */
-export function schemaOf(modelName: string, fields: SettingField[], variant: string | null): JsonObject {
-  const sections = [...new Set(fields.map((each) => each.section))];
-  return {
-    model_name: modelName,
-    sections: sections.map((key) => ({
+export function schemaOf(model_name: string, fields: SettingField[], variant: string | null): JsonObject {
+  const sections = [...new Set(fields.map(({ section }) => section))].map((key) => {
+    const label = key === 'llm' ? 'LLM' : key.replace(/^./, (letter) => letter.toUpperCase());
+    const own = fields.filter(({ section }) => section === key);
+    return {
       key,
-      label: SECTION_LABELS[key] ?? key,
-      fields: fields.filter((each) => each.section === key).map((each) => schemaField(each, variant)),
+      label,
+      fields: own.map((each) => ({
+        key: each.path,
+        label: each.label,
+        description: each.description,
+        section: key,
+        section_label: label,
+        value_type: each.type,
+        default: each.default,
+        prominence: each.prominence,
+        depends_on: each.dependsOn ?? [],
+        secret: each.isSecret ?? false,
+        required: false,
+        choices: (each.choices ?? []).map((value) => ({ value, label: value })),
+        variant,
+      })),
       variant: key === 'general' ? null : variant,
-    })),
-  };
-}
-
-function schemaField(of: SettingField, variant: string | null): JsonObject {
-  return {
-    key: of.path,
-    label: of.label,
-    description: of.description,
-    section: of.section,
-    section_label: SECTION_LABELS[of.section] ?? of.section,
-    value_type: of.type,
-    default: of.default,
-    prominence: of.prominence,
-    depends_on: of.dependsOn ?? [],
-    secret: of.isSecret ?? false,
-    required: false,
-    choices: (of.choices ?? []).map((value) => ({ value, label: value })),
-    variant,
-  };
+    };
+  });
+  return { model_name, sections };
 }

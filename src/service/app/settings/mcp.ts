@@ -1,9 +1,7 @@
-/**
- * MCP servers as they are stored, and in the two forms of the dialects. V0 has three lists in which only stdio servers
- * have names; V1 has one map. Both directions keep what the other cannot say.
- */
+/** V0 has three lists in which only stdio servers have names; a change keeps what only the other dialect has. */
 import type { McpConfigV0 } from '../../../protocol/v0/requests.ts';
-import { isObject, type Json, type JsonObject } from './json.ts';
+import { HttpError } from '../../http/answer.ts';
+import { isObject, MASK, type Json, type JsonObject } from './fields.ts';
 
 export interface McpEntry {
   name: string;
@@ -24,166 +22,111 @@ export function toV0(entries: McpEntry[]): McpConfigV0 | null {
   if (entries.length === 0) return null;
   const of = (kind: McpEntry['kind']): McpEntry[] => entries.filter((entry) => entry.kind === kind);
   return {
-    sse_servers: of('sse').map((entry) => ({ url: entry.url ?? '', api_key: entry.api_key ?? null })),
-    stdio_servers: of('stdio').map((entry) => ({
-      name: entry.name,
-      command: entry.command ?? '',
-      args: entry.args ?? [],
-      env: entry.env ?? {},
-    })),
-    shttp_servers: of('shttp').map((entry) => ({
-      url: entry.url ?? '',
-      api_key: entry.api_key ?? null,
-      timeout: entry.timeout ?? 60,
+    sse_servers: of('sse').map(({ url = '', api_key = null }) => ({ url, api_key })),
+    stdio_servers: of('stdio').map(({ name, command = '', args = [], env = {} }) => ({ name, command, args, env })),
+    shttp_servers: of('shttp').map(({ url = '', api_key = null, timeout }) => ({
+      url,
+      api_key,
+      timeout: timeout ?? 60,
     })),
   };
 }
 
-/** What V0 sent, as it is stored; a server known by its address keeps its name and what only V1 can say. */
+/** What V0 sent, as it is stored; a server with a stored address or name keeps its name and what only V1 has. */
 export function fromV0(config: McpConfigV0 | null | undefined, before: McpEntry[]): McpEntry[] {
   if (config == null) return [];
-  const taken = new Set<string>();
-  const nameFor = (kind: McpEntry['kind'], url: string): McpEntry => {
+  const { sse_servers, stdio_servers, shttp_servers } = config;
+  const taken = new Set(stdio_servers.map(({ name }) => name));
+  const named = (kind: McpEntry['kind'], url: string): McpEntry => {
     const known = before.find((entry) => entry.kind === kind && entry.url === url && !taken.has(entry.name));
-    const entry = known ?? { name: freeName(kind, taken, before), kind };
+    const used = new Set([...taken, ...before.map(({ name }) => name)]);
+    let number = 1;
+    while (used.has(`${kind}-${number}`)) number++;
+    const entry = known ?? { name: `${kind}-${number}`, kind };
     taken.add(entry.name);
     return entry;
   };
-  for (const server of config.stdio_servers) taken.add(server.name);
-  return [
-    ...config.sse_servers.map((server) => {
-      const known = nameFor('sse', server.url);
-      return { ...known, url: server.url, api_key: server.api_key ?? null };
-    }),
-    ...config.stdio_servers.map((server) => ({
-      ...before.find((entry) => entry.kind === 'stdio' && entry.name === server.name),
-      name: server.name,
-      kind: 'stdio' as const,
-      command: server.command,
-      args: server.args ?? [],
-      env: server.env ?? {},
-    })),
-    ...config.shttp_servers.map((server) => {
-      const known = nameFor('shttp', server.url);
-      return { ...known, url: server.url, api_key: server.api_key ?? null, timeout: server.timeout ?? 60 };
-    }),
-  ];
+  const stdio = stdio_servers.map(({ name, command, args, env }) => {
+    const known = before.find((entry) => entry.kind === 'stdio' && entry.name === name);
+    return { ...known, name, kind: 'stdio' as const, command, args: args ?? [], env: env ?? {} };
+  });
+  const sse = sse_servers.map(({ url, api_key = null }) => ({ ...named('sse', url), url, api_key }));
+  const shttp = shttp_servers.map(({ timeout, ...same }) => ({
+    ...named('shttp', same.url),
+    api_key: null,
+    ...same,
+    timeout: timeout ?? 60,
+  }));
+  return [...sse, ...stdio, ...shttp];
 }
 
-function freeName(kind: string, taken: Set<string>, before: McpEntry[]): string {
-  const used = new Set([...taken, ...before.map((entry) => entry.name)]);
-  for (let number = 1; ; number++) {
-    const name = `${kind}-${number}`;
-    if (!used.has(name)) return name;
-  }
-}
-
-/** What is stored as V1 shows it: without tokens, values of headers and of environment variables. */
 export function toV1(entries: McpEntry[]): JsonObject {
-  return Object.fromEntries(entries.map((entry) => [entry.name, shownV1(entry)]));
-}
-
-function shownV1(entry: McpEntry): JsonObject {
-  const more: JsonObject = { ...entry.more };
-  if (isObject(more.headers)) more.headers = masked(more.headers);
-  if (entry.kind === 'stdio') {
-    const env = masked(entry.env ?? {});
-    return {
-      ...more,
-      command: entry.command ?? '',
-      args: entry.args ?? [],
-      ...(Object.keys(env).length > 0 ? { env } : {}),
-    };
-  }
-  return {
+  const masked = (values: object): JsonObject => Object.fromEntries(Object.keys(values).map((name) => [name, MASK]));
+  const shown = ({ kind, more, url = '', api_key, timeout, command = '', args = [], env = {} }: McpEntry) => ({
     ...more,
-    url: entry.url ?? '',
-    transport: entry.kind === 'sse' ? 'sse' : 'http',
-    ...(entry.timeout == null ? {} : { timeout: entry.timeout }),
-    ...(entry.api_key ? { auth: { strategy: 'bearer' } } : {}),
-  };
+    ...(isObject(more?.headers) ? { headers: masked(more.headers) } : {}),
+    ...(kind === 'stdio'
+      ? { command, args, ...(Object.keys(env).length > 0 ? { env: masked(env) } : {}) }
+      : {
+          url,
+          transport: kind === 'sse' ? 'sse' : 'http',
+          ...(timeout == null ? {} : { timeout }),
+          ...(api_key ? { auth: { strategy: 'bearer' } } : {}),
+        }),
+  });
+  return Object.fromEntries(entries.map((entry) => [entry.name, shown(entry)]));
 }
 
-/** Shown in place of a secret value; when a client sends it back, the stored value is kept. */
-export const MASK = '**********';
-
-function masked(values: Record<string, Json>): JsonObject {
-  return Object.fromEntries(Object.keys(values).map((name) => [name, MASK]));
-}
-
-/** A map of V1 that is invalid; the message has the place. */
-export class McpError extends Error {
-  override readonly name = 'McpError';
-}
-
-/** What V1 sent, as it is stored: the map itself or one in `mcpServers`. Throws McpError. */
+/** `config`: the map itself or one in `mcpServers`. A masked value keeps the stored one. Throws HttpError 400. */
 export function fromV1(config: Json, before: McpEntry[]): McpEntry[] {
   if (config === null) return [];
-  if (!isObject(config)) throw new McpError('mcp_config: Input should be a valid dictionary');
-  const map = isObject(config.mcpServers) ? config.mcpServers : config;
-  return Object.entries(map).map(([name, server]) => {
-    if (!isObject(server)) throw new McpError(`mcp_config.${name}: Input should be a valid dictionary`);
+  if (!isObject(config)) throw refused('', 'Input should be a valid dictionary');
+  return Object.entries(isObject(config.mcpServers) ? config.mcpServers : config).map(([name, server]) => {
+    if (!isObject(server)) throw refused(`.${name}`, 'Input should be a valid dictionary');
     const known = before.find((entry) => entry.name === name);
-    return typeof server.command === 'string' ? stdioFrom(name, server, known) : remoteFrom(name, server, known);
+    if (typeof server.command === 'string') {
+      const { command: _command, args = [], env = {}, ...more } = server;
+      if (!Array.isArray(args) || !args.every((word) => typeof word === 'string')) {
+        throw refused(`.${name}.args`, 'Input should be a valid list of strings');
+      }
+      const values = textsOf(env, known?.env, `.${name}.env`);
+      return { name, kind: 'stdio' as const, command: server.command, args, env: values, ...rest(more) };
+    }
+    const { url, transport, timeout, auth, api_key, headers, ...more } = server;
+    if (typeof url !== 'string' || !/^(?:https?|wss?):\/\//i.test(url)) {
+      throw refused(`.${name}`, 'a server needs a command, or a url with http, https, ws or wss');
+    }
+    if (timeout != null && typeof timeout !== 'number') {
+      throw refused(`.${name}.timeout`, 'Input should be a valid number');
+    }
+    const given = textsOf(headers ?? {}, known?.more?.headers, `.${name}.headers`);
+    const bearer = Object.keys(given).find((header) => /^authorization$/i.test(header)) ?? '';
+    const [, inHeader = null] = /^Bearer\s+(.+)$/i.exec(given[bearer] ?? '') ?? [];
+    if (inHeader !== null) Reflect.deleteProperty(given, bearer);
+    const token = isObject(auth) ? auth.token : undefined;
+    // A stored token is not sent to another address.
+    const stored = isObject(auth) && auth.strategy === 'bearer' && known?.url === url ? known.api_key : null;
+    const key = [api_key, token, inHeader, stored].find((each) => typeof each === 'string') ?? null;
+    const kind = transport === 'sse' ? ('sse' as const) : ('shttp' as const);
+    const further = Object.keys(given).length === 0 ? more : { ...more, headers: given };
+    return { name, kind, url, api_key: key, ...(timeout == null ? {} : { timeout }), ...rest(further) };
   });
-}
-
-function stdioFrom(name: string, server: JsonObject, known: McpEntry | undefined): McpEntry {
-  const { command, args = [], env = {}, ...more } = server;
-  if (!Array.isArray(args) || !args.every((word) => typeof word === 'string')) {
-    throw new McpError(`mcp_config.${name}.args: Input should be a valid list of strings`);
-  }
-  const values = textsOf(env, `mcp_config.${name}.env`);
-  return {
-    name,
-    kind: 'stdio',
-    command: command as string,
-    args,
-    env: unmasked(values, known?.env),
-    ...rest(more),
-  };
-}
-
-function remoteFrom(name: string, server: JsonObject, known: McpEntry | undefined): McpEntry {
-  const { url, transport, timeout, auth, api_key, headers, ...more } = server;
-  if (typeof url !== 'string' || !/^(?:https?|wss?):\/\//i.test(url)) {
-    throw new McpError(`mcp_config.${name}: a server needs a command, or a url with http, https, ws or wss`);
-  }
-  if (timeout != null && typeof timeout !== 'number') {
-    throw new McpError(`mcp_config.${name}.timeout: Input should be a valid number`);
-  }
-  const given = unmasked(
-    textsOf(headers ?? {}, `mcp_config.${name}.headers`),
-    known?.more?.headers as Record<string, string>,
-  );
-  const bearer = Object.keys(given).find((header) => header.toLowerCase() === 'authorization');
-  const token = bearer === undefined ? null : /^Bearer\s+(.+)$/i.exec(given[bearer] ?? '')?.[1];
-  if (bearer !== undefined && token) Reflect.deleteProperty(given, bearer);
-  const isKept = isObject(auth) && auth.strategy === 'bearer' && typeof auth.token !== 'string' && known?.url === url;
-  const key =
-    typeof api_key === 'string' ? api_key : isObject(auth) && typeof auth.token === 'string' ? auth.token : null;
-  return {
-    name,
-    kind: transport === 'sse' ? 'sse' : 'shttp',
-    url,
-    api_key: key ?? token ?? (isKept ? known.api_key : null) ?? null,
-    ...(timeout == null ? {} : { timeout }),
-    ...rest(Object.keys(given).length === 0 ? more : { ...more, headers: given }),
-  };
 }
 
 function rest(more: JsonObject): { more?: JsonObject } {
   return Object.keys(more).length === 0 ? {} : { more };
 }
 
-function textsOf(value: Json, place: string): Record<string, string> {
-  if (!isObject(value) || !Object.values(value).every((item) => typeof item === 'string')) {
-    throw new McpError(`${place}: Input should be a valid dictionary of strings`);
-  }
-  return value as Record<string, string>;
+function textsOf(values: Json, known: Json | undefined, member: string): Record<string, string> {
+  if (!isObject(values)) throw refused(member, 'Input should be a valid dictionary of strings');
+  const stored = isObject(known) ? known : {};
+  const entries = Object.entries(values).map(([name, value]): [string, string] => {
+    if (typeof value !== 'string') throw refused(member, 'Input should be a valid dictionary of strings');
+    return [name, value === MASK ? String(stored[name] ?? '') : value];
+  });
+  return Object.fromEntries(entries);
 }
 
-function unmasked(values: Record<string, string>, known: Record<string, string> | undefined): Record<string, string> {
-  const entries = Object.entries(values);
-  return Object.fromEntries(entries.map(([name, value]) => [name, value === MASK ? (known?.[name] ?? '') : value]));
+function refused(member: string, why: string): HttpError {
+  return new HttpError(400, { error: `agent_settings_diff.mcp_config${member}: ${why}` });
 }

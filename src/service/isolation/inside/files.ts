@@ -1,129 +1,104 @@
-/** Reading and writing whole files in chunks, for downloads and uploads. */
 import { constants } from 'node:fs';
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../../../files/make-folder.ts';
-import type { Operations } from '../protocol.ts';
-import { OperationError, systemCode } from './failure.ts';
+import { makeFolder } from '../../../local/make-folder.ts';
+import type { Failure, Operations, ReadParameters, WriteParameters } from '../protocol.ts';
 
-interface Download {
-  handle: FileHandle;
-  size: number;
-}
+export class OperationError extends Error {
+  readonly code: Failure['code'];
 
-/** Downloads in chunks: all of one are read from the file that the first has opened, whatever its path names later. */
-export class DownloadReader {
-  readonly #workingDir: string;
-  readonly #downloads = new Map<string, Download>();
-
-  constructor(workingDir: string) {
-    this.#workingDir = workingDir;
-  }
-
-  /** A chunk; shorter than requested at the end of the file, also before its size when it was truncated since. */
-  async read(chunk: {
-    path: string;
-    token: string;
-    offset: number;
-    length: number;
-  }): Promise<{ data: string; size: number }> {
-    const { token, offset, length } = chunk;
-    const download = this.#downloads.get(token) ?? (await this.#begin(chunk));
-    const { handle, size } = download;
-    try {
-      const buffer = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
-      const { bytesRead } = await handle.read(buffer, 0, buffer.length, offset);
-      if (bytesRead === 0 || offset + bytesRead >= size) await this.#end(token);
-      return { data: buffer.subarray(0, bytesRead).toString('base64'), size };
-    } catch (error) {
-      await this.#end(token);
-      throw new OperationError('invalid', `Cannot read ${chunk.path}: ${systemCode(error)}`);
-    }
-  }
-
-  async #begin({ path: file, token, offset }: { path: string; token: string; offset: number }): Promise<Download> {
-    if (offset > 0) throw new OperationError('invalid', 'The download has ended');
-    const absolute = path.resolve(this.#workingDir, file);
-    await regularFile(absolute);
-    // Not blocking: a pipe may have replaced the file since.
-    const handle = await open(absolute, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
-      throw new OperationError('invalid', `Cannot read ${absolute}: ${systemCode(error)}`);
-    });
-    const found = await handle.stat();
-    if (!found.isFile()) {
-      await handle.close();
-      throw new OperationError('not-a-file', 'Path is not a file');
-    }
-    const download = { handle, size: found.size };
-    this.#downloads.set(token, download);
-    return download;
-  }
-
-  async #end(token: string): Promise<void> {
-    const download = this.#downloads.get(token);
-    this.#downloads.delete(token);
-    await download?.handle.close();
+  constructor(code: Failure['code'], message: string) {
+    super(message);
+    this.code = code;
   }
 }
 
-/** Size of a regular file. A pipe or a device would block or never end. */
-export async function regularFile(absolute: string): Promise<{ size: number; mode: number }> {
-  const found = await stat(absolute).catch((error: unknown) => {
-    const code = systemCode(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') throw new OperationError('not-found', 'File not found');
-    throw new OperationError('invalid', `Cannot read ${absolute}: ${code}`);
-  });
+const downloads = new Map<string, { handle: FileHandle; size: number }>();
+
+/** A chunk; shorter than requested at the end of the file, also before its size when it was truncated since. */
+export async function readChunk(chunk: ReadParameters): Promise<{ data: string; size: number }> {
+  const { token, offset, length, path: file } = chunk;
+  let isOver = true;
+  try {
+    const { handle, size } = downloads.get(token) ?? (await beginDownload(chunk));
+    const buffer = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, offset);
+    isOver = bytesRead === 0 || offset + bytesRead >= size;
+    return { data: buffer.subarray(0, bytesRead).toString('base64'), size };
+  } catch (error) {
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+    throw isMissing ? new OperationError('not-found', 'File not found') : refusal(`Cannot read ${file}`, error);
+  } finally {
+    if (isOver) {
+      const handle = downloads.get(token)?.handle;
+      downloads.delete(token);
+      await handle?.close();
+    }
+  }
+}
+
+async function beginDownload({ path: file, token, offset }: ReadParameters) {
+  if (offset > 0) throw new OperationError('invalid', 'The download has ended');
+  // A pipe or a device would block or never end; it may replace the file between both calls.
+  if (!(await stat(file)).isFile()) throw new OperationError('not-a-file', 'Path is not a file');
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  const found = await handle.stat();
+  const download = { handle, size: found.size };
+  downloads.set(token, download);
   if (!found.isFile()) throw new OperationError('not-a-file', 'Path is not a file');
-  return { size: found.size, mode: found.mode & 0o777 };
+  return download;
 }
 
-interface Upload {
-  handle: FileHandle;
-  part: string;
+const uploads = new Map<string, { handle: FileHandle; part: string; target: string }>();
+
+/** An upload goes to a file beside its target, which it replaces when it is complete. Links are followed. */
+export async function writeChunk({ path: file, token, data, then }: WriteParameters): Promise<void> {
+  try {
+    if (then === 'abandoned') return await abandonUpload(token);
+    const { handle, part, target } = uploads.get(token) ?? (await beginUpload(file, token));
+    await handle.appendFile(Buffer.from(data, 'base64'));
+    if (then === 'more') return;
+    await handle.close();
+    await rename(part, target);
+    uploads.delete(token);
+  } catch (error) {
+    await abandonUpload(token);
+    throw refusal(`Cannot write ${file}`, error);
+  }
 }
 
-/** Uploads arrive in chunks, go to a file beside the target and take its place when they are complete. */
-export class UploadWriter {
-  readonly #workingDir: string;
-  readonly #uploads = new Map<string, Upload>();
+async function beginUpload(file: string, token: string) {
+  const existing = await stat(file).catch(() => null);
+  if (existing !== null && !existing.isFile()) throw new OperationError('not-a-file', 'Path is not a file');
+  const target = existing === null ? file : await realpath(file);
+  makeFolder(path.dirname(target));
+  const part = path.join(path.dirname(target), `.upload-${token}.part`);
+  const handle = await open(part, 'wx', 0o644);
+  const upload = { handle, part, target };
+  uploads.set(token, upload);
+  if (existing !== null) await handle.chmod(existing.mode & 0o777);
+  return upload;
+}
 
-  constructor(workingDir: string) {
-    this.#workingDir = workingDir;
-  }
+async function abandonUpload(token: string): Promise<void> {
+  const upload = uploads.get(token);
+  if (upload === undefined) return;
+  uploads.delete(token);
+  await upload.handle.close().catch(() => undefined);
+  await rm(upload.part, { force: true });
+}
 
-  async write(chunk: Operations['write']['takes']): Promise<void> {
-    if (chunk.then === 'abandoned') return this.#giveUp(chunk.token);
-    const target = path.resolve(this.#workingDir, chunk.path);
-    try {
-      const upload = this.#uploads.get(chunk.token) ?? (await this.#begin(target, chunk.token));
-      await upload.handle.appendFile(Buffer.from(chunk.data, 'base64'));
-      if (chunk.then === 'more') return;
-      await upload.handle.close();
-      await rename(upload.part, target);
-      this.#uploads.delete(chunk.token);
-    } catch (error) {
-      await this.#giveUp(chunk.token);
-      if (error instanceof OperationError) throw error;
-      throw new OperationError('invalid', `Cannot write ${target}: ${systemCode(error) || (error as Error).message}`);
-    }
+export async function listFolder(folder: string): Promise<Operations['list']['gives']['entries']> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
+  } catch (error) {
+    throw refusal(`Cannot list ${folder}`, error);
   }
+}
 
-  async #begin(target: string, token: string): Promise<Upload> {
-    const existing = await stat(target).catch(() => null);
-    if (existing !== null && !existing.isFile()) throw new OperationError('not-a-file', 'Path is not a file');
-    makeFolder(path.dirname(target));
-    const part = path.join(path.dirname(target), `.upload-${token}.part`);
-    const handle = await open(part, 'wx', existing === null ? 0o644 : existing.mode & 0o777);
-    const upload = { handle, part };
-    this.#uploads.set(token, upload);
-    return upload;
-  }
-
-  async #giveUp(token: string): Promise<void> {
-    const upload = this.#uploads.get(token);
-    if (upload === undefined) return;
-    this.#uploads.delete(token);
-    await upload.handle.close().catch(() => undefined);
-    await rm(upload.part, { force: true });
-  }
+function refusal(what: string, error: unknown): OperationError {
+  if (error instanceof OperationError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new OperationError('invalid', `${what}: ${code ?? message}`);
 }

@@ -1,4 +1,3 @@
-/** Cuts a stream of bytes into lines; a line may come in any number of pieces. */
 export class LineReader {
   readonly #onLine: (line: string) => void;
   readonly #longest: number;

@@ -1,81 +1,69 @@
-/** `acs batch` against a real service, through a proxy that records and may answer in its place. */
-import { readFileSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+/** `acs batch` against a real service, behind a server that records and may answer in its place. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeEach } from 'vitest';
-import type { RecordedRequest } from '../../../support/recording-proxy.ts';
-import { useProxiedWorld, type ProxiedWorld } from '../../../support/proxied-world.ts';
+import { beforeEach, expect } from 'vitest';
+import type { Asked } from '../../../support/server.ts';
+import { useWorld, type Ending, type Suite } from '../../../support/use-world.ts';
 import type { Ended, Invocation } from '../../../support/world.ts';
 import { jsonLines } from '../support.ts';
 
-export interface ResultJson {
-  key: string;
-  id: string | null;
-  status: string;
-  exit_code: number;
-  reason: { code: string; text: string } | null;
-  attempts: number;
+export interface BatchEnding extends Ending, Omit<Invocation, 'args'> {
+  /** The keys of the tasks whose start the command sent, in order: each message is its key. */
+  starts?: readonly string[];
+  /** One for each JSON line of stdout, by key. */
+  results?: readonly object[];
 }
 
-export interface BatchWorld extends Pick<ProxiedWorld, 'world' | 'proxy'> {
-  /** Runs `acs batch tasks.jsonl` with these tasks. */
-  batch: (tasks: readonly unknown[], args?: readonly string[], rest?: Partial<Invocation>) => Promise<Ended>;
-  /** The keys of the tasks whose start was sent, in order: each message is its key. */
-  starts: () => string[];
-  /** The lines of the results file. */
-  journal: () => Promise<Record<string, unknown>[]>;
-  /** Its text at this moment. */
-  journalNow: () => string;
-  /** Writes the results file. */
-  putJournal: (text: string) => Promise<void>;
+export interface BatchSuite extends Suite {
+  /** Runs `acs batch tasks.jsonl` with these tasks, which has to end so. Requests of earlier commands are forgotten. */
+  batch(tasks: readonly (object | string)[], ending?: BatchEnding, line?: string): Promise<Ended>;
+  /** As `starts` of an ending. */
+  starts(): string[];
+  /** The text of the results file at this moment; null without one. */
+  stored(): string | null;
+  journal(): Record<string, unknown>[];
+  putJournal(text: string): void;
 }
 
-/** A world for the enclosing suite; each test has its own results file. */
-export function useBatchWorld(api: 'v0' | 'v1' | 'both' = 'both'): BatchWorld {
-  const at = useProxiedWorld('batch', { spec: 'process', api });
+/** For the enclosing suite; each test has its own results file. */
+export function useBatch(): BatchSuite {
+  const at = useWorld({ spec: 'process' });
   let tests = 0;
-  beforeEach(() => {
-    tests += 1;
-    at.proxy.answer = () => null;
-  });
-  const file = () => path.join(at.world.dir, `results-${tests}.jsonl`);
-  return {
-    get world() {
-      return at.world;
+  beforeEach(() => void (tests += 1));
+  const file = () => path.join(at.dir, `results-${tests}.jsonl`);
+  const batch: Omit<BatchSuite, keyof Suite> = {
+    async batch(tasks, { starts, results, ...ending } = {}, line = '') {
+      at.server.asked.length = 0;
+      const source = await at.file('tasks.jsonl', tasks.map(lineOf).join('\n'));
+      const ended = await at.ends(['batch', source, '-o', file(), ...line.split(' ').filter(Boolean)], ending);
+      if (starts !== undefined) expect(batch.starts()).toEqual(starts);
+      if (results !== undefined) expect(resultsOf(ended)).toMatchObject(results);
+      return ended;
     },
-    get proxy() {
-      return at.proxy;
-    },
-    async batch(tasks, args = [], rest = {}) {
-      const source = path.join(at.world.dir, 'tasks.jsonl');
-      await writeFile(source, tasks.map((task) => (typeof task === 'string' ? task : JSON.stringify(task))).join('\n'));
-      return await at.world.invoke({
-        args: ['batch', source, '-o', file(), ...args],
-        ...rest,
-        env: { ACS_BASE_URL: at.proxy.url, ...rest.env },
-      });
-    },
-    starts: () => at.proxy.writes().filter(isStart).map(keyOf),
-    journal: async () => jsonLines(await readFile(file(), 'utf8')),
-    journalNow: () => readFileSync(file(), 'utf8'),
-    putJournal: (text) => writeFile(file(), text),
+    starts: () => at.server.asked.filter(isStart).map(keyOf),
+    stored: () => (existsSync(file()) ? readFileSync(file(), 'utf8') : null),
+    journal: () => jsonLines(batch.stored() ?? ''),
+    putJournal: (text) => writeFileSync(file(), text),
   };
+  return Object.defineProperties(at, Object.getOwnPropertyDescriptors(batch)) as BatchSuite;
 }
+
+const lineOf = (task: object | string) => (typeof task === 'string' ? task : JSON.stringify(task));
 
 /** A task that replays the demo; its message is its key. */
 export function demo(key: string, members: Record<string, unknown> = {}): Record<string, unknown> {
   return { key, message: key, replay: 'demo', 'no-repo': true, ...members };
 }
 
-export function results({ out }: Ended): ResultJson[] {
-  return jsonLines<ResultJson>(out).toSorted((one, other) => one.key.localeCompare(other.key));
+export function resultsOf({ out }: Ended): Record<string, unknown>[] {
+  return jsonLines<{ key: string }>(out).toSorted((one, other) => one.key.localeCompare(other.key));
 }
 
-export function isStart({ method, path: route }: RecordedRequest): boolean {
+export function isStart({ method, path: route }: Asked): boolean {
   return method === 'POST' && (route === '/api/v1/app-conversations' || route === '/api/conversations');
 }
 
-function keyOf({ body }: RecordedRequest): string {
+function keyOf({ body }: Asked): string {
   const { initial_message: message, initial_user_msg: text } = body as {
     initial_message?: { content: { text: string }[] };
     initial_user_msg?: string;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ID, message, startConversation, step, until } from '../support/worker.ts';
+import { expectAnswers, type Exchange } from '../../app/support.ts';
+import { ID, message, step, until } from '../support/worker.ts';
 import { useSharedWorker } from '../support/shared-worker.ts';
 
 const shared = useSharedWorker([step.run('echo one'), step.say('Well?')]);
@@ -7,67 +8,68 @@ const { get, post } = shared;
 const conversation = `/api/conversations/${ID}`;
 const EVENTS = 'openhands.sdk.event';
 const unknown = '00000000-0000-0000-0000-000000000000';
+const answers = (...exchanges: Exchange[]) => expectAnswers(shared.worker, exchanges);
+/** The detail of an answer with status 422. */
+const refusal = (type: string, ...loc: (string | number)[]) => ({ detail: [{ type, loc }] });
 
 describe('conversations', () => {
   it('are created once per id', async () => {
-    const again = await startConversation(shared.worker, [step.finish()]);
+    const again = await shared.worker.startConversation([step.finish()]);
     expect(again.status).toBe(200);
     expect(again.body).toMatchObject({ id: ID, execution_status: 'finished' });
   });
 
-  it('are found with and without dashes, by search, count and batch', async () => {
-    expect((await get(`/api/conversations/${ID.replaceAll('-', '')}`)).body).toMatchObject({ id: ID });
-    expect((await get('/api/conversations/search')).body).toMatchObject({ items: [{ id: ID }], next_page_id: null });
-    expect((await get('/api/conversations/count')).body).toBe(1);
-    expect((await get(`/api/conversations?ids=${ID}&ids=${unknown}`)).body).toMatchObject([{ id: ID }, null]);
-  });
+  it('are found with and without dashes, by search, count and batch', () =>
+    answers(
+      [`/api/conversations/${ID.replaceAll('-', '')}`, undefined, 200, { id: ID }],
+      ['/api/conversations/search', undefined, 200, { items: [{ id: ID }], next_page_id: null }],
+      ['/api/conversations/count', undefined, 200, 1],
+      ['/api/conversations/count?status=finished', undefined, 200, 1],
+      [`/api/conversations?ids=${ID}&ids=${unknown}`, undefined, 200, [{ id: ID }, null]],
+    ));
 
-  it('that are unknown or malformed are refused as on genuine servers', async () => {
-    expect(await get(`/api/conversations/${unknown}`)).toEqual({ status: 404, body: { detail: 'Not Found' } });
-    expect(await post(`/api/conversations/${unknown}/events`, message('x'))).toEqual({
-      status: 404,
-      body: { detail: `Conversation not found: ${unknown}` },
-    });
-    const error = 'invalid character: found `n` at 0';
-    expect(await get('/api/conversations/nope')).toEqual({
-      status: 422,
-      body: {
-        detail: [
-          {
-            type: 'uuid_parsing',
-            loc: ['path', 'conversation_id'],
-            msg: `Input should be a valid UUID, ${error}`,
-            input: 'nope',
-            ctx: { error },
-          },
-        ],
-      },
-    });
-  });
+  it('that are unknown or malformed are refused as on genuine servers', () =>
+    answers(
+      [`/api/conversations/${unknown}`, undefined, 404, { detail: 'Not Found' }],
+      [
+        `POST /api/conversations/${unknown}/events`,
+        message('x'),
+        404,
+        { detail: `Conversation not found: ${unknown}` },
+      ],
+      ['/api/conversations/nope', undefined, 422, refusal('uuid_parsing', 'path', 'conversation_id')],
+      ['/api/conversations?ids=zz', undefined, 422, refusal('uuid_parsing', 'query', 'ids', 0)],
+      ['/api/conversations', undefined, 422, refusal('missing', 'query', 'ids')],
+      ['/api/conversations/count?status=bogus', undefined, 422, refusal('enum', 'query', 'status')],
+      ['/api/conversations/search?status=bogus', undefined, 422, refusal('enum', 'query', 'status')],
+    ));
 
-  it('take their title from the first message, and another one by PATCH', async () => {
-    expect((await get(conversation)).body).toMatchObject({ title: 'Please do it.' });
-    const { body } = await shared.worker.call('PATCH', conversation, { title: 'From the agent server' });
-    expect(body).toEqual({ success: true });
-    expect((await get(conversation)).body).toMatchObject({ title: 'From the agent server' });
-    expect((await shared.worker.call('PATCH', conversation, { title: 'x'.repeat(201) })).status).toBe(422);
-    expect((await post(`${conversation}/generate_title`)).body).toEqual({ title: 'From the agent server' });
-  });
+  it('take their title from the first message, and another one by PATCH', () =>
+    answers(
+      [conversation, undefined, 200, { title: 'Please do it.' }],
+      [`PATCH ${conversation}`, { title: 'From the agent server' }, 200, { success: true }],
+      [conversation, undefined, 200, { title: 'From the agent server' }],
+      [`PATCH ${conversation}`, { title: 'x'.repeat(201) }, 422],
+      [`POST ${conversation}/generate_title`, undefined, 200, { title: 'From the agent server' }],
+    ));
 
   it('without a replay end with an error that names both next steps', async () => {
     const id = '11111111-2222-4333-8444-55555555555a';
-    await startConversation(shared.worker, null, { conversation_id: id });
+    await shared.worker.startConversation(null, { conversation_id: id });
     const found = await until('the error', async () => {
       const { body } = await get(
         `/api/conversations/${id}/events/search?kind=${EVENTS}.conversation_error.ConversationErrorEvent`,
       );
       return (body as { items: unknown[] }).items[0];
     });
-    expect(found).toMatchObject({ code: 'NoModel' });
-    expect((await post(`/api/conversations/${id}/ask_agent`, { question: 'Why?' })).status).toBe(400);
-    expect((await shared.worker.call('DELETE', `/api/conversations/${id}`)).body).toEqual({ success: true });
-    expect((await get(`/api/conversations/${id}`)).status).toBe(404);
-    expect((await shared.worker.call('DELETE', `/api/conversations/${id}`)).status).toBe(404);
+    const detail = expect.stringMatching(/^This conversation has no replay,.*another server/) as string;
+    expect(found).toMatchObject({ code: 'NoModel', detail });
+    await answers(
+      [`POST /api/conversations/${id}/ask_agent`, { question: 'Why?' }, 400],
+      [`DELETE /api/conversations/${id}`, undefined, 200, { success: true }],
+      [`/api/conversations/${id}`, undefined, 404],
+      [`DELETE /api/conversations/${id}`, undefined, 404],
+    );
     await until('the notice', () =>
       shared.worker.notices.find((notice) => notice.type === 'conversation' && notice.deleted),
     );
@@ -76,7 +78,7 @@ describe('conversations', () => {
   it('with a malformed replay are refused, and none is created', async () => {
     for (const replay of [[], [{ type: 'terminal' }], [{ type: 'fly', command: 'x' }]]) {
       const id = '11111111-2222-4333-8444-55555555555b';
-      const { status, body } = await startConversation(shared.worker, replay, { conversation_id: id });
+      const { status, body } = await shared.worker.startConversation(replay, { conversation_id: id });
       expect(status).toBe(422);
       expect(JSON.stringify(body)).toContain('replay');
       expect((await get(`/api/conversations/${id}`)).status).toBe(404);
@@ -84,66 +86,15 @@ describe('conversations', () => {
   });
 
   it('a start without workspace or agent is refused with 422 as on genuine servers', async () => {
-    const refusal = async (body: unknown): Promise<unknown> => {
-      const answer = await post('/api/conversations', body);
-      expect(answer.status).toBe(422);
-      return (answer.body as { detail: { type: string; loc: unknown[]; msg: string }[] }).detail.map(
-        ({ type, loc, msg }) => ({ type, loc, msg }),
-      );
-    };
     const workspace = { working_dir: shared.worker.workingDir };
-    expect(await refusal({})).toEqual([{ type: 'missing', loc: ['body', 'workspace'], msg: 'Field required' }]);
-    expect(await refusal({ workspace })).toEqual([
-      {
-        type: 'value_error',
-        loc: ['body'],
-        msg: 'Value error, One of `agent`, `agent_settings`, or `agent_profile_id` must be provided',
-      },
-    ]);
-    const unknownKind = (kind: string) => [
-      {
-        type: 'value_error',
-        loc: ['body', 'agent'],
-        msg: `Value error, Unknown kind '${kind}' for openhands.sdk.agent.base.AgentBase; Expected one of: ['ACPAgent', 'Agent']`,
-      },
-    ];
-    expect(await refusal({ workspace, agent: {} })).toEqual(unknownKind(''));
-    expect(await refusal({ workspace, agent: { kind: 'Nope' } })).toEqual(unknownKind('Nope'));
-    expect((await get('/api/conversations/count')).body).toBe(1);
-  });
-
-  it('invalid statuses and ids are refused with 422 as on genuine servers', async () => {
-    const expected =
-      "'idle', 'running', 'paused', 'waiting_for_confirmation', 'finished', 'error', 'stuck' or 'deleting'";
-    const bogus = {
-      type: 'enum',
-      loc: ['query', 'status'],
-      msg: `Input should be ${expected}`,
-      input: 'bogus',
-      ctx: { expected },
-    };
-    for (const route of ['count', 'search']) {
-      expect(await get(`/api/conversations/${route}?status=bogus`)).toEqual({ status: 422, body: { detail: [bogus] } });
-    }
-    expect((await get('/api/conversations/count?status=finished')).body).toBe(1);
-    const error = 'invalid character: found `z` at 0';
-    expect(await get('/api/conversations?ids=zz')).toEqual({
-      status: 422,
-      body: {
-        detail: [
-          {
-            type: 'uuid_parsing',
-            loc: ['query', 'ids', 0],
-            msg: `Input should be a valid UUID, ${error}`,
-            input: 'zz',
-            ctx: { error },
-          },
-        ],
-      },
-    });
-    expect((await get('/api/conversations')).body).toEqual({
-      detail: [{ type: 'missing', loc: ['query', 'ids'], msg: 'Field required', input: null }],
-    });
+    const start = 'POST /api/conversations';
+    await answers(
+      [start, {}, 422, refusal('missing', 'body', 'workspace')],
+      [start, { workspace }, 422, refusal('value_error', 'body')],
+      [start, { workspace, agent: {} }, 422, refusal('value_error', 'body', 'agent')],
+      [start, { workspace, agent: { kind: 'Nope' } }, 422, refusal('value_error', 'body', 'agent')],
+      ['/api/conversations/count', undefined, 200, 1],
+    );
   });
 
   it('a change of policy or analyzer is one event with the value, and nothing when it is equal', async () => {
@@ -180,49 +131,32 @@ describe('conversations', () => {
   });
 
   it('an analyzer that is missing or of an unknown kind is refused with 422 as on genuine servers', async () => {
-    const set = (body: unknown) => post(`${conversation}/security_analyzer`, body);
-    expect(await set({})).toEqual({
-      status: 422,
-      body: { detail: [{ type: 'missing', loc: ['body', 'security_analyzer'], msg: 'Field required', input: {} }] },
-    });
-    for (const [kind, analyzer] of [
-      ['', {}],
-      ['', { kind: '' }],
-      ['Nope', { kind: 'Nope' }],
-    ] as const) {
-      const error = `Unknown kind '${kind}' for openhands.sdk.security.analyzer.SecurityAnalyzerBase; Expected one of: ['PatternSecurityAnalyzer', 'PolicyRailSecurityAnalyzer', 'EnsembleSecurityAnalyzer', 'GraySwanAnalyzer', 'LLMSecurityAnalyzer']`;
-      expect(await set({ security_analyzer: analyzer })).toEqual({
-        status: 422,
-        body: {
-          detail: [
-            {
-              type: 'value_error',
-              loc: ['body', 'security_analyzer'],
-              msg: `Value error, ${error}`,
-              input: {},
-              ctx: { error },
-            },
-          ],
-        },
-      });
-    }
-    expect((await set({ security_analyzer: 'x' })).status).toBe(422);
+    const set = `POST ${conversation}/security_analyzer`;
+    const unusable = refusal('value_error', 'body', 'security_analyzer');
+    await answers(
+      [set, {}, 422, refusal('missing', 'body', 'security_analyzer')],
+      ...[{}, { kind: '' }, { kind: 'Nope' }].map(
+        (security_analyzer) => [set, { security_analyzer }, 422, unusable] as const,
+      ),
+      [set, { security_analyzer: 'x' }, 422],
+    );
   });
 
-  it('the final response is the one before a later message of the user', async () => {
-    const response = async (): Promise<unknown> => (await get(`${conversation}/agent_final_response`)).body;
-    expect(await response()).toEqual({ response: 'Well?' });
-    expect((await post(`${conversation}/events`, message('And then?', false))).status).toBe(200);
-    expect(await response()).toEqual({ response: 'Well?' });
-  });
+  it('the final response is the one before a later message of the user', () =>
+    answers(
+      [`${conversation}/agent_final_response`, undefined, 200, { response: 'Well?' }],
+      [`POST ${conversation}/events`, message('And then?', false), 200],
+      [`${conversation}/agent_final_response`, undefined, 200, { response: 'Well?' }],
+    ));
 
-  it('refuse an invalid policy', async () => {
-    const set = (policy: unknown) => post(`${conversation}/confirmation_policy`, { policy });
-    expect((await set({ kind: 'Nope' })).status).toBe(422);
-    expect((await set({ kind: 'ConfirmRisky' })).status).toBe(200);
-    expect((await get(conversation)).body).toMatchObject({
-      confirmation_policy: { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true },
-    });
-    expect((await set({ kind: 'NeverConfirm' })).status).toBe(200);
+  it('refuse an invalid policy', () => {
+    const set = `POST ${conversation}/confirmation_policy`;
+    const stored = { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true };
+    return answers(
+      [set, { policy: { kind: 'Nope' } }, 422],
+      [set, { policy: { kind: 'ConfirmRisky' } }, 200],
+      [conversation, undefined, 200, { confirmation_policy: stored }],
+      [set, { policy: { kind: 'NeverConfirm' } }, 200],
+    );
   });
 });

@@ -1,6 +1,7 @@
 import { unzipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { eventsOf, ID, KEY, message, step } from '../support/worker.ts';
+import { expectAnswers } from '../../app/support.ts';
+import { ID, KEY, message, step } from '../support/worker.ts';
 import { useSharedWorker } from '../support/shared-worker.ts';
 
 const shared = useSharedWorker([step.run('echo one'), step.say('Well?')]);
@@ -10,16 +11,17 @@ const EVENTS = 'openhands.sdk.event';
 const unknown = '00000000-0000-0000-0000-000000000000';
 
 describe('messages', () => {
-  it('that are malformed are refused with the path of the wrong member', async () => {
-    expect(await post(`${conversation}/events`, { role: 'user', content: 'x' })).toEqual({
-      status: 422,
-      body: {
-        detail: [{ type: 'list_type', loc: ['body', 'content'], msg: 'Input should be a valid list', input: 'x' }],
-      },
-    });
-    expect((await post(`${conversation}/events`, '{"role":')).status).toBe(422);
-    expect((await post(`${conversation}/events`)).status).toBe(422);
-  });
+  it('that are malformed are refused with the path of the wrong member', () =>
+    expectAnswers(shared.worker, [
+      [
+        `POST ${conversation}/events`,
+        { role: 'user', content: 'x' },
+        422,
+        { detail: [{ type: 'list_type', loc: ['body', 'content'] }] },
+      ],
+      [`POST ${conversation}/events`, '{"role":', 422],
+      [`POST ${conversation}/events`, undefined, 422],
+    ]));
 
   it('of 5 MiB arrive whole', async () => {
     const text = 'é'.repeat(2.5 * 1024 * 1024);
@@ -33,22 +35,22 @@ describe('messages', () => {
 
 describe('events', () => {
   it('have extended_content on messages, and not on observations without one', async () => {
-    const events = await eventsOf(shared.worker);
+    const events = await shared.worker.events();
     const having = new Set(events.filter((event) => 'extended_content' in event).map(({ kind }) => kind));
     expect([...having]).toEqual(['MessageEvent']);
     expect(events.map(({ kind }) => kind)).toContain('ObservationEvent');
   });
 
   it('are returned page by page, complete, in both orders', async () => {
-    const all = await eventsOf(shared.worker);
-    expect(await eventsOf(shared.worker, 2)).toEqual(all);
+    const all = await shared.worker.events();
+    expect(await shared.worker.events(2)).toEqual(all);
     const { body } = await get(`${conversation}/events/search?sort_order=TIMESTAMP_DESC&limit=3`);
     expect(body).toEqual({ items: all.slice(-3).reverse(), next_page_id: all.at(-4)?.id });
     expect((await get(`${conversation}/events/count`)).body).toBe(all.length);
   });
 
   it('are filtered by kind as a class path, source, text and time', async () => {
-    const all = await eventsOf(shared.worker);
+    const all = await shared.worker.events();
     const actions = all.filter((event) => event.kind === 'ActionEvent');
     const path = `${EVENTS}.llm_convertible.action.ActionEvent`;
     expect((await get(`${conversation}/events/search?kind=${path}`)).body).toMatchObject({ items: actions });
@@ -66,18 +68,15 @@ describe('events', () => {
     }
   });
 
-  it('refuse a limit outside 1 to 100, and an unknown event', async () => {
-    for (const limit of [0, 101, 'x']) {
-      expect((await get(`${conversation}/events/search?limit=${limit}`)).status).toBe(422);
-    }
-    expect((await get(`${conversation}/events/${unknown}`)).status).toBe(404);
-    const [first] = await eventsOf(shared.worker);
-    expect((await get(`${conversation}/events/${first?.id ?? ''}`)).body).toEqual(first);
-  });
-
-  it('of an unknown page id are the first page', async () => {
-    const { body } = await get(`${conversation}/events/search?limit=1&page_id=${unknown}`);
-    expect((body as { items: unknown[] }).items[0]).toMatchObject({ kind: 'SystemPromptEvent' });
+  it('refuse a limit outside 1 to 100 and an unknown event; an unknown page is the first one', async () => {
+    const [first] = await shared.worker.events();
+    const events = `${conversation}/events`;
+    await expectAnswers(shared.worker, [
+      ...[0, 101, 'x'].map((limit) => [`${events}/search?limit=${limit}`, undefined, 422] as const),
+      [`${events}/${unknown}`, undefined, 404],
+      [`${events}/${first?.id ?? ''}`, undefined, 200, first],
+      [`${events}/search?limit=1&page_id=${unknown}`, undefined, 200, { items: [{ kind: 'SystemPromptEvent' }] }],
+    ]);
   });
 
   it('are in an archive, one file each', async () => {
@@ -86,8 +85,14 @@ describe('events', () => {
     });
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
     const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
-    const names = Object.keys(files).filter((name) => name.includes('/events/event-'));
-    expect(names).toHaveLength((await eventsOf(shared.worker)).length);
-    expect(Object.keys(files)).toContain(`${ID.replaceAll('-', '')}/base_state.json`);
+    const events = await shared.worker.events();
+    const folder = ID.replaceAll('-', '');
+    expect(Object.keys(files)).toEqual([
+      ...['base_state.json', 'meta.json'].map((name) => `${folder}/${name}`),
+      ...events.map(({ id }, at) => `${folder}/events/event-${String(at).padStart(5, '0')}-${id}.json`),
+    ]);
+    expect(JSON.parse(Buffer.from(Object.values(files).at(-1) ?? []).toString('utf8'))).toEqual(events.at(-1));
+    const { body } = await get(conversation);
+    expect(body).toMatchObject({ leaf_event_id: events.at(-1)?.id });
   });
 });

@@ -1,14 +1,17 @@
-import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll } from 'vitest';
+import { readdirSync, rmSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import {
   type Answer,
   ID,
   type OwnWorker,
-  startConversation,
   startOwnWorker,
-  untilStatus,
   type WorkerOptions,
+  makePlace,
+  type Place,
+  removePlace,
+  startTestWorker,
+  type TestWorker,
 } from './worker.ts';
 
 type Shown = Pick<Answer, 'status' | 'body'>;
@@ -25,8 +28,7 @@ export function useSharedWorker(steps: unknown[]): SharedWorker {
   let worker: OwnWorker;
   beforeAll(async () => {
     worker = await startOwnWorker();
-    await startConversation(worker, steps);
-    await untilStatus(worker, 'finished');
+    await worker.play(steps);
   });
   afterAll(() => worker.close());
   const call = async (method: string, route: string, sent?: unknown): Promise<Shown> => {
@@ -59,4 +61,34 @@ export function useEmptiedWorker(set: (worker: OwnWorker) => void, options: Work
     for (const name of readdirSync(workspace)) rmSync(path.join(workspace, name), { recursive: true, maxRetries: 10 });
   });
   afterAll(() => worker.close());
+}
+
+export interface SandboxOfTest {
+  readonly place: Place;
+  /** Starts a worker in these folders. */
+  start(options?: WorkerOptions): Promise<TestWorker>;
+}
+
+/** For the tests of a file: each has folders of its own, and the workers that it started in them are ended after it. */
+export function sandboxOfTest(): SandboxOfTest {
+  let place: Place;
+  let started: TestWorker[];
+  beforeEach(() => {
+    place = makePlace();
+    started = [];
+  });
+  afterEach(async () => {
+    await Promise.all(started.map((worker) => worker.end()));
+    removePlace(place);
+  });
+  return {
+    get place() {
+      return place;
+    },
+    async start(options) {
+      const worker = await startTestWorker(place, options);
+      started.push(worker);
+      return worker;
+    },
+  };
 }

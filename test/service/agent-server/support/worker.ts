@@ -6,7 +6,8 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/sandboxes/worker-protocol.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
-import { openSocket, type TestSocket } from './socket.ts';
+import WebSocket from 'ws';
+import { sandboxMark, selectProcesses } from '../../../../src/service/isolation/processes.ts';
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../../..');
@@ -60,6 +61,33 @@ export interface Answer {
   headers: Headers;
 }
 
+/** A web socket to a worker that keeps what it receives. */
+export interface TestSocket {
+  client: WebSocket;
+  frames: Record<string, unknown>[];
+  closed: Promise<{ code: number; reason: string }>;
+  /** The HTTP status of the answer to the upgrade: 101 when it is accepted. */
+  status: Promise<number>;
+}
+
+function openSocket(url: string, headers: Record<string, string>): TestSocket {
+  const client = new WebSocket(url, { headers });
+  const frames: Record<string, unknown>[] = [];
+  client.on('message', (data) => frames.push(JSON.parse((data as Buffer).toString('utf8')) as Record<string, unknown>));
+  client.on('error', () => undefined);
+  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+    client.once('close', (code, reason) => resolve({ code, reason: reason.toString('utf8') })),
+  );
+  const status = new Promise<number>((resolve) => {
+    client.once('upgrade', (response) => resolve(response.statusCode ?? 0));
+    client.once('unexpected-response', (_request, response) => {
+      resolve(response.statusCode ?? 0);
+      response.destroy();
+    });
+  });
+  return { client, frames, closed, status };
+}
+
 export interface TestWorker {
   child: ChildProcess;
   notices: WorkerNotice[];
@@ -70,6 +98,17 @@ export interface TestWorker {
   /** Sends a command of the app server and waits for its notice. */
   command(type: 'pause' | 'resume' | 'stop'): Promise<WorkerNotice>;
   socket(route: string, headers?: Record<string, string>): TestSocket;
+  /** Starts a conversation whose agent plays these steps; null for an agent with a model, and no replay. */
+  startConversation(steps: unknown[] | null, more?: Record<string, unknown>): Promise<Answer>;
+  /** The state of that conversation. */
+  status(): Promise<string>;
+  untilStatus(wanted: string): Promise<void>;
+  /** All its events, page after page. */
+  events(limit?: number): Promise<StoredEvent[]>;
+  /** Starts the conversation, waits until it is finished, and returns its events. */
+  play(steps: unknown[], more?: Record<string, unknown>): Promise<StoredEvent[]>;
+  /** The outputs of these commands, each a step of a conversation. */
+  outputsOf(...commands: string[]): Promise<string[]>;
   /** Closes stdin, as the death of the app server does, and waits for the end. */
   end(): Promise<void>;
   kill(signal: NodeJS.Signals): Promise<void>;
@@ -150,6 +189,38 @@ export async function startTestWorker(place: Place, options: WorkerOptions = {})
       return notice;
     },
     socket: (route, headers = {}) => openSocket(`ws://127.0.0.1:${worker.port}${route}`, headers),
+    startConversation: (steps, more) =>
+      worker.call('POST', '/api/conversations', {
+        conversation_id: ID,
+        initial_message: message('Please do it.'),
+        workspace: { working_dir: worker.workingDir },
+        ...(steps === null ? { agent: { llm: { model: 'none' } } } : { replay: steps }),
+        ...more,
+      }),
+    async status() {
+      const { body } = await worker.call('GET', `/api/conversations/${ID}`);
+      return (body as { execution_status: string }).execution_status;
+    },
+    untilStatus: async (wanted) =>
+      void (await until(`status ${wanted}`, async () => (await worker.status()) === wanted)),
+    async events(limit = 100) {
+      const events: StoredEvent[] = [];
+      for (let page: string | null = null; ;) {
+        const query: string = page === null ? '' : `&page_id=${page}`;
+        const { body } = await worker.call('GET', `/api/conversations/${ID}/events/search?limit=${limit}${query}`);
+        const { items, next_page_id } = body as { items: StoredEvent[]; next_page_id: string | null };
+        events.push(...items);
+        if (next_page_id === null) return events;
+        page = next_page_id;
+      }
+    },
+    async play(steps, more) {
+      await worker.startConversation(steps, more);
+      await worker.untilStatus('finished');
+      return worker.events();
+    },
+    outputsOf: async (...commands) =>
+      outputs(await worker.play([...commands.map((command) => step.run(command)), step.finish()])),
     async end() {
       child.stdin.end();
       await exited;
@@ -210,43 +281,6 @@ export function message(text: string, run = true): Record<string, unknown> {
   return { role: 'user', content: [{ type: 'text', text }], run };
 }
 
-/** Starts a conversation whose agent plays these steps. */
-export async function startConversation(
-  worker: TestWorker,
-  steps: unknown[] | null,
-  more: Record<string, unknown> = {},
-): Promise<Answer> {
-  return worker.call('POST', '/api/conversations', {
-    conversation_id: ID,
-    initial_message: message('Please do it.'),
-    workspace: { working_dir: worker.workingDir },
-    ...(steps === null ? { agent: { llm: { model: 'none' } } } : { replay: steps }),
-    ...more,
-  });
-}
-
-export async function statusOf(worker: TestWorker): Promise<string> {
-  const { body } = await worker.call('GET', `/api/conversations/${ID}`);
-  return (body as { execution_status: string }).execution_status;
-}
-
-export async function untilStatus(worker: TestWorker, wanted: string): Promise<void> {
-  await until(`status ${wanted}`, async () => (await statusOf(worker)) === wanted);
-}
-
-/** All events, page after page. */
-export async function eventsOf(worker: TestWorker, limit = 100): Promise<StoredEvent[]> {
-  const events: StoredEvent[] = [];
-  for (let page: string | null = null; ;) {
-    const query: string = page === null ? '' : `&page_id=${page}`;
-    const { body } = await worker.call('GET', `/api/conversations/${ID}/events/search?limit=${limit}${query}`);
-    const { items, next_page_id } = body as { items: StoredEvent[]; next_page_id: string | null };
-    events.push(...items);
-    if (next_page_id === null) return events;
-    page = next_page_id;
-  }
-}
-
 /** One word for each event: its kind, or what it is about. */
 export function outline(events: Record<string, unknown>[]): string[] {
   return events.map((event) => {
@@ -285,4 +319,42 @@ export function isAlive(pid: number): boolean {
     return false;
   }
   return stateOf(pid) !== 'Z';
+}
+
+/** What `outline` shows after a message to a conversation that has ended, whose next turn runs one command and finishes. */
+export const OUTLINE_AFTER_MESSAGE = [
+  'idle',
+  'MessageEvent',
+  'last_user_message_id',
+  'running',
+  'TerminalAction',
+  'TerminalObservation',
+  'FinishAction',
+  'FinishObservation',
+  'finished',
+];
+
+/** Every process that carries the mark of the sandbox. */
+export function processesOf(place: Place): number[] {
+  return selectProcesses({
+    below: null,
+    marked: `ACS_SANDBOX_ID=${sandboxMark(place.sandboxId, place.workspace)}`,
+    except: [],
+  });
+}
+
+/** The states of those that live: T is stopped. */
+export function statesOf(place: Place): string[] {
+  return processesOf(place)
+    .map(stateOf)
+    .filter((state) => state !== '' && state !== 'Z');
+}
+
+/** The text of a file in the workspace; null when there is none. */
+export function readIfThere(worker: OwnWorker, name: string): string | null {
+  try {
+    return readFileSync(path.join(worker.place.workspace, name), 'utf8');
+  } catch {
+    return null;
+  }
 }

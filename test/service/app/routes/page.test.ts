@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createPages } from '../../../../src/service/app/pages.ts';
 import { appOfSuite, conversationOfEachDialect, KEY, type Answer } from '../support.ts';
 
 const app = appOfSuite();
@@ -142,15 +143,6 @@ describe('the page of a conversation', () => {
     expect(await status({ 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate' })).toBe(200);
   });
 
-  it('cannot change anything: it is only read', async () => {
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      for (const rest of ['', '/live']) {
-        const answer = await app.call(method, `/conversations/${id}${rest}`, undefined, { Cookie: cookie });
-        expect([method, answer.status]).toEqual([method, 405]);
-      }
-    }
-  });
-
   it('of a conversation that was deleted states that', async () => {
     const gone = 'd'.repeat(32);
     app.store.conversations.insert({ ...(app.store.conversations.get(id) ?? expect.fail()), id: gone });
@@ -160,4 +152,47 @@ describe('the page of a conversation', () => {
     expect(answer.status).toBe(404);
     expect(answer.body).toContain('This conversation does not exist');
   });
+});
+
+describe('the tokens of pages', () => {
+  const time = { ms: 1_000_000 };
+  const pages = createPages({ now: () => time.ms });
+  const [a, b] = ['a'.repeat(32), 'b'.repeat(32)];
+
+  it('have one use each: a link opens no page, a session no further one, and neither of another conversation', () => {
+    const link = pages.createLink(a);
+    expect([pages.isAllowed(a, link), pages.openSession(b, link)]).toEqual([false, null]);
+    const session = pages.openSession(a, link) ?? '';
+    expect([pages.isAllowed(a, session), pages.isAllowed(b, session)]).toEqual([true, false]);
+    expect([pages.openSession(a, session), pages.openSession(a, link)]).toEqual([null, null]);
+    for (const token of ['', 'x', '\0', 'x'.repeat(100_000)]) {
+      expect([pages.openSession(a, token), pages.isAllowed(a, token)]).toEqual([null, false]);
+    }
+  });
+
+  it('end: that of a link after 60 seconds, that of a session after 12 hours', () => {
+    const late = pages.createLink(a);
+    const session = pages.openSession(a, pages.createLink(a)) ?? '';
+    time.ms += 60_000 - 1;
+    expect(pages.openSession(a, pages.createLink(a))).not.toBeNull();
+    time.ms += 1;
+    expect(pages.openSession(a, late)).toBeNull();
+    time.ms += (12 * 3600 - 60) * 1000 - 1;
+    expect(pages.isAllowed(a, session)).toBe(true);
+    time.ms += 1;
+    expect(pages.isAllowed(a, session)).toBe(false);
+  });
+});
+
+it('a viewer gets changes before a call of next() once, is counted until it leaves, and ends with the service', async () => {
+  const pages = createPages({ now: () => 0 });
+  const [one, other] = [pages.join(), pages.join()];
+  for (let count = 0; count < 2; count++) pages.notify();
+  expect(await Promise.all([one.next(), other.next()])).toEqual(['changed', 'changed']);
+  const next = one.next();
+  one.leave();
+  expect([await next, await one.next(), pages.viewers()]).toEqual(['left', 'left', 1]);
+  pages.notify();
+  pages.close();
+  expect([await other.next(), await pages.join().next()]).toEqual(['service-ends', 'service-ends']);
 });

@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest';
 import {
   AGENT_FIELDS,
   CONVERSATION_FIELDS,
-  defaultsOf,
   problemOf,
-  schemaOf,
   withoutSecrets,
   type SettingField,
+  type Json,
+  type JsonObject,
 } from '../../../../src/service/app/settings/fields.ts';
-import type { Json, JsonObject } from '../../../../src/service/app/settings/json.ts';
 
 const known = [...AGENT_FIELDS, ...CONVERSATION_FIELDS];
 const fieldAt = (path: string): SettingField => {
@@ -45,28 +44,6 @@ describe('the table of settings', () => {
   it('has each path once, and a default that it accepts itself', () => {
     expect(new Set(known.map(({ path }) => path)).size).toBe(known.length);
     expect(known.filter((each) => problemOf(each, each.default) !== null)).toEqual([]);
-  });
-
-  it('gives nested defaults, new ones each time', () => {
-    const defaults = defaultsOf(AGENT_FIELDS);
-    expect(defaults).toMatchObject({ agent: 'CodeActAgent', llm: { model: '' }, condenser: { max_size: 240 } });
-    (defaults.llm as Record<string, Json>).model = 'changed';
-    expect(defaultsOf(AGENT_FIELDS)).toMatchObject({ llm: { model: '' } });
-  });
-
-  it('is described by sections, of which each has the fields of the table', () => {
-    const { sections } = schemaOf('AgentSettings', AGENT_FIELDS, 'openhands') as {
-      sections: { key: string; variant: string | null; fields: { key: string; secret: boolean }[] }[];
-    };
-    expect(sections.map(({ key, variant }) => [key, variant])).toEqual([
-      ['general', null],
-      ['llm', 'openhands'],
-      ['condenser', 'openhands'],
-      ['verification', 'openhands'],
-    ]);
-    const fields = sections.flatMap((section) => section.fields);
-    expect(fields).toHaveLength(AGENT_FIELDS.length);
-    expect(fields.find(({ key }) => key === 'llm.api_key')?.secret).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fromV0, fromV1, MASK, McpError, toV0, toV1, type McpEntry } from '../../../../src/service/app/settings/mcp.ts';
-import type { Json } from '../../../../src/service/app/settings/json.ts';
+import { MASK, type Json } from '../../../../src/service/app/settings/fields.ts';
+import { fromV0, fromV1, toV0, toV1, type McpEntry } from '../../../../src/service/app/settings/mcp.ts';
 
 const STORED: McpEntry[] = [
   { name: 'search', kind: 'shttp', url: 'https://a.example/mcp', api_key: 'secret-1', timeout: 90 },
@@ -56,8 +56,8 @@ describe('the MCP servers of V1', () => {
     [{ x: { command: 'a', args: [1] } }, 'mcp_config.x.args: Input should be a valid list of strings'],
     [{ x: { command: 'a', env: ['A=1'] } }, 'mcp_config.x.env: Input should be a valid dictionary'],
   ])('refuse %j', (config, message) => {
-    expect(() => fromV1(config, [])).toThrow(McpError);
-    expect(() => fromV1(config, [])).toThrow(message);
+    const refused = { status: 400, body: { error: expect.stringContaining(`agent_settings_diff.${message}`) } };
+    expect(() => fromV1(config, [])).toThrow(expect.objectContaining(refused));
   });
 
   it('are removed by null', () => {

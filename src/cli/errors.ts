@@ -1,0 +1,127 @@
+/** Errors are recognised by a tag and not by `instanceof`: the build may hold this module in more than one chunk. */
+
+/** Exit codes by kind; the kind is also `error.code` in JSON. They are a promise to scripts: never renumber. */
+export const EXIT_CODES = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  config: 3,
+  auth: 4,
+  'not-found': 5,
+  conflict: 6,
+  'rate-limited': 7,
+  'needs-input': 8,
+  server: 9,
+  network: 10,
+  'unknown-outcome': 11,
+  unsupported: 12,
+  internal: 70,
+  timeout: 124,
+  interrupted: 130,
+} as const;
+
+/** The exit code of a command whose reader of stdout is gone, as after SIGPIPE: `exitCode` of `interrupted`. */
+export const READER_GONE = 141;
+
+export type ErrorKind = Exclude<keyof typeof EXIT_CODES, 'ok'>;
+
+/** A request as errors name it; the URL without credentials and secrets. */
+export interface NamedRequest {
+  method: string;
+  url: string;
+}
+
+export type ErrorDetails = CommonDetails &
+  ({ status: number; request: NamedRequest } | { status?: undefined; request?: NamedRequest });
+
+export type RequestDetails = CommonDetails & { status?: number; request: NamedRequest };
+
+interface CommonDetails {
+  /** The URL of the server, where the error names no request. */
+  server?: string;
+  hint?: string;
+  /** Whether the same command may succeed later without any change. */
+  retryable?: boolean;
+  /** Overrides the code of the kind: 129 for SIGHUP, 143 for SIGTERM, 141 for a reader that went away. */
+  exitCode?: number;
+  data?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+const TAG = 'acs.AppError';
+
+export class AppError extends Error {
+  readonly tag = TAG;
+  readonly kind: ErrorKind;
+  readonly details: ErrorDetails;
+
+  constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'AppError';
+    this.kind = kind;
+    this.details = details;
+  }
+
+  get exitCode(): number {
+    return this.details.exitCode ?? EXIT_CODES[this.kind];
+  }
+}
+
+/** A request as a dry run prints it; secrets are redacted. */
+export interface DryRunRequest extends NamedRequest {
+  /** Null without a body. */
+  body: unknown;
+}
+
+const DRY_RUN_TAG = 'acs.DryRunStop';
+
+/** Ends a command in a dry run, before its first write: cli/run.ts prints the requests. */
+export class DryRunStop extends Error {
+  readonly tag = DRY_RUN_TAG;
+  readonly requests: readonly DryRunRequest[];
+
+  constructor(requests: readonly DryRunRequest[] = []) {
+    super('a dry run ends before the first write');
+    this.requests = requests;
+  }
+}
+
+export function isDryRunStop(error: unknown): error is DryRunStop {
+  return error instanceof Error && (error as { tag?: unknown }).tag === DRY_RUN_TAG;
+}
+
+export function isAppError(error: unknown): error is AppError {
+  return error instanceof Error && (error as { tag?: unknown }).tag === TAG;
+}
+
+/** False for an interruption, which ends the command: a `catch` with a fallback throws it again. */
+export function isFailure(error: unknown): error is AppError {
+  return isAppError(error) && error.kind !== 'interrupted';
+}
+
+export function isNotFound(error: unknown): error is AppError {
+  return isAppError(error) && error.kind === 'not-found';
+}
+
+export interface FileProblem {
+  reason: string;
+  hint: string;
+}
+
+const PROBLEMS: Readonly<Record<string, FileProblem>> = {
+  ENOENT: { reason: 'it does not exist', hint: 'check the path' },
+  ENOTDIR: { reason: 'a part of its path is a file, not a folder', hint: 'check the path' },
+  EISDIR: { reason: 'it is a folder', hint: 'give the path of a file' },
+  EACCES: { reason: 'permission denied', hint: 'check the permissions of the file and of the folders that it is in' },
+  EPERM: { reason: 'the system does not permit it', hint: 'check the permissions of the file' },
+  EROFS: { reason: 'the file system is read-only', hint: 'choose another path' },
+  ELOOP: { reason: 'its path is a loop of links', hint: 'give the path of the file itself' },
+  ENAMETOOLONG: { reason: 'its path is too long', hint: 'give the path of a file, not its content' },
+  ENOSPC: { reason: 'no space left on the device', hint: 'free some space, or choose another place' },
+  EMFILE: { reason: 'too many files are open', hint: 'raise the limit of open files: ulimit -n' },
+};
+
+export function fileProblem(error: unknown): FileProblem {
+  const { code = 'unknown error' } = (error ?? {}) as { code?: string };
+  return PROBLEMS[code] ?? { reason: code, hint: 'check that the path names a file that you can read' };
+}

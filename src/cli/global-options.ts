@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+import { collectList, duration, invalidValue, oneOf } from '../commands/option-parsers.ts';
+import type { Format, GlobalOptions } from './context.ts';
+import { AppError } from './errors.ts';
+
+const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
+
+/** Opened as files these would truncate or replace the target of stdout. */
+const STDOUT_NAMES = ['/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'];
+
+export const DEFAULT_GLOBALS: GlobalOptions = {
+  input: 'allowed',
+  yes: 'not-given',
+  mode: 'live',
+  color: 'auto',
+  debug: 'off',
+};
+
+export function declareRoot(root: Command, version: string): void {
+  root
+    .description('Start and manage agent conversations on OpenHands servers.')
+    .usage('<command> [options]')
+    .optionsGroup('Server flags:')
+    .option('-p, --profile <name>', 'use this profile')
+    .option('--base-url <url>', 'use this server')
+    .option('--api-key-file <path|->', 'read the key from a file, or from stdin')
+    .option('--request-timeout <duration>', 'time without data after which a request fails (default 30s)', (value) => {
+      const ms = duration(value);
+      if (ms === 0) throw invalidValue('It must be more than 0.');
+      return ms;
+    })
+    .optionsGroup('Output flags:')
+    .option('--json', 'print JSON (same as --format json)')
+    .option('--format <table|tsv|json|ndjson|id>', 'output format (acs help output)', oneOf(...FORMATS))
+    .option('-q, --quiet', 'print ids only (same as --format id)')
+    .option('--fields <a,b,…>', 'choose and order the fields of table, tsv and json', collectList)
+    .option('--jq <expr>', 'print what a jq expression selects of the JSON; implies --json')
+    .option('-o, --output <file|->', 'write the data to a file')
+    .option('--no-color', 'print without colours')
+    .option('--debug', 'log requests and answers to stderr, without secrets')
+    .optionsGroup('Other flags:')
+    .option('--no-input', 'never prompt; the default outside a terminal')
+    .option('-y, --yes', 'confirm the changes that acs makes; actions of an agent still await approval')
+    .option('--dry-run', 'print the write requests instead of sending them')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print the help of acs or of a command');
+}
+
+/** Throws `usage` when flags contradict each other. */
+export function readGlobalOptions(root: Command): GlobalOptions {
+  const { json, quiet, format, input, yes, dryRun, requestTimeout, color, debug, output, ...given } = root.opts<
+    Pick<GlobalOptions, 'profile' | 'baseUrl' | 'apiKeyFile' | 'fields' | 'jq' | 'output' | 'format'> & {
+      requestTimeout?: number;
+    } & Record<'json' | 'quiet' | 'input' | 'yes' | 'dryRun' | 'color' | 'debug', boolean | undefined>
+  >();
+  const asked = new Set<Format>();
+  if (json || (given.jq !== undefined && format !== 'ndjson')) asked.add('json');
+  if (quiet) asked.add('id');
+  if (format) asked.add(format);
+  if (asked.size > 1)
+    throw new AppError('usage', `--json, --jq, -q and --format name different formats: ${[...asked].join(', ')}`);
+  return {
+    ...given,
+    format: [...asked][0],
+    output: output !== undefined && STDOUT_NAMES.includes(output) ? '-' : output,
+    input: input ? 'allowed' : 'never',
+    yes: yes ? 'given' : 'not-given',
+    mode: dryRun ? 'dry-run' : 'live',
+    requestTimeoutMs: requestTimeout,
+    color: color ? 'auto' : 'never',
+    debug: debug ? 'on' : 'off',
+  };
+}
+
+export function guessFormat(argv: readonly string[]): Format | undefined {
+  const end = argv.indexOf('--');
+  const flags = end === -1 ? argv : argv.slice(0, end);
+  if (flags.some((flag) => /^--(json|format=json|jq(=.*)?)$/s.test(flag))) return 'json';
+  if (flags.includes('--format=ndjson')) return 'ndjson';
+  const at = flags.indexOf('--format');
+  const value = at === -1 ? undefined : flags[at + 1];
+  return FORMATS.find((format) => format === value);
+}

@@ -1,0 +1,195 @@
+/** The entry to servers. Commands without a server load neither this nor any other module of servers. */
+import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import type { Dialect } from '../domain/conversation.ts';
+import { AppError, isFailure, type RequestDetails } from '../cli/errors.ts';
+import type { DeviceFlow } from './device-flow.ts';
+import { readServerFacts, type ServerFacts, featuresThat } from './features.ts';
+import type { Links } from './links.ts';
+import type { ConnectOptions } from './probe.ts';
+import type { Adapter, Server } from './server.ts';
+import { serverText, statusError, type Answer } from './http/answer.ts';
+import { normalizeBaseUrl } from './http/address.ts';
+import { Network } from './http/network.ts';
+import { Redaction } from './http/redaction.ts';
+import { LIMITS_MS, Pace, PACE_LIMITS, type PaceLimit } from './http/time-limits.ts';
+import { Transport, type TransportOptions } from './http/transport.ts';
+
+/** Throws `auth`, `server` (not an OpenHands server), `network`. The caller closes it. */
+export async function connect(options: ConnectOptions): Promise<Server> {
+  const connection = new Connection(options);
+  try {
+    const facts = await readServerFacts(options, connection.baseUrl, async () => {
+      const { probe } = await import('./probe.ts');
+      return await probe(connection.app(options.signal), options);
+    });
+    connection.facts = facts;
+    return await connection.server(facts, options.signal);
+  } catch (error) {
+    connection.network.close();
+    throw error;
+  }
+}
+
+export async function openDeviceFlow(options: Omit<ConnectOptions, 'key'>): Promise<DeviceFlow> {
+  const { DeviceFlow } = await import('./device-flow.ts');
+  const connection = new Connection({ ...options, key: null });
+  return new DeviceFlow(connection.app(options.signal), connection.network);
+}
+
+class Connection {
+  readonly baseUrl: string;
+  readonly network: Network;
+  /** Null during the probe. */
+  facts: ServerFacts | null = null;
+  readonly #options: ConnectOptions;
+  readonly #appPace: Pace;
+  /** By origin. */
+  readonly #agentPaces = new Map<string, Pace>();
+  readonly #starts: Links['starts'] = { record: null };
+  /** By conversation id. */
+  readonly #owners = new Map<string, Dialect>();
+
+  constructor(options: ConnectOptions) {
+    this.#options = options;
+    this.baseUrl = normalizeBaseUrl(options.baseUrl);
+    this.network = new Network({
+      env: options.env,
+      connectTimeoutMs: options.requestTimeoutMs ?? LIMITS_MS.request,
+      redaction: new Redaction([options.key], options.secrets),
+    });
+    this.#appPace = new Pace(() => this.#appLimit(), options.clock);
+  }
+
+  async server(facts: ServerFacts, signal: AbortSignal): Promise<Server> {
+    const { baseUrl, network } = this;
+    const { now } = facts;
+    // Each request in flight adds a listener; above ten Node reports a leak on stderr.
+    setMaxListeners(0, signal);
+    const { clock, mode, notice } = this.#options;
+    const linksWith = (usualTimeoutMs?: number): Links => ({
+      network,
+      clock,
+      signal,
+      mode,
+      starts: this.#starts,
+      features: facts,
+      app: this.app(signal, usualTimeoutMs),
+      agent: (url, key) => this.#agent({ signal, usualTimeoutMs }, url, key),
+      notice: (text) => notice?.(text),
+      randomId: () => randomUUID(), // node:crypto is loaded when one is needed
+    });
+    const links = linksWith();
+    const v1 = now.dialects.includes('v1') ? (await import('./v1/index.ts')).createV1(links, now) : null;
+    const v0 = now.dialects.includes('v0')
+      ? (await import('./v0/index.ts')).createV0(linksWith(LIMITS_MS.requestV0), now)
+      : null;
+    let adapter: Adapter | null = v1 ?? v0;
+    if (v1 !== null && v0 !== null) adapter = (await import('./both.ts')).createBoth(v1, v0, now, this.#owners);
+    if (adapter === null) throw new AppError('server', 'this server has no dialect that acs supports');
+    return {
+      ...adapter,
+      info: {
+        base_url: baseUrl,
+        dialect: now.dialects[0] ?? 'v1',
+        dialects: now.dialects,
+        version: now.version,
+        flavour: now.flavour,
+        features: featuresThat(now.features, 'present'),
+        unknown_features: featuresThat(now.features, 'unknown'),
+      },
+      presence(feature) {
+        const shown = now.features[feature];
+        // V0's route renames conversations of both dialects, and no document is read for it.
+        return feature === 'rename' && shown === 'absent' && v0 !== null ? 'unknown' : shown;
+      },
+      call: async (call) => (await import('./raw-call.ts')).rawCall(links, call),
+      redact: (text) => network.redaction.text(text),
+      close: () => Promise.resolve(network.close()),
+      withSignal: (other) => this.server(facts, other),
+    };
+  }
+
+  app(signal: AbortSignal, usualTimeoutMs?: number): Transport {
+    const { key } = this.#options;
+    const transport: Transport = new Transport({
+      ...this.#common(),
+      signal,
+      usualTimeoutMs,
+      baseUrl: this.baseUrl,
+      pace: this.#appPace,
+      // Both names are right for every flavour and release (interface 1.1).
+      headers: key === null ? {} : { authorization: `Bearer ${key}`, 'x-session-api-key': key },
+      refused: (answer, details) => this.#refusal(transport, answer, details),
+      // A probe reads routes that may be missing. A new probe because of one would wait for itself.
+      surprised: () => this.facts?.lookAgain() ?? Promise.resolve(null),
+    });
+    return transport;
+  }
+
+  #agent(of: Pick<TransportOptions, 'signal' | 'usualTimeoutMs'>, url: string, key: string | null): Transport {
+    this.network.redaction.add(key);
+    const baseUrl = normalizeBaseUrl(url);
+    const { origin } = new URL(baseUrl);
+    // Agent servers have no limit (interface 8.2); a pause after 429 applies to all transports of one.
+    const pace = this.#agentPaces.get(origin) ?? new Pace(() => null, this.#options.clock);
+    this.#agentPaces.set(origin, pace);
+    return new Transport({
+      ...this.#common(),
+      ...of,
+      baseUrl,
+      pace,
+      // Never the app server's key: the sandbox runs what an agent runs.
+      headers: key === null ? {} : { 'x-session-api-key': key },
+      refused: ({ status }, details) => {
+        const error = { ...details, status, retryable: true };
+        return Promise.resolve(new AppError('auth', 'the server of the sandbox refuses its key', error));
+      },
+    });
+  }
+
+  #common(): Pick<TransportOptions, 'network' | 'clock' | 'mode' | 'requestTimeoutMs' | 'log' | 'notice'> {
+    const { clock, mode, requestTimeoutMs, log, notice } = this.#options;
+    return { network: this.network, clock, mode, requestTimeoutMs, log, notice };
+  }
+
+  #appLimit(): PaceLimit | null {
+    const { rate, local } = this.#options;
+    if (rate !== undefined) return { perSecond: rate, burst: Math.max(1, Math.min(10, rate)) };
+    const flavour = local ? 'local' : this.facts?.now.flavour;
+    return flavour === 'local' ? null : PACE_LIMITS[flavour === 'cloud' ? 'cloud' : 'self-hosted'];
+  }
+
+  /** A 401 or 403 is about the key only if a route that checks the key refuses it, too (interface 1.2). */
+  async #refusal(app: Transport, answer: Answer, details: RequestDetails): Promise<AppError> {
+    const text = serverText(answer.body);
+    // A bare JSON string comes from the git provider (interface 3.1).
+    const isOfProvider =
+      typeof answer.body === 'string' || /git provider|provider token|valid .* token/i.test(text ?? '');
+    if (text !== null && isOfProvider) {
+      return new AppError('auth', text, {
+        ...details,
+        hint: 'this is about the git provider, not the key of acs: store a token with acs git-provider set <provider>',
+      });
+    }
+    if (this.#options.key !== null && this.facts !== null) {
+      const { keyCheckingRoute } = await import('./quirks/unchecked-key.ts');
+      const path = keyCheckingRoute(this.facts.now.dialects);
+      const accept = [400, 401, 403, 404, 405, 500, 502, 503, 504];
+      const again = await app.request({ method: 'GET', path, safe: 'read', accept }).catch((error: unknown) => {
+        if (!isFailure(error)) throw error;
+        return null;
+      });
+      if (again?.status === 200) {
+        if (text === 'Invalid token' && /\/settings\b/.test(answer.request.url)) {
+          const { unreadableSettings } = await import('./quirks/mistyped-setting.ts');
+          return unreadableSettings(statusError(answer, details));
+        }
+        return new AppError('auth', `the server does not allow this${text === null ? '' : `: ${text}`}`, details);
+      }
+    }
+    const { keyError } = await import('./probe.ts');
+    const error = keyError(this.#options, answer);
+    return new AppError(error.kind, error.message, { ...details, ...error.details, request: details.request });
+  }
+}

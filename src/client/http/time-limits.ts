@@ -1,0 +1,136 @@
+/** How long requests may take, how many are sent a second, and when one is sent again. */
+import type { Clock } from '../../cli/clock.ts';
+import type { Answer } from './answer.ts';
+import type { Call } from './call.ts';
+
+/** Milliseconds. */
+export const LIMITS_MS = {
+  request: 30_000,
+  /** A V0 server that waits for its model answers no request for minutes (interface 12). */
+  requestV0: 120_000,
+  probe: 10_000,
+  /** The whole probe, repeated requests included: a server may send its answer slowly without ever being silent. */
+  wholeProbe: 60_000,
+  /** A start of a conversation, and creating, pausing, resuming or deleting a sandbox, which waits for its runtime. */
+  start: 120_000,
+  send: 90_000,
+  deletion: 60_000,
+  readAfterDeletion: 5_000,
+  /** A request that the agent server answers when the current step has ended. */
+  step: 300_000,
+  interrupt: 60_000,
+  /** A rename at the agent server: the title is set at once, and the answer may come after the current step. */
+  agentRename: 5_000,
+  fileWrite: 120_000,
+  socket: 15_000,
+  /** One address of a name with several; the 250 ms of Node are less than a distant server takes. */
+  address: 3_000,
+  /** A kept connection without a request: the other end may have closed one that is older. */
+  idleConnection: 4_000,
+  /** The longest `Retry-After` that is waited for. */
+  pause: 60_000,
+  /** Longer pauses are announced by a notice. */
+  silentPause: 5_000,
+} as const;
+
+export interface PaceLimit {
+  perSecond: number;
+  burst: number;
+}
+
+export const PACE_LIMITS = {
+  'self-hosted': { perSecond: 8, burst: 10 },
+  cloud: { perSecond: 1.5, burst: 10 },
+} as const satisfies Record<string, PaceLimit>;
+
+/** A token bucket: a self-hosted server answers 429 above 10 requests a second, the cloud above 100 a minute. */
+export class Pace {
+  readonly #limit: () => PaceLimit | null;
+  readonly #clock: Clock;
+  #tokens: number | null = null;
+  #countedAtMs = 0;
+  #reportedUntilMs = 0;
+  /** Milliseconds since the epoch. */
+  pausedUntilMs = 0;
+
+  /** @param limit null: none */
+  constructor(limit: () => PaceLimit | null, clock: Clock) {
+    this.#limit = limit;
+    this.#clock = clock;
+  }
+
+  async turn(signal: AbortSignal): Promise<void> {
+    for (let waitMs = this.#take(); waitMs > 0; waitMs = this.#take()) await this.#clock.sleep(waitMs, signal);
+    signal.throwIfAborted();
+  }
+
+  pauseUntil(timeMs: number): void {
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, timeMs);
+  }
+
+  /** Milliseconds; 0 unless this request is the first of those that wait together. */
+  unreported(untilMs: number): number {
+    const now = this.#clock.now();
+    if (untilMs - now <= LIMITS_MS.silentPause) return 0;
+    const isFirst = now >= this.#reportedUntilMs;
+    this.#reportedUntilMs = Math.max(this.#reportedUntilMs, untilMs);
+    return isFirst ? untilMs - now : 0;
+  }
+
+  /** 0, or the milliseconds after which to try again. */
+  #take(): number {
+    const now = this.#clock.now();
+    if (now < this.pausedUntilMs) return this.pausedUntilMs - now;
+    const limit = this.#limit();
+    if (limit === null) return 0;
+    const refill = ((now - this.#countedAtMs) / 1000) * limit.perSecond;
+    this.#tokens = Math.min(limit.burst, (this.#tokens ?? limit.burst) + refill);
+    this.#countedAtMs = now;
+    if (this.#tokens < 1) return Math.ceil(((1 - this.#tokens) / limit.perSecond) * 1000);
+    this.#tokens -= 1;
+    return 0;
+  }
+}
+
+export const TRIES = 4;
+export const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** 0.25 s, 0.5 s, 1 s, each between half and the whole of it: clients that failed together do not return together. */
+export function backoffMs(attempt: number): number {
+  return 250 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
+}
+
+/** Null: the answer stands. `attempt`: tries so far; `elapsedMs`: since the first try; `spreadMs`: added to the wait. */
+export async function repeatAfter(
+  { safe, accept }: Call,
+  { status, headers, body }: Answer,
+  attempt: number,
+  { nowMs, elapsedMs }: { nowMs: number; elapsedMs: number },
+): Promise<{ waitMs: number; spreadMs: number } | null> {
+  const ownPause = (waitMs: number | null) => (waitMs === null ? null : { waitMs, spreadMs: 0 });
+  if (attempt >= TRIES || accept?.includes(status)) return null;
+  if (status === 500 && safe === 'read') {
+    const { repeatAfter500Ms } = await import('../quirks/passing-500.ts');
+    return ownPause(repeatAfter500Ms(backoffMs(attempt), elapsedMs));
+  }
+  if (safe === 'once' ? status !== 429 : !RETRY_STATUSES.has(status)) return null;
+  // `{"detail":{"code":"daily_conversation_limit_reached",…}}`: waiting seconds does not help.
+  const { detail } = (body ?? {}) as { detail?: { code?: unknown } | null };
+  if (detail?.code === 'daily_conversation_limit_reached') return null;
+  const header = headers['retry-after'];
+  if (header === undefined) return ownPause(backoffMs(attempt) * (status === 429 ? 4 : 1));
+  const seconds = /^\d+(\.\d+)?$/.test(header.trim()) ? Number(header) : (Date.parse(header) - nowMs) / 1000;
+  const waitMs = Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : backoffMs(attempt);
+  // A self-hosted server counts what it refuses: clients that return together would be refused together, for ever.
+  const spreadMs = Math.min(waitMs, 1_000) * 2 ** (attempt - 1) * Math.random();
+  return waitMs > LIMITS_MS.pause ? null : { waitMs, spreadMs };
+}
+
+/** From the cloud's headers: the reset is in seconds since the epoch, or from now. 0: no pause. */
+export function limitResetMs(headers: Record<string, string>, nowMs: number): number {
+  if (headers['x-ratelimit-remaining'] === undefined || Number(headers['x-ratelimit-remaining']) > 0) return 0;
+  const reset = Number(headers['x-ratelimit-reset']);
+  if (!Number.isFinite(reset) || reset <= 0) return 0;
+  const untilMs = reset > 1e9 ? reset * 1000 : nowMs + reset * 1000;
+  return Math.min(untilMs, nowMs + LIMITS_MS.pause);
+}

@@ -1,0 +1,218 @@
+/** Dialects and features (interface 9). Unknown paths may answer HTML with 200, so only JSON counts. */
+import type { Clock } from '../cli/clock.ts';
+import { AppError, isAppError, isFailure } from '../cli/errors.ts';
+import { sourceWords, type TargetSources } from '../domain/target-sources.ts';
+import type { SecretKeeper } from '../output/text/redact.ts';
+import { isRecord, type Json } from '../protocol/shape.ts';
+import { beforeTime } from '../runs/deadline.ts';
+import {
+  FEATURES,
+  presenceOf,
+  STATED_FEATURES,
+  type Feature,
+  type Features,
+  type ProbeCache,
+  type Probed,
+  type ProbeFacts,
+} from './features.ts';
+import { isJsonType, type Answer } from './http/answer.ts';
+import { LIMITS_MS, RETRY_STATUSES } from './http/time-limits.ts';
+import type { Transport } from './http/transport.ts';
+
+export interface ConnectOptions {
+  /** http(s); a path prefix is allowed. */
+  baseUrl: string;
+  key: string | null;
+  /** None: the key alone. */
+  secrets?: SecretKeeper;
+  sources?: TargetSources;
+  /** True when this is the built-in profile of the local service: no pace, no proxy. */
+  local: boolean;
+  env: Readonly<Record<string, string | undefined>>;
+  clock: Clock;
+  signal: AbortSignal;
+  /** In `dry-run` reads are sent, the first write throws DryRunStop. */
+  mode: 'live' | 'dry-run';
+  /** Limit of each phase of a request: connect, headers, time between bytes. */
+  requestTimeoutMs?: number;
+  /** Requests a second. */
+  rate?: number;
+  log?: (line: string) => void;
+  notice?: (text: string) => void;
+  cache?: ProbeCache;
+}
+
+const MOST_PROBE_BYTES = 16 * 1024 * 1024;
+/** All but transient ones: a request that fails so is repeated, and is an error when it still fails. */
+const ANSWERS = Array.from({ length: 500 }, (_, index) => index + 100).filter((status) => !RETRY_STATUSES.has(status));
+const RIGHT_URL = 'is this the right server? check the URL, the port and the path';
+
+/** Throws `network`, `auth`, `rate-limited`, and `server` when it is not an OpenHands server. */
+export async function probe(app: Transport, options: ConnectOptions): Promise<Probed> {
+  const { clock, requestTimeoutMs = 0, local } = options;
+  const longestMs = Math.max(LIMITS_MS.wholeProbe, 2 * requestTimeoutMs);
+  const endsAtMs = clock.now() + longestMs;
+  const request = async (path: string): Promise<Answer | AppError> => {
+    const limits = { timeoutMs: LIMITS_MS.probe, maxBytes: MOST_PROBE_BYTES, accept: ANSWERS, mayBeMissing: true };
+    try {
+      const sent = app.request({ method: 'GET', path, safe: 'read', ...limits });
+      const answer = await beforeTime({ clock }, endsAtMs - clock.now(), [sent]);
+      if (answer !== 'time') return answer;
+      const text = `${app.baseUrl} did not complete a response within ${longestMs / 1000} s`;
+      return new AppError('network', text, { hint: RIGHT_URL, retryable: true });
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      return error;
+    }
+  };
+  const answers = await Promise.all([
+    request('/openapi.json'),
+    request('/api/v1/web-client/config'),
+    request('/api/v1/app-conversations/count'),
+    request('/api/options/config'),
+  ]);
+  const [documentAnswer, webClientAnswer, countAnswer, optionsAnswer] = answers;
+  if (answers.every(isAppError)) throw documentAnswer;
+  const document = documentFacts(json(documentAnswer));
+  const webClient = json(webClientAnswer);
+  const serverOptions = json(optionsAnswer);
+  const v1 = document?.v1 ?? (isRecord(webClient) || typeof json(countAnswer) === 'number');
+  const v0 = document?.v0 ?? (isRecord(serverOptions) && 'APP_MODE' in serverOptions);
+  if (isRefusal(countAnswer) && (v1 || !v0)) throw keyError(options, countAnswer);
+  // Without a document only this 401 identifies V0 and a wrong key (quirks/unchecked-key.ts).
+  if (isRefusal(optionsAnswer) && (v0 || document === null)) throw keyError(options, optionsAnswer);
+  if (!v1 && !v0) throw notAServer(answers);
+  const config = isRecord(webClient)
+    ? webClient['app_mode']
+    : isRecord(serverOptions)
+      ? serverOptions['APP_MODE']
+      : null;
+  const isLocal = local || document?.local === true || config === 'local';
+  const facts: ProbeFacts = {
+    format: 2,
+    dialects: [...(v1 ? (['v1'] as const) : []), ...(v0 ? (['v0'] as const) : [])],
+    flavour: isLocal ? 'local' : config === 'saas' ? 'cloud' : config === 'oss' ? 'self-hosted' : null,
+    version: document?.version ?? null,
+    features: document?.features ?? (Object.fromEntries(FEATURES.map((name) => [name, 'unknown'])) as Features),
+    v1_start_members: document?.v1StartMembers ?? null,
+    echoes_ids: false,
+    probed_at_ms: clock.now(),
+  };
+  const isNotServed = !isAppError(documentAnswer) && [401, 403, 404, 405, 410].includes(documentAnswer.status);
+  return { facts, holds: document !== null || isNotServed ? 'lasting' : 'transient' };
+}
+
+function json(answer: Answer | AppError): unknown {
+  if (isAppError(answer) || answer.status !== 200 || !isJsonType(answer.contentType)) return null;
+  return answer.body ?? null;
+}
+
+/** Only JSON counts: a frontend or a proxy may refuse any path. */
+function isRefusal(answer: Answer | AppError): answer is Answer {
+  return !isAppError(answer) && isJsonType(answer.contentType) && (answer.status === 401 || answer.status === 403);
+}
+
+function notAServer([document, ...others]: [Answer | AppError, ...(Answer | AppError)[]]): AppError {
+  if (!isAppError(document) && isAgentServer(json(document))) {
+    return new AppError('server', 'the URL is that of an agent server in a sandbox, not of an app server', {
+      request: document.request,
+      hint: 'use the URL of the app server that created the sandbox',
+    });
+  }
+  const all = [document, ...others];
+  const transient = all.filter(isAppError).find(({ details }) => RETRY_STATUSES.has(details.status ?? 0));
+  if (transient !== undefined) return transient; // a later probe can still identify the server
+  const seen = all.find((answer): answer is Answer => !isAppError(answer));
+  if (seen === undefined) return new AppError('server', 'the server did not answer', { hint: RIGHT_URL });
+  const { status, request, contentType } = seen;
+  const fails = `the server answered ${status} to every request that would identify it`;
+  if (status >= 500) return new AppError('server', fails, { status, request, retryable: true });
+  const text = `the server at this URL is not an OpenHands server (it sent ${contentType.slice(0, 80) || 'no content type'})`;
+  return new AppError('server', text, { status, request, hint: RIGHT_URL });
+}
+
+export function keyError(
+  { key, sources }: Pick<ConnectOptions, 'key' | 'sources'>,
+  { status, request }: Pick<Answer, 'status' | 'request'>,
+): AppError {
+  const from = sources === undefined ? null : sourceWords(sources);
+  const url = from === null ? '' : `the URL comes from ${from.base_url}; `;
+  const refused = `the server refuses the key${from?.key == null ? '' : ` from ${from.key}`}`;
+  return new AppError('auth', key === null ? 'the server requires an API key' : refused, {
+    status,
+    request,
+    hint: `${url}give ${key === null ? 'a' : 'another'} key with --api-key-file <file>, ACS_API_KEY, or a profile: acs login`,
+  });
+}
+
+const ONE_CONVERSATION = /^\/api\/v1\/app-conversations\/\{\w+\}$/;
+
+function isAgentServer(document: unknown): boolean {
+  return isRecord(document) && isRecord(document['info']) && document['info']['title'] === 'OpenHands Agent Server';
+}
+
+function documentFacts(document: unknown) {
+  if (!isRecord(document) || !isRecord(document['paths']) || isAgentServer(document)) return null;
+  const { paths } = document;
+  const info = isRecord(document['info']) ? document['info'] : {};
+  const has = (pattern: RegExp, method?: string): boolean =>
+    Object.entries(paths).some(([path, item]) => {
+      if (!pattern.test(path) || method === undefined) return pattern.test(path);
+      // A shortened document may list the methods as text.
+      return typeof item === 'string' ? item.split(',').includes(method) : isRecord(item) && method in item;
+    });
+  const v1 = has(/^\/api\/v1\/app-conversations(\/search)?$/);
+  const v0 = has(/^\/api\/conversations$/);
+  if (!v1 && !v0) return null;
+  const members = v1 ? bodyMembers(document, /^\/api\/v1\/app-conversations$/, 'post') : null;
+  const takes = (name: string): boolean | null => (v1 ? (members?.includes(name) ?? null) : false);
+  const titles = bodyMembers(document, ONE_CONVERSATION, 'patch');
+  const stated = isRecord(info['x-features']) ? info['x-features'] : {};
+  const statedFeatures = STATED_FEATURES.map((name): [Feature, Features[Feature]] => {
+    const value = stated[name];
+    // A document that states nothing is that of an OpenHands server: its frontend is part of the release.
+    return [name, presenceOf(typeof value === 'boolean' ? value : name === 'web-interface')];
+  });
+  const { version } = info;
+  return {
+    v1,
+    v0,
+    local: info['title'] === 'acs local service',
+    // 0.0.1 and 0.1.0 are not releases (interface 13 "Documents").
+    version: typeof version === 'string' && !['0.0.1', '0.1.0'].includes(version) ? version : null,
+    v1StartMembers: members,
+    features: {
+      replay: presenceOf(v0 || takes('replay_json')),
+      'caller-conversation-id': presenceOf(takes('conversation_id')),
+      'send-message': presenceOf(has(/\/send-message$/)),
+      'delete-conversation': presenceOf(has(ONE_CONVERSATION, 'delete')),
+      rename: presenceOf(has(ONE_CONVERSATION, 'patch') && (titles?.includes('title') ?? null)),
+      'v1-settings': presenceOf(has(/^\/api\/v1\/settings$/)),
+      'settings-schema': presenceOf(has(/^\/api\/v1\/settings\/agent-schema$/)),
+      'model-profiles': presenceOf(has(/^\/api\/v1\/settings\/profiles$/)),
+      secrets: presenceOf(has(/^\/api(\/v1)?\/secrets(\/search)?$/)),
+      'v1-secrets': presenceOf(has(/^\/api\/v1\/secrets(\/search)?$/)),
+      'git-providers': presenceOf(has(/^\/api\/(add-git-providers|v1\/secrets\/git-providers)$/, 'post')),
+      repositories: presenceOf(has(/^\/api\/(user\/repositories|v1\/git\/repositories\/search)$/)),
+      'v1-git': presenceOf(has(/^\/api\/v1\/git\/repositories\/search$/)),
+      events: presenceOf(has(/\/events(\/search)?$/)),
+      sandboxes: presenceOf(has(/^\/api\/v1\/sandboxes\/search$/)),
+      'page-links': presenceOf(has(/^\/local\/conversations\/\{\w+\}\/page-link$/, 'post')),
+      ...(Object.fromEntries(statedFeatures) as Pick<Features, (typeof STATED_FEATURES)[number]>),
+    },
+  };
+}
+
+function bodyMembers(document: Json, pattern: RegExp, method: string): string[] | null {
+  const paths = isRecord(document['paths']) ? document['paths'] : {};
+  const path = Object.keys(paths).find((name) => pattern.test(name)) ?? '';
+  let value = memberAt(paths, [path, method, 'requestBody', 'content', 'application/json', 'schema']);
+  for (let hops = 0; hops < 5 && isRecord(value) && typeof value['$ref'] === 'string'; hops++) {
+    value = memberAt(document, value['$ref'].replace(/^#\//, '').split('/'));
+  }
+  return isRecord(value) && isRecord(value['properties']) ? Object.keys(value['properties']) : null;
+}
+
+function memberAt(record: Json, names: readonly string[]): unknown {
+  return names.reduce<unknown>((value, name) => (isRecord(value) ? value[name] : null), record);
+}

@@ -1,0 +1,53 @@
+/**
+ * Reads the cost and the tokens of a conversation from its sandbox or from the newest snapshot of the state, and returns
+ * null where they may be older than the last event of the run. They count over the whole conversation and all models.
+ *
+ * Servers:  openhands-ai 1.6.0 and 1.11.0
+ * Symptom:  `conv show` and the outcome of `conv wait` have a cost of before the end of the run: the app server writes
+ *           metrics up to 30 s late, `updated_at` does not date them, and 1.6.0 keeps 0 for a short run.
+ * Evidence: interface 4.3; test/client/quirks/late-metrics.test.ts
+ * Cost:     1 request for each conversation that is shown after its run; none in lists, where both values are null
+ * Remove:   unknown
+ */
+import type { Conversation } from '../../domain/conversation.ts';
+import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
+import { isRecord } from '../../protocol/shape.ts';
+import type { AgentClient } from '../agent-server/client.ts';
+import type { Links } from '../links.ts';
+import { searchAppEvents } from '../v1/calls.ts';
+
+type Metrics = Pick<Conversation, 'cost_usd' | 'tokens'>;
+
+/** A snapshot is followed only by events of the user. */
+const NEWEST_EVENTS = 10;
+
+/** Null where they are not known: an event of the agent after the newest snapshot of the state makes it old. */
+export async function metricsAfterRun(
+  links: Links,
+  { id, sandbox_status }: AppConversationRecord,
+  agent: AgentClient | null,
+): Promise<Metrics | null> {
+  if (sandbox_status === 'RUNNING') return agent && metricsOfState((await agent.conversation()).payload);
+  const { items } = await searchAppEvents(links, id, { order: 'TIMESTAMP_DESC', limit: NEWEST_EVENTS }, null);
+  const isSnapshot = ({ kind, payload }: EventRecord): boolean =>
+    kind === 'ConversationStateUpdateEvent' && payload['key'] === 'full_state';
+  const newest = items.find((event) => isSnapshot(event) || event.source === 'agent');
+  return newest !== undefined && isSnapshot(newest) ? metricsOfState(newest.payload['value']) : null;
+}
+
+/** The sums over all uses of models; null where the state has no statistics, or not in the known form. */
+function metricsOfState(state: unknown): Metrics | null {
+  const uses = isRecord(state) && isRecord(state['stats']) ? state['stats']['usage_to_metrics'] : null;
+  if (!isRecord(uses)) return null;
+  const sum = (records: readonly unknown[], name: string): number | null =>
+    records.reduce<number | null>((total, record) => {
+      const value = isRecord(record) ? record[name] : null;
+      return total === null || typeof value !== 'number' ? null : total + value;
+    }, 0);
+  const usages = Object.values(uses).map((use) => isRecord(use) && use['accumulated_token_usage']);
+  const [input, output] = [sum(usages, 'prompt_tokens'), sum(usages, 'completion_tokens')];
+  return {
+    cost_usd: sum(Object.values(uses), 'accumulated_cost'),
+    tokens: input === null || output === null ? null : { input, output },
+  };
+}

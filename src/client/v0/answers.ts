@@ -1,0 +1,124 @@
+/** The server accepts a change of the agent's state in any state, which may leave it hanging (interface 3.3, 3.4). */
+import { AppError } from '../../cli/errors.ts';
+import { pendingActionV0, type PendingAction } from '../../domain/confirmation.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import type { ConversationInfo } from '../../protocol/v0/records.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
+import { answerUntilTaken, refuseOtherAction, waitsForConfirmation } from '../confirmation.ts';
+import { reasonOf } from '../http/answer.ts';
+import type { Links } from '../links.ts';
+import { untilEffect, type LateChange } from '../quirks/late-effect.ts';
+import type { ConfirmationAnswer, OutgoingMessage, RunStart } from '../server.ts';
+import { eventsV0, getRunningV0, runtimeOf } from './calls.ts';
+import { agentStateOf, readNews, toEventV0 } from './events.ts';
+
+const WAITING = 'awaiting_user_confirmation';
+const MOST_READ = 100;
+
+/** A stopped agent loses that it was waiting. */
+export async function pendingV0(links: Links, id: string): Promise<PendingAction[]> {
+  const hint = `start it and read the pending action: acs conv confirm ${id} --resume`;
+  return await pendingOf(links, await getRunningV0(links, id, hint, ', so a pending action cannot be read'));
+}
+
+async function pendingOf(links: Links, info: ConversationInfo): Promise<PendingAction[]> {
+  const pending = async (): Promise<PendingAction[] | undefined> => {
+    if ((await readNews(links, info)).agentState !== WAITING) return [];
+    const newestFirst: ConversationEvent[] = [];
+    for await (const event of eventsV0(links, info, null)) {
+      newestFirst.push(toEventV0(event, info.conversation_id, links.network.redaction));
+      if (newestFirst.length >= MOST_READ) break;
+    }
+    const action = pendingActionV0(newestFirst);
+    return action === null ? undefined : [action];
+  };
+  // The event of the state may come before that of its action.
+  return (await poll(pending, { ...links, every: STEADY, until: links.clock.now() + 1_000 })) ?? [];
+}
+
+export function checkAnswerV0(id: string, { reason }: ConfirmationAnswer): Promise<void> {
+  if (reason === null) return Promise.resolve();
+  const text = 'a V0 conversation takes no reason with a rejection; V1 conversations do';
+  const hint = `reject it without --reason, and say why in a message: acs conv send ${id} …`;
+  return Promise.reject(new AppError('unsupported', text, { hint }));
+}
+
+export async function answerV0(links: Links, id: string, answer: ConfirmationAnswer): Promise<PendingAction[]> {
+  await checkAnswerV0(id, answer);
+  const { decision } = answer;
+  const info = await getRunningV0(links, id, `resume it with: acs conv confirm ${id} --resume`);
+  const answered = await pendingOf(links, info);
+  refuseOtherAction(id, answered, answer.action_id);
+  const change = await agentStateChange(links, info, decision === 'accept' ? 'user_confirmed' : 'user_rejected');
+  await answerUntilTaken(links, id, { decision, answered }, change);
+  return answered;
+}
+
+export async function runV0(links: Links, id: string): Promise<RunStart> {
+  const info = await getRunningV0(links, id, `resume it with: acs conv resume ${id}`);
+  const { agentState } = await readNews(links, info);
+  if (agentState === WAITING) throw waitsForConfirmation(id);
+  // A finished agent would run again without a message.
+  if (agentState === 'running' || agentState === 'finished') return 'already-running';
+  // The state of an agent that was started again. A change to `running` is accepted, and no step follows.
+  if (agentState === 'awaiting_user_input') {
+    throw new AppError('needs-input', 'the agent waits for a message; on V0 only a message continues the run', {
+      hint: `send a message: acs conv send ${id} …`,
+    });
+  }
+  const change = await agentStateChange(links, info, 'running');
+  const effect = await untilEffect(links, { ...change, done: 'the run was started', next: `acs conv show ${id}` });
+  return effect === 'needless' ? 'already-running' : 'started';
+}
+
+async function agentStateChange(
+  links: Links,
+  info: ConversationInfo,
+  state: string,
+): Promise<Pick<LateChange, 'send' | 'isVisible'>> {
+  const { transport, path } = runtimeOf(links, info);
+  const newest = (await eventsV0(links, info, null).next()).value?.id ?? -1;
+  return {
+    async send() {
+      const answer = await transport.request({
+        method: 'POST',
+        path: `${path}/events`,
+        body: { action: 'change_agent_state', args: { agent_state: state } },
+        safe: state === 'running' ? 'idempotent' : 'once',
+        accept: [409],
+      });
+      if (answer.status !== 409) return 'accepted';
+      const text = reasonOf(answer);
+      if (state === 'running' && /already running/i.test(text)) return 'needless';
+      // The next action has become pending since the state was read.
+      if (state === 'running' && /waiting for confirmation/i.test(text))
+        throw waitsForConfirmation(info.conversation_id);
+      throw new AppError('conflict', `the server refuses this: ${text}`, { status: 409, request: answer.request });
+    },
+    async isVisible() {
+      for await (const event of eventsV0(links, info, newest + 1))
+        if (event.id > newest && agentStateOf(event) !== null) return true;
+      return false;
+    },
+  };
+}
+
+/** As a raw action: the route for messages is younger than V0 itself (interface 3.4). Sent once. */
+export async function sendV0(links: Links, id: string, message: OutgoingMessage): Promise<void> {
+  const info = await getRunningV0(links, id, 'resume it with: acs conv send --resume');
+  // A message would make the server execute the pending action.
+  if ((await readNews(links, info)).agentState === WAITING) throw waitsForConfirmation(info.conversation_id);
+  const { transport, path } = runtimeOf(links, info);
+  const answer = await transport.request({
+    method: 'POST',
+    path: `${path}/events`,
+    body: { action: 'message', args: { content: message.text, image_urls: message.image_urls } },
+    safe: 'once',
+    accept: [409],
+  });
+  if (answer.status !== 409) return;
+  const text = reasonOf(answer);
+  if (/confirmation/i.test(text)) throw waitsForConfirmation(info.conversation_id);
+  const { status, request } = answer;
+  throw new AppError('conflict', `the server refuses this message: ${text}`, { status, request });
+}

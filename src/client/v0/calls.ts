@@ -1,0 +1,97 @@
+/** The reading calls of V0 (interface 3.2 to 3.4). */
+import { AppError } from '../../cli/errors.ts';
+import { eachPage, type Page } from '../../domain/pages.ts';
+import { readPage } from '../../protocol/shape.ts';
+import {
+  readConversationInfo,
+  readEventsV0,
+  type ConversationInfo,
+  type EventRecordV0,
+} from '../../protocol/v0/records.ts';
+import type { Transport } from '../http/transport.ts';
+import { normalId, noConversation } from '../../domain/ids.ts';
+import { read, type Links } from '../links.ts';
+
+/** The cause of a `not-found` for an id that V1 has. */
+export const OF_V1 = 'conversation of V1';
+
+export function pathOfV0(id: string): string {
+  return `/api/conversations/${encodeURIComponent(normalId(id))}`;
+}
+
+export async function listConversationsV0(
+  { app, network }: Links,
+  pageSize: number,
+  page: string | null,
+): Promise<Page<ConversationInfo>> {
+  const query = { limit: Math.min(pageSize, 100), page_id: page };
+  const answer = await app.request({ method: 'GET', path: '/api/conversations', query, safe: 'read' });
+  const found = read(answer, (body) => readPage(body, 'conversations', readConversationInfo));
+  for (const info of found.items) network.redaction.add(info.session_api_key);
+  return found;
+}
+
+/** An unknown one is 200 with null (interface 3.3), or 404. Throws `not-found`. */
+export async function getConversationV0({ app, network }: Links, id: string): Promise<ConversationInfo> {
+  const answer = await app.request({ method: 'GET', path: pathOfV0(id), safe: 'read', accept: [404] });
+  if (answer.status === 404 || answer.body === null) throw noConversation(id);
+  const info = read(answer, (body) => readConversationInfo(body));
+  network.redaction.add(info.session_api_key);
+  return info;
+}
+
+/** Throws `conflict`, with this hint, when the conversation does not run. */
+export async function getRunningV0(links: Links, id: string, hint?: string, so = ''): Promise<ConversationInfo> {
+  const info = await getConversationV0(links, id);
+  if (info.status.toUpperCase() === 'RUNNING') return info;
+  const message = `this conversation does not run (it is ${info.status.toLowerCase()})${so}`;
+  throw new AppError('conflict', message, { hint });
+}
+
+/** The cloud names the runtime's own host in `url`, which takes the conversation's key (interface 3.4). */
+export function runtimeOf(links: Links, info: ConversationInfo): { transport: Transport; path: string } {
+  const path = pathOfV0(info.conversation_id);
+  if (info.url === null || !/^https?:\/\//.test(info.url)) return { transport: links.app, path };
+  const base = info.url.replace(/\/api\/conversations\/[^/]+\/?$/, '');
+  const sameServer = new URL(base).origin === new URL(links.app.baseUrl).origin;
+  return { transport: sameServer ? links.app : links.agent(base, info.session_api_key), path };
+}
+
+/** From the event with this number on; null: from the newest one backwards. */
+export function eventPagesV0(
+  links: Links,
+  info: ConversationInfo,
+  start: number | null,
+): AsyncGenerator<EventRecordV0[], void, void> {
+  const { transport, path } = runtimeOf(links, info);
+  const isBackward = start === null;
+  const fetchPage = async (page: string | null): Promise<Page<EventRecordV0>> => {
+    const at = page ? Number(page) : start;
+    const query = { [isBackward ? 'end_id' : 'start_id']: at, reverse: isBackward, limit: 100 };
+    const answer = await transport.request({
+      method: 'GET',
+      path: `${path}/events`,
+      query,
+      safe: 'read',
+      accept: [404],
+    });
+    if (answer.status === 404) throw noConversation(info.conversation_id);
+    const { events, has_more } = read(answer, (body) => readEventsV0(body));
+    const last = events.at(-1)?.id;
+    const next = last === undefined ? (at ?? '') : isBackward ? last - 1 : last + 1;
+    return {
+      // A server may ignore `end_id`.
+      items: isBackward ? events.filter(({ id }) => at === null || id <= at) : events,
+      next: has_more && !(isBackward && last === 0) ? String(next) : null,
+    };
+  };
+  return eachPage(({ id }) => String(id), fetchPage);
+}
+
+export async function* eventsV0(
+  links: Links,
+  info: ConversationInfo,
+  start: number | null,
+): AsyncGenerator<EventRecordV0, void, void> {
+  for await (const page of eventPagesV0(links, info, start)) yield* page;
+}

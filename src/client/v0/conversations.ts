@@ -1,0 +1,151 @@
+import { AppError, isNotFound } from '../../cli/errors.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import { parseTime } from '../../output/text/time.ts';
+import { readGitChanges, readGitDiff } from '../../protocol/agent-server/records.ts';
+import { isRecord } from '../../protocol/shape.ts';
+import type { EventRecordV0 } from '../../protocol/v0/records.ts';
+import { changeOverV0, removeOrRead } from '../change-routes.ts';
+import { diffFromFiles } from '../diff-from-files.ts';
+import { serverText, statusError } from '../http/answer.ts';
+import { noConversation } from '../../domain/ids.ts';
+import { read, type Links, type WebUrl } from '../links.ts';
+import type { ProbeFacts } from '../features.ts';
+import { createRepositoryPaths } from '../quirks/workspace-paths-v0.ts';
+import type { Adapter, DiffOptions, EventQuery, WorkspaceDiff } from '../server.ts';
+import { webPage } from '../web-page.ts';
+import { answerV0, checkAnswerV0, pendingV0, runV0, sendV0 } from './answers.ts';
+import { eventPagesV0, eventsV0, getConversationV0, getRunningV0, OF_V1, pathOfV0, runtimeOf } from './calls.ts';
+import { followV0 } from './follow.ts';
+import { answerOfV0, isUserMessage, readNews, toEventV0 } from './events.ts';
+import { toConversationV0 } from './records.ts';
+import { findStartV0, startV0 } from './start.ts';
+
+type Conversations = Adapter['conversations'];
+
+export function createConversationsV0(
+  links: Links,
+  facts: ProbeFacts,
+  webUrl: WebUrl,
+  list: Conversations['list'],
+): Conversations {
+  const { app } = links;
+  const isThere = async (id: string): Promise<boolean> => {
+    try {
+      await getConversationV0(links, id);
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  };
+  const get: Conversations['get'] = async (id) => {
+    const info = await getConversationV0(links, id);
+    // The route of V0 returns the record of a V1 conversation too; its other routes refuse such an id.
+    if (info.conversation_version === 'V1' && facts.dialects.includes('v1')) {
+      const { kind, message, details } = noConversation(id);
+      throw new AppError(kind, message, { ...details, cause: OF_V1 });
+    }
+    return toConversationV0(info, await readNews(links, info), webUrl);
+  };
+  return {
+    start: (request, options) => startV0(links, webUrl, request, options),
+    findStart: (sent) => findStartV0(sent, get),
+    list,
+    get,
+    getComplete: get,
+    // The state is read from the events, which cannot contradict it.
+    runsInSandbox: () => Promise.resolve(false),
+    async rename(id, title) {
+      await changeOverV0(links, facts, id, { method: 'PATCH', body: { title }, isThere: () => isThere(id) });
+      return await get(id);
+    },
+    remove: (id) =>
+      removeOrRead(links, `conversation ${id}`, {
+        remove: () => changeOverV0(links, facts, id, { method: 'DELETE', isThere: () => isThere(id) }),
+        isThere: () => isThere(id),
+      }),
+    eventPages: (id, query) => queriedPages(links, id, query),
+    follow: (id, options) => followV0(links, webUrl, id, options),
+    async result(id) {
+      for await (const event of eventsV0(links, await getConversationV0(links, id), null)) {
+        if (isUserMessage(event)) return null;
+        const text = answerOfV0(event);
+        if (text !== null) return { text: links.network.redaction.known(text), event_id: String(event.id) };
+      }
+      return null;
+    },
+    send: (id, message) => sendV0(links, id, message),
+    pending: (id) => pendingV0(links, id),
+    answer: (id, answer) => answerV0(links, id, answer),
+    checkAnswer: (id, answer) => checkAnswerV0(id, answer),
+    run: (id) => runV0(links, id),
+    async startSandbox(id) {
+      const path = `${pathOfV0(id)}/start`;
+      const accept = [404, 409, 410];
+      const answer = await app.request({ method: 'POST', path, body: {}, safe: 'idempotent', accept });
+      const { status, request } = answer;
+      if (status === 404) throw noConversation(id);
+      if (status < 400) return;
+      throw new AppError('conflict', `conversation ${id} cannot be started: ${serverText(answer.body) ?? status}`, {
+        status,
+        request,
+        hint: `its events stay readable: acs conv events ${id}`,
+      });
+    },
+    untilStored: () => Promise.resolve(),
+    async stop(id) {
+      await getConversationV0(links, id);
+      await app.request({ method: 'POST', path: `${pathOfV0(id)}/stop`, safe: 'idempotent' });
+    },
+    diff: (id, options) => diffV0(links, id, options),
+    webPage: (id) => webPage(links, webUrl, id),
+  };
+}
+
+async function* queriedPages(
+  links: Links,
+  id: string,
+  query: EventQuery,
+): AsyncGenerator<ConversationEvent[], void, void> {
+  const info = await getConversationV0(links, id);
+  const sinceMs = parseTime(query.since ?? null);
+  let left = query.limit ?? Infinity;
+  if (left <= 0) return;
+  const isBackward = query.order === 'newest-first';
+  const isBefore = (event: EventRecordV0) => sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs;
+  for await (const page of eventPagesV0(links, info, isBackward ? null : 0)) {
+    const events = page
+      .filter((event) => !isBefore(event))
+      .slice(0, left)
+      .map((event) => toEventV0(event, info.conversation_id, links.network.redaction));
+    yield events;
+    left -= events.length;
+    if (left <= 0 || (isBackward && page.some(isBefore))) return;
+  }
+}
+
+async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<WorkspaceDiff> {
+  const info = await getRunningV0(links, id, undefined, ', so its workspace cannot be read');
+  const { transport, path } = runtimeOf(links, info);
+  const paths = createRepositoryPaths(info.selected_repository);
+  const get = { method: 'GET', safe: 'read' } as const;
+  const listChanges = async () => {
+    const answer = await transport.request({ ...get, path: `${path}/git/changes`, accept: [404] });
+    if (answer.status < 300) {
+      const changes = read(answer, (body) => readGitChanges(body));
+      return changes.map((change) => ({ ...change, path: paths.inRepository(change.path) }));
+    }
+    if (isRecord(answer.body) && /not a git repository/i.test(String(answer.body['error']))) return [];
+    throw statusError(answer, { request: answer.request });
+  };
+  const readSides = async (file: string) => {
+    const query = { path: paths.served(file) };
+    // A binary file is answered with 500; it is named as left out.
+    const answer = await transport.request({ ...get, path: `${path}/git/diff`, query, accept: [500] });
+    return answer.status === 500 ? { original: null, modified: null } : read(answer, (body) => readGitDiff(body));
+  };
+  const diff = await diffFromFiles(listChanges, readSides, options);
+  if (diff.changes.length === 0 && info.selected_repository === null)
+    diff.omissions.push('changes in a workspace without a repository: the server does not return them');
+  return diff;
+}

@@ -1,0 +1,156 @@
+/** Events of V0 (interface 3.4), and the state of a run from those since the latest user message. */
+import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
+import { eventTextV0 } from '../../domain/event-payload.ts';
+import { normalizeTime } from '../../output/text/time.ts';
+import { isRecord } from '../../protocol/shape.ts';
+import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
+import type { Redaction } from '../http/redaction.ts';
+import type { Links } from '../links.ts';
+import { eventPagesV0, eventsV0 } from './calls.ts';
+import type { RunNews } from './records.ts';
+
+export function toEventV0(record: EventRecordV0, conversationId: string, redaction: Redaction): ConversationEvent {
+  const payload = redaction.part(record.payload);
+  const kind = kindOf(record);
+  const text = eventTextV0(record.action, record.observation, payload);
+  const event: ConversationEvent = {
+    type: 'event',
+    id: String(record.id),
+    conversation_id: conversationId,
+    timestamp: normalizeTime(record.timestamp),
+    source: record.source,
+    kind,
+    text,
+    payload,
+    signal: signalOf(record),
+  };
+  return redaction.mark(event, [conversationId, record.source ?? '', kind, text]);
+}
+
+/** The states of an agent (interface 3.4) that say more about a run than that it does not proceed. */
+const STATE_SIGNALS: Readonly<Record<string, RunSignal>> = {
+  running: 'status:running',
+  loading: 'status:starting',
+  user_rejected: 'status:rejected',
+  awaiting_user_input: 'status:awaiting-user',
+};
+
+function signalOf(record: EventRecordV0): RunSignal | null {
+  if (isUserMessage(record)) return 'message';
+  const state = agentStateOf(record)?.state.toLowerCase();
+  if (state !== undefined) return STATE_SIGNALS[state] ?? 'status:other';
+  // The source of this observation is the agent.
+  if (record.observation === 'user_rejected') return 'rejection';
+  return record.source === 'agent' ? 'activity' : null;
+}
+
+function kindOf({ action, observation }: EventRecordV0): string {
+  if (action !== null) return `action:${action}`;
+  return observation === null ? 'unknown' : `observation:${observation}`;
+}
+
+export function agentStateOf({ observation, payload }: EventRecordV0): { state: string; reason: string } | null {
+  const extras = isRecord(payload['extras']) ? payload['extras'] : {};
+  const { agent_state: state, reason } = extras;
+  if (observation !== 'agent_state_changed' || typeof state !== 'string') return null;
+  return { state, reason: typeof reason === 'string' ? reason : '' };
+}
+
+export function answerOfV0({ source, action, payload }: EventRecordV0): string | null {
+  if (source !== 'agent') return null;
+  const args = isRecord(payload['args']) ? payload['args'] : {};
+  const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+  if (action === 'message') return text(args['content']);
+  return action === 'finish' ? (text(args['final_thought']) ?? text(payload['message'])) : null;
+}
+
+export function isUserMessage({ action, source }: EventRecordV0): boolean {
+  return action === 'message' && source === 'user';
+}
+
+function costOf({ payload }: EventRecordV0): Pick<RunNews, 'cost' | 'tokens'> | null {
+  const metrics = payload['llm_metrics'];
+  if (!isRecord(metrics) || typeof metrics['accumulated_cost'] !== 'number') return null;
+  const usage = isRecord(metrics['accumulated_token_usage']) ? metrics['accumulated_token_usage'] : {};
+  const { prompt_tokens: input, completion_tokens: output } = usage;
+  const tokens = typeof input === 'number' && typeof output === 'number' ? { input, output } : null;
+  return { cost: metrics['accumulated_cost'], tokens };
+}
+
+const MOST_READ = 400;
+/** The last state of a stopped conversation is the stop; the end of its run is an earlier one. */
+const NOT_OF_RUN = new Set(['stopped', 'loading', 'init']);
+const UNKNOWN: Pick<RunNews, 'cost' | 'tokens'> = { cost: null, tokens: null };
+
+export async function readNews(links: Links, info: ConversationInfo): Promise<RunNews> {
+  return await new NewsReader(links).read(info);
+}
+
+export class NewsReader {
+  /** Of the first read, newest first: those since the latest user message. */
+  first: EventRecordV0[] | null = null;
+  /** Number behind the last event read. */
+  next = 0;
+  readonly #links: Links;
+  readonly #onNew: (event: EventRecordV0) => void;
+  #newest: ReturnType<typeof agentStateOf> = null;
+  /** As `#newest`, without the states of a stop or a start. */
+  #newestOfRun: ReturnType<typeof agentStateOf> = null;
+  #answered = false;
+  #spent = UNKNOWN;
+  /** A restarted agent continues its count from the stored one, which may be lower than the actual cost. */
+  #isCountLost = false;
+
+  /** @param onNew called with each event after the first read, in order, once */
+  constructor(links: Links, onNew: (event: EventRecordV0) => void = () => undefined) {
+    this.#links = links;
+    this.#onNew = onNew;
+  }
+
+  async read(info: ConversationInfo): Promise<RunNews> {
+    if (this.first === null) {
+      const newestFirst: EventRecordV0[] = [];
+      for await (const page of eventPagesV0(this.#links, info, null)) {
+        newestFirst.push(...page);
+        if (page.some(isUserMessage) || newestFirst.length >= MOST_READ) break;
+      }
+      this.first = newestFirst;
+      for (const event of newestFirst.toReversed()) this.#take(event);
+    } else {
+      for await (const event of eventsV0(this.#links, info, this.next)) {
+        if (event.id < this.next) continue;
+        // Passed on at once: events before a cut are not read again.
+        this.#take(event);
+        this.#onNew(event);
+      }
+    }
+    const state = info.status.toUpperCase() === 'RUNNING' ? this.#newest : (this.#newestOfRun ?? this.#newest);
+    return {
+      agentState: state?.state ?? null,
+      reason: state?.reason ?? '',
+      answered: this.#answered,
+      ...(this.#isCountLost ? UNKNOWN : this.#spent),
+    };
+  }
+
+  #take(event: EventRecordV0): void {
+    this.next = event.id + 1;
+    const state = agentStateOf(event);
+    if (state !== null) {
+      this.#newest = state;
+      if (!NOT_OF_RUN.has(state.state)) this.#newestOfRun = state;
+    }
+    const cost = costOf(event);
+    if (cost !== null) {
+      this.#isCountLost ||= (cost.cost ?? 0) < (this.#spent.cost ?? 0);
+      this.#spent = cost;
+    }
+    // A text of the agent before its action was rejected is not an answer.
+    if (event.observation === 'user_rejected') this.#answered = false;
+    if (answerOfV0(event) !== null) this.#answered = true;
+    if (!isUserMessage(event)) return;
+    // Earlier events belong to an older message.
+    this.#newest = this.#newestOfRun = null;
+    this.#answered = false;
+  }
+}

@@ -1,0 +1,126 @@
+/** Interface 3.1. */
+import { poll, STEADY } from '../../runs/poll.ts';
+import { AppError, isAppError, isNotFound } from '../../cli/errors.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import type { NewConversation } from '../../domain/new-conversation.ts';
+import { asRecord, requiredText } from '../../protocol/shape.ts';
+import { normalId } from '../../domain/ids.ts';
+import { read, type Links, type WebUrl } from '../links.ts';
+import type { SentStart, StartOptions, StartProgress } from '../server.ts';
+import { abortedStart, ignoredId, refusedStart } from '../start-errors.ts';
+import { checkBranchArrivedV0 } from '../quirks/missing-branch-v0.ts';
+import { createBeforeStartCheck, isStopped } from '../quirks/stopped-before-start-v0.ts';
+import { getConversationV0, listConversationsV0 } from './calls.ts';
+import { NewsReader } from './events.ts';
+import { toConversationV0 } from './records.ts';
+
+export async function* startV0(
+  links: Links,
+  webUrl: WebUrl,
+  request: NewConversation,
+  options: StartOptions,
+): AsyncGenerator<StartProgress, Conversation, void> {
+  refuseWhatV0Lacks(request);
+  const id = await sendStart(links, request, options);
+  yield { start_task_id: '', step: 'starting', conversation_id: id, sandbox_id: null };
+  const asked = request.conversation_id;
+  if (asked !== null && normalId(asked) !== id) throw ignoredId(asked, id);
+  const reader = new NewsReader(links);
+  const isBeforeStart = createBeforeStartCheck();
+  const started = async (): Promise<Conversation | undefined> => {
+    const info = await getConversationV0(links, id);
+    const conversation = toConversationV0(info, await reader.read(info), webUrl);
+    if (options.until === 'accepted') return conversation;
+    if (isBeforeStart(info, reader.next ?? 0) || conversation.status === 'starting') return undefined;
+    if (!isStopped(info)) await checkBranchArrivedV0(links, info, request);
+    return conversation;
+  };
+  const signal = AbortSignal.any([options.signal, links.signal]);
+  return await poll(started, { clock: links.clock, signal, every: STEADY });
+}
+
+function refuseWhatV0Lacks(request: NewConversation): void {
+  const missing = Object.keys(request.body)
+    .filter((name) => !['suggested_task', 'create_microagent'].includes(name))
+    .map((name) => `--body with ${name}`);
+  if (request.model !== null) missing.push('--model (set it for all with: acs settings set llm_model=…)');
+  if (request.spec_id !== null) missing.push('--spec');
+  if (request.sandbox_id !== null) missing.push('--sandbox');
+  if (Object.keys(request.secrets).length > 0) missing.push('--secret');
+  if (request.confirm !== null)
+    missing.push('--confirm (set it for all with: acs settings set confirmation_mode=true)');
+  if (missing.length > 0)
+    throw new AppError('unsupported', `a V0 conversation cannot be started with ${missing.join(', ')}; V1 servers can`);
+}
+
+async function sendStart(
+  links: Links,
+  request: NewConversation,
+  { beforeSend }: Pick<StartOptions, 'beforeSend'>,
+): Promise<string> {
+  const sentAt = new Date(links.clock.now()).toISOString();
+  const delivery = { isPossible: false };
+  const asked = request.conversation_id === null ? null : normalId(request.conversation_id);
+  await beforeSend?.({ id: asked, dialect: 'v0', sent_at: sentAt });
+  const members: Record<string, unknown> = {
+    repository: request.repository,
+    git_provider: request.git_provider,
+    selected_branch: request.branch,
+    initial_user_msg: request.message,
+    image_urls: request.image_urls.length > 0 ? request.image_urls : null,
+    replay_json: request.replay,
+    conversation_instructions: request.instructions,
+    mcp_config: request.mcp_config,
+    // Only servers that allow it have this member; it is sent because a flag names it.
+    conversation_id: request.conversation_id,
+  };
+  const aborted = (error: unknown): unknown =>
+    abortedStart(links, error, delivery, {
+      hint:
+        asked === null
+          ? `it was sent at ${sentAt}; look for it: acs conv list   stop it: acs conv stop <id>`
+          : `it was sent at ${sentAt}; look: acs conv show ${asked}   stop it: acs conv stop ${asked}`,
+      data: asked === null ? {} : { conversation_id: asked },
+    });
+  try {
+    const answer = await links.app.request({
+      method: 'POST',
+      path: '/api/conversations',
+      // Unknown members are refused with 422, so only requested ones are sent.
+      body: { ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)), ...request.body },
+      safe: 'once',
+      accept: [400, 422],
+      delivery,
+    });
+    if (answer.status >= 400) throw refusedStart(answer, request);
+    return normalId(read(answer, (body) => requiredText(asRecord(body, 'start'), 'conversation_id', 'start')));
+  } catch (error) {
+    if (links.signal.aborted) throw aborted(error);
+    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    // Without an id that acs chose, the new conversations can be listed, but none is known to be that of this start.
+    const { items } = await listConversationsV0(links, 5, null).catch((other: unknown) => {
+      if (links.signal.aborted) throw aborted(other);
+      throw isAppError(other) ? error : other;
+    });
+    if (asked !== null && items.some((info) => normalId(info.conversation_id) === asked)) return asked;
+    const newest = items.map((info) => `${normalId(info.conversation_id)} (${info.created_at ?? 'no time'})`);
+    throw new AppError('unknown-outcome', 'no answer came to the start, and V0 does not show what it has created', {
+      ...error.details,
+      hint: `it was sent at ${sentAt}; the newest conversations are: ${newest.join(', ') || 'none'}`,
+    });
+  }
+}
+
+/** Throws `unknown-outcome` for a start that is not there: the server may have taken it under another id. */
+export async function findStartV0(
+  { id, sent_at }: SentStart,
+  get: (id: string) => Promise<Conversation>,
+): Promise<Conversation> {
+  const unknown = new AppError('unknown-outcome', 'V0 does not show whether it has taken the start', {
+    hint: `it was sent at ${sent_at}; look for it: acs conv list`,
+  });
+  if (id === null) throw unknown;
+  return await get(id).catch((error: unknown) => {
+    throw isNotFound(error) ? unknown : error;
+  });
+}

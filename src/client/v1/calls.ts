@@ -1,0 +1,149 @@
+/** The reading calls of V1 (interface 4.2, 4.3, 5.3, 6, 7.1). */
+import { AppError, isAppError } from '../../cli/errors.ts';
+import type { Page } from '../../domain/pages.ts';
+import { readBatch, readPage } from '../../protocol/shape.ts';
+import {
+  readAppConversation,
+  readEvent,
+  readSandbox,
+  readSpec,
+  readStartTask,
+  type AppConversationRecord,
+  type EventRecord,
+  type SandboxRecord,
+} from '../../protocol/v1/records.ts';
+import type { Query } from '../http/address.ts';
+import type { Call } from '../http/call.ts';
+import { statusError, unsupportedBy, type Answer } from '../http/answer.ts';
+import { noConversation, normalId, normalizeId } from '../../domain/ids.ts';
+import { read, type Links } from '../links.ts';
+import type { ListQuery } from '../server.ts';
+
+const MOST_ITEMS = 100;
+
+/** `GET <path>/search` has pages, `GET <path>?<key>=` a list with the record, or with null for an unknown id. */
+function noun<T>(name: string, path: string, key: 'id' | 'ids', record: (value: unknown, subject?: string) => T) {
+  return { name, path: `/api/v1/${path}`, key, record };
+}
+
+type Noun<T> = ReturnType<typeof noun<T>>;
+
+export const CONVERSATIONS = noun('conversations', 'app-conversations', 'ids', readAppConversation);
+export const START_TASKS = noun('start tasks', 'app-conversations/start-tasks', 'ids', readStartTask);
+export const SANDBOXES = noun('sandboxes', 'sandboxes', 'id', readSandbox);
+export const SPECS = noun('sandbox specs', 'sandbox-specs', 'id', readSpec);
+
+export async function search<T>(
+  links: Links,
+  of: Noun<T>,
+  { limit = MOST_ITEMS, ...query }: Query & { limit?: number; page_id: string | null },
+): Promise<Page<T>> {
+  const call = callOf(of, '/search', { ...query, limit: Math.min(limit, MOST_ITEMS) });
+  return readFound(links, of, await links.app.request(call), readPage);
+}
+
+/** Null for an unknown id. `ids` are UUIDs: another id is not sent, which servers answer with 400, 422 or 500. */
+export async function find<T>(links: Links, of: Noun<T>, id: string): Promise<T | null> {
+  if (of.key === 'ids' && normalizeId(id) === null) return null;
+  const call = callOf(of, '', { [of.key]: [of.key === 'ids' ? normalId(id) : id] });
+  return readFound(links, of, await links.app.request(call), readBatch)[0] ?? null;
+}
+
+function callOf({ path, key }: Noun<unknown>, under: string, query: Query): Call {
+  return { method: 'GET', path: `${path}${under}`, query, safe: 'read', accept: key === 'id' ? [404] : [] };
+}
+
+/** Throws `unsupported` where the server has no sandboxes or specs: their 404 is about the route. */
+function readFound<T, Found>(
+  links: Links,
+  { name, record }: Noun<T>,
+  answer: Answer,
+  reader: (body: unknown, name: string, item: Noun<T>['record']) => Found,
+): Found {
+  if (answer.status === 404) throw unsupportedBy(answer, `this server has no route to read ${name}`);
+  return read(answer, (body) => reader(body, name, keyed(links, record)));
+}
+
+/** Redacts the session key of each record from then on. */
+export function keyed<T>(links: Links, reader: Noun<T>['record']): Noun<T>['record'] {
+  return (value, subject) => {
+    const record = reader(value, subject);
+    links.network.redaction.add((record as { session_api_key?: string | null }).session_api_key);
+    return record;
+  };
+}
+
+export async function searchConversations(
+  links: Links,
+  { pageSize, sandboxId }: ListQuery,
+  page: string | null,
+): Promise<Page<AppConversationRecord>> {
+  const found = await search(links, CONVERSATIONS, {
+    limit: pageSize,
+    page_id: page,
+    sandbox_id__eq: sandboxId,
+  });
+  if (sandboxId === undefined) return found;
+  const { ofSandbox } = await import('../quirks/ignored-sandbox-filter.ts');
+  return { ...found, items: ofSandbox(found.items, sandboxId) };
+}
+
+/** Throws `not-found`. */
+export async function getConversation(links: Links, id: string): Promise<AppConversationRecord> {
+  const record = await find(links, CONVERSATIONS, id);
+  if (record === null) throw noConversation(id);
+  return record;
+}
+
+export async function isThereV1(links: Links, id: string): Promise<boolean> {
+  return (await find(links, CONVERSATIONS, id)) !== null;
+}
+
+/** Throws `not-found`. */
+export async function getSandbox(links: Links, id: string): Promise<SandboxRecord> {
+  const record = await find(links, SANDBOXES, id);
+  if (record === null) throw noSandbox(id);
+  return record;
+}
+
+export function noSandbox(id: string): AppError {
+  return new AppError('not-found', `there is no sandbox ${id.slice(0, 100)} at this server`, {
+    hint: 'list them with: acs sandbox list',
+  });
+}
+
+export interface EventFilter {
+  kind?: string;
+  /** Naive time, inclusive. */
+  since?: string;
+  order: 'TIMESTAMP' | 'TIMESTAMP_DESC';
+  limit?: number;
+  /** Statuses of errors that are not repeated. */
+  final?: readonly number[];
+}
+
+/**
+ * The app server's copy, which lags behind the sandbox and outlives it; empty for an unknown conversation. Older releases
+ * have another path (interface 7.1, 13 "Documents"), and 404 or a web page with status 200 at this one.
+ */
+export async function searchAppEvents(
+  links: Links,
+  id: string,
+  { kind, since, order, limit = MOST_ITEMS, final = [] }: EventFilter,
+  page: string | null,
+): Promise<Page<EventRecord>> {
+  const query = { kind__eq: kind, timestamp__gte: since, sort_order: order, limit, page_id: page };
+  const readEvents = (body: unknown) => readPage(body, 'events', readEvent);
+  const path = `/api/v1/conversation/${encodeURIComponent(normalId(id))}/events/search`;
+  const call = { method: 'GET', path, query, safe: 'read', accept: [404, ...final] } as const;
+  const answer = await links.app.request(call).catch((error: unknown) => {
+    if (isAppError(error) && error.kind === 'server' && error.details.status === 200) return null;
+    throw error;
+  });
+  if (answer === null || answer.status === 404) {
+    const older = { path: '/api/v1/events/search', query: { ...query, conversation_id__eq: normalId(id) } };
+    return read(await links.app.request({ method: 'GET', ...older, safe: 'read' }), readEvents);
+  }
+  if (final.includes(answer.status)) throw statusError(answer, { request: answer.request });
+  return read(answer, readEvents);
+}

@@ -1,0 +1,127 @@
+/** Confirmations and resumption over V1 (interface 4.4, 5.3, 7.4). */
+import { AppError } from '../../cli/errors.ts';
+import { pendingActionsV1, type PendingAction } from '../../domain/confirmation.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import { allPages, byId, type Page } from '../../domain/pages.ts';
+import type { EventRecord } from '../../protocol/v1/records.ts';
+import type { AgentClient } from '../agent-server/client.ts';
+import { answerUntilTaken, refuseOtherAction, waitsForConfirmation } from '../confirmation.ts';
+import { reasonOf, type Answer } from '../http/answer.ts';
+import type { Links } from '../links.ts';
+import { untilEffect } from '../quirks/late-effect.ts';
+import type { ConfirmationAnswer, RunStart } from '../server.ts';
+import { runningAgentOf } from './agent.ts';
+import { getConversation, searchAppEvents } from './calls.ts';
+import { quietly } from './complete-record.ts';
+import { executionStatusOf, lastExecutionStatus, toEvent } from './event-records.ts';
+
+export const WAITING = 'waiting_for_confirmation';
+const newest = { order: 'TIMESTAMP_DESC' } as const;
+
+export async function pendingV1(
+  links: Links,
+  id: string,
+  paused: 'refuse' | 'read-copy' = 'refuse',
+): Promise<PendingAction[]> {
+  const record = await getConversation(links, id);
+  if (paused === 'refuse' || record.sandbox_status !== 'PAUSED') {
+    const agent = runningAgentOf(links, record);
+    return (await isWaiting(agent)) ? await unansweredAt(links, agent) : [];
+  }
+  const status = record.execution_status ?? (await lastExecutionStatus(links, id));
+  if (status?.toLowerCase() !== WAITING) return [];
+  return await unanswered(links, id, (page) => searchAppEvents(links, id, newest, page));
+}
+
+async function isWaiting(agent: AgentClient): Promise<boolean> {
+  return (await agent.conversation()).execution_status === WAITING;
+}
+
+async function unansweredAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
+  return await unanswered(links, agent.conversationId, (page) => agent.events(newest, page));
+}
+
+/** The pending step is among the newest events; a second page covers the messages since. */
+async function unanswered(
+  links: Links,
+  id: string,
+  newestPages: (page: string | null) => Promise<Page<EventRecord>>,
+): Promise<PendingAction[]> {
+  const newestFirst: ConversationEvent[] = [];
+  for await (const event of allPages(byId, newestPages)) {
+    newestFirst.push(toEvent(event, id, links.network.redaction));
+    if (newestFirst.length >= 200) break;
+  }
+  return pendingActionsV1(newestFirst);
+}
+
+/** The server applies an answer to the actions pending at that moment (interface 8.4). */
+export async function answerV1(
+  links: Links,
+  id: string,
+  { decision, reason, action_id }: ConfirmationAnswer,
+): Promise<PendingAction[]> {
+  const agent = runningAgentOf(links, await getConversation(links, id));
+  const answered = (await isWaiting(agent)) ? await unansweredAt(links, agent) : [];
+  refuseOtherAction(id, answered, action_id);
+  const ids = new Set(answered.map((action) => action.action_id));
+  const send = async () => {
+    await agent.respond(decision, reason);
+    return 'accepted' as const;
+  };
+  await answerUntilTaken(
+    links,
+    id,
+    { decision, answered },
+    {
+      send,
+      ...(decision === 'accept' ? { again: send } : {}),
+      async isVisible() {
+        // A pause in place of a rejection changes the state of the run, and leaves the action without an observation.
+        if (decision === 'accept' && !(await isWaiting(agent))) return true;
+        const pending = await unansweredAt(links, agent);
+        // Where an action is pending that was not answered, the run has continued.
+        return pending.length === 0 || pending.some((action) => !ids.has(action.action_id));
+      },
+    },
+  );
+  return answered;
+}
+
+/** Throws `needs-input` while a confirmation is pending (interface 7.4), `conflict` when the run is refused. */
+export async function runAt(links: Links, agent: AgentClient): Promise<RunStart> {
+  const id = agent.conversationId;
+  let refusal: Answer | null = null;
+  /** The newest event with a status; null where the events cannot be read. */
+  let last: { id: string | undefined } | null = null;
+  const newestStatus = () =>
+    quietly(async () => {
+      const { items } = await agent.events({ ...newest, limit: 30 }, null);
+      return { id: items.find((event) => executionStatusOf(event) !== null)?.id };
+    });
+  const effect = await untilEffect(links, {
+    async send() {
+      const { execution_status: status } = await agent.conversation();
+      if (status === WAITING) throw waitsForConfirmation(id);
+      if (status === 'running' || (refusal !== null && status === 'finished')) return 'needless';
+      last = await newestStatus();
+      refusal = await agent.run();
+      if (refusal === null) return 'accepted';
+      if (/confirm/i.test(reasonOf(refusal))) throw waitsForConfirmation(id);
+      return 'refused';
+    },
+    async isVisible() {
+      const now = await newestStatus();
+      return last === null || now === null || now.id !== last.id;
+    },
+    done: 'the run was started',
+    next: `acs conv show ${id}`,
+  });
+  if (refusal === null || effect !== 'refused') return effect === 'needless' ? 'already-running' : 'started';
+  const { status, request } = refusal as Answer;
+  throw new AppError('conflict', `the sandbox refuses to continue the run: ${reasonOf(refusal)}`, {
+    status,
+    request,
+    hint: `see its state: acs conv show ${id}`,
+  });
+}

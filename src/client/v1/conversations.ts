@@ -1,0 +1,93 @@
+import { AppError, isNotFound } from '../../cli/errors.ts';
+import { changeOverV0, changeOverV1, removeOrRead } from '../change-routes.ts';
+import { foundNothing } from '../http/answer.ts';
+import { LIMITS_MS } from '../http/time-limits.ts';
+import { noConversation } from '../../domain/ids.ts';
+import { webUrlOf, type Links } from '../links.ts';
+import type { ProbeFacts } from '../features.ts';
+import { refuseNeighbours } from '../quirks/deleted-neighbours.ts';
+import { createCopyNotices, untilCopied } from '../quirks/late-copy.ts';
+import { renameV1 } from '../quirks/replaced-title.ts';
+import type { Adapter } from '../server.ts';
+import { webPage } from '../web-page.ts';
+import { agentOf, runningAgentOf } from './agent.ts';
+import { CONVERSATIONS, find, getConversation, isThereV1 } from './calls.ts';
+import { completeRecord, quietly } from './complete-record.ts';
+import { answerV1, pendingV1, runAt } from './confirmations.ts';
+import { diffV1 } from './diff.ts';
+import { eventPagesV1, resultV1 } from './events.ts';
+import { followV1 } from './follow.ts';
+import { findStart, getByStart } from './lookup.ts';
+import { createSandboxes } from './sandboxes.ts';
+import { sendV1 } from './send.ts';
+import { startV1 } from './start.ts';
+
+export function createConversationsV1(
+  links: Links,
+  facts: ProbeFacts,
+  finding: Pick<Adapter['conversations'], 'list' | 'get'>,
+): Adapter['conversations'] {
+  const copy = createCopyNotices(links);
+  return {
+    ...finding,
+    start: (request, options) => startV1(links, facts, request, options),
+    findStart: (sent) => findStart(links, sent, facts.echoes_ids),
+    async getComplete(id) {
+      const record = await find(links, CONVERSATIONS, id);
+      if (record !== null) return await completeRecord(links, record);
+      const started = await getByStart(links, id);
+      if (started.id === '') return started;
+      const conversation = await completeRecord(links, await getConversation(links, started.id));
+      return { ...conversation, start_task_id: started.start_task_id };
+    },
+    async runsInSandbox(id) {
+      const agent = agentOf(links, await getConversation(links, id));
+      return agent !== null && (await agent.conversation()).execution_status === 'running';
+    },
+    rename: (id, title) => renameV1(links, facts, id, title),
+    /** Throws `conflict` where the route of V0 may delete conversations outside the scope (interface 4.4). */
+    async remove(id, { alsoGone } = { alsoGone: () => false }) {
+      const isThere = () => isThereV1(links, id);
+      const call = { timeoutMs: LIMITS_MS.deletion, isThere };
+      const remove = async (): Promise<void> => {
+        const overV1 = await changeOverV1(links, 'delete-conversation', id, { ...call, method: 'DELETE' });
+        if (overV1 !== null) {
+          if (foundNothing(overV1)) throw noConversation(id);
+          return await links.features.learn('delete-conversation', 'present');
+        }
+        if (alsoGone !== 'any' && facts.dialects.includes('v0')) await refuseNeighbours(links, id, alsoGone);
+        await changeOverV0(links, facts, id, { ...call, method: 'DELETE' });
+      };
+      await removeOrRead(links, `conversation ${id}`, { remove, isThere });
+    },
+    eventPages: (id, query) => eventPagesV1(links, copy, id, query),
+    follow: (id, options) => followV1(links, id, options),
+    result: (id) => resultV1(links, copy, id),
+    send: (id, message) => sendV1(links, id, message),
+    pending: (id, paused) => pendingV1(links, id, paused),
+    answer: (id, answer) => answerV1(links, id, answer),
+    checkAnswer: () => Promise.resolve(),
+    run: async (id) => await runAt(links, runningAgentOf(links, await getConversation(links, id))),
+    async startSandbox(id) {
+      const { sandbox_id: sandboxId, sandbox_status: status } = await getConversation(links, id);
+      if (sandboxId !== null && status !== 'MISSING') return await createSandboxes(links).resume(sandboxId);
+      throw new AppError('conflict', `the sandbox of conversation ${id} is gone and cannot be started`, {
+        hint: `its events stay readable: acs conv events ${id}`,
+        data: { sandbox_status: 'missing' },
+      });
+    },
+    untilStored: async (id) => untilCopied(links, await getConversation(links, id)),
+    /** An old server only pauses, after the current step. Throws `unsupported` where the server has neither route. */
+    async stop(id) {
+      const agent = runningAgentOf(links, await getConversation(links, id));
+      if ((await quietly(() => agent.interrupt(), ['server'])) === 'taken') return;
+      await agent.pause().catch(async (error: unknown) => {
+        if (!isNotFound(error)) throw error;
+        await agent.conversation(); // throws not-found where the 404 is about the conversation
+        throw new AppError('unsupported', 'this server cannot stop a run: it has no route for this', error.details);
+      });
+    },
+    diff: (id, options) => diffV1(links, id, options),
+    webPage: (id) => webPage(links, webUrlOf(links), id),
+  };
+}

@@ -1,0 +1,197 @@
+/** Taken by git in the sandbox with a temporary index and object store: nothing of the workspace changes. */
+import { AppError, isAppError } from '../../cli/errors.ts';
+import type { AgentClient } from '../agent-server/client.ts';
+import type { Links } from '../links.ts';
+import type { DiffBase, DiffOptions, FileChange, WorkspaceDiff } from '../server.ts';
+import { parseTime } from '../../output/text/time.ts';
+import { shellQuote } from '../../output/text/shell-quote.ts';
+import { diffFromFiles } from '../diff-from-files.ts';
+import { runningAgentOf } from './agent.ts';
+import { enterRepository, repositoryName } from '../quirks/repository-folder.ts';
+import { getConversation } from './calls.ts';
+import { quietly } from './complete-record.ts';
+
+const DIFF_TIMEOUT_SECONDS = 120;
+
+/** Of one command: servers cut an output that is much longer. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+
+/** The text is held in memory. */
+const MOST_BYTES = 320 * 1024 * 1024;
+
+export async function diffV1(links: Links, id: string, options: DiffOptions = {}): Promise<WorkspaceDiff> {
+  const record = await getConversation(links, id);
+  const agent = runningAgentOf(links, record);
+  const workingDir = (await agent.conversation()).working_dir ?? '.';
+  const { selected_repository: repository } = record;
+  const script = diffScript(enterRepository(repository), parseTime(record.created_at), options.against ?? 'start');
+  const byGit = await gitDiff(agent, workingDir, script);
+  if (byGit !== null) return byGit;
+  let folder = workingDir.replace(/\/$/, '');
+  return diffFromFiles(
+    async () => {
+      try {
+        return await agent.gitChanges(workingDir);
+      } catch (error) {
+        if (!isAppError(error) || repository === null || !['server', 'not-found'].includes(error.kind)) throw error;
+        folder = `${folder}/${repositoryName(repository)}`;
+        return await agent.gitChanges(folder);
+      }
+    },
+    (path) => agent.gitDiff(`${folder}/${path}`),
+    options,
+  );
+}
+
+async function gitDiff(agent: AgentClient, workingDir: string, script: string): Promise<WorkspaceDiff | null> {
+  const run = (command: string) => agent.inspect(command, workingDir, DIFF_TIMEOUT_SECONDS);
+  const result = await quietly(() => run(script), ['not-found', 'unsupported']);
+  if (result === null || result.exitCode === 127 || result.exitCode === 44) return null;
+  const answer = result.exitCode === 0 ? await wholeAnswer(run, result.stdout) : '';
+  // The name of each section and its text: no mark is in base64.
+  const words = answer.split(/^ACS-([a-z]+)/m).slice(1);
+  const sections = new Map(words.map((word, index) => [word, words[index + 1] ?? '']));
+  if (!sections.has('end')) {
+    const text = result.stderr.trim().slice(0, 500);
+    throw new AppError('server', `git in the sandbox returned no diff${text === '' ? '' : `: ${text}`}`);
+  }
+  const bytesOf = (name: string) => Buffer.from(sections.get(name) ?? '', 'base64');
+  const linesOf = (name: string, end: string) =>
+    bytesOf(name)
+      .toString()
+      .split(end)
+      .filter((line) => line !== '');
+  return {
+    base: /[0-9a-f]+/.exec(sections.get('base') ?? '')?.[0] ?? null,
+    patch: bytesOf('patch'),
+    changes: readNameStatus(linesOf('names', '\0')),
+    omissions: [
+      ...linesOf('errors', '\n')
+        .filter((line) => /^(?:error: |warning: could not open )/.test(line))
+        .map((line) => `git in the sandbox could not read a path: ${line.replace(/^\w+: /, '')}`),
+      ...linesOf('nested', '\0').map((path) => `${path}: a nested git repository, whose files are not compared`),
+      ...linesOf('submodules', '\0').map(
+        (path) => `${path}: a submodule with uncommitted changes, which are not compared`,
+      ),
+    ],
+  };
+}
+
+/** A long answer is in a file of the sandbox, which the command of the last piece removes. */
+async function wholeAnswer(run: (command: string) => Promise<{ stdout: string }>, stdout: string): Promise<string> {
+  const [, digits, file] = /^ACS-long (\d+) (\/[^\n]+)\n$/.exec(stdout) ?? [];
+  if (file === undefined) return stdout;
+  const bytes = Number(digits);
+  if (bytes > MOST_BYTES) {
+    throw new AppError('conflict', `the changes are too large for a patch: more than ${MOST_BYTES / 1024 / 1024} MiB`, {
+      hint: 'copy the files out of the sandbox: acs sandbox cp <id>:<path> .',
+    });
+  }
+  const pieces: string[] = [];
+  for (let offset = 0; offset < bytes; offset += PIECE_BYTES) {
+    const print = `tail -c +${offset + 1} ${shellQuote(file)} | head -c ${PIECE_BYTES}`;
+    const remove = offset + PIECE_BYTES < bytes ? '' : `; rm -f ${shellQuote(file)}`;
+    pieces.push((await run(`${print}${remove}`)).stdout);
+  }
+  return pieces.join('');
+}
+
+const STATUS: Record<string, FileChange['status']> = { A: 'added', C: 'added', D: 'deleted', R: 'renamed' };
+
+function readNameStatus(fields: readonly string[]): FileChange[] {
+  const changes: FileChange[] = [];
+  for (let index = 0; index < fields.length;) {
+    const letter = (fields[index] ?? '').charAt(0);
+    const width = letter === 'R' || letter === 'C' ? 3 : 2;
+    changes.push({ path: fields[index + width - 1] ?? '', status: STATUS[letter] ?? 'modified' });
+    index += width;
+  }
+  return changes;
+}
+
+/** Makes the empty tree the base of an index that holds the added and changed files alone. */
+const KEEP_CHANGED = `git diff $compared --raw -z --no-renames --abbrev=64 --diff-filter=d "$base" >"$t/kept" || exit 1
+rm -f "$GIT_INDEX_FILE"
+tr '\\0\\n' '\\n\\0' <"$t/kept" | awk '
+    NR % 2 { mode = $2; id = $4; next }
+    { print mode " " id "\\t" $0 }' | tr '\\0\\n' '\\n\\0' | git update-index -z --index-info || exit 1
+base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
+`;
+
+/**
+ * In base64: paths and content may be in any encoding. The base is the last step of the set-up in the history of HEAD.
+ * A nested repository that the base lacks leaves the index, unless .gitmodules names it: a patch would hold its commit
+ * and none of its files. The flags override the configuration of git in the sandbox. The copy of the index keeps its
+ * time: git reads the content of a file that is as old as the index or newer.
+ */
+function diffScript(enter: string, startedMs: number | null, against: DiffBase): string {
+  return `
+command -v git >/dev/null 2>&1 || exit 44
+command -v base64 >/dev/null 2>&1 || exit 44
+${enter}
+t=$(mktemp -d) || exit 1
+trap 'rm -rf "$t"' EXIT
+find "\${TMPDIR:-/tmp}" -maxdepth 1 -name 'acs-diff-*' -mmin +60 -exec rm -f {} + 2>/dev/null
+export GIT_OPTIONAL_LOCKS=0 GIT_PAGER=cat LC_ALL=C
+empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904
+compared='--cached --ignore-submodules=none -O/dev/null'
+as_patch='--src-prefix=a/ --dst-prefix=b/ -U3 --inter-hunk-context=0 --submodule=short'
+if ! is_top .; then
+  git init -q --bare "$t/repo" || exit 1
+  export GIT_DIR="$t/repo" GIT_WORK_TREE="$(pwd)"
+  base=
+else
+  objects=$(git rev-parse --git-path objects)
+  case "$objects" in /*) ;; *) objects="$(pwd)/$objects" ;; esac
+  base=$(git log -g --date=unix --format='%H %gd %gs' HEAD 2>/dev/null | awk -v start='${startedMs === null ? '' : Math.floor(startedMs / 1000)}' '
+    { lines[NR] = $0 }
+    END {
+      for (i = NR; i >= 1; i--) {
+        n = split(lines[i], w, " "); at = w[2]; gsub(/[^0-9]/, "", at)
+        if (w[3] !~ /^(clone:|checkout:|reset:|pull|pull:|fetch|branch:|initial)/) break
+        if (found != "" && start != "" && at + 0 > start + 0) break
+        found = w[1]
+      }
+      print found
+    }')
+  mkdir "$t/objects"
+  cp -p "$(git rev-parse --git-path index)" "$t/index" 2>/dev/null
+  export GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects"
+fi
+export GIT_INDEX_FILE="$t/index"
+git -c core.safecrlf=false add -A --ignore-errors . >/dev/null 2>"$t/errors" || [ $? -eq 1 ] || { cat "$t/errors" >&2; exit 1; }
+[ -n "$base" ] || base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
+git config -f .gitmodules --get-regexp '^submodule[.].*[.]path$' 2>/dev/null | sed 's/^[^ ]* //' >"$t/modules"
+git diff $compared --raw -z --no-renames "$base" >"$t/raw" || exit 1
+tr '\\0\\n' '\\n\\0' <"$t/raw" | awk -v modules="$t/modules" '
+    BEGIN { while ((getline line <modules) > 0) declared[line] = 1 }
+    NR % 2 { link = /^:[0-7]+ 160000 /; known = /^:160000 /; next }
+    link && !known && !($0 in declared)' | tr '\\0\\n' '\\n\\0' >"$t/nested"
+git update-index -z --force-remove --stdin <"$t/nested" || exit 1
+{ git diff-files --raw -z --ignore-submodules=none | tr '\\0\\n' '\\n\\0' | awk '
+    NR % 2 { link = /^:160000 160000 /; next }
+    link'
+  git ls-files -s -z | tr '\\0\\n' '\\n\\0' | sed -n 's/^160000 [^\t]*\t//p' | while IFS= read -r sub; do
+    [ -e "$sub/.git" ] || [ -z "$(ls -A "./$sub" 2>/dev/null)" ] || printf '%s\\n' "$sub"
+  done
+} | tr '\\0\\n' '\\n\\0' >"$t/submodules"
+commit=$(git rev-parse --verify --quiet "$base^{commit}")
+${against === 'nothing' ? KEEP_CHANGED : ''}git diff $compared --name-status -z -M "$base" >"$t/names" || exit 1
+git diff $compared $as_patch --binary --full-index --no-color --no-ext-diff --no-textconv -M "$base" >"$t/patch" || exit 1
+{
+echo "ACS-base $commit"
+for part in names patch errors nested submodules; do
+  echo "ACS-$part"
+  base64 <"$t/$part" || exit 1
+done
+echo ACS-end
+} >"$t/answer" || exit 1
+bytes=$(wc -c <"$t/answer")
+if [ "$bytes" -le ${PIECE_BYTES} ]; then
+  cat "$t/answer"
+else
+  file=$(mktemp "\${TMPDIR:-/tmp}/acs-diff-XXXXXX") && mv "$t/answer" "$file" || exit 1
+  echo "ACS-long $((bytes)) $file"
+fi
+`;
+}

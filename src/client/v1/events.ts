@@ -1,0 +1,148 @@
+/** The events of a V1 conversation: in its sandbox, and the copy of the app server, which lags by up to 30 s. */
+import { isAppError, type AppError } from '../../cli/errors.ts';
+import { contentTexts, member, textAt } from '../../domain/event-payload.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import { byId, eachPage } from '../../domain/pages.ts';
+import { parseTime } from '../../output/text/time.ts';
+import type { EventRecord } from '../../protocol/v1/records.ts';
+import { hasEnded } from '../../runs/status.ts';
+import type { AgentClient } from '../agent-server/client.ts';
+import type { Links } from '../links.ts';
+import { untilCopyHas, type CopyNotices } from '../quirks/late-copy.ts';
+import { naiveTime } from '../quirks/naive-times.ts';
+import { filteredSearch } from '../quirks/rejected-event-filters.ts';
+import type { EventQuery, FinalAnswer } from '../server.ts';
+import { agentOf } from './agent.ts';
+import { getConversation } from './calls.ts';
+import { isNoise, toEvent } from './event-records.ts';
+import { runStateV1 } from './records.ts';
+
+type RecordQuery = Pick<EventQuery, 'since' | 'order'>;
+type Pages = AsyncGenerator<EventRecord[], void, void>;
+
+export async function* eventPagesV1(
+  links: Links,
+  copy: CopyNotices,
+  id: string,
+  query: EventQuery,
+): AsyncGenerator<ConversationEvent[], void, void> {
+  const record = await getConversation(links, id);
+  let left = query.limit ?? Infinity;
+  if (left <= 0) return;
+  /** From both servers where the sandbox fails midway; each record once. */
+  const pages = async function* (): Pages {
+    const agent = agentOf(links, record);
+    const known = new Set<string>();
+    let last: EventRecord | null = null;
+    let { since } = query;
+    if (agent === null) await copy.asleep(record);
+    else {
+      try {
+        for await (const page of agentPages(agent, query, known)) {
+          yield page;
+          last = page.at(-1) ?? last;
+        }
+        // A recreated sandbox has no earlier events.
+        if (last !== null) return;
+      } catch (error) {
+        if (!isUnanswered(error)) throw error;
+        copy.unreachable(record.id, error);
+        if (query.order !== 'newest-first') since = last?.timestamp ?? since;
+      }
+    }
+    for await (const page of copyPages(links, record.id, { ...query, since })) {
+      yield page.filter((event) => !known.has(event.id));
+      last = page.at(-1) ?? last;
+    }
+    if (last === null && query.since === undefined) copy.empty(record);
+  };
+  for await (const page of pages()) {
+    const wanted = page.filter((event) => !isNoise(event)).slice(0, left);
+    yield wanted.map((event) => toEvent(event, record.id, links.network.redaction));
+    left -= wanted.length;
+    if (left <= 0) return;
+  }
+}
+
+/** Reads backwards to the latest user message: an answer to an older one never counts (interface 12). */
+export async function resultV1(links: Links, copy: CopyNotices, id: string): Promise<FinalAnswer | null> {
+  const record = await getConversation(links, id);
+  const agent = agentOf(links, record);
+  if (agent === null) await copy.asleep(record);
+  const startedAtMs = links.clock.now();
+  let isRetried = false;
+  // The copy may lack the newest message and return the answer to the previous one: the sandbox is read again, unless
+  // it has used up the time-out of a request.
+  const onFailure = async (error: AppError): Promise<'again' | 'copy'> => {
+    if (error.kind === 'not-found' || error.kind === 'unsupported') return 'copy';
+    if (!isRetried && links.clock.now() - startedAtMs < 10_000) {
+      isRetried = true;
+      await links.clock.sleep(1_000, links.signal);
+      return 'again';
+    }
+    copy.unreachable(record.id, error);
+    // A run that has ended has its answer, which may not have reached the app server yet.
+    const status = record.execution_status;
+    if (status !== null && hasEnded(runStateV1(status, null).status)) await untilCopyHas(links, record.id, status);
+    return 'copy';
+  };
+  for await (const event of eventRecords(links, record.id, agent, { order: 'newest-first' }, onFailure)) {
+    const { kind, source, payload } = event;
+    if (kind === 'MessageEvent' && source === 'user') return null;
+    let text = '';
+    if (kind === 'ActionEvent' && textAt(payload, 'action', 'kind') === 'FinishAction')
+      text = textAt(payload, 'action', 'message');
+    else if (kind === 'MessageEvent' && source === 'agent')
+      text = contentTexts(member(payload, 'llm_message', 'content')).join('');
+    if (text !== '') return { text: links.network.redaction.known(text), event_id: event.id };
+  }
+  return null;
+}
+
+/** The copy is read when the sandbox does not answer, unless `onFailure` repeats the request. */
+export async function* eventRecords(
+  links: Links,
+  id: string,
+  agent: AgentClient | null,
+  query: RecordQuery,
+  onFailure: (error: AppError) => Promise<'again' | 'copy'>,
+): AsyncGenerator<EventRecord, void, void> {
+  let from: 'again' | 'copy' = 'again';
+  while (agent !== null && from === 'again') {
+    let isBegun = false;
+    try {
+      for await (const page of agentPages(agent, query)) {
+        isBegun ||= page.length > 0;
+        yield* page;
+      }
+      return;
+    } catch (error) {
+      if (!isUnanswered(error) || isBegun) throw error;
+      from = await onFailure(error);
+    }
+  }
+  for await (const page of copyPages(links, id, query)) yield* page;
+}
+
+/** Where the sandbox does not answer so, the app server's copy may. */
+function isUnanswered(error: unknown): error is AppError {
+  return isAppError(error) && ['not-found', 'network', 'server', 'auth', 'unsupported'].includes(error.kind);
+}
+
+function agentPages(agent: AgentClient, query: RecordQuery, known = new Set<string>()): Pages {
+  return eachPage(byId, (page) => agent.events(filterOf(query), page), { ahead: 'next', known });
+}
+
+async function* copyPages(links: Links, id: string, query: RecordQuery): Pages {
+  const sinceMs = parseTime(query.since ?? null);
+  const fetchPage = filteredSearch(links, id, filterOf(query));
+  for await (const page of eachPage(byId, fetchPage, { ahead: 'next' }))
+    yield sinceMs === null ? page : page.filter((event) => (parseTime(event.timestamp) ?? Infinity) >= sinceMs);
+}
+
+function filterOf({ order, since }: RecordQuery) {
+  return {
+    order: order === 'newest-first' ? ('TIMESTAMP_DESC' as const) : ('TIMESTAMP' as const),
+    since: since === undefined ? undefined : naiveTime(since),
+  };
+}

@@ -1,0 +1,51 @@
+/** What lists and looks up conversations is loaded at once, everything else at the first call. */
+import { isRecord } from '../../protocol/shape.ts';
+import { deferred } from '../compose.ts';
+import type { Links } from '../links.ts';
+import type { ProbeFacts } from '../features.ts';
+import type { Adapter } from '../server.ts';
+import { CONVERSATIONS, find, searchConversations } from './calls.ts';
+import { toConversation } from './records.ts';
+
+export function createV1(links: Links, facts: ProbeFacts): Adapter {
+  const finding: Pick<Adapter['conversations'], 'list' | 'get'> = {
+    async list(query, page) {
+      const { items, next } = await searchConversations(links, query, page);
+      return { items: items.map((record) => toConversation(links, record)), next };
+    },
+    async get(id) {
+      const record = await find(links, CONVERSATIONS, id);
+      if (record !== null) return toConversation(links, record);
+      return await (await import('./lookup.ts')).getByStart(links, id);
+    },
+  };
+  return {
+    async account() {
+      // A self-hosted server has no users: all members are null there. Before settings are stored some releases answer 500.
+      const known = [404, 405, 500];
+      const read = await links.app.request({ method: 'GET', path: '/api/v1/users/me', safe: 'read', accept: known });
+      const me = read.status === 200 && isRecord(read.body) ? read.body : {};
+      const text = (name: string): string | null => (typeof me[name] === 'string' && me[name] !== '' ? me[name] : null);
+      const user = { user: text('id'), email: text('email') ?? text('git_user_email') };
+      if (facts.flavour !== 'cloud') return { ...user, organization: null };
+      const accept = [400, 401, 403, 404, 405, 500];
+      const { body } = await links.app.request({ method: 'GET', path: '/api/keys/current', safe: 'read', accept });
+      const organization = isRecord(body) ? body['org_id'] : null;
+      return { ...user, organization: typeof organization === 'string' ? organization : null };
+    },
+    conversations: deferred(
+      async () => (await import('./conversations.ts')).createConversationsV1(links, facts, finding),
+      finding,
+    ),
+    sandboxes: deferred(async () => (await import('./sandboxes.ts')).createSandboxes(links)),
+    specs: deferred(async () => (await import('./sandboxes.ts')).createSpecs(links)),
+    settings: deferred(async () => (await import('./settings.ts')).createSettingsV1(links, facts)),
+    secrets: deferred(async () => {
+      // Releases that serve V0 too have no other routes for secrets.
+      const dialect = facts.dialects.includes('v0') && facts.features['v1-secrets'] !== 'present' ? 'v0' : 'v1';
+      return (await import('../secrets.ts')).createSecrets(links, facts, dialect);
+    }),
+    git: deferred(async () => (await import('../git/index.ts')).createGit(links, facts)),
+    modelProfiles: deferred(async () => (await import('./model-profiles.ts')).createModelProfilesV1(links)),
+  };
+}

@@ -1,0 +1,108 @@
+/** A conversation by its start task (interface 4.2). */
+import { AppError, isFailure } from '../../cli/errors.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { allPages, byId } from '../../domain/pages.ts';
+import { parseTime } from '../../output/text/time.ts';
+import type { StartTaskRecord } from '../../protocol/v1/records.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
+import { noConversation, normalId, normalizeId } from '../../domain/ids.ts';
+import type { Links } from '../links.ts';
+import { NO_PROGRESS_MS, startedConversation } from '../quirks/stalled-start.ts';
+import { isOnlyUnwritten } from '../quirks/unwritten-start.ts';
+import type { SentStart } from '../server.ts';
+import { CONVERSATIONS, find, getConversation, search, START_TASKS } from './calls.ts';
+import { taskConversation, toConversation } from './records.ts';
+
+/** A start task older than this has failed; the margin covers clock skew. */
+const LONGEST_START_MS = 1_800_000;
+/** A start that was taken is listed within this time. */
+const LISTED_MS = 6_000;
+/** The server's clock may be behind ours. */
+const CLOCK_MARGIN_MS = 600_000;
+
+/** Whether the server repeats the caller's id: it understood the member, and may still ignore it. */
+export function isEcho({ request }: StartTaskRecord, conversationId: string): boolean {
+  const echoed = request['conversation_id'];
+  return typeof echoed === 'string' && normalId(echoed) === normalId(conversationId);
+}
+
+/** For an id that no conversation has: of a start task, or the one that a start has chosen. Throws `not-found`. */
+export async function getByStart(links: Links, id: string): Promise<Conversation> {
+  const chosenBy = async (): Promise<StartTaskRecord | undefined> => {
+    if (normalizeId(id) === null || links.features.of('caller-conversation-id') === 'absent') return undefined;
+    const since = new Date(links.clock.now() - LONGEST_START_MS).toISOString();
+    const { items } = await search(links, START_TASKS, { created_at__gte: since, page_id: null });
+    return items.find((each) => isEcho(each, id));
+  };
+  const [named, echoing] = await Promise.all([find(links, START_TASKS, id), chosenBy()]);
+  const task = named ?? echoing;
+  if (task === undefined) throw noConversation(id);
+  const { status, app_conversation_id: given, request } = task;
+  const asked = request['conversation_id'];
+  const chosen = typeof asked === 'string' ? asked : null;
+  const known = given ?? chosen;
+  let record = null;
+  if (status === 'READY' && given !== null) record = await getConversation(links, given);
+  else if (isOnlyUnwritten(task)) record = known && (await find(links, CONVERSATIONS, known));
+  else if (status !== 'ERROR') {
+    const movedAtMs = parseTime(task.updated_at ?? task.created_at) ?? Infinity;
+    if (links.clock.now() - movedAtMs >= NO_PROGRESS_MS) record = await startedConversation(links, known);
+  }
+  if (record) return { ...toConversation(links, record), start_task_id: normalId(task.id) };
+  // Until it is ready, and for good when it failed, the id a task names is that of no conversation.
+  const conversation = { ...taskConversation(task), id: '' };
+  return status === 'ERROR' || chosen === null ? conversation : { ...conversation, chosen_id: normalId(chosen) };
+}
+
+/** Null where the server shows neither task nor conversation. Throws `lost` when the server does not answer at all. */
+export async function findLostStart(
+  links: Links,
+  id: string,
+  sentAtMs: number,
+  lost: AppError,
+): Promise<StartTaskRecord | null> {
+  let answered = false;
+  const look = async (): Promise<StartTaskRecord | undefined> => {
+    try {
+      const task = await findTask(links, id, sentAtMs);
+      answered = true;
+      return task;
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      return undefined;
+    }
+  };
+  const task = await poll(look, { ...links, every: STEADY, until: links.clock.now() + LISTED_MS });
+  if (!answered) throw lost;
+  return task ?? null;
+}
+
+/** Throws `unknown-outcome` where the server does not repeat `conversation_id` in the start task. */
+export async function findStart(
+  links: Links,
+  { id, sent_at }: SentStart,
+  echoesIds: boolean,
+): Promise<Conversation | null> {
+  if (id !== null) {
+    const sentAtMs = parseTime(sent_at) ?? links.clock.now();
+    const look = () => findTask(links, id, sentAtMs);
+    const task = await poll(look, { ...links, every: STEADY, until: sentAtMs + LISTED_MS });
+    if (task?.id === id) return toConversation(links, await getConversation(links, id));
+    if (task !== undefined) return await getByStart(links, task.id);
+    if (echoesIds || links.features.of('caller-conversation-id') === 'present') return null;
+  }
+  throw new AppError('unknown-outcome', 'the server shows neither the conversation of the start nor its start task', {
+    hint: `it was sent at ${sent_at}; look for it: acs conv list`,
+  });
+}
+
+/** The task of a start that was sent with this id; of a conversation that no task shows, one in its place. */
+async function findTask(links: Links, id: string, sentAtMs: number): Promise<StartTaskRecord | undefined> {
+  const created_at__gte = new Date(sentAtMs - CLOCK_MARGIN_MS).toISOString();
+  for await (const task of allPages(byId, (page_id) => search(links, START_TASKS, { created_at__gte, page_id })))
+    if (isEcho(task, id) || normalId(task.app_conversation_id ?? '') === id) return task;
+  const record = await find(links, CONVERSATIONS, id);
+  if (record === null) return undefined;
+  const ready = { id, status: 'READY', app_conversation_id: id, sandbox_id: record.sandbox_id };
+  return { ...ready, detail: null, created_at: null, updated_at: null, request: { conversation_id: id } };
+}

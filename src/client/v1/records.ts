@@ -1,0 +1,129 @@
+import {
+  blankConversation,
+  NO_STATUS,
+  type Conversation,
+  type ConversationStatus,
+  type RunState,
+  type SandboxStatus,
+} from '../../domain/conversation.ts';
+import type { Sandbox } from '../../domain/sandbox.ts';
+import { normalizeTime } from '../../output/text/time.ts';
+import type { AppConversationRecord, SandboxRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
+import { hasEnded } from '../../runs/status.ts';
+import { normalId } from '../../domain/ids.ts';
+import { webUrlOf, type Links } from '../links.ts';
+
+const RUNS: Readonly<Record<string, ConversationStatus>> = {
+  idle: 'idle',
+  running: 'running',
+  paused: 'paused',
+  finished: 'finished',
+  stuck: 'stuck',
+  waiting_for_confirmation: 'waiting',
+  error: 'failed',
+};
+
+/** Of a conversation whose sandbox does not run. */
+const DOWN: Readonly<Record<string, ConversationStatus>> = {
+  starting: 'starting',
+  paused: 'paused',
+  missing: 'archived',
+  error: 'failed',
+};
+
+/** Without a running sandbox, an ended run keeps its end; in a paused one a pending confirmation still waits. */
+export function runStateV1(lastStatus: string | null, sandbox: SandboxStatus | null): RunState {
+  const down = sandbox === null ? undefined : DOWN[sandbox];
+  if (lastStatus !== null) {
+    const word = lastStatus.toLowerCase();
+    const status = RUNS[word] ?? (`unknown(${word})` as const);
+    const waiting_for = status === 'idle' ? 'user' : status === 'waiting' ? 'confirmation' : null;
+    if (down === undefined || hasEnded(status) || (status === 'waiting' && sandbox === 'paused'))
+      return { status, waiting_for };
+  }
+  return { status: down ?? NO_STATUS, waiting_for: null };
+}
+
+export function sandboxStatus(word: string | null): SandboxStatus | null {
+  const status = word?.toLowerCase() ?? null;
+  return status === null || status === 'running' || DOWN[status] !== undefined
+    ? (status as SandboxStatus)
+    : `unknown(${status})`;
+}
+
+export function toConversation(links: Links, record: AppConversationRecord): Conversation {
+  const id = normalId(record.id);
+  const sandbox_status = sandboxStatus(record.sandbox_status);
+  const { status, waiting_for } = runStateV1(record.execution_status, sandbox_status);
+  return {
+    // The record cannot date its metrics (quirks/late-metrics.ts): they stay null.
+    ...blankConversation(id, status),
+    title: record.title,
+    waiting_for,
+    execution_status: record.execution_status,
+    sandbox_id: record.sandbox_id,
+    sandbox_status,
+    repository: record.selected_repository,
+    branch: record.selected_branch,
+    git_provider: record.git_provider,
+    model: record.llm_model,
+    created_at: normalizeTime(record.created_at),
+    updated_at: normalizeTime(record.updated_at),
+    url: webUrlOf(links)(id),
+  };
+}
+
+export function taskConversation(task: StartTaskRecord): Conversation {
+  const asked = (name: string): string | null => {
+    const value = task.request[name];
+    return typeof value === 'string' ? value : null;
+  };
+  const failed = task.status === 'ERROR';
+  return {
+    ...blankConversation(normalId(task.app_conversation_id ?? ''), failed ? 'failed' : 'starting'),
+    start_task_id: normalId(task.id),
+    title: asked('title'),
+    reason: failed ? { code: 'start-failed', text: startFailureText(task.detail) } : null,
+    sandbox_id: task.sandbox_id,
+    repository: asked('selected_repository'),
+    branch: asked('selected_branch'),
+    git_provider: asked('git_provider'),
+    model: asked('llm_model'),
+    created_at: normalizeTime(task.created_at),
+    updated_at: normalizeTime(task.updated_at),
+  };
+}
+
+/** The detail may be empty (interface 4.1). */
+export function startFailureText(detail: string | null): string {
+  if (detail !== null && detail.trim() !== '') return detail.trim().slice(0, 500);
+  return 'the server gives no reason; settings may be missing (see acs settings get)';
+}
+
+export function toSandbox(
+  links: Links,
+  record: SandboxRecord,
+  conversations: readonly AppConversationRecord[] = [],
+): Sandbox {
+  const created_at = normalizeTime(record.created_at);
+  const times = [...conversations.map(({ updated_at }) => updated_at), record.last_active_at].map(normalizeTime);
+  return {
+    id: record.id,
+    status: sandboxStatus(record.status) ?? 'error',
+    status_detail: record.status_detail,
+    spec_id: record.sandbox_spec_id,
+    created_at,
+    last_active_at:
+      [...times, created_at]
+        .flatMap((time) => time ?? [])
+        .sort()
+        .at(-1) ?? null,
+    conversation_ids: conversations.map(({ id }) => normalId(id)),
+    repositories: [...new Set(conversations.flatMap(({ selected_repository: name }) => name ?? []))],
+    // The editor's URL carries the session key as `tkn`.
+    urls: record.exposed_urls.map(({ name, url }) => ({
+      name,
+      url: links.network.redaction.text(url).replace(/([?&]tkn=)[^&#]*/g, '$1***'),
+    })),
+  };
+}

@@ -1,0 +1,169 @@
+/** Sandboxes of V1 (interface 5), and their specs (interface 6). */
+import { AppError, isAppError } from '../../cli/errors.ts';
+import { allPages, byId } from '../../domain/pages.ts';
+import { normalizeTime } from '../../output/text/time.ts';
+import {
+  readSandbox,
+  type AppConversationRecord,
+  type SandboxRecord,
+  type SpecRecord,
+} from '../../protocol/v1/records.ts';
+import { lacksRoute, removeOrRead } from '../change-routes.ts';
+import { foundNothing, unsupportedBy, type Answer } from '../http/answer.ts';
+import { LIMITS_MS } from '../http/time-limits.ts';
+import { read, type Links } from '../links.ts';
+import type { Server } from '../server.ts';
+import { find, getSandbox, keyed, noSandbox, SANDBOXES, search, searchConversations, SPECS } from './calls.ts';
+import { quietly } from './complete-record.ts';
+import { toSandbox } from './records.ts';
+
+const MOST_CONVERSATIONS = 1000;
+
+export function createSandboxes(links: Links): Server['sandboxes'] {
+  const conversations = async (sandboxId?: string): Promise<AppConversationRecord[]> => {
+    const found: AppConversationRecord[] = [];
+    for await (const record of allPages(byId, (page) => searchConversations(links, { sandboxId }, page)))
+      if (found.push(record) >= MOST_CONVERSATIONS) break;
+    return found;
+  };
+  return {
+    async list(page, pageSize, use = 'read') {
+      const { items, next } = await search(links, SANDBOXES, { limit: pageSize, page_id: page });
+      const all = items.length === 0 || use === 'none' ? [] : await conversations();
+      const inside = (id: string) => all.filter(({ sandbox_id }) => sandbox_id === id);
+      return { items: items.map((record) => toSandbox(links, record, inside(record.id))), next };
+    },
+    async get(id) {
+      const [record, inside] = await Promise.all([getSandbox(links, id), conversations(id)]);
+      return toSandbox(links, record, inside);
+    },
+    async secrets(id) {
+      return { session_api_key: (await getSandbox(links, id)).session_api_key };
+    },
+    create: async (specId) => toSandbox(links, await createSandbox(links, specId)),
+    pause: (id) => change(links, id, 'pause'),
+    resume: (id, spec) => change(links, id, 'resume', { sandbox_spec_id: spec }),
+    remove: (id) => removeSandbox(links, id),
+    /** Over the socket of the local service; elsewhere, where a program needs no stdin, over the bash routes of 7.5. */
+    async exec(id, program, streams) {
+      const presence = links.features.of('exec-socket');
+      const needsSocket = streams.stdin !== null || program.terminal !== null;
+      if (needsSocket && presence === 'absent') {
+        const what = program.terminal === null ? 'stdin of a program' : 'a terminal in a sandbox';
+        throw new AppError('unsupported', `this server has no route for ${what}; the local service has`);
+      }
+      const record = await getSandbox(links, id);
+      const baseUrl = agentUrlOf(record, 'cannot run a program');
+      if (needsSocket || presence === 'present') {
+        const { execOverSocket } = await import('../agent-server/exec-socket.ts');
+        return await execOverSocket(links, { baseUrl, key: record.session_api_key }, program, streams);
+      }
+      const { execOverBash } = await import('../agent-server/exec-bash.ts');
+      const agent = links.agent(baseUrl, record.session_api_key);
+      return await execOverBash(links, agent, { program, streams, workingDir: await workingDirOf(links, record) });
+    },
+    async files(id) {
+      const { AgentFiles } = await import('../agent-server/files.ts');
+      const record = await getSandbox(links, id);
+      const agent = links.agent(agentUrlOf(record, 'has no files that can be copied'), record.session_api_key);
+      return new AgentFiles(links, agent, async () => {
+        const folder = await workingDirOf(links, record);
+        // A relative one is that of the agent server.
+        return folder?.startsWith('/') === true ? folder : null;
+      });
+    },
+  };
+}
+
+/** The first of the list is what a server takes when none is named. */
+export function createSpecs(links: Links): Server['specs'] {
+  return {
+    async list(page, pageSize) {
+      const { items, next } = await search(links, SPECS, { limit: pageSize, page_id: page });
+      const specs = items.map(({ id, command, working_dir, created_at }, index) => ({
+        id,
+        default: page === null && index === 0,
+        command,
+        working_dir,
+        created_at: normalizeTime(created_at),
+      }));
+      return { items: specs, next };
+    },
+  };
+}
+
+/** Throws `not-found`. */
+export async function getSpec(links: Links, id: string): Promise<SpecRecord> {
+  const { items } = await search(links, SPECS, { page_id: null });
+  const unlisted = () => quietly(() => find(links, SPECS, id), ['unsupported']);
+  const record = items.find((item) => item.id === id) ?? (await unlisted());
+  if (record !== null) return record;
+  const names = items.map((item) => item.id).slice(0, 10);
+  throw new AppError('not-found', `there is no sandbox spec ${id.slice(0, 100)} at this server`, {
+    hint: `it has: ${names.join(', ') || 'none'}`,
+  });
+}
+
+/** Throws `not-found` for an unknown spec, which servers answer with 400 or 500. Sent once. */
+export async function createSandbox(links: Links, specId: string | null): Promise<SandboxRecord> {
+  if (specId !== null) await getSpec(links, specId);
+  const query = { sandbox_spec_id: specId };
+  const call = { method: 'POST', path: SANDBOXES.path, query, safe: 'once', timeoutMs: LIMITS_MS.start } as const;
+  const answer = await links.app.request(call).catch((error: unknown) => {
+    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    const hint = 'see whether it was created: acs sandbox list';
+    throw new AppError('unknown-outcome', error.message, { ...error.details, hint });
+  });
+  return read(answer, keyed(links, readSandbox));
+}
+
+/** Throws `not-found`, and `unsupported` where the server lacks the route. */
+export async function removeSandbox(links: Links, id: string): Promise<void> {
+  await removeOrRead(links, `sandbox ${id}`, {
+    // The handler reads the query and ignores the path; another name there would delete another sandbox.
+    remove: () => change(links, id, 'delete', { sandbox_id: id }),
+    isThere: () => isThere(links, id),
+  });
+}
+
+async function change(
+  links: Links,
+  id: string,
+  verb: 'pause' | 'resume' | 'delete',
+  query: Record<string, string | undefined> = {},
+): Promise<void> {
+  const path = `${SANDBOXES.path}/${encodeURIComponent(id)}`;
+  const answer: Answer = await links.app.request({
+    ...(verb === 'delete' ? { method: 'DELETE', path } : { method: 'POST', path: `${path}/${verb}` }),
+    query,
+    safe: 'idempotent',
+    timeoutMs: LIMITS_MS.start,
+    accept: [404, 405],
+  });
+  if (await lacksRoute(answer, () => isThere(links, id)))
+    throw unsupportedBy(answer, `this server cannot ${verb} a sandbox: it has no route for this`);
+  if (verb === 'delete' ? foundNothing(answer) : answer.status === 404) throw noSandbox(id);
+}
+
+async function isThere(links: Links, id: string): Promise<boolean> {
+  const record = await find(links, SANDBOXES, id);
+  return record !== null && record.status !== 'MISSING';
+}
+
+/** Null where the spec of the sandbox is not listed any more. */
+async function workingDirOf(links: Links, { sandbox_spec_id: spec }: SandboxRecord): Promise<string | null> {
+  if (spec === null) return null;
+  return await quietly(async () => (await getSpec(links, spec)).working_dir, ['not-found', 'unsupported']);
+}
+
+/** Throws `conflict` when the sandbox does not run. */
+function agentUrlOf({ id, status, exposed_urls: urls }: SandboxRecord, cannot: string): string {
+  const url = urls.find(({ name }) => name === 'AGENT_SERVER')?.url;
+  if (status === 'RUNNING' && url !== undefined && /^https?:\/\//.test(url)) return url;
+  const state =
+    status === 'RUNNING' ? 'its record has no address of its agent server' : `it is ${status.toLowerCase()}`;
+  throw new AppError('conflict', `sandbox ${id} ${cannot}: ${state}`, {
+    hint: `see its state: acs sandbox show ${id}`,
+    data: { id, sandbox_status: status.toLowerCase() },
+  });
+}

@@ -1,0 +1,377 @@
+import { STATUS_CODES } from 'node:http';
+import type { Command } from 'commander';
+import type { Context } from '../cli/context.ts';
+import { AppError } from '../cli/errors.ts';
+import type { Server } from '../client/server.ts';
+import { eachPage, type Page } from '../domain/pages.ts';
+import { RAW_METHODS, type RawAnswer, type RawCall, type RawMethod } from '../domain/raw-call.ts';
+import { jsonDocument } from '../output/json.ts';
+import { explain } from './declare.ts';
+import { collect, invalidValue } from './option-parsers.ts';
+import { memberRedaction } from '../output/text/redact.ts';
+import { isSecretName } from '../output/text/secret-names.ts';
+import { readNamedFile } from './files.ts';
+
+interface ApiOptions {
+  rawField?: string[];
+  field?: string[];
+  input?: string;
+  header?: string[];
+  paginate?: boolean;
+  include?: boolean;
+}
+
+export function declareApi(root: Command, ctx: Context): void {
+  const command = root.command('api').description('send any request to the server');
+  const readMethod = (text: string): RawMethod => {
+    const method = RAW_METHODS.find((known) => known === text.toUpperCase());
+    if (method === undefined) throw invalidValue(`It must be one of ${RAW_METHODS.join(', ')}.`);
+    return method;
+  };
+  command
+    .argument('<METHOD>', RAW_METHODS.join(', '), Object.assign(readMethod, { words: RAW_METHODS }))
+    .argument('<path>', 'a path with its query, or a URL of the server')
+    .option('-f, --raw-field <key=value>', 'add a text member to body or query (repeatable)', collect)
+    .option('-F, --field <key=value>', 'the same, typed: true, null, 3, @file, @- (stdin)', collect)
+    .option('--input <file|->', 'send the content of a file as the body')
+    .option('-H, --header <name:value>', 'add a header (repeatable)', collect)
+    .option('-i, --include', 'print status line and headers before the body')
+    .option('--paginate', 'read all pages of a list');
+  explain(command, {
+    notes: [
+      'Fields are members of a JSON object: key[sub]=value sets a member of an object, key[]=value adds to a list. With GET, HEAD, OPTIONS and --input they are added to the query. A secret, such as api_key, is taken only from @file or @-. The body of --input is application/json, unless -H content-type names another type.',
+      'The answer is printed as it was received, secrets as <redacted>; --json fails for other content. The body of a failed request is printed as well, except with --json, --format, --jq, --paginate and --output. 400 and 422 are exit code 2, 401 and 403 4, 404 5, 409 6, 429 7, 5xx 9.',
+    ],
+    json: () => ['the answer of the server', ['with --paginate', 'the first page, with the items of all pages']],
+    exits: ['not-found', 'conflict', 'rate-limited', 'unknown-outcome', 'unsupported'],
+    examples: [
+      {
+        command: "acs api GET /api/v1/sandboxes/search --paginate --jq '.items[].id'",
+        does: 'print what a jq expression selects of all pages',
+      },
+      {
+        command: 'acs api PATCH /api/v1/app-conversations/1f0c -f title=Release -F public=true',
+        does: 'send a JSON object',
+      },
+    ],
+  });
+  command.action((method: RawMethod, path: string, options: ApiOptions) => callServer(method, path, options, ctx));
+}
+
+async function callServer(method: RawMethod, path: string, options: ApiOptions, ctx: Context): Promise<void> {
+  const { include, paginate, input } = options;
+  const { format, output } = ctx.globals;
+  ctx.out.check(null, 'document');
+  const exclusions: [boolean | undefined, string][] = [
+    [include && format !== undefined, '--include prints headers, which are not JSON: omit --json and --format'],
+    [include && paginate, '--include and --paginate cannot be combined: headers belong to one answer'],
+    [paginate && method !== 'GET', '--paginate reads a list: it needs GET'],
+    [method === 'HEAD' && format !== undefined, 'an answer to HEAD has no body: use --include'],
+    [input !== undefined && ['GET', 'HEAD'].includes(method), `${method} has no body: --input is for the others`],
+  ];
+  for (const [isGiven, message] of exclusions) if (isGiven) throw new AppError('usage', message);
+
+  const address = addressOf(path);
+  const { query, headers, body } = await contentOf(method, options, ctx);
+  const { server, path: below } = await relativeTo(address, ctx);
+  const mark = below.includes('?') ? '&' : '?';
+  const call = { method, path: query.size === 0 ? below : `${below}${mark}${query.toString()}`, headers, body };
+  if (paginate) return await printPages(server, call, ctx);
+
+  const answer = await server.call(call);
+  const isForPeople = format === undefined;
+  if (answer.error !== null && (!isForPeople || output !== undefined)) throw answer.error;
+  if (include) {
+    const status = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}`.trimEnd();
+    const lines = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\n`);
+    await ctx.out.raw(`${status}\n${lines.join('')}\n`);
+  }
+  if (!isForPeople) await ctx.out.documents(documentsOf(answer));
+  else if (ctx.out.onTerminal && answer.json !== undefined) await ctx.out.raw(jsonDocument(answer.json));
+  else {
+    await ctx.out.raw(answer.bytes);
+    // On a terminal the prompt that follows belongs on a line of its own.
+    if (ctx.out.onTerminal && answer.bytes.length > 0 && answer.bytes.at(-1) !== 0x0a) await ctx.out.raw('\n');
+  }
+  if (answer.error !== null) throw answer.error;
+}
+
+function documentsOf({ bytes, json, contentType, status }: RawAnswer): unknown[] {
+  if (json !== undefined) return [json];
+  if (bytes.length === 0) return [];
+  const type = contentType === '' ? 'without a type' : `of type ${contentType.slice(0, 80)}`;
+  throw new AppError('server', `the answer (status ${status}) is ${type}, not JSON`, {
+    hint: 'print it as it is: omit --json, --format, --jq and --paginate',
+  });
+}
+
+interface ListPage extends Page<unknown> {
+  withItems: (items: unknown[]) => unknown;
+}
+
+async function printPages(server: Server, call: RawCall, ctx: Context): Promise<void> {
+  const isStream = ctx.globals.format === 'ndjson';
+  let first: ListPage | null = null;
+  const all: unknown[] = [];
+  // An item without an id is never a duplicate.
+  const idOf = (item: unknown): string => {
+    const { id, conversation_id } = (item ?? {}) as { id?: unknown; conversation_id?: unknown };
+    const known = id ?? conversation_id;
+    return typeof known === 'string' || typeof known === 'number' ? String(known) : '';
+  };
+  const pages = eachPage(idOf, async (page): Promise<Page<unknown>> => {
+    const [pathname = '', query = ''] = call.path.split(/\?(.*)/s);
+    const parameters = new URLSearchParams(query);
+    if (page !== null) parameters.set('page_id', page);
+    const path = page === null ? call.path : `${pathname}?${parameters.toString()}`;
+    const answer = await server.call({ ...call, path });
+    if (answer.error !== null) throw answer.error;
+    const list = listOf(documentsOf(answer)[0]);
+    first ??= list;
+    return list;
+  });
+  for await (const items of pages) {
+    if (isStream) await ctx.out.documents(items);
+    else all.push(...items);
+  }
+  if (!isStream && first !== null) await ctx.out.documents([(first as ListPage).withItems(all)]);
+}
+
+function listOf(document: unknown): ListPage {
+  if (Array.isArray(document)) return { items: document, next: null, withItems: (items) => items };
+  const page = (typeof document === 'object' && document !== null ? document : {}) as Record<string, unknown>;
+  const name = ['items', 'results'].find((each) => Array.isArray(page[each]));
+  if (name === undefined) {
+    throw new AppError('usage', '--paginate: the answer is not a list, and has neither "items" nor "results"', {
+      hint: 'omit --paginate',
+    });
+  }
+  const { next_page_id: next } = page;
+  const hasNext = (typeof next === 'string' && next !== '') || typeof next === 'number';
+  return {
+    items: page[name] as unknown[],
+    next: hasNext ? String(next) : null,
+    withItems: (items) => ({ ...page, [name]: items, ...('next_page_id' in page ? { next_page_id: null } : {}) }),
+  };
+}
+
+/** No flag and no path takes a secret as its value. */
+
+const WITHOUT_BODY: readonly RawMethod[] = ['GET', 'HEAD', 'OPTIONS'];
+
+async function contentOf(
+  method: RawMethod,
+  options: ApiOptions,
+  ctx: Context,
+): Promise<Pick<RawCall, 'headers' | 'body'> & { query: URLSearchParams }> {
+  const { 'content-type': contentType = 'application/json', ...headers } = headersOf(options.header ?? []);
+  const inQuery = options.input !== undefined || WITHOUT_BODY.includes(method);
+  const fields = await readFields(inQuery, options, ctx);
+  const query = new URLSearchParams(
+    inQuery ? fields.map(({ name, value }): [string, string] => [name, String(value)]) : [],
+  );
+  let bytes: Uint8Array | null = null;
+  if (options.input !== undefined) {
+    bytes = options.input === '-' ? await ctx.io.stdin.readAll() : await readNamedFile(ctx, options.input);
+    if (contentType === 'application/json') checkJson(bytes, options.input);
+  } else if (!inQuery && fields.length > 0) {
+    bytes = Buffer.from(JSON.stringify(bodyOf(fields)));
+  }
+  return { headers, query, body: bytes === null ? null : { contentType, bytes } };
+}
+
+function checkJson(bytes: Uint8Array, input: string): void {
+  try {
+    JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new AppError('usage', `${input === '-' ? 'stdin' : input} is not JSON`, {
+      hint: "name the type of other content: -H 'content-type: text/plain'",
+    });
+  }
+}
+
+const OF_CONNECTION = [
+  ...['accept-encoding', 'connection', 'content-length', 'expect', 'host', 'keep-alive', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade'],
+];
+
+function headersOf(texts: readonly string[]): Record<string, string> {
+  const headers = new Map<string, string>();
+  for (const text of texts) {
+    const [, written, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/s.exec(text) ?? [];
+    if (written === undefined || value === undefined) {
+      throw new AppError('usage', '-H needs name:value', { hint: "for example -H 'accept: text/plain'" });
+    }
+    const name = written.toLowerCase();
+    if (isSecretName(name, 'header')) {
+      throw new AppError('usage', `${name} is a secret, which is not accepted on the command line`, {
+        hint: 'the key of the server is given with --api-key-file <path|->, a profile or ACS_API_KEY',
+      });
+    }
+    if (OF_CONNECTION.includes(name)) throw new AppError('usage', `${name} is set by acs itself`);
+    if (!/^[\t\x20-\x7e\xa1-\xff]*$/.test(value)) {
+      throw new AppError('usage', `the value of ${name} has a character that no header can carry`);
+    }
+    if (headers.has(name)) throw new AppError('usage', `the header ${name} is given twice`);
+    headers.set(name, value);
+  }
+  return Object.fromEntries(headers);
+}
+
+/** A path with its query, or a URL that has to be one of the server. */
+type Address = { path: string } | { url: string };
+
+function addressOf(text: string): Address {
+  const bad = /[\x00-\x20\x7f-\xa0\u2028\u2029\\#]/.exec(text)?.[0];
+  if (bad !== undefined) {
+    const code = (bad.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    const what = bad === '\\' || bad === '#' ? `"${bad}"` : bad === ' ' ? 'a space' : `the character U+${code}`;
+    throw new AppError('usage', `a path with ${what} is not sent`, { hint: 'in a value of the query write it as %XX' });
+  }
+  const [, query = ''] = text.split(/\?(.*)/s);
+  const secret = [...new URLSearchParams(query)].find(
+    ([key, value]) => value !== '' && isSecretName(key, 'query'),
+  )?.[0];
+  if (secret !== undefined) throw secretGiven(secret);
+  const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+  const [pathname = ''] = (isUrl ? text.replace(/^[^/]*\/\/[^/?]*/, '') : text).split('?');
+  // An encoded dot counts as a dot.
+  if (pathname.split('/').some((part) => /^\.{1,2}$/.test(part.replace(/%2e/gi, '.')))) {
+    throw new AppError('usage', 'a path with the parts "." or ".." is not sent', {
+      hint: 'write the path that is meant',
+    });
+  }
+  if (isUrl) return { url: text };
+  if (text === '' || text.startsWith('//')) {
+    throw new AppError('usage', text === '' ? 'the path is empty' : 'a path begins with one slash: "//" names a host', {
+      hint: 'write a path such as /api/v1/users/me',
+    });
+  }
+  return { path: text.startsWith('/') ? text : `/${text}` };
+}
+
+async function relativeTo(address: Address, ctx: Context): Promise<{ server: Server; path: string }> {
+  if ('path' in address) return { server: await ctx.server(), path: address.path };
+  const { base_url, key, local, base_url_source, key_source, notices } = await ctx.target();
+  if (base_url === null) {
+    const server = await ctx.server();
+    return { server, path: pathBelow(server.info.base_url, address.url) };
+  }
+  const path = pathBelow(base_url, address.url);
+  for (const notice of notices) await ctx.notice(notice);
+  const server = await ctx.connect({ base_url, key, local, sources: { base_url_source, key_source } });
+  return { server, path };
+}
+
+function pathBelow(baseUrl: string, text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const base = new URL(baseUrl);
+  const prefix = base.pathname.replace(/\/+$/, '');
+  const isOfServer = url?.origin === base.origin && url.username === '' && url.password === '';
+  if (url === null || !isOfServer || !`${url.pathname}/`.startsWith(`${prefix}/`)) {
+    throw new AppError('usage', 'the URL does not begin with that of the active server', {
+      hint: `the key is sent only to ${baseUrl}; choose the server with --profile or --base-url`,
+    });
+  }
+  const below = url.pathname.slice(prefix.length);
+  return (below === '' ? '/' : below) + url.search;
+}
+
+function secretGiven(name: string): AppError {
+  return new AppError('usage', `${name} is a secret, which is not accepted on the command line`, {
+    hint: `write -F ${name}=@<file>, or -F ${name}=@- for stdin`,
+  });
+}
+
+type Scalar = string | number | boolean | null;
+
+interface Field {
+  name: string;
+  /** The name in parts: `a[b][]` is a, b and the empty text, which adds to a list. */
+  path: readonly string[];
+  value: Scalar;
+}
+
+const withoutSecrets = memberRedaction((text) => text);
+
+async function readFields(inQuery: boolean, options: ApiOptions, ctx: Context): Promise<Field[]> {
+  const { rawField = [], field = [] } = options;
+  const texts = [...rawField.map((text) => ['-f', text] as const), ...field.map((text) => ['-F', text] as const)];
+  const fields: Field[] = [];
+  for (const [flag, text] of texts) {
+    const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+    if (name === undefined) throw new AppError('usage', `${flag} needs key=value`);
+    const path = inQuery ? [name] : pathOf(name);
+    const file = flag === '-F' && value.startsWith('@') ? value.slice(1) : null;
+    const content = file !== null ? await textOf(name, file, ctx) : flag === '-F' ? typed(name, value) : value;
+    const read: Field = { name, path, value: content };
+    if (typeof content === 'string' && content !== '') {
+      const body = bodyOf([read]);
+      if (isSecretName(name, inQuery ? 'query' : 'member') || withoutSecrets(body) !== body) {
+        if (file === null) throw secretGiven(name);
+        ctx.keepSecret(content);
+      }
+    }
+    fields.push(read);
+  }
+  return fields;
+}
+
+async function textOf(name: string, file: string, ctx: Context): Promise<string> {
+  if (file === '') throw new AppError('usage', `${name}: "@" needs the name of a file`);
+  const bytes = file === '-' ? await ctx.io.stdin.readAll() : await readNamedFile(ctx, file);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '');
+  } catch {
+    throw new AppError('usage', `${name}: ${file === '-' ? 'stdin' : file} is not UTF-8 text`, {
+      hint: 'send other content with --input',
+    });
+  }
+}
+
+function pathOf(name: string): string[] {
+  const [, first = '', rest = ''] = /^([^[\]]+)((?:\[[^[\]]*\])*)$/.exec(name) ?? [];
+  const below = [...rest.matchAll(/\[([^[\]]*)\]/g)].map(([, part = '']) => part);
+  // Only the last part may be empty: which item of a list is meant would not be clear.
+  if (first !== '' && !below.slice(0, -1).includes('')) return [first, ...below];
+  throw new AppError('usage', `${name} is not the name of a member`, {
+    hint: 'write key, key[sub] or key[]; send other bodies with --input',
+  });
+}
+
+function typed(name: string, text: string): Scalar {
+  if (text === 'true' || text === 'false') return text === 'true';
+  if (text === 'null') return null;
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return text;
+  const number = Number(text);
+  if (/^-?\d+$/.test(text) ? Number.isSafeInteger(number) : Number.isFinite(number)) return number;
+  throw new AppError('usage', `${name}: ${text.slice(0, 40)} is too large for a number`, {
+    hint: 'send it as text with -f, or the whole body with --input',
+  });
+}
+
+function bodyOf(fields: readonly Field[]): object {
+  // Without a prototype `__proto__` is a name like any other.
+  const root = Object.create(null) as Record<string, unknown>;
+  for (const { name, path, value } of fields) {
+    const isItem = path.length > 1 && path.at(-1) === '';
+    const parents = isItem ? path.slice(0, -1) : [...path];
+    const member = parents.pop() ?? '';
+    let tree = root;
+    for (const part of parents) {
+      if (!(part in tree)) tree[part] = Object.create(null);
+      const below = tree[part];
+      if (typeof below !== 'object' || below === null || Array.isArray(below)) throw twice(name);
+      tree = below as Record<string, unknown>;
+    }
+    const before = tree[member];
+    if (isItem && Array.isArray(before)) before.push(value);
+    else if (member in tree) throw twice(name);
+    else tree[member] = isItem ? [value] : value;
+  }
+  return root;
+}
+
+function twice(name: string): AppError {
+  return new AppError('usage', `${name} sets a member that another field has set`);
+}

@@ -1,0 +1,57 @@
+import type { Reason } from '../../../domain/conversation.ts';
+import type { View } from '../../../output/view.ts';
+
+export interface TaskResult {
+  key: string;
+  /** Null where no conversation is known. */
+  id: string | null;
+  /** A status of conversations, `unknown` (whether it was started is not known) or `not-started`. */
+  status: string;
+  exit_code: number;
+  reason: Reason | null;
+  /** Starts that the server has taken, or may have taken. */
+  attempts: number;
+  cost_usd: number | null;
+  /** From the start to the end; null where the end was not waited for by the command that sent the start. */
+  seconds: number | null;
+  /** Null where it was not requested or could not be read. */
+  diff: { files: number; added: number; removed: number } | null;
+}
+
+export const NOT_STARTED = 'not-started';
+export const UNKNOWN = 'unknown';
+
+export const resultView: View<TaskResult> = {
+  noun: 'result',
+  id: (result) => result.id ?? '',
+  fields: [
+    { name: 'key', get: (result) => result.key, weight: 2 },
+    { name: 'id', get: (result) => result.id, as: 'id', weight: 3 },
+    { name: 'status', get: (result) => result.status, as: 'status', weight: 0 },
+    { name: 'exit_code', get: (result) => result.exit_code, as: 'number', weight: 0 },
+    { name: 'reason', get: (result) => result.reason, json: { members: ['code', 'text'] } },
+    { name: 'attempts', get: (result) => result.attempts, as: 'number', weight: 0 },
+    { name: 'cost_usd', get: (result) => result.cost_usd, as: 'usd', weight: 0 },
+    { name: 'seconds', get: (result) => result.seconds, as: 'number', weight: 0 },
+    { name: 'diff', get: (result) => result.diff, json: { members: ['files', 'added', 'removed'] } },
+  ],
+  table: ['key', 'status', 'exit_code', 'attempts', 'cost_usd', 'seconds', 'reason'],
+  tsv: ['key', 'id', 'status', 'exit_code', 'reason', 'attempts', 'cost_usd', 'seconds'],
+};
+
+const SHARED = new Set(['id', 'status', 'exit_code', 'reason', 'cost_usd', 'seconds']);
+
+/** Of `conv new --count`: the key is the number of the run. */
+export const runView: View<TaskResult> = {
+  noun: 'run',
+  id: resultView.id,
+  fields: [
+    { name: 'run', get: (result) => Number(result.key), weight: 0 },
+    ...resultView.fields.filter(({ name }) => SHARED.has(name)),
+    { name: 'files', get: (result) => result.diff?.files ?? null, weight: 0 },
+    { name: 'added', get: (result) => result.diff?.added ?? null, weight: 0 },
+    { name: 'removed', get: (result) => result.diff?.removed ?? null, weight: 0 },
+  ],
+  table: ['run', 'id', 'status', 'cost_usd', 'seconds', 'files', 'added', 'removed', 'reason'],
+  tsv: ['run', 'id', 'status', 'exit_code', 'cost_usd', 'seconds', 'files', 'added', 'removed', 'reason'],
+};

@@ -1,0 +1,112 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Command } from 'commander';
+import type { Context } from '../../../cli/context.ts';
+import { AppError, fileProblem } from '../../../cli/errors.ts';
+import type { Server } from '../../../client/server.ts';
+import { withinDeadline } from '../../../runs/deadline.ts';
+import { explain } from '../../declare.ts';
+import { runView } from '../batch/results.ts';
+import { eventView } from '../event-view.ts';
+import { keepingMessage } from '../message.ts';
+import { conversationView, outcomeView, startedShape } from '../conversations.ts';
+import { addNewOptions, checkNewOptions, newLimits, type NewOptions } from './options.ts';
+import { checkServer, completeDraft, hasTask, readDraft } from './request.ts';
+import { Start } from './start.ts';
+import { askForTask, chooseStart, confirmTask } from './wizard.ts';
+
+export function declare(command: Command, ctx: Context): void {
+  addNewOptions(command);
+  explain(command, {
+    notes: [
+      'Without a message acs asks for it on a terminal. The command exits when the conversation has started; with --wait or --follow it exits when the run ends, with its exit code. Ctrl-C ends acs; the run continues.',
+    ],
+    json: ({ objectForm, listForm }) => [
+      ['--json', `${objectForm(conversationView, 'changed')}; --wait: "outcome"; failure: "error"`],
+      ['--count', listForm(runView)],
+      [
+        'ndjson',
+        `${objectForm(startedShape)}; with --follow ${objectForm(eventView(null))}; ${objectForm(outcomeView)}`,
+      ],
+    ],
+    exits: [
+      'failed',
+      'not-found',
+      'conflict',
+      'needs-input',
+      'unknown-outcome',
+      'unsupported',
+      'timeout',
+      'interrupted',
+    ],
+    examples: [
+      { command: "acs conv new 'Repair the tests.' --follow", does: 'start on the current checkout' },
+      { command: 'acs conv new --replay demo --no-repo --wait --json', does: 'needs no model' },
+    ],
+  });
+  command.action((message: string | undefined, options: NewOptions) => newConversation(message, options, ctx));
+}
+
+async function newConversation(argument: string | undefined, options: NewOptions, ctx: Context): Promise<void> {
+  checkNewOptions(ctx, argument, options);
+  const { count, follow } = options;
+  if (count !== undefined) return await (await import('../batch/count.ts')).countRuns(ctx, argument, options, count);
+  // JSON is one document at the end, also with --follow; -q is the id alone.
+  const { format } = ctx.globals;
+  if (follow && format !== 'json' && format !== 'id') ctx.out.check(eventView(null), 'stream');
+  else ctx.out.check(conversationView, 'item');
+  const { start } = await beginConversation(argument, options, ctx);
+  await start.print();
+}
+
+export async function beginConversation(
+  argument: string | undefined,
+  options: NewOptions,
+  ctx: Context,
+): Promise<{ server: Server; start: Start }> {
+  const { idFile } = options;
+  // A script reads the id from that file: it is made empty before anything is started.
+  if (idFile !== undefined && ctx.globals.mode !== 'dry-run')
+    await writeFile(path.resolve(ctx.cwd, idFile), '').catch((cause: unknown) => {
+      const hint = 'nothing was started';
+      throw new AppError('config', `--id-file: cannot write ${idFile}: ${fileProblem(cause).reason}`, { hint, cause });
+    });
+  const draft = await readDraft(ctx, argument, options);
+  if (hasTask(draft)) {
+    const limits = newLimits(ctx, options);
+    const { server, known, request } = await withinDeadline(ctx, limits, async (timed) => {
+      try {
+        const server = await timed.server();
+        await checkServer(server, options);
+        return { server, ...(await completeDraft(timed, server, draft, options)) };
+      } catch (error) {
+        if (!timed.deadline.isOver(error)) throw error;
+        const { message, details } = error as AppError;
+        throw new AppError('timeout', `${message}; nothing was started`, details);
+      }
+    });
+    // The server of the timed context ends with it.
+    const lasting = await server.withSignal(ctx.signal);
+    const start = new Start(ctx, lasting, { ...options, ...limits });
+    await start.run(request, known);
+    return { server: lasting, start };
+  }
+  if (!ctx.interactive)
+    throw new AppError('usage', 'missing: the message', {
+      hint: 'give the message as an argument, with --file, or as - on stdin; or replay a recorded run with --replay',
+    });
+  const chosen = await chooseStart(ctx, await ctx.server());
+  const { server } = chosen;
+  await checkServer(server, options);
+  return await keepingMessage(ctx, 'acs conv new', async (typed) => {
+    const answers = await askForTask(ctx, chosen, options, typed);
+    const asked = { ...draft, replay: chosen.replay, message: answers.message };
+    const answered = { ...options, ...answers.options };
+    const { request, known } = await completeDraft(ctx, server, asked, answered);
+    if (known === null) await confirmTask(ctx, request);
+    // The time of the prompts does not count.
+    const start = new Start(ctx, server, { ...answered, ...newLimits(ctx, options) });
+    await start.run(request, known, () => void (typed.text = null));
+    return { server, start };
+  });
+}

@@ -1,0 +1,160 @@
+import type { Context } from '../../../cli/context.ts';
+import { AppError, isNotFound } from '../../../cli/errors.ts';
+import type { Server } from '../../../client/server.ts';
+import type { Conversation } from '../../../domain/conversation.ts';
+import { normalizeId } from '../../../domain/ids.ts';
+import { checkMcpConfig } from '../../../domain/mcp-config.ts';
+import { FLAG_OF_MEMBER, type NewConversation } from '../../../domain/new-conversation.ts';
+import type { JsonValue, McpConfig } from '../../../domain/settings.ts';
+import { positionInJson } from '../../../output/text/json-position.ts';
+import { readImages, readMessage, readTextFile } from '../message.ts';
+import type { NewOptions } from './options.ts';
+import { chooseRepository } from './repository.ts';
+
+export const DEMO = 'demo';
+
+export type Draft = Omit<NewConversation, 'repository' | 'branch' | 'git_provider' | 'spec_id'>;
+
+/** Everything that can be wrong in flags and files is found here, before any request. */
+export async function readDraft(ctx: Context, argument: string | undefined, options: NewOptions): Promise<Draft> {
+  const { branch, mcpConfig, replay, body } = options;
+  const members = body === undefined ? {} : await readBody(ctx, body);
+  const given = {
+    ...(replay === undefined ? {} : { replay_json: `--replay ${replay}` }),
+    ...(branch === undefined ? {} : { selected_branch: `--branch ${branch}` }),
+    ...(mcpConfig === undefined ? {} : { mcp_config: `--mcp-config ${mcpConfig}` }),
+    ...Object.fromEntries(Object.keys(members).map((name) => [name, `--body ${body ?? ''}`])),
+  };
+  return {
+    api: options.api ?? 'auto',
+    secrets: readSecrets(ctx, options.secret ?? []),
+    conversation_id: options.id === undefined ? null : readId(options.id),
+    confirm: options.confirm ?? null,
+    body: members,
+    given,
+    model: options.model ?? null,
+    sandbox_id: options.sandbox ?? null,
+    instructions: options.instructions === undefined ? null : await readTextFile(ctx, options.instructions),
+    mcp_config: mcpConfig === undefined ? null : await readMcpConfig(ctx, mcpConfig),
+    replay: replay === undefined ? null : await readReplay(ctx, replay),
+    image_urls: await readImages(ctx, options.image ?? []),
+    message: await readMessage(ctx, { argument, file: options.file }),
+  };
+}
+
+export function hasTask({ message, replay, body }: Draft): boolean {
+  return message !== null || replay !== null || 'suggested_task' in body || 'create_microagent' in body;
+}
+
+/** Throws for what this server lacks, before anything is sent. */
+export async function checkServer(server: Server, { api, id, title, replay, sandbox }: NewOptions): Promise<void> {
+  const { dialects } = server.info;
+  const lacks = (text: string, hint?: string): never => {
+    throw new AppError('unsupported', `this server ${text}`, hint === undefined ? {} : { hint });
+  };
+  if (api !== undefined && api !== 'auto' && !dialects.includes(api))
+    lacks(`does not speak ${api}; it speaks ${dialects.join(' and ')}`);
+  if (id !== undefined && server.presence('caller-conversation-id') === 'absent')
+    lacks('chooses ids itself; --id needs a server of 2026 that speaks v1');
+  if (title !== undefined && server.presence('rename') === 'absent')
+    lacks('cannot rename a conversation; --title needs OpenHands 1.11 or later');
+  if (replay === DEMO && server.presence('demo-replay') === 'absent')
+    lacks('does not have the demo, which is built into the local service', 'use -p local, or replay a file');
+  // A start over V0 takes no sandbox, known or not, and throws its own error.
+  if (sandbox !== undefined && api !== 'v0') await server.sandboxes.get(sandbox);
+}
+
+/** @returns the request, and the conversation that has its --id already */
+export async function completeDraft(
+  ctx: Context,
+  server: Server,
+  draft: Draft,
+  options: NewOptions,
+): Promise<{ request: NewConversation; known: Conversation | null }> {
+  const { conversation_id: id } = draft;
+  let known: Conversation | null = null;
+  if (id !== null)
+    known = await server.conversations.get(id).catch((error: unknown) => {
+      if (isNotFound(error)) return null;
+      throw error;
+    });
+  const repository = await chooseRepository(ctx, server, options);
+  return { request: { ...draft, ...repository, spec_id: options.spec ?? null }, known: known?.id ? known : null };
+}
+
+/** JSON, or one JSON value a line. The server checks its steps. */
+export async function readReplay(ctx: Context, given: string): Promise<string> {
+  if (given === DEMO) return DEMO;
+  const text = await readTextFile(ctx, given, 64 * 1024 * 1024);
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const isLines = lines.length > 1 && lines.every((line) => jsonProblem(line) === null);
+  if (!isLines) parseJson('--replay', given, text);
+  return text;
+}
+
+async function readBody(ctx: Context, file: string): Promise<Record<string, JsonValue>> {
+  const value = parseJson('--body', file, await readTextFile(ctx, file));
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new AppError('usage', `--body: ${file} must have one JSON object`);
+  for (const name of Object.keys(value)) {
+    if (Object.hasOwn(FLAG_OF_MEMBER, name))
+      throw new AppError('usage', `--body: ${file} has "${name}", which ${FLAG_OF_MEMBER[name] ?? ''} sets`, {
+        hint: `remove it from the file; see: acs conv new --help`,
+      });
+  }
+  return value;
+}
+
+async function readMcpConfig(ctx: Context, file: string): Promise<McpConfig> {
+  const value = parseJson('--mcp-config', file, await readTextFile(ctx, file));
+  const problem = checkMcpConfig(value);
+  if (problem !== null) throw new AppError('usage', `--mcp-config: ${file} ${problem}`);
+  const config = value as McpConfig;
+  const keys = [...(config.sse_servers ?? []), ...(config.shttp_servers ?? [])].map(({ api_key }) => api_key);
+  const values = (config.stdio_servers ?? []).flatMap(({ env }) => Object.values(env ?? {}));
+  for (const secret of [...keys, ...values]) if (secret) ctx.keepSecret(secret);
+  return config;
+}
+
+function readSecrets(ctx: Context, names: readonly string[]): Record<string, string> {
+  const secrets = names.map((name) => {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+      throw new AppError('usage', '--secret takes the name of an environment variable, and nothing else', {
+        hint: 'export NAME first, then --secret NAME: no value belongs on a command line',
+      });
+    const value = ctx.env[name];
+    if (value === undefined || value === '')
+      throw new AppError('usage', `--secret ${name}: the environment has no ${name}`, {
+        hint: `export ${name}=… first`,
+      });
+    ctx.keepSecret(value);
+    return [name, value] as const;
+  });
+  return Object.fromEntries(secrets);
+}
+
+/** All digits break servers that keep ids in SQLite (interface 4.1). */
+function readId(text: string): string {
+  const id = normalizeId(text);
+  if (id !== null && !/^\d+$/.test(id)) return id;
+  throw new AppError('usage', `--id: "${text.slice(0, 100)}" is not a valid id`, {
+    hint: 'give a UUID (32 hexadecimal digits) that is not all digits 0 to 9, such as that of uuidgen',
+  });
+}
+
+function parseJson(flag: string, file: string, text: string): JsonValue {
+  const problem = jsonProblem(text);
+  if (problem === null) return JSON.parse(text) as JsonValue;
+  throw new AppError('usage', `${flag}: ${file} is not JSON: ${problem}`, { hint: 'nothing was started' });
+}
+
+/** Null for JSON. The message of Node quotes the text, which may have a secret. */
+function jsonProblem(text: string): string | null {
+  if (text.trim() === '') return 'it is empty';
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return positionInJson(text, (error as Error).message) ?? 'it ends too early or has a stray character';
+  }
+}

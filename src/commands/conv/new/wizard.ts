@@ -1,0 +1,161 @@
+import type { Context } from '../../../cli/context.ts';
+import { AppError, isAppError, isFailure } from '../../../cli/errors.ts';
+import type { Server } from '../../../client/server.ts';
+import type { Repository } from '../../../domain/git-provider.ts';
+import type { NewConversation } from '../../../domain/new-conversation.ts';
+import { writeMessage, type TypedMessage } from '../message.ts';
+import type { NewOptions } from './options.ts';
+import { branchProblem } from './repository.ts';
+import { DEMO, readReplay } from './request.ts';
+
+const MOST_SHOWN = 20;
+
+/** A server that has the demo and no model would refuse every message. `replay`: null for a message. */
+export async function chooseStart(ctx: Context, server: Server): Promise<{ server: Server; replay: string | null }> {
+  if (server.presence('demo-replay') !== 'present') return { server, replay: null };
+  if (((await server.settings.read()).values['llm_model'] ?? '') !== '') return { server, replay: null };
+  const prompt = await ctx.prompt();
+  const answer = await prompt.select({
+    message: 'The local service has no model, so no agent can answer a message. What should be started?',
+    choices: [
+      { value: 'demo', name: 'the demo', description: 'the built-in recorded run' },
+      { value: 'replay', name: 'a replay file', description: 'a recorded run of your own' },
+      { value: 'profile', name: 'a conversation on another server', description: 'one of your server profiles' },
+    ] as const,
+  });
+  if (answer === 'demo') return { server, replay: DEMO };
+  if (answer === 'replay') {
+    const file = await prompt.input({
+      message: 'Replay file',
+      validate: async (value) => {
+        if (value.trim() === '') return 'a file is needed';
+        return await readReplay(ctx, value.trim()).then(
+          () => true as const,
+          (error: unknown) => {
+            if (isAppError(error)) return error.message;
+            throw error;
+          },
+        );
+      },
+    });
+    return { server, replay: await readReplay(ctx, file.trim()) };
+  }
+  const profiles = await (await ctx.profiles()).list();
+  if (profiles.length === 0)
+    throw new AppError('config', 'no server profile is stored', {
+      hint: 'add one: acs login <name> --base-url <url>',
+    });
+  const choices = profiles.map(({ name, base_url }) => ({ value: name, name, description: base_url }));
+  const name = await prompt.select({ message: 'Server', choices });
+  const { baseUrl: _baseUrl, apiKeyFile: _apiKeyFile, ...globals } = ctx.globals;
+  ctx.globals = { ...globals, profile: name };
+  return { server: await ctx.server(), replay: null };
+}
+
+export async function askForTask(
+  ctx: Context,
+  { server, replay }: { server: Server; replay: string | null },
+  options: NewOptions,
+  typed: TypedMessage,
+): Promise<{ message: string | null; options: Pick<NewOptions, 'repo' | 'branch' | 'spec' | 'gitProvider'> }> {
+  const prompt = await ctx.prompt();
+  let { repo, branch, gitProvider, spec } = options;
+  let byDefault = '';
+  if (repo === undefined) {
+    const checkout = await ctx.checkout();
+    const name = checkout?.origin?.repository ?? checkout?.root ?? '';
+    const answer = await askForRepository(ctx, server, [
+      ...(checkout === null ? [] : [{ value: 'here', name, description: 'the current checkout' }]),
+      { value: 'none', name: 'none' },
+    ]);
+    repo = answer.repo;
+    gitProvider ??= answer.listed?.git_provider;
+    byDefault = answer.listed?.default_branch ?? '';
+  }
+  if (branch === undefined && repo !== false) {
+    if (repo === undefined) byDefault = (await ctx.checkout())?.branch ?? '';
+    const chosen = { ...(repo === undefined ? {} : { repo }), ...(gitProvider === undefined ? {} : { gitProvider }) };
+    const answer = await prompt.input({
+      message: byDefault === '' ? "Branch (empty: the repository's default)" : 'Branch',
+      ...(byDefault === '' ? {} : { default: byDefault }),
+      validate: async (value) => {
+        const named = value.trim() || byDefault;
+        return named === '' ? true : ((await branchProblem(ctx, server, { ...chosen, branch: named })) ?? true);
+      },
+    });
+    branch = answer.trim() || undefined;
+  }
+  let message: string | null = null;
+  if (replay === null) {
+    message = await prompt.input({ message: 'What should the agent do? (empty opens your editor)' });
+    if (message.trim() === '') message = await writeMessage(ctx, 'What should the agent do?', typed);
+    typed.text = message;
+  }
+  if (spec === undefined && options.sandbox === undefined && server.presence('sandboxes') !== 'absent') {
+    const { items } = await server.specs.list(null, 50).catch((error: unknown) => {
+      if (isAppError(error) && error.kind === 'unsupported') return { items: [] };
+      throw error;
+    });
+    const preferred = items.find((item) => item.default)?.id;
+    if (items.length > 1) {
+      const choices = items.map(({ id }) => ({ value: id, name: id === preferred ? `${id} (default)` : id }));
+      const first = preferred === undefined ? {} : { default: preferred };
+      const answer = await prompt.select({ message: 'Sandbox spec', choices, ...first });
+      if (answer !== preferred) spec = answer;
+    }
+  }
+  return { message, options: { repo, branch, spec, gitProvider } };
+}
+
+export async function confirmTask(ctx: Context, request: NewConversation): Promise<void> {
+  const { repository, branch, replay, spec_id } = request;
+  const message = (request.message ?? '').trim();
+  const [line = ''] = message.split('\n');
+  const lines = [
+    ['repository', repository ?? 'none'],
+    ['branch', branch ?? (repository === null ? '' : "the repository's default")],
+    ['message', line.length < message.length ? `${line} …` : line],
+    ['replay', replay === null || replay === DEMO ? (replay ?? '') : 'a file'],
+    ['spec', spec_id ?? ''],
+  ];
+  for (const [name = '', value = ''] of lines) if (value !== '') await ctx.notice(`${name.padEnd(10)}  ${value}`);
+  if (ctx.globals.yes === 'given') return;
+  if (await (await ctx.prompt()).confirm({ message: 'Start the conversation?', default: 'yes' })) return;
+  throw new AppError('usage', 'nothing was started, because the answer was no');
+}
+
+async function askForRepository(
+  ctx: Context,
+  server: Server,
+  first: readonly { value: string; name: string; description?: string }[],
+): Promise<{ repo?: string | false; listed?: Repository }> {
+  let found: Repository[] = [];
+  try {
+    if (server.presence('repositories') !== 'absent') {
+      const providers = await server.git.providers();
+      const pages = await Promise.all(
+        providers.map(({ git_provider }) => server.git.repositories({ git_provider }, null, MOST_SHOWN)),
+      );
+      found = pages.flatMap(({ items }) => items).slice(0, MOST_SHOWN);
+    }
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    if (error.kind !== 'unsupported') await ctx.notice(`the server lists no repositories: ${error.message}`);
+  }
+  const prompt = await ctx.prompt();
+  const listed = found.map(({ name, git_provider }, index) => ({
+    value: String(index),
+    name,
+    description: git_provider,
+  }));
+  const choices = [...first, ...listed, { value: 'other', name: 'another repository' }];
+  const value = await prompt.select({ message: 'Repository', choices });
+  const chosen = found[Number(value)];
+  if (chosen !== undefined) return { repo: chosen.name, listed: chosen };
+  if (value !== 'other') return value === 'none' ? { repo: false } : {};
+  const repo = await prompt.input({
+    message: 'Repository (owner/name, a URL or a path)',
+    validate: (text) => (text.trim() === '' ? 'a repository is needed' : true),
+  });
+  return { repo };
+}

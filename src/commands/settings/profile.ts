@@ -1,0 +1,114 @@
+/** Model settings that the server keeps under names; `acs profile` is another noun, of servers. */
+import type { Command } from 'commander';
+import type { Context } from '../../cli/context.ts';
+import { AppError } from '../../cli/errors.ts';
+import type { ModelProfile } from '../../domain/settings.ts';
+import { SETTINGS_FIELDS } from '../../domain/settings-fields.ts';
+import type { View } from '../../output/view.ts';
+import { explain } from '../declare.ts';
+import { declareNamedDelete, declareNamedList, type NamedItems } from '../named-items.ts';
+import { readAssignments, valuesOf } from './values.ts';
+
+const COLUMNS = ['name', 'model', 'base_url', 'api_key_set', 'active'];
+
+export const modelProfileView: View<ModelProfile> = {
+  noun: 'model profile',
+  id: ({ name }) => name,
+  fields: [
+    { name: 'name', get: ({ name }) => name, weight: 0 },
+    { name: 'model', get: ({ model }) => model, weight: 2 },
+    { name: 'base_url', get: ({ base_url }) => base_url, weight: 2 },
+    { name: 'api_key_set', get: ({ api_key_set }) => api_key_set },
+    { name: 'active', get: ({ active }) => active },
+  ],
+  table: COLUMNS,
+  tsv: COLUMNS,
+};
+
+const MODEL_PROFILES: NamedItems<ModelProfile> = {
+  view: modelProfileView,
+  command: 'acs settings profile',
+  argument: 'name',
+  examples: ['fast', 'cheap'],
+  one: (name) => `model profile ${name}`,
+  several: 'model profiles',
+  paging: 'all at once',
+  fetch: async (server) => ({ items: await server.modelProfiles.list(), next: null }),
+  listHelp: { description: 'list the model profiles of the server; keys are never shown', exits: ['unsupported'] },
+  deleteHelp: { notes: ['The current model settings are left unchanged.'], exits: ['unsupported'] },
+  checkName,
+  absent: (name) => ({ name, model: null, base_url: null, api_key_set: false, active: false }),
+  remove: (server, name) => server.modelProfiles.remove(name),
+};
+
+export function declareModelProfile(parent: Command, ctx: Context): void {
+  const command = parent.command('profile').alias('profiles').description('manage stored model settings of the server');
+  declareNamedList(command, ctx, MODEL_PROFILES);
+
+  const save = command.command('save').description('store the current model settings, or others, as a model profile');
+  save
+    .argument('<name>', 'the model profile; an existing one is replaced')
+    .argument('[key=value...]', 'llm_model=…, llm_base_url=…, llm_api_key=@file, llm_api_key=-, or llm_api_key alone');
+  explain(save, {
+    notes: [
+      'Without values the current model settings are stored, including the key. With values llm_model is required, settings that are not named get the default of the server, and an existing profile keeps its key unless another is given.',
+    ],
+    json: ({ objectForm }) => [objectForm(modelProfileView, 'changed')],
+    exits: ['conflict', 'unsupported'],
+    examples: [
+      { command: 'acs settings profile save usual', does: 'store the current model settings' },
+      { command: 'acs settings profile save fast llm_model=openai/gpt-4o-mini', does: 'store other settings' },
+    ],
+  });
+  save.action((name: string, words: string[]) => saveProfile(ctx, name, words));
+
+  const use = command.command('use').description('use the settings of a model profile');
+  use.argument('<name>', 'the profile');
+  explain(use, {
+    notes: ['New conversations start with its model; running ones keep theirs.'],
+    json: ({ objectForm }) => [objectForm(modelProfileView, 'changed')],
+    exits: ['not-found', 'unsupported'],
+    examples: [
+      { command: 'acs settings profile use fast', does: 'use the model profile "fast" from now on' },
+      { command: 'acs settings profile use fast --dry-run', does: 'print the request without sending it' },
+    ],
+  });
+  use.action(async (name: string) => {
+    ctx.out.check(modelProfileView, 'item');
+    checkName(name);
+    const { changed, ...profile } = await (await ctx.server()).modelProfiles.use(name);
+    await ctx.out.item(modelProfileView, profile, { changed });
+  });
+
+  declareNamedDelete(command, ctx, MODEL_PROFILES);
+}
+
+async function saveProfile(ctx: Context, name: string, words: readonly string[]): Promise<void> {
+  ctx.out.check(modelProfileView, 'item');
+  checkName(name);
+  const fields = SETTINGS_FIELDS.filter((field) => ['llm_model', 'llm_base_url', 'llm_api_key'].includes(field.name));
+  const assignments = readAssignments(words, false);
+  for (const assignment of assignments) {
+    if (fields.some((field) => field.name === assignment.name)) continue;
+    const known = fields.map((field) => field.name).join(', ');
+    throw new AppError('usage', `a model profile has no setting "${assignment.name.slice(0, 80)}"; it has ${known}`);
+  }
+  const values = new Map([...(await valuesOf(ctx, fields, assignments))].map(([field, value]) => [field.name, value]));
+  const textOf = (key: string): string | null => {
+    const value = values.get(key);
+    return typeof value === 'string' && value !== '' ? value : null;
+  };
+  const model = textOf('llm_model');
+  if (words.length > 0 && model === null)
+    throw new AppError('usage', 'a model profile with values needs llm_model=<model>');
+  const choice = model === null ? null : { model, base_url: textOf('llm_base_url'), api_key: textOf('llm_api_key') };
+  const server = await ctx.server();
+  await ctx.out.item(modelProfileView, await server.modelProfiles.save(name, choice), { changed: true });
+}
+
+function checkName(name: string): void {
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(name) && name !== '.' && name !== '..') return;
+  throw new AppError('usage', `"${name.slice(0, 80)}" is not a valid name of a model profile`, {
+    hint: 'up to 64 letters, digits, dots, dashes and underscores',
+  });
+}

@@ -1,0 +1,220 @@
+/** What the payload of an event of either dialect says. Its texts are untrusted: src/output escapes them. */
+import type { ConversationEvent } from './event.ts';
+
+export type Members = Record<string, unknown>;
+
+export function isRecord(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function member(value: unknown, ...path: string[]): unknown {
+  return path.reduce((found, name) => (isRecord(found) ? found[name] : undefined), value);
+}
+
+export function textAt(value: unknown, ...path: string[]): string {
+  return textOf(member(value, ...path));
+}
+
+export function contentTexts(content: unknown): string[] {
+  const parts = Array.isArray(content) ? content.map((part) => textAt(part, 'text')) : [textOf(content)];
+  return parts.filter((text) => text !== '');
+}
+
+const MOST_CHARACTERS = 400;
+
+export function firstLine(text: string): string {
+  const trimmed = text.trim();
+  const end = trimmed.search(/[\r\n]/);
+  const line = end === -1 ? trimmed : `${trimmed.slice(0, end).trimEnd()} …`;
+  return line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line;
+}
+
+type ReadText = (payload: Members) => string;
+
+const lineAt = (payload: Members, ...path: string[]): string => firstLine(textAt(payload, ...path));
+const errorText: ReadText = (payload) => `${textAt(payload, 'code') || 'error'}: ${lineAt(payload, 'detail')}`;
+
+const TEXTS_V1: ReadonlyMap<string, ReadText> = new Map<string, ReadText>([
+  ['MessageEvent', (payload) => contentText(member(payload, 'llm_message', 'content'))],
+  ['ActionEvent', actionText],
+  ['ObservationEvent', observationText],
+  ['AgentErrorEvent', (payload) => `error in ${textAt(payload, 'tool_name') || 'a tool'}: ${lineAt(payload, 'error')}`],
+  [
+    'UserRejectObservation',
+    (payload) => `rejected ${textAt(payload, 'tool_name')}: ${lineAt(payload, 'rejection_reason')}`,
+  ],
+  ['ConversationStateUpdateEvent', stateText],
+  ['ConversationErrorEvent', errorText],
+  ['ServerErrorEvent', errorText],
+  ['PauseEvent', () => 'paused'],
+  ['InterruptEvent', () => 'interrupted'],
+  ['SystemPromptEvent', () => 'system prompt'],
+  ['Condensation', (payload) => `history condensed: ${lineAt(payload, 'summary')}`],
+  ['CondensationRequest', () => 'condensation of the history requested'],
+  ['CondensationSummaryEvent', (payload) => `summary: ${lineAt(payload, 'summary')}`],
+]);
+
+/** V1 (interface 7.2): by kind; the text of an unknown kind is its name. */
+export function eventTextV1(kind: string, payload: Members): string {
+  return TEXTS_V1.get(kind)?.(payload) ?? kind;
+}
+
+export function eventTextV0(action: string | null, observation: string | null, payload: Members): string {
+  if (action === 'message') return lineAt(payload, 'args', 'content');
+  if (action === 'run') return `$ ${lineAt(payload, 'args', 'command')}`;
+  if (action === 'finish')
+    return firstLine(textAt(payload, 'args', 'final_thought') || textAt(payload, 'message') || 'finished');
+  if (action === 'think') return lineAt(payload, 'args', 'thought');
+  if (action === 'system') return 'system prompt';
+  if (observation === 'agent_state_changed') {
+    const reason = lineAt(payload, 'extras', 'reason');
+    return `${textAt(payload, 'extras', 'agent_state')}${reason === '' ? '' : `: ${reason}`}`;
+  }
+  if (observation === 'error') return `error: ${lineAt(payload, 'content')}`;
+  return lineAt(payload, 'message') || lineAt(payload, 'content') || (action ?? observation ?? 'event');
+}
+
+function actionText(payload: Members): string {
+  const { action } = payload;
+  const tool = textAt(payload, 'tool_name');
+  if (!isRecord(action)) return `${tool || 'action'} (not carried out)`;
+  const kind = textOf(action['kind']);
+  switch (kind) {
+    case 'TerminalAction':
+    case 'ExecuteBashAction':
+      return `$ ${lineAt(action, 'command')}`;
+    case 'FileEditorAction':
+    case 'StrReplaceEditorAction':
+      return `${textOf(action['command'])} ${textOf(action['path'])}`.trim();
+    case 'FinishAction':
+      return lineAt(action, 'message') || 'finished';
+    case 'ThinkAction':
+      return lineAt(action, 'thought');
+    default:
+      return lineAt(payload, 'summary') || tool || kind || 'action';
+  }
+}
+
+function observationText(payload: Members): string {
+  const { observation } = payload;
+  const tool = textAt(payload, 'tool_name');
+  if (!isRecord(observation)) return tool || 'observation';
+  const content = contentText(observation['content']);
+  const exitCode = observation['exit_code'];
+  if (typeof exitCode === 'number' && exitCode > 0) return `exit ${exitCode}${content === '' ? '' : `: ${content}`}`;
+  if (observation['is_error'] === true) return `error: ${content}`;
+  return content || (tool === '' ? 'done' : `${tool}: done`);
+}
+
+function stateText(payload: Members): string {
+  const key = textAt(payload, 'key');
+  const { value } = payload;
+  if (typeof value === 'string') return `${key}: ${firstLine(value)}`;
+  if (typeof value === 'number' || typeof value === 'boolean') return `${key}: ${value}`;
+  return key || 'state';
+}
+
+function contentText(content: unknown): string {
+  const line = firstLine(contentTexts(content).join('\n'));
+  const images = Array.isArray(content) ? content.filter((part) => textAt(part, 'type') === 'image').length : 0;
+  return images === 0 ? line : `${line} [${images} image${images === 1 ? '' : 's'}]`.trim();
+}
+
+type Payload = Pick<ConversationEvent, 'payload'>;
+
+export type EventShape = 'message' | 'command' | 'finish' | 'output' | 'error' | 'action' | 'other';
+
+const SHAPES: ReadonlyMap<string, EventShape> = new Map<string, EventShape>([
+  ['MessageEvent', 'message'],
+  ['ConversationErrorEvent', 'error'],
+  ['ServerErrorEvent', 'error'],
+  ['AgentErrorEvent', 'error'],
+  ['ObservationEvent', 'output'],
+  ['action:message', 'message'],
+  ['action:run', 'command'],
+  ['action:finish', 'finish'],
+  ['action:system', 'other'],
+  ['action:recall', 'other'],
+  ['action:change_agent_state', 'other'],
+  ['observation:error', 'error'],
+  ['observation:recall', 'other'],
+]);
+
+export function shapeOf({
+  kind,
+  text,
+  payload,
+  source,
+}: Pick<ConversationEvent, 'kind' | 'text' | 'payload' | 'source'>): EventShape {
+  const shape = SHAPES.get(kind);
+  if (shape !== undefined) return shape;
+  if (kind === 'ActionEvent') {
+    if (textAt(payload, 'action', 'kind') === 'FinishAction') return 'finish';
+    return text.startsWith('$ ') ? 'command' : 'action';
+  }
+  if (kind.startsWith('action:') && source === 'agent') return 'action';
+  return kind.startsWith('observation:') ? 'output' : 'other';
+}
+
+/** Internal state of the server, and observations that repeat the answer. */
+export function isBookkeeping({ kind, payload }: Pick<ConversationEvent, 'kind' | 'payload'>): boolean {
+  if (kind === 'ConversationStateUpdateEvent') return payload['key'] !== 'execution_status';
+  if (kind === 'observation:null') return true;
+  return kind === 'ObservationEvent' && textAt(payload, 'observation', 'kind') === 'FinishObservation';
+}
+
+export function statusWordOf({ signal, payload }: Pick<ConversationEvent, 'signal' | 'payload'>): string | null {
+  if (!signal?.startsWith('status:')) return null;
+  return (textAt(payload, 'value') || textAt(payload, 'extras', 'agent_state')).toLowerCase();
+}
+
+export function fullText({ payload }: Payload): string {
+  const candidates = [
+    member(payload, 'llm_message', 'content'),
+    member(payload, 'observation', 'content'),
+    member(payload, 'action', 'message'),
+    member(payload, 'args', 'final_thought'),
+    member(payload, 'args', 'content'),
+    payload['content'],
+  ];
+  return candidates.map((content) => contentTexts(content).join('\n')).find((text) => text !== '') ?? '';
+}
+
+export function thoughtOf({ payload }: Payload): string {
+  const { thought } = payload;
+  if (Array.isArray(thought)) return thought.map((part) => textAt(part, 'text')).join(' ');
+  return textAt(payload, 'args', 'thought');
+}
+
+export function commandOf({ payload }: Payload): string {
+  return textAt(payload, 'action', 'command') || textAt(payload, 'args', 'command');
+}
+
+/** Null when it is not a command, or still runs. */
+export function exitCodeOf({ payload }: Payload): number | null {
+  const codes = [member(payload, 'observation', 'exit_code'), member(payload, 'extras', 'metadata', 'exit_code')];
+  return codes.find((code) => typeof code === 'number') ?? null;
+}
+
+export function isErrorOf({ payload }: Payload): boolean {
+  return member(payload, 'observation', 'is_error') === true;
+}
+
+export function actionIdOf({ payload }: Payload): string | null {
+  const { action_id: action, cause } = payload;
+  if (typeof action === 'string') return action;
+  return typeof cause === 'number' || typeof cause === 'string' ? String(cause) : null;
+}
+
+/** The time since the beginning of a run: `0:07`, `12:40`, `1:02:03`. */
+export function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const minutes = Math.floor(seconds / 60);
+  const two = (value: number) => String(value).padStart(2, '0');
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
+}

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { AppError, isAppError } from '../../cli/errors.ts';
+import { endTree } from '../end-tree.ts';
+
+export interface GitOptions {
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  signal?: AbortSignal;
+  /** Default 10 s. */
+  timeoutMs?: number;
+  input?: Uint8Array | string;
+  /** Of stdout: latin1 keeps each byte of a path as one character. Default utf8. */
+  encoding?: 'utf8' | 'latin1';
+  /** GIT_DIR, GIT_WORK_TREE, GIT_INDEX_FILE. */
+  repositoryEnv?: Readonly<Record<string, string>>;
+}
+
+/** Git sets these for its hooks; acs would read the repository of the hook. */
+const FOREIGN = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR', 'GIT_PREFIX', 'GIT_NAMESPACE'];
+
+/**
+ * No prompts, locks, hooks or file system monitor. The code is null when git was ended because it took too long; in
+ * stderr the credentials in URLs are replaced. Throws `config` without git, and the signal's reason.
+ */
+export function git(
+  args: readonly string[],
+  options: GitOptions,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const { cwd, signal, timeoutMs = 10_000, encoding = 'utf8' } = options;
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(reasonOf(signal));
+    const child = execFile(
+      'git',
+      ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', '-c', 'protocol.ext.allow=never', ...args],
+      { cwd, env: { ...gitEnvironment(options.env), ...options.repositoryEnv }, maxBuffer: 64 * 1024 * 1024, encoding },
+      (error, stdout, stderr) => {
+        clearTimeout(deadline);
+        signal?.removeEventListener('abort', stop);
+        if (signal?.aborted) return reject(reasonOf(signal));
+        const code = error ? (error as NodeJS.ErrnoException).code : 0;
+        // Node reports it for a missing folder as for a missing program.
+        if (code === 'ENOENT') {
+          const hint = 'check that git is installed and that the folder exists';
+          return reject(new AppError('config', `cannot run git in ${cwd}`, { hint, cause: error }));
+        }
+        const hidden = stderr.trim().replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, '$1***@');
+        resolve({ code: typeof code === 'number' ? code : null, stdout, stderr: hidden });
+      },
+    );
+    // Git may end without reading all of it: its exit code shows the reason.
+    child.stdin?.on('error', () => undefined).end(options.input);
+    const stop = () =>
+      void endTree(child).then(() => {
+        // What has left git by then may hold the pipes open.
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      });
+    const deadline = setTimeout(stop, timeoutMs);
+    signal?.addEventListener('abort', stop);
+  });
+}
+
+function reasonOf(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new AppError('interrupted', 'interrupted');
+}
+
+/** Null: git is not installed. */
+export async function gitVersion(options: GitOptions): Promise<string | null> {
+  try {
+    return (await git(['--version'], options)).stdout.trim().replace(/^git version /, '');
+  } catch (error) {
+    if (isAppError(error) && error.kind === 'config') return null;
+    throw error;
+  }
+}
+
+function gitEnvironment(env: GitOptions['env']): NodeJS.ProcessEnv {
+  const kept = Object.entries(env).filter(([name]) => !FOREIGN.includes(name));
+  return {
+    ...Object.fromEntries(kept),
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ASKPASS: '',
+    // ssh prompts on the terminal by itself; GIT_TERMINAL_PROMPT does not prevent that.
+    SSH_ASKPASS: 'false',
+    SSH_ASKPASS_REQUIRE: 'force',
+    GIT_OPTIONAL_LOCKS: '0',
+    LC_ALL: 'C',
+  };
+}

@@ -1,0 +1,135 @@
+/** The archive is not trusted: no name and no link of it leads out of the folder. */
+import { constants } from 'node:fs';
+import { chmod, copyFile, lstat, mkdir, mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { extract, type Extract } from 'tar-stream';
+import { AppError, isAppError } from '../../cli/errors.ts';
+import { clash, type PathInfo } from '../../domain/sandbox-files.ts';
+import { fileError, LEADS_OUT, NO_FILE, staysInside, writePart } from './pack.ts';
+
+/** By path (the folder itself: `.`), folders before what is in them. */
+type Tree = Map<string, { kind: 'file' | 'folder' | 'link'; mode: number }>;
+
+interface Unpacked {
+  files: number;
+  bytes: number;
+  leftOut: string[];
+}
+
+/** Changes nothing when it throws: `conflict` where a file and a folder collide, `server` for a bad archive. */
+export async function unpackInto(
+  { path: target, kind }: PathInfo,
+  receive: (into: (part: Uint8Array) => Promise<void>) => Promise<void>,
+): Promise<Unpacked> {
+  const archive = extract();
+  const result: Unpacked = { files: 0, bytes: 0, leftOut: [] };
+  let stage: string | null = null;
+  let unpacking: Promise<Tree> | null = null;
+  try {
+    stage = await mkdtemp(path.join(kind === 'folder' ? target : path.dirname(target), '.acs-cp-'));
+    const folder = path.join(stage, 'new');
+    await mkdir(folder);
+    const unpacked = (unpacking = unpack(archive, folder, result));
+    await receive(async (part) => void ((await writePart(archive, part)) || (await unpacked)));
+    archive.end(null);
+    const tree = await unpacked;
+    const made = kind === 'folder' ? await merge(tree, folder, target) : await rename(folder, target).then(() => tree);
+    // Folders whose owner must not write to them or read them get these modes last.
+    for (const [name, { kind: each, mode }] of [...made].reverse()) {
+      const full = path.join(target, name);
+      if (each === 'folder' && (mode & 0o700) !== 0o700) await chmod(full, (await stat(full)).mode & mode);
+    }
+    return result;
+  } catch (error) {
+    throw fileError('write', target, error);
+  } finally {
+    archive.destroy();
+    await unpacking?.catch(() => undefined);
+    if (stage !== null) await rm(stage, { recursive: true, force: true });
+  }
+}
+
+async function unpack(archive: Extract, root: string, result: Unpacked): Promise<Tree> {
+  const { leftOut } = result;
+  const tree: Tree = new Map();
+  const links: [file: string, target: string][] = [];
+  try {
+    for await (const entry of archive) {
+      const { type, mode, linkname } = entry.header;
+      const name = safeName(entry.header.name);
+      const full = path.join(root, name);
+      const parent = path.posix.dirname(name);
+      let kind: 'file' | 'folder' | 'link' = 'file';
+      if (name.includes('\uFFFD')) leftOut.push(`${name}: its name is not UTF-8`);
+      // Nothing is written through a link: what an entry is in was unpacked as a folder.
+      else if (tree.has(name) || (parent !== '.' && tree.get(parent)?.kind !== 'folder')) throw leadsOut(name);
+      else if (type === 'symlink' && !staysInside(linkname, name)) leftOut.push(`${name}: ${LEADS_OUT}`);
+      else {
+        switch (type) {
+          case 'directory':
+            kind = 'folder';
+            if (name === '.') await chmod(full, (await stat(full)).mode & (mode | 0o700));
+            else await mkdir(full, { mode: (mode & 0o777) | 0o700 });
+            break;
+          case 'file':
+          case 'contiguous-file':
+            await writeFile(full, entry as AsyncIterable<Uint8Array>, { flag: 'wx', mode: mode & 0o777 });
+            break;
+          case 'link': {
+            // The other name of a file that was packed before.
+            const from = safeName(linkname);
+            if (tree.get(from)?.kind !== 'file') throw leadsOut(linkname);
+            await copyFile(path.join(root, from), full, constants.COPYFILE_EXCL);
+            break;
+          }
+          case 'symlink':
+            kind = 'link';
+            links.push([full, linkname]);
+            break;
+          default:
+            leftOut.push(`${name}: ${NO_FILE}`);
+            entry.resume();
+            continue;
+        }
+        tree.set(name, { kind, mode: mode & 0o777 });
+        if (kind !== 'folder') result.files += 1;
+        result.bytes += entry.header.size;
+      }
+      entry.resume();
+    }
+    for (const [file, target] of links) await symlink(target, file);
+    return tree;
+  } catch (error) {
+    if (isAppError(error) || 'syscall' in (error as Error)) throw fileError('write', root, error);
+    throw new AppError('server', `the archive of the sandbox cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function safeName(name: string): string {
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.');
+  if (name.startsWith('/') || name.includes('\0') || parts.includes('..')) throw leadsOut(name);
+  return parts.join('/') || '.';
+}
+
+function leadsOut(name: string): AppError {
+  const shown = JSON.stringify(name.slice(0, 200));
+  return new AppError('server', `the archive of the sandbox has a path that is not allowed: ${shown}`, {
+    hint: 'nothing was written',
+  });
+}
+
+async function merge(tree: Tree, from: string, target: string): Promise<Tree> {
+  const made: Tree = new Map();
+  for (const [name, entry] of tree) {
+    const full = path.join(target, name);
+    const there = await lstat(full).catch(() => null);
+    if (there === null) made.set(name, entry);
+    else if (name !== '.' && there.isDirectory() !== (entry.kind === 'folder')) throw clash(full, there.isDirectory());
+  }
+  for (const [name, { kind, mode }] of tree) {
+    const full = path.join(target, name);
+    if (kind !== 'folder') await rename(path.join(from, name), full);
+    else if (made.has(name)) await mkdir(full, { mode: mode | 0o700 });
+  }
+  return made;
+}

@@ -1,0 +1,74 @@
+/** One small file (0600) for each value. Unreadable or corrupt is the same as absent. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { makeFolder } from '../make-folder.ts';
+
+export interface ServerCache {
+  probe: {
+    get(origin: string): Promise<unknown>;
+    set(origin: string, value: unknown, lifetimeMs: number): Promise<void>;
+    drop(origin: string): Promise<void>;
+  };
+  last: {
+    get(origin: string): Promise<string | null>;
+    set(origin: string, id: string): Promise<void>;
+  };
+}
+
+interface Entry {
+  origin: string;
+  value: unknown;
+  /** Milliseconds since the epoch; null: no end. */
+  expires_at: number | null;
+}
+
+export function openServerCache(options: { configDir: string; now: () => number }): ServerCache {
+  const dir = path.join(options.configDir, 'cache');
+  // An origin is not a file name; one that is too long for one is not remembered.
+  const fileOf = (kind: string, origin: string) => path.join(dir, `${kind}-${encodeURIComponent(origin)}.json`);
+  const get = (kind: string, origin: string): unknown => {
+    const entry = readEntry(fileOf(kind, origin));
+    if (entry === null || entry.origin !== origin) return null;
+    return entry.expires_at !== null && entry.expires_at <= options.now() ? null : entry.value;
+  };
+  return {
+    probe: {
+      get: (origin) => Promise.resolve(get('probe', origin)),
+      set: (origin, value, lifetimeMs) =>
+        writeEntry(fileOf('probe', origin), { origin, value, expires_at: options.now() + lifetimeMs }),
+      drop: (origin) => rm(fileOf('probe', origin), { force: true }).catch(() => undefined),
+    },
+    last: {
+      get(origin) {
+        const id = get('last', origin);
+        return Promise.resolve(typeof id === 'string' && /^[A-Za-z0-9-]{1,64}$/.test(id) ? id : null);
+      },
+      set: (origin, id) => writeEntry(fileOf('last', origin), { origin, value: id, expires_at: null }),
+    },
+  };
+}
+
+/** Synchronous: the threads for reading a file take 5 ms to start. */
+function readEntry(file: string): Entry | null {
+  try {
+    const entry = JSON.parse(readFileSync(file, 'utf8')) as Partial<Entry> | null;
+    if (typeof entry?.origin !== 'string') return null;
+    const { origin, value = null, expires_at: expiresAt = null } = entry;
+    return expiresAt === null || typeof expiresAt === 'number' ? { origin, value, expires_at: expiresAt } : null;
+  } catch {
+    return null;
+  }
+}
+
+async function writeEntry(file: string, entry: Entry): Promise<void> {
+  const temporary = `${file}.${randomUUID()}`;
+  try {
+    makeFolder(path.dirname(file), 0o700);
+    await writeFile(temporary, JSON.stringify(entry), { flag: 'wx', mode: 0o600 });
+    await rename(temporary, file);
+  } catch {
+    await rm(temporary, { force: true }).catch(() => undefined);
+  }
+}

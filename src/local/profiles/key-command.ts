@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { AppError, isAppError } from '../../cli/errors.ts';
+import { endTree } from '../end-tree.ts';
+
+export interface KeyCommandOptions {
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  signal: AbortSignal;
+  /** Takes each line of stderr at once. The key is removed only where it came on stdout before. */
+  report(line: string): void;
+  /** Default 30 s. */
+  timeoutMs?: number;
+}
+
+const MAX_OUTPUT_BYTES = 16_384;
+
+/** Its stdin is empty: that of acs may be a message. Throws `config` on failure, too much output or a timeout. */
+export async function runKeyCommand(command: string, options: KeyCommandOptions): Promise<string> {
+  const { cwd, signal, report, timeoutMs = 30_000 } = options;
+  signal.throwIfAborted();
+  const stdio = ['ignore', 'pipe', 'pipe'] as ['ignore', 'pipe', 'pipe'];
+  const child = spawn(command, { shell: true, cwd, env: { ...options.env }, stdio, windowsHide: true });
+  let printed = '';
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    const key = printed.trim();
+    const shown = (key.length < 4 ? line : line.replaceAll(key, '***')).slice(0, 500);
+    if (shown.trim() !== '') report(shown);
+  });
+  const ended = new AbortController();
+  let stopping = false;
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = (error: unknown) => {
+      if (stopping) return;
+      stopping = true;
+      void endTree(child).then(() => reject(error as Error));
+    };
+    const late = setTimeout(() => stop(failure(`did not exit within ${timeoutMs / 1000} s`)), timeoutMs);
+    ended.signal.addEventListener('abort', () => clearTimeout(late));
+    signal.addEventListener('abort', () => stop(signal.reason), { signal: ended.signal });
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+      if (printed.length <= MAX_OUTPUT_BYTES) return;
+      child.stdout.pause();
+      stop(failure('printed more than a key'));
+    });
+  });
+  try {
+    const [code, killedBy] = (await Promise.race([once(child, 'close'), stopped])) as [number | null, string | null];
+    // The command may exit, by the kill or by itself, before the reason for stopping it is thrown.
+    if (stopping) return await stopped;
+    if (code === 0) return printed;
+    throw failure(code === null ? `was killed by ${killedBy}` : `exited with code ${code}`);
+  } catch (error) {
+    throw isAppError(error) || signal.aborted ? error : failure(`could not be started: ${(error as Error).message}`);
+  } finally {
+    ended.abort();
+    // What the command left behind may hold the pipes open.
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+}
+
+/** The command itself is not repeated: some hold a token. */
+function failure(what: string): AppError {
+  return new AppError('config', `the profile's key command ${what}`, {
+    hint: 'run the command to see why; replace it with: acs login <name> --key-command <command>',
+  });
+}

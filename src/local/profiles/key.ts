@@ -1,0 +1,76 @@
+import { AppError, isAppError, fileProblem } from '../../cli/errors.ts';
+import type { NewKey, ResolvedTarget, TargetPlan } from './resolve.ts';
+
+export interface KeyReaders {
+  readFile(path: string): Promise<Uint8Array>;
+  readStdin(): Promise<Uint8Array>;
+  runCommand(command: string): Promise<string>;
+  /** Null when the local service does not run; it is not started. */
+  local(): Promise<{ url: string; key: string } | null>;
+}
+
+const MAX_KEY_BYTES = 16_384;
+
+/** Throws `config` when the key cannot be had or cannot be sent. */
+export async function fillTarget(plan: TargetPlan, readers: KeyReaders): Promise<ResolvedTarget> {
+  if (plan.key.from === 'local') {
+    const running = await readers.local();
+    return { ...plan, base_url: running?.url ?? null, key: running?.key ?? null, key_source: 'local' };
+  }
+  const key = await fetchKey(plan.key, readers);
+  return { ...plan, key: key?.value ?? null, key_source: key?.source ?? null };
+}
+
+export async function fetchKey(
+  plan: NewKey,
+  readers: Pick<KeyReaders, 'readFile' | 'readStdin' | 'runCommand'>,
+): Promise<{ value: string; source: string } | null> {
+  switch (plan.from) {
+    case 'none':
+      return null;
+    case 'value': {
+      const { value, source } = plan;
+      const name = source.startsWith('env:') ? source.slice('env:'.length) : `the stored key (${source})`;
+      return { value: readKeyText(value, name), source };
+    }
+    case 'file':
+      return { value: readKeyText(await fileText(plan.path, readers), `the key in ${plan.path}`), source: 'file' };
+    case 'stdin':
+      return { value: readKeyText(decode(await readers.readStdin(), 'stdin'), 'the key from stdin'), source: 'stdin' };
+    case 'command':
+      return {
+        value: readKeyText(await readers.runCommand(plan.command), 'the key that the command printed'),
+        source: 'command',
+      };
+  }
+}
+
+/** Throws `config` without repeating the key: Node's own error for a bad header prints the whole value. */
+export function readKeyText(text: string, what: string): string {
+  const key = text.replace(/\r?\n$/, '');
+  if (key.trim() === '') throw new AppError('config', `${what} is empty`);
+  const hint = 'a key is one line of ASCII letters, digits and punctuation';
+  if (/[\r\n]/.test(key)) throw new AppError('config', `${what} has more than one line`, { hint });
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new AppError('config', `${what} holds a space or a character that cannot be sent in a header`, { hint });
+  }
+  return key;
+}
+
+async function fileText(path: string, readers: Pick<KeyReaders, 'readFile'>): Promise<string> {
+  try {
+    return decode(await readers.readFile(path), path);
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    // Not the path: it may be the key itself, given in the wrong place.
+    throw new AppError('config', `cannot read the file that --api-key-file names: ${fileProblem(error).reason}`, {
+      hint: 'the flag takes the path of a file that holds the key, or - for stdin; not the key itself',
+      cause: error,
+    });
+  }
+}
+
+function decode(bytes: Uint8Array, what: string): string {
+  if (bytes.length > MAX_KEY_BYTES) throw new AppError('config', `${what} is too long to be a key`);
+  return new TextDecoder('utf-8').decode(bytes);
+}

@@ -1,0 +1,216 @@
+/** The only importer of conf, which is loaded on the first write: it takes 67 ms. */
+import { chmod, lstat, readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError, isAppError, fileProblem } from '../../cli/errors.ts';
+import { makeFolder } from '../make-folder.ts';
+import { checkNewProfileName, isProfileName, LOCAL_PROFILE, normalizeServerUrl, type Profile } from './resolve.ts';
+
+type StoredProfile = Omit<Profile, 'name'>;
+
+/** Members that a newer acs has written are kept. */
+interface ProfileDocument {
+  default: string | null;
+  profiles: Record<string, StoredProfile>;
+  [member: string]: unknown;
+}
+
+/** Reading throws `config` when the file is corrupt; it is never overwritten then. */
+export interface ProfileStore {
+  readonly path: string;
+  list(): Promise<Profile[]>;
+  get(name: string): Promise<Profile | null>;
+  defaultName(): Promise<string | null>;
+  /** Throws `usage`. */
+  draft(name: string, baseUrl: string): { name: string; base_url: string };
+  /** Adds or replaces. The first profile becomes the default. */
+  put(profile: Profile): Promise<void>;
+  /** The default follows. Throws `usage`, `not-found` and `conflict`. */
+  rename(from: string, to: string): Promise<void>;
+  /** Removing the default leaves none. Throws `not-found`. */
+  remove(name: string): Promise<void>;
+  /** A stored name or `local`. Throws `not-found`. */
+  setDefault(name: string): Promise<void>;
+}
+
+const LOCK_WAIT_MS = 20_000;
+const RETRY_MS = 20;
+const OWN_FILES = /^(profiles\.json.*|cache)$/;
+
+export function openProfileStore({
+  configDir,
+  lock,
+  notice,
+}: {
+  configDir: string;
+  lock: (file: string) => Promise<{ release(): void } | { pid: number }>;
+  /** Takes a line about a store that others may read. Absent on systems whose files have no mode. */
+  notice?: (text: string) => Promise<void>;
+}): ProfileStore {
+  const file = path.join(configDir, 'profiles.json');
+  let closing: Promise<void> | null = null;
+  const read = async () => {
+    if (notice !== undefined) await (closing ??= closeToOthers(file, notice));
+    return await readDocument(file);
+  };
+  /** Reads again under the lock: the changes of two processes at once are both stored. */
+  const change = async (edit: (document: ProfileDocument) => void): Promise<void> => {
+    try {
+      makeFolder(configDir, 0o700);
+      // An existing directory is closed to others only when nothing but our files is in it: it may be /tmp.
+      const isOpen = ((await stat(configDir)).mode & 0o077) !== 0 && !(await lstat(configDir)).isSymbolicLink();
+      if (isOpen && (await readdir(configDir)).every((name) => OWN_FILES.test(name))) await chmod(configDir, 0o700);
+      let held = await lock(file);
+      for (let waitedMs = 0; 'pid' in held; waitedMs += RETRY_MS) {
+        if (waitedMs >= LOCK_WAIT_MS) {
+          throw new AppError('config', `another acs process (pid ${held.pid}) holds the lock of ${file}`, {
+            hint: 'end that process, or wait for it',
+            retryable: true,
+          });
+        }
+        await delay(RETRY_MS);
+        held = await lock(file);
+      }
+      try {
+        const document = await readDocument(file);
+        edit(document);
+        const { default: Conf } = await import('conf');
+        // conf writes a temporary file of this mode and renames it; it writes through an existing link.
+        const conf = new Conf<ProfileDocument>({
+          cwd: configDir,
+          configName: 'profiles',
+          accessPropertiesByDotNotation: false,
+          configFileMode: 0o600,
+        });
+        conf.store = document;
+      } finally {
+        held.release();
+      }
+    } catch (error) {
+      if (isAppError(error)) throw error;
+      throw new AppError('config', `cannot write the profile store ${file}: ${fileProblem(error).reason}`, {
+        hint: 'make its directory writable, or set ACS_CONFIG_DIR to another one',
+        cause: error,
+      });
+    }
+  };
+  return {
+    path: file,
+    async list() {
+      const { profiles } = await read();
+      return Object.entries(profiles).map(([name, profile]) => ({ ...profile, name }));
+    },
+    async get(name) {
+      const { profiles } = await read();
+      const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+      return profile ? { ...profile, name } : null;
+    },
+    async defaultName() {
+      return (await read()).default;
+    },
+    draft(name, baseUrl) {
+      checkNewProfileName(name);
+      return { name, base_url: normalizeServerUrl(baseUrl, '--base-url', 'usage') };
+    },
+    put: ({ name, ...profile }) =>
+      change((document) => {
+        if (Object.keys(document.profiles).length === 0) document.default ??= name;
+        document.profiles[name] = profile;
+      }),
+    rename: (from, to) =>
+      change((document) => {
+        refuseUnknown(document, from);
+        checkNewProfileName(to);
+        if (from !== to && Object.hasOwn(document.profiles, to)) {
+          throw new AppError('conflict', `profile "${to}" exists already`, { hint: 'choose another name' });
+        }
+        const renamed = Object.entries(document.profiles).map(([name, profile]) => [
+          name === from ? to : name,
+          profile,
+        ]);
+        document.profiles = Object.fromEntries(renamed) as ProfileDocument['profiles'];
+        if (document.default === from) document.default = to;
+      }),
+    remove: (name) =>
+      change((document) => {
+        refuseUnknown(document, name);
+        delete document.profiles[name];
+        if (document.default === name) document.default = null;
+      }),
+    setDefault: (name) =>
+      change((document) => {
+        if (name !== LOCAL_PROFILE) refuseUnknown(document, name);
+        document.default = name;
+      }),
+  };
+}
+
+function refuseUnknown({ profiles }: ProfileDocument, name: string): void {
+  if (Object.hasOwn(profiles, name)) return;
+  throw new AppError('not-found', `no profile ${JSON.stringify(name)}`, {
+    hint: 'list the profiles: acs profile list',
+  });
+}
+
+/** Without a file the document is empty. Throws `config` with the path; the message never repeats content. */
+async function readDocument(file: string): Promise<ProfileDocument> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { default: null, profiles: {} };
+    throw new AppError('config', `cannot read the profile store ${file}: ${code ?? 'unknown error'}`, {
+      hint: 'make the file readable, or set ACS_CONFIG_DIR to another directory',
+      cause: error,
+    });
+  }
+  const corrupt = (why: string) =>
+    new AppError('config', `the profile store ${file} cannot be used: ${why}`, {
+      hint: 'repair the file, or move it away and sign in again; acs has not changed it',
+    });
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    throw corrupt(text.trim() === '' ? 'it is empty' : 'it is not valid JSON'); // the error of the parser has content
+  }
+  if (!isObject(document)) throw corrupt('it is not a JSON object');
+  const { profiles = {}, default: defaultName = null } = document;
+  if (!isObject(profiles)) throw corrupt('"profiles" is not an object');
+  for (const [name, profile] of Object.entries(profiles)) {
+    const problem = isProfileName(name) ? problemOf(profile) : 'its name is not allowed';
+    if (problem !== null) throw corrupt(`profile ${JSON.stringify(name.slice(0, 80))}: ${problem}`);
+  }
+  if (defaultName !== null && typeof defaultName !== 'string') throw corrupt('"default" is not a string');
+  if (defaultName !== null && defaultName !== LOCAL_PROFILE && !Object.hasOwn(profiles, defaultName)) {
+    throw corrupt('"default" names a profile that does not exist');
+  }
+  return { ...document, default: defaultName, profiles: profiles as Record<string, StoredProfile> };
+}
+
+function problemOf(profile: unknown): string | null {
+  if (!isObject(profile)) return 'it is not an object';
+  const { base_url: url } = profile;
+  if (typeof url !== 'string' || !URL.canParse(url)) return '"base_url" is not a URL';
+  for (const member of ['key', 'key_command', 'created_at']) {
+    if (profile[member] !== undefined && typeof profile[member] !== 'string') return `"${member}" is not a string`;
+  }
+  return null;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+async function closeToOthers(file: string, notice: (text: string) => Promise<void>): Promise<void> {
+  const found = await stat(file).catch(() => null); // readDocument reports what is wrong with it
+  if (found === null || (found.mode & 0o077) === 0) return;
+  const was = `other users had access to the profile store ${file} (mode ${(found.mode & 0o777).toString(8)})`;
+  try {
+    await chmod(file, 0o600);
+  } catch (error) {
+    return await notice(`warning: ${was}, and it cannot be set to 0600: ${fileProblem(error).reason}`);
+  }
+  await notice(`${was}; its mode is now 0600; renew its keys if others use this machine`);
+}

@@ -1,0 +1,346 @@
+/** A replaced secret is always `<redacted>`: its length is not disclosed. */
+import {
+  REDACTED,
+  canonicalName,
+  isMcpName,
+  isSecretMap,
+  isSecretName,
+  lastWords,
+  type NameKind,
+} from './secret-names.ts';
+/** Every expression is bounded or linear: the text comes from servers and agents. */
+
+const R = REDACTED;
+/** From the first backslash on, so that a run of them is looked at once; a string within seven others has 127. */
+const ESCAPED_QUOTE = '(?<!\\\\)\\\\{1,127}["\']';
+
+/** Where a word begins; a line may begin behind its escape, in JSON inside a JSON string. Slow before a literal. */
+const WORD = String.raw`(?:\b|(?<=\\[nrt]))`;
+/** The same for forms of tokens, which are no part of `disk-usage-sk-learn`. */
+const TOKEN = String.raw`(?:(?<![\w-])|(?<=\\[nrt]))`;
+
+const NEAR_NAMES = new RegExp(`${lastWords()}(?:[=\\s"'\\\\]|%3d)`);
+const name = (kind: NameKind): string => `[\\w.-]{0,64}?${lastWords(kind)}`;
+
+const named =
+  (kind: NameKind) =>
+  (match: string, before = '', found = '', between = ''): string =>
+    isSecretName(found, kind) ? `${before}${found}${between}${R}` : match;
+
+/** `near` is looked for first, in lower case. */
+export const RULES: readonly {
+  near: RegExp;
+  pattern: RegExp;
+  replacement: string | ((match: string, ...groups: string[]) => string);
+}[] = [
+  {
+    near: /private key-----/,
+    pattern: /(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)[\s\S]*?(-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
+    replacement: `$1${R}$2`,
+  },
+  {
+    // `git@` alone names no secret and is part of every ssh address.
+    near: /:\/\//,
+    pattern: /:\/\/(?!git@)[^\s/?#"'<>\\]{1,2048}@/g,
+    replacement: `://${R}@`,
+  },
+  {
+    near: NEAR_NAMES,
+    pattern: new RegExp(`([?&;#]|\\\\u0026|%3F|%26)(${name('query')})(=|%3D)(?:(?!%26)[^&\\s"'<>\\\\;#])+`, 'gi'),
+    replacement: named('query'),
+  },
+  {
+    near: NEAR_NAMES,
+    pattern: new RegExp(`(")(${name('member')})("\\s{0,8}:\\s{0,8}")(?:[^"\\\\]|\\\\.)+`, 'gi'),
+    replacement: named('member'),
+  },
+  {
+    // A member of JSON inside a JSON string, or of a Python dictionary.
+    near: NEAR_NAMES,
+    pattern: new RegExp(
+      `((${ESCAPED_QUOTE}|'))(${name('member')})\\2\\s{0,8}:\\s{0,8}(${ESCAPED_QUOTE}|')(?!\\4)[\\s\\S]{1,8192}?(?:(?<!\\\\)\\4|$)`,
+      'gi',
+    ),
+    replacement: (match, quote = '', _same = '', found = '', inner = '') =>
+      isSecretName(found, 'member') ? `${quote}${found}${quote}: ${inner}${R}${inner}` : match,
+  },
+  {
+    near: /authorization/,
+    pattern:
+      /(authorization["']?\s{0,4}[:=]\s{0,4}["']?)(?:(?:Bearer|Basic|Token|Digest)\s{1,4}[^\s"',;\\]+|(?=[^\s"',;\\]*\d)[^\s"',;\\]{8,})/gi,
+    replacement: `$1${R}`,
+  },
+  {
+    near: /bearer/,
+    pattern: new RegExp(String.raw`(Bearer(?<=${WORD}Bearer)\s{1,4})(?=[\w.~+/=-]*\d)[\w.~+/-]{12,}=*`, 'gi'),
+    replacement: `$1${R}`,
+  },
+  {
+    near: /x-|private-/,
+    pattern: new RegExp(
+      `()((?:x|private)-(?<=${WORD}(?:x|private)-)[\\w-]{0,64}?${lastWords('header')})(["']?\\s{0,4}[:=]\\s{0,4}["']?)[^\\s"',;<\\\\][^\\s"',\\\\]*`,
+      'gi',
+    ),
+    replacement: named('header'),
+  },
+  {
+    // A header has several cookies, each of which may be the secret one.
+    near: /cookie/,
+    pattern: new RegExp(String.raw`(cookie:(?<=${WORD}cookie:)\s{0,4})[^\s"'<\\][^"'\\\r\n]*`, 'gi'),
+    replacement: `$1${R}`,
+  },
+  {
+    // Environment variables as `env` and shell lines write them; a reference such as $NAME is not a secret.
+    near: NEAR_NAMES,
+    pattern: new RegExp(
+      `(?=[A-Z])${WORD}()([A-Z0-9_]{0,81}?${lastWords('variable').toUpperCase()})(=)("(?!\\$)[^"\\n]+"|'[^'\\n]+'|[^\\s"'\`$<>&;|)\\\\][^\\s"'\`&;|)\\\\]*)`,
+      'g',
+    ),
+    replacement: named('variable'),
+  },
+  {
+    near: NEAR_NAMES,
+    pattern: new RegExp(
+      `((?:\\s|^|\\\\[nrt])[+-]?--?)(${name('argument')})(=|\\s{1,4})(?![-<$])("[^"\\n]+"|'[^'\\n]+'|(?=[^\\s"']*\\d)[^\\s"']{6,})`,
+      'gi',
+    ),
+    replacement: (match, before = '', found = '', between = '', value = '') =>
+      isSecretArgument(found, value) ? `${before}${found}${between}${R}` : match,
+  },
+  {
+    near: /gh[pousr]_|github_pat_|glpat-|sk-|xox|aiza|npm_|hf_/,
+    pattern: new RegExp(
+      String.raw`(?=g[hil]|sk-|xox|AIza|npm_|hf_)${TOKEN}(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-(?=[\w-]*\d)[\w-]{16,}|xox[abeoprs]-(?=[\w-]*\d)[\w-]{10,}|AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,})`,
+      'g',
+    ),
+    replacement: R,
+  },
+  {
+    near: /eyj/,
+    pattern: new RegExp(String.raw`eyJ(?<=${TOKEN}eyJ)[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`, 'g'),
+    replacement: R,
+  },
+];
+
+const ANY_NEAR = new RegExp([...new Set(RULES.map(({ near }) => near.source))].join('|'));
+
+export function redactPatterns(text: string): string {
+  const lower = text.toLowerCase();
+  if (!ANY_NEAR.test(lower)) return text;
+  let result = text;
+  for (const { near, pattern, replacement } of RULES) {
+    if (near.test(lower))
+      result = result.replace(pattern, replacement as (match: string, ...groups: string[]) => string);
+  }
+  return result;
+}
+
+// `--token VALUE`, `--api-key=VALUE`, `GITHUB_TOKEN=VALUE`, `X-Api-Key: VALUE`.
+
+const FLAG = /^--?([\w.-]{1,100})(=[\s\S]+)?$/;
+const ASSIGNMENT = /^([\w.-]{1,100})=[\s\S]+$/;
+const HEADER = /^([\w-]{1,100}):\s*[\s\S]+$/;
+
+/** Null where a value holds no secret of an argument. Values that are not text are never arguments. */
+export function shownArguments(values: readonly unknown[]): (string | null)[] {
+  let isValueNext = false;
+  return values.map((value) => {
+    if (typeof value !== 'string') {
+      isValueNext = false;
+      return null;
+    }
+    if (isValueNext) {
+      isValueNext = false;
+      return REDACTED;
+    }
+    const [, name = '', given] = FLAG.exec(value) ?? [];
+    const isSecret = name !== '' && isSecretArgument(name, given?.slice(1));
+    isValueNext = isSecret && given === undefined;
+    if (name !== '') return isSecret && given !== undefined ? `${value.slice(0, -given.length)}=${REDACTED}` : null;
+    return hidden(value, 'variable', ASSIGNMENT, '=') ?? hidden(value, 'header', HEADER, ': ');
+  });
+}
+
+/** `value` undefined: it is the next argument. */
+function isSecretArgument(name: string, value: string | undefined): boolean {
+  // `--input-tokens=4096` is a count.
+  if (/tokens$/i.test(name) && (value === undefined || /^\d+$/.test(value))) return false;
+  return isSecretName(name, 'argument');
+}
+
+function hidden(value: string, kind: NameKind, form: RegExp, between: string): string | null {
+  const name = form.exec(value)?.[1];
+  return name !== undefined && isSecretName(name, kind) ? `${name}${between}${REDACTED}` : null;
+}
+
+/** A secret this short would be found inside ordinary words; only names protect it. */
+const SHORTEST_SEARCHED = 6;
+/** A shorter line of a secret may be an ordinary word. A diff has a sign before each line. */
+const SHORTEST_LINE = 8;
+
+export interface Redactor {
+  text(text: string): string;
+  /** The known secrets only, for text whose every other byte counts. */
+  known(text: string): string;
+  value(value: unknown): unknown;
+}
+
+/** Empty secrets are ignored, surrounding blanks do not matter. */
+export function createRedactor(secrets: readonly string[]): Redactor {
+  const known = knownPattern(secrets);
+  const withoutKnown = (input: string): string =>
+    known === null || input.length < known.least || !known.first.test(input)
+      ? input
+      : input.replace(known.all, REDACTED);
+  const text = (input: string): string => redactPatterns(withoutKnown(input));
+  return {
+    text,
+    known: withoutKnown,
+    value: memberRedaction(text),
+  };
+}
+
+/** No text shorter than `least` can hold a secret. */
+function knownPattern(secrets: readonly string[]): { first: RegExp; all: RegExp; least: number } | null {
+  const forms = new Set<string>();
+  for (const secret of secrets) {
+    const trimmed = secret.trim();
+    if (trimmed.length < SHORTEST_SEARCHED) continue;
+    const lines = trimmed.split(/\r?\n/).filter((line) => line.length >= SHORTEST_LINE);
+    for (const part of [trimmed, ...lines]) for (const form of writtenForms(part)) forms.add(form);
+  }
+  if (forms.size === 0) return null;
+  // The longest first: an escaped form may contain the plain one.
+  const source = [...forms]
+    .sort((a, b) => b.length - a.length)
+    .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'))
+    .join('|');
+  const least = Math.min(...[...forms].map((form) => form.length));
+  return { first: new RegExp(source), all: new RegExp(source, 'g'), least };
+}
+
+/** Plain, inside JSON (also JSON in JSON), inside a URL, in a Basic header. */
+function writtenForms(secret: string): string[] {
+  // A URL cannot hold a lone surrogate.
+  const wellFormed = Buffer.from(secret, 'utf8').toString('utf8');
+  const json = JSON.stringify(secret).slice(1, -1);
+  const percent = encodeURIComponent(wellFormed);
+  return [
+    secret,
+    json,
+    JSON.stringify(json).slice(1, -1),
+    percent,
+    percent.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
+    percent.replaceAll('%20', '+'),
+    encodeURI(wellFormed),
+    Buffer.from(secret, 'utf8').toString('base64'),
+    Buffer.from(secret, 'utf8').toString('base64url'),
+  ].filter((form) => form.length >= SHORTEST_SEARCHED);
+}
+
+export interface SecretKeeper {
+  readonly secrets: ReadonlySet<string>;
+  keep(secret: string): void;
+  text(text: string): string;
+  /** The value must not be changed afterwards. */
+  markRedacted(value: unknown): void;
+  /** False again once a further secret is kept: the value may hold it. */
+  isRedacted(value: object): boolean;
+}
+
+export function createSecretKeeper(known: readonly string[]): SecretKeeper {
+  const secrets = new Set<string>(known);
+  let redactor = createRedactor(known);
+  const marks = new WeakMap<object, number>();
+  return {
+    secrets,
+    keep(secret) {
+      if (secrets.has(secret)) return;
+      secrets.add(secret);
+      redactor = createRedactor([...secrets]);
+    },
+    text: (text) => redactor.text(text),
+    markRedacted(value) {
+      if (typeof value === 'object' && value !== null) marks.set(value, secrets.size);
+    },
+    isRedacted: (value) => marks.get(value) === secrets.size,
+  };
+}
+
+/** Deeper than any document of the interface; what is below is dropped instead of overflowing the stack. */
+const DEEPEST = 200;
+
+/** Members that only describe a secret and stay readable in an entry of a map of secrets. */
+const DESCRIBING = new Set(['name', 'kind', 'type', 'description', 'host', 'id', 'user_id', 'provider', 'key_name']);
+
+/** Names that a document invents are not kept for ever. */
+const MOST_NAMES = 2000;
+const LONGEST_NAME = 100;
+
+type MemberKind = 'member' | 'mcp' | 'header';
+
+/** `map`: every value is a secret. `entry`: every text is one that does not describe it. */
+type Inside = 'open' | 'map' | 'entry';
+
+interface Name {
+  shown: string;
+  isSecret: boolean;
+  isSecretMap: boolean;
+  isDescribing: boolean;
+  below: MemberKind;
+}
+
+/** `text` is applied to each name, and to each string that is not replaced as a whole. */
+export function memberRedaction(text: (text: string) => string): (value: unknown) => unknown {
+  const names = { member: new Map<string, Name>(), mcp: new Map<string, Name>(), header: new Map<string, Name>() };
+
+  const nameOf = (name: string, kind: MemberKind): Name => {
+    const known = names[kind].get(name);
+    if (known !== undefined) return known;
+    const canonical = canonicalName(name);
+    const below = kind === 'mcp' || isMcpName(name) ? 'mcp' : canonical === 'headers' ? 'header' : kind;
+    const fresh: Name = {
+      shown: text(name),
+      isSecret: isSecretName(name, kind),
+      isSecretMap: isSecretMap(name, below) || isSecretName(name, below),
+      isDescribing: DESCRIBING.has(canonical),
+      below,
+    };
+    if (name.length <= LONGEST_NAME && names[kind].size < MOST_NAMES) names[kind].set(name, fresh);
+    return fresh;
+  };
+
+  const redact = (value: unknown, name: Name, inside: Inside, depth: number): unknown => {
+    if (typeof value === 'string') {
+      const isHidden = inside === 'map' || (inside === 'entry' ? !name.isDescribing : name.isSecret);
+      return isHidden && value !== '' ? REDACTED : text(value);
+    }
+    if (typeof value === 'number') return inside === 'map' ? REDACTED : value;
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth > DEEPEST) return REDACTED;
+    // Counts of tokens are figures, not secrets. In a map of secrets the name of one shows nothing about its entry.
+    const isFigures = Object.values(value).every((member) => member === null || typeof member === 'number');
+    const isEntry = inside === 'map' && !Array.isArray(value);
+    const next = isFigures ? 'open' : isEntry ? 'entry' : name.isSecretMap ? 'map' : inside;
+    if (Array.isArray(value)) {
+      // Perhaps arguments of a command: the word after `--api-key` is a secret too.
+      const shown = value.some((item) => typeof item === 'string') ? shownArguments(value) : [];
+      const unnamed = nameOf('', name.below);
+      const redacted = value.map((item: unknown, index) => {
+        const own = redact(item, unnamed, next, depth + 1);
+        return own === REDACTED ? own : (shown[index] ?? own);
+      });
+      return redacted.some((item, index) => item !== value[index]) ? redacted : value;
+    }
+    let isChanged = false;
+    const members = Object.entries(value).map(([key, inner]: [string, unknown]) => {
+      const member = nameOf(key, name.below);
+      const redacted = redact(inner, member, next, depth + 1);
+      isChanged ||= redacted !== inner || member.shown !== key;
+      return [member.shown, redacted];
+    });
+    return isChanged ? Object.fromEntries(members) : value;
+  };
+
+  return (value) => redact(value, nameOf('', 'member'), 'open', 0);
+}

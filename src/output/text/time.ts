@@ -1,0 +1,76 @@
+export const UNITS_MS = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+} as const;
+
+/** Null when the text is not a duration. A bare number is refused. */
+export function parseDuration(text: string): number | null {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d|w)$/.exec(text.trim());
+  if (!match) return null;
+  const ms = Number(match[1]) * UNITS_MS[match[2] as keyof typeof UNITS_MS];
+  return Number.isFinite(ms) ? Math.round(ms) : null;
+}
+
+/** The shortest exact form: `90s` stays `90s`, `120000` becomes `2m`. */
+export function formatDuration(ms: number): string {
+  for (const unit of ['w', 'd', 'h', 'm', 's'] as const) {
+    const size = UNITS_MS[unit];
+    if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;
+  }
+  return `${ms}ms`;
+}
+
+const TIME =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}(?::?\d{2})?)?)?$/;
+/** UTC, complete, and there in every year: no month is shorter than 28 days. What nearly all events carry. */
+const PLAIN_TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z?$/;
+
+/** RFC 3339 with `Z`; the fraction keeps its digits. A time without a zone is UTC. Null when it is not a time. */
+export function normalizeTime(text: string | null | undefined): string | null {
+  if (typeof text === 'string' && PLAIN_TIME.test(text)) return text.endsWith('Z') ? text : `${text}Z`;
+  const match = TIME.exec(text?.trim() ?? '');
+  if (!match) return null;
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction, zone] = match;
+  // Leap seconds are no Date; servers never send them.
+  const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  if (Number.isNaN(ms) || new Date(ms).getUTCDate() !== Number(day)) return null;
+  let offsetMs = 0;
+  if (zone && zone.toUpperCase() !== 'Z') {
+    const digits = zone.slice(1).replace(':', '').padEnd(4, '0');
+    offsetMs = Number(digits.slice(0, 2)) * UNITS_MS.h + Number(digits.slice(2)) * UNITS_MS.m;
+    if (zone.startsWith('-')) offsetMs = -offsetMs;
+  }
+  const seconds =
+    offsetMs === 0
+      ? `${year}-${month}-${day}T${hour}:${minute}:${second}`
+      : new Date(ms - offsetMs).toISOString().slice(0, 19);
+  return `${seconds}${fraction ? `.${fraction}` : ''}Z`;
+}
+
+/** Null when it is not a time. */
+export function parseTime(text: string | null | undefined): number | null {
+  const normal = normalizeTime(text);
+  return normal === null ? null : Date.parse(normal);
+}
+
+/** `12s ago`, `3m ago`, `in 2h`, `4d ago`; more than 30 days away: the date. */
+export function relativeTime(ms: number, nowMs: number): string {
+  const distanceMs = Math.abs(nowMs - ms);
+  if (distanceMs < 1000) return 'now';
+  if (distanceMs >= 30 * UNITS_MS.d) return new Date(ms).toISOString().slice(0, 10);
+  const unit = (['d', 'h', 'm'] as const).find((longer) => distanceMs >= UNITS_MS[longer]) ?? 's';
+  const amount = `${Math.floor(distanceMs / UNITS_MS[unit])}${unit}`;
+  return ms > nowMs ? `in ${amount}` : `${amount} ago`;
+}
+
+/** A duration back from now, or a time. Null when it is neither. */
+export function parseSince(text: string, nowMs: number): string | null {
+  const durationMs = parseDuration(text);
+  if (durationMs === null) return normalizeTime(text);
+  const ms = nowMs - durationMs;
+  return Number.isNaN(new Date(ms).getTime()) ? null : new Date(ms).toISOString();
+}

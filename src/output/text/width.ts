@@ -1,0 +1,50 @@
+import stringWidth from 'fast-string-width';
+
+/** Longer than any terminal is wide: such a text is cut before it is measured. */
+const LONGEST_MEASURED = 4096;
+/** With less beside the indentation the terminal breaks the lines. */
+const LEAST_COLUMNS = 16;
+
+export function widthOf(text: string): number {
+  return stringWidth(text);
+}
+
+/** At most `columns` wide, ending in `…` when something was cut. */
+export function truncate(text: string, columns: number): string {
+  const measured = text.slice(0, LONGEST_MEASURED);
+  if (measured.length === text.length && widthOf(text) <= columns) return text;
+  if (columns < 1) return '';
+  let kept = '';
+  let used = 0;
+  for (const { segment } of new Intl.Segmenter().segment(measured)) {
+    used += widthOf(segment);
+    if (used > columns - 1) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+/** A word longer than a line is left to the terminal, which copies it as one word. `columns` may be Infinity. */
+export function wrap(text: string, columns: number, indent: number): string {
+  const isBroken = Number.isFinite(columns) && columns - indent >= LEAST_COLUMNS;
+  const lines: string[] = [];
+  for (const paragraph of text.split('\n')) {
+    let line = '';
+    let used = 0;
+    for (const word of isBroken ? paragraph.split(/(?<= )(?=[^ ])/) : [paragraph]) {
+      const width = isBroken ? widthOf(word.trimEnd()) : 0;
+      const available = lines.length === 0 ? columns : columns - indent;
+      const isBetterBelow = width <= columns - indent || used > indent;
+      if (line.trim() !== '' && used + width > available && isBetterBelow) {
+        lines.push(line.trimEnd());
+        line = '';
+        used = 0;
+      }
+      line += word;
+      used += width + word.length - word.trimEnd().length;
+    }
+    lines.push(line.trimEnd());
+  }
+  const [first = '', ...further] = lines;
+  return [first, ...further.map((line) => (line === '' ? '' : ' '.repeat(indent) + line))].join('\n');
+}

@@ -1,0 +1,152 @@
+/** Git runs inside the isolation: the agent controls the repository, whose configuration must not run programs. */
+import path from 'node:path';
+import { IsolationError } from '../isolation/connection.ts';
+import type { Sandbox } from './sandbox.ts';
+
+interface GitChange {
+  status: 'ADDED' | 'DELETED' | 'UPDATED';
+  path: string;
+}
+
+const LARGEST_ANSWER = 64 * 1024 * 1024;
+const LARGEST_DIFFED_FILE = 5 * 1024 * 1024;
+const [NO_REPOSITORY, UNKNOWN_REF] = [3, 4];
+
+/** `$1`: a folder; `$2`: a ref, or empty. Sets `base`, empty when every file is new, and `tree`, its form for git. */
+const BEGIN = `
+git() { command git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.quotePath=false "$@"; }
+commit() { git rev-parse --verify --quiet "$1^{commit}"; }
+cd "$1" 2>/dev/null && [ "$(git rev-parse --is-inside-work-tree 2>/dev/null)" = true ] || exit ${String(NO_REPOSITORY)}
+base=
+case $2 in
+  -*) exit ${String(UNKNOWN_REF)} ;;
+  ?*) base=$(commit "$2") || [ "$2" = HEAD ] || exit ${String(UNKNOWN_REF)} ;;
+  *)
+    branch=$(git symbolic-ref --short -q HEAD) && base=$(commit "refs/remotes/origin/$branch")
+    if [ -z "$base" ] && main=$(commit refs/remotes/origin/HEAD); then base=$(git merge-base HEAD "$main") || base=$main; fi ;;
+esac
+tree=$base
+[ -n "$tree" ] || tree=$(git hash-object -t tree /dev/null) || exit
+`;
+
+/** Prints the files that differ, each with the letter of its change, an empty field, and the files that git does not track. */
+const CHANGES = `${BEGIN}
+git diff --name-status -z --no-renames --no-ext-diff -O/dev/null --relative "$tree" -- . || exit
+printf '\\0'
+git ls-files --others --exclude-standard -z -- .`;
+
+/** Prints the file `$3` of the base behind an `x`; nothing when no file is there. */
+const BLOB = `${BEGIN}
+[ -n "$base" ] && [ "$(git cat-file -t "$base:./$3" 2>/dev/null)" = blob ] || exit 0
+printf x
+git cat-file blob "$base:./$3"`;
+
+/** Prints one patch of everything. With the configuration of the repository git might not apply the patch. */
+const DELTA = `${BEGIN}
+GIT_INDEX_FILE=$3/index-$$
+export GIT_INDEX_FILE
+trap 'rm -f "$GIT_INDEX_FILE"' EXIT
+git read-tree "$tree" && git -c core.safecrlf=false add --all -- . &&
+git diff --cached --binary --no-ext-diff --no-textconv --no-color --no-renames -O/dev/null --src-prefix=a/ --dst-prefix=b/ \
+  -U3 --inter-hunk-context=0 --submodule=short "$tree" -- .`;
+
+const REPOSITORIES = `
+for d in "$1"/*/ "$1"/.[!.]*/; do
+  if [ -e "$d/.git" ] && [ ! -L "\${d%/}" ]; then printf '%s\\0' "$d"; fi
+done`;
+
+/** Changed and new files, relative to `folder`, or of the repositories directly below it. Throws IsolationError. */
+export async function gitChanges(sandbox: Sandbox, folder: string, ref: string | null): Promise<GitChange[]> {
+  const root = path.resolve((await sandbox.folders()).workingDir, folder);
+  let changes = await changesOf(sandbox, root, ref);
+  if (changes === null) {
+    changes = [];
+    for (const below of (await script(sandbox, REPOSITORIES, [root])).stdout.split('\0')) {
+      if (below !== '') changes.push(...prefixed(await changesOf(sandbox, below, ref), path.basename(below)));
+    }
+  }
+  return changes.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+}
+
+async function changesOf(sandbox: Sandbox, repository: string, ref: string | null): Promise<GitChange[] | null> {
+  const { exitCode, stdout } = await script(sandbox, CHANGES, [repository, ref ?? '']);
+  if (exitCode === NO_REPOSITORY) return null;
+  const fields = stdout.split('\0');
+  const end = fields.indexOf('');
+  const changes: GitChange[] = [];
+  for (let index = 0; index < end; index += 2) {
+    const status = { A: 'ADDED', D: 'DELETED' }[fields[index] ?? ''] ?? 'UPDATED';
+    changes.push({ status: status as GitChange['status'], path: fields[index + 1] ?? '' });
+  }
+  for (const file of fields.slice(end + 1).filter((name) => name !== '')) {
+    // A folder is a repository of its own.
+    if (!file.endsWith('/')) changes.push({ status: 'ADDED', path: file });
+    else changes.push(...prefixed(await changesOf(sandbox, path.join(repository, file), ref), file.slice(0, -1)));
+  }
+  return changes;
+}
+
+function prefixed(changes: GitChange[] | null, folder: string): GitChange[] {
+  return (changes ?? []).map((change) => ({ ...change, path: `${folder}/${change.path}` }));
+}
+
+/** Both sides without their last line end, as genuine servers; null: not in a repository. Throws IsolationError. */
+export async function gitDiff(
+  sandbox: Sandbox,
+  file: string,
+  ref: string | null,
+): Promise<{ original: string | null; modified: string | null }> {
+  const absolute = path.resolve((await sandbox.folders()).workingDir, file);
+  const modified = await sandbox.readFile(absolute, LARGEST_DIFFED_FILE).catch((error: unknown) => {
+    if (error instanceof IsolationError && error.code === 'not-found') return null;
+    throw error;
+  });
+  // The folder of the file may have been deleted.
+  const nearest = 'd=$1; while [ ! -d "$d" ]; do d=$(dirname "$d"); done; set -- "$d" "$2" "${3#"${d%/}"/}"';
+  const args = [path.dirname(absolute), ref ?? '', absolute];
+  const { exitCode, stdout } = await script(sandbox, `${nearest}\n${BLOB}`, args);
+  const original = stdout === '' ? null : stdout.slice(1);
+  if (modified === null && original === null) {
+    throw new IsolationError('invalid', `File does not exist: ${absolute}`);
+  }
+  if (exitCode === NO_REPOSITORY) return { modified: null, original: null };
+  const shown = (text: string): string => text.replace(/\r?\n$/, '');
+  return { modified: shown(modified?.toString('utf8') ?? ''), original: shown(original ?? '') };
+}
+
+/** One patch of what gitChanges lists, with binary files and modes. Throws IsolationError. */
+export async function gitDelta(sandbox: Sandbox, folder: string, ref: string | null): Promise<string> {
+  const { workingDir, scratch } = await sandbox.folders();
+  const root = path.resolve(workingDir, folder);
+  const { exitCode, stdout } = await script(sandbox, DELTA, [root, ref ?? '', scratch]);
+  if (exitCode === NO_REPOSITORY) throw new IsolationError('invalid', `Not a git repository: ${root}`);
+  return stdout;
+}
+
+async function script(sandbox: Sandbox, text: string, args: string[]): Promise<{ exitCode: number; stdout: string }> {
+  const output: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
+  let size = 0;
+  const tooLarge = new AbortController();
+  const { exitCode, killed } = await sandbox.run(
+    {
+      argv: ['/bin/sh', '-c', text, 'sh', ...args],
+      cwd: '/',
+      env: { GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' },
+      until: 'closed',
+    },
+    {
+      signal: tooLarge.signal,
+      onOutput: (stream, data) => {
+        size += data.length;
+        if (size > LARGEST_ANSWER) tooLarge.abort();
+        else output[stream].push(data);
+      },
+    },
+  );
+  if (killed) throw new IsolationError('invalid', 'git: the answer is too large, or takes too long');
+  if (exitCode === UNKNOWN_REF) throw new IsolationError('invalid', `Unknown ref: ${args[1] ?? ''}`);
+  if (exitCode !== 0 && exitCode !== NO_REPOSITORY) {
+    throw new IsolationError('invalid', `git: ${Buffer.concat(output.stderr).toString('utf8').trim().slice(0, 500)}`);
+  }
+  return { exitCode, stdout: Buffer.concat(output.stdout).toString('utf8') };
+}

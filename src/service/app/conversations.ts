@@ -1,0 +1,94 @@
+/** The record of a conversation, and its removal, which both dialects share. */
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { noMetrics } from '../storage/conversation-state.ts';
+import type { ConversationRow } from '../storage/conversations.ts';
+import { deleteEventLog, eventLogFile } from '../storage/event-log.ts';
+import type { SandboxRow } from '../storage/sandboxes.ts';
+import type { AppContext } from './context.ts';
+
+export type SandboxState = SandboxRow['status'] | 'MISSING';
+
+/** The sandbox of a conversation, and what its status is for that conversation. */
+export function sandboxOf(
+  row: ConversationRow,
+  { store }: Pick<AppContext, 'store'>,
+): { sandbox: SandboxRow | null; state: SandboxState } {
+  const sandbox = row.sandbox_id === null ? null : store.sandboxes.get(row.sandbox_id);
+  const ofStart = { starting: 'STARTING', failed: 'ERROR', ready: null } as const;
+  return { sandbox, state: ofStart[row.start_state] ?? sandbox?.status ?? 'MISSING' };
+}
+
+export function workspacePath(row: Pick<ConversationRow, 'working_dir'>, given: string): string {
+  return path.posix.isAbsolute(given) ? given : path.posix.join(row.working_dir ?? '/', given);
+}
+
+/** As V1 shows it (interface section 4.3). */
+export function conversationRecord(row: ConversationRow, context: AppContext): Record<string, unknown> {
+  const { sandbox, state } = sandboxOf(row, context);
+  const isReachable = state === 'RUNNING' && sandbox?.port != null;
+  return {
+    ...sharedMembers(row, context),
+    trigger: row.trigger,
+    agent_kind: 'openhands',
+    public: row.public,
+    // A conversation that has no folder yet has `.`, as on genuine servers: clients reject a record without this tag.
+    tags: {
+      archiveworkspacepath: row.working_dir ?? '.',
+      ...(row.base_commit === null ? {} : { basecommit: row.base_commit }),
+    },
+    sandbox_status: state,
+    // A run whose sandbox stopped during it has no status, as on genuine servers.
+    execution_status: !isReachable && row.execution_status === 'running' ? null : row.execution_status,
+    conversation_url: isReachable ? `http://127.0.0.1:${sandbox.port}/api/conversations/${row.id}` : null,
+    session_api_key: isReachable ? sandbox.session_api_key : null,
+    acp_server: null,
+    launched_agent_profile: null,
+  };
+}
+
+/** Without address, key and state of the sandbox. */
+export function sharedMembers(row: ConversationRow, { store }: AppContext): Record<string, unknown> {
+  return {
+    id: row.id,
+    created_by_user_id: null,
+    sandbox_id: row.sandbox_id,
+    selected_repository: row.repository,
+    selected_branch: row.branch,
+    git_provider: row.git_provider,
+    title: row.title,
+    pr_number: row.pr_number,
+    llm_model: row.llm_model,
+    metrics: row.metrics ?? { ...noMetrics(''), model_name: 'default' },
+    parent_conversation_id: row.parent_id,
+    sub_conversation_ids: store.conversations.childrenOf(row.id),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** Also deletes sub-conversations, and a sandbox without another conversation. False: no such conversation. */
+export async function removeConversation(context: AppContext, id: string): Promise<boolean> {
+  const { store, supervisor } = context;
+  const row = store.conversations.get(id);
+  if (row === null) return false;
+  for (const child of store.conversations.childrenOf(id)) await removeConversation(context, child);
+  const { sandbox_id: sandboxId } = row;
+  const isAlone = sandboxId !== null && store.conversations.ofSandbox(sandboxId).every((other) => other.id === id);
+  if (sandboxId !== null && !isAlone && store.sandboxes.get(sandboxId)?.status === 'RUNNING') {
+    // The worker has the log open; one that cannot be reached does not keep the conversation alive.
+    await supervisor.send(sandboxId, { method: 'DELETE', path: `/api/conversations/${id}` }).catch(() => undefined);
+  }
+  store.conversations.remove(id);
+  context.logs.forget(id);
+  if (sandboxId === null) return true;
+  const events = supervisor.eventsOf(sandboxId);
+  if (!isAlone) deleteEventLog(eventLogFile(events, id));
+  else {
+    supervisor.remove(sandboxId).then(
+      () => rmSync(events, { recursive: true, force: true }),
+      (error: unknown) => context.log(`sandbox ${sandboxId} could not be removed: ${String(error)}`),
+    );
+  }
+  return true;
+}

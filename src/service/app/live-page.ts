@@ -1,0 +1,231 @@
+/** The page of a conversation as a browser shows it, and the changes of it that the browser gets while it is open. */
+import { setImmediate } from 'node:timers/promises';
+import {
+  answerMessage,
+  changesMessage,
+  type ConversationDiff,
+  diffOfEdits,
+  diffOfPatch,
+  endMessage,
+  factsMessage,
+  livePageParts,
+  stepsMessage,
+} from '../../output/page/live.ts';
+import type { Markup } from '../../output/page/markup.ts';
+import type { PageFacts } from '../../output/page/page.ts';
+import { createStepReader, type PageEvent } from '../../output/page/steps.ts';
+import { createRedactor, type Redactor } from '../../output/text/redact.ts';
+import { normalizeTime } from '../../output/text/time.ts';
+import { jsonOf } from '../sandboxes/agent-client.ts';
+import type { ExecutionStatus, StoredEvent } from '../storage/conversation-state.ts';
+import type { ConversationRow } from '../storage/conversations.ts';
+import type { EventLog } from '../storage/event-log.ts';
+import type { AppContext } from './context.ts';
+import { sandboxOf, workspacePath, type SandboxState } from './conversations.ts';
+import type { Pages } from './pages.ts';
+import { shownRepository } from './repository.ts';
+
+export function livePage(context: AppContext, row: ConversationRow): AsyncGenerator<string, void, void> {
+  const reader = createEventReader(context, row.id);
+  let position = 0;
+  return livePageParts(
+    {
+      conversation: pageFacts(row, context, reader),
+      async *events() {
+        for (let events = null; events === null || events.length > 0;) {
+          ({ events, position } = reader.after(position));
+          yield events;
+        }
+      },
+      // A message of the agent during a run is not its final answer.
+      answer: () => Promise.resolve(row.execution_status === 'running' ? null : reader.answer()),
+      diff: () => pageChanges(context, row, reader),
+    },
+    () => position,
+  );
+}
+
+/** `isAgain`: the browser was connected before, and may lack an answer or changes that followed `position`. */
+export async function* liveMessages(
+  context: AppContext,
+  id: string,
+  from: { position: number; isAgain: boolean },
+  viewer: ReturnType<Pages['join']>,
+): AsyncGenerator<string, void, void> {
+  const reader = createEventReader(context, id);
+  let { position, isAgain: isStale } = from;
+  let shownFacts = '';
+  for (;;) {
+    const row = context.store.conversations.get(id);
+    if (row === null) return yield endMessage('This conversation was deleted.');
+    const steps = createStepReader(row.created_at);
+    for (;;) {
+      const next = reader.after(position);
+      if (next.events.length === 0) break;
+      const items: (Markup | null)[] = [];
+      for (const event of next.events) items.push(await steps.read(event));
+      isStale = true;
+      yield stepsMessage(items, (position = next.position));
+      // The answer shown is that to the message before.
+      if (next.events.some(({ signal }) => signal === 'message')) yield answerMessage(null);
+    }
+    const facts = factsMessage(pageFacts(row, context, reader));
+    if (facts !== shownFacts) yield (shownFacts = facts);
+    // Both are read from many events: not while the run adds to them.
+    if (isStale && row.execution_status !== 'running') {
+      isStale = false;
+      yield answerMessage(reader.answer());
+      yield changesMessage(await pageChanges(context, row, reader));
+    }
+    const why = await viewer.next();
+    if (why === 'left') return;
+    if (why === 'service-ends') {
+      return yield endMessage('The local service has ended. This page opens again with acs conv open.');
+    }
+  }
+}
+
+const STATUSES = { ADDED: 'added', UPDATED: 'modified', DELETED: 'deleted', MOVED: 'renamed' } as const;
+
+/** The changes of the workspace where it can be compared, else those in the edit events. */
+export async function pageChanges(
+  { store, supervisor }: AppContext,
+  row: ConversationRow,
+  events: EventReader,
+): Promise<ConversationDiff> {
+  const { sandbox_id: sandbox, base_commit: ref } = row;
+  if (sandbox !== null && store.sandboxes.get(sandbox)?.status === 'RUNNING') {
+    const query = { path: workspacePath(row, '.'), ...(ref === null ? {} : { ref }) };
+    const ask = (path: string) => supervisor.send(sandbox, { method: 'GET', path, query });
+    const answers = await Promise.all([ask('/api/file/archive'), ask('/api/git/changes')]).catch(() => null);
+    if (answers?.every(({ status }) => status === 200) === true) {
+      const [patch, list] = answers;
+      const changes = jsonOf(list) as { status: keyof typeof STATUSES; path: string }[];
+      const shown = changes.map(({ status, path }) => ({ path: events.redact(path), status: STATUSES[status] }));
+      return diffOfPatch(events.redact(patch.body.toString('utf8')), shown);
+    }
+  }
+  return await diffOfEdits(events.edits(), row);
+}
+
+type Status = PageFacts['status'];
+
+/** Of a run; the other words mean the same. */
+const OF_RUN: Partial<Record<ExecutionStatus, Status>> = { waiting_for_confirmation: 'waiting', error: 'failed' };
+
+/** Of a run that had not ended when its sandbox stopped. */
+const OF_SANDBOX: Record<Exclude<SandboxState, 'RUNNING'>, Status> = {
+  STARTING: 'starting',
+  PAUSED: 'paused',
+  ERROR: 'failed',
+  MISSING: 'archived',
+};
+
+export function pageFacts(row: ConversationRow, context: Pick<AppContext, 'store'>, events: EventReader): PageFacts {
+  const { state } = sandboxOf(row, context);
+  const word = row.execution_status;
+  let status = word === null ? null : (OF_RUN[word] ?? (word as Status));
+  if (state === 'RUNNING') status ??= 'starting';
+  else {
+    // An end outlives the sandbox, and a pending confirmation its pause.
+    const stays = ['finished', 'failed', 'stuck', ...(state === 'PAUSED' ? ['waiting'] : [])];
+    if (status === null || !stays.includes(status)) status = OF_SANDBOX[state];
+  }
+  let reason: PageFacts['reason'] = null;
+  if (status === 'stuck') reason = { code: 'stuck', text: 'the agent did the same step again and again' };
+  else if (status === 'failed' && row.start_detail !== null) reason = { code: 'start-failed', text: row.start_detail };
+  else if (status === 'failed') {
+    const error = events.newest('ConversationErrorEvent');
+    reason = { code: String(error?.['code'] ?? 'error'), text: String(error?.['detail'] ?? 'no reason is known') };
+  }
+  const { accumulated_cost = null, accumulated_token_usage: usage } = row.metrics ?? {};
+  return {
+    id: row.id,
+    title: row.title,
+    status,
+    reason,
+    waiting_for: status === 'waiting' ? 'confirmation' : status === 'idle' ? 'user' : null,
+    cost_usd: accumulated_cost,
+    tokens: usage === undefined ? null : { input: usage.prompt_tokens, output: usage.completion_tokens },
+    model: row.llm_model,
+    repository: row.repository === null ? null : shownRepository(row.repository),
+    branch: row.branch,
+    created_at: row.created_at,
+    url: null,
+  };
+}
+
+export type EventReader = ReturnType<typeof createEventReader>;
+
+const BATCH = 200;
+
+export function createEventReader({ store, logs, key }: Pick<AppContext, 'store' | 'logs' | 'key'>, id: string) {
+  // The log is looked up at each read: it may have been closed, or its sandbox deleted, since the one before.
+  const read = <Result>(work: (log: EventLog) => Result): Result | null => {
+    const row = store.conversations.get(id);
+    return row === null ? null : logs.read(row, work);
+  };
+  const sandboxId = store.conversations.get(id)?.sandbox_id ?? null;
+  const sandbox = sandboxId === null ? null : store.sandboxes.get(sandboxId);
+  // Secrets may be added to a conversation while its page is open.
+  const redactor = (): Redactor => {
+    const custom = read((log) => log.readSecrets()) ?? {};
+    return createRedactor([key, sandbox?.session_api_key ?? '', ...Object.values(custom)]);
+  };
+  const shown = (events: readonly StoredEvent[]): PageEvent[] => {
+    const { value } = redactor();
+    return events.map((event) => {
+      const payload = value(event) as StoredEvent;
+      const { kind, source, timestamp } = payload;
+      return { id: event.id, timestamp: normalizeTime(timestamp), source, kind, payload, signal: signalOf(event) };
+    });
+  };
+  return {
+    after(position: number): { events: PageEvent[]; position: number } {
+      const rows = read((log) => log.readAfter(position, BATCH)) ?? [];
+      const events = shown(rows.map(({ json }) => JSON.parse(json) as StoredEvent));
+      return { events, position: rows.at(-1)?.sequence ?? position };
+    },
+    newest(kind: string): PageEvent['payload'] | null {
+      const found = read((log) => log.search({ kind, order: 'desc', limit: 1 }));
+      return shown(found?.items ?? [])[0]?.payload ?? null;
+    },
+    async *edits(): AsyncGenerator<PageEvent[], void, void> {
+      for (let offset = 0; ; offset += BATCH) {
+        const filter = { kind: 'ObservationEvent', body: 'EditorObservation' };
+        const page = read((log) => log.search({ ...filter, offset, order: 'asc', limit: BATCH }));
+        yield shown(page?.items ?? []);
+        if (page?.next == null) return;
+        // Other requests have their turn between two parts.
+        await setImmediate();
+      }
+    },
+    answer(): string | null {
+      for (let offset = 0; ; offset += BATCH) {
+        const page = read((log) => log.search({ offset, order: 'desc', limit: BATCH }));
+        for (const event of page?.items ?? []) {
+          if (signalOf(event) === 'message') return null;
+          const text = answerIn(event);
+          if (text !== '') return redactor().text(text);
+        }
+        if (page?.next == null) return null;
+      }
+    },
+    redact: (text: string): string => redactor().text(text),
+  };
+}
+
+function signalOf({ kind, source, key }: StoredEvent): PageEvent['signal'] {
+  if (kind === 'MessageEvent' && source === 'user') return 'message';
+  return kind === 'ConversationStateUpdateEvent' && key === 'execution_status' ? 'status:other' : null;
+}
+
+function answerIn(event: StoredEvent): string {
+  const { action, llm_message: message } = event as {
+    action?: { kind?: string; message?: string };
+    llm_message?: { content?: { text?: string }[] };
+  };
+  if (event.kind === 'ActionEvent' && action?.kind === 'FinishAction') return action.message ?? '';
+  if (event.kind !== 'MessageEvent' || event.source !== 'agent') return '';
+  return (message?.content ?? []).map(({ text }) => text ?? '').join('');
+}

@@ -1,0 +1,298 @@
+/**
+ * Repositories: what a name, a URL or a path stands for, and its clone. Git runs outside the isolation, with the user's
+ * credentials: it clones into a folder no agent has touched.
+ */
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Provider } from '../../protocol/v1/requests.ts';
+import { killProcesses } from '../isolation/processes.ts';
+import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
+
+export interface RepositorySource {
+  url: string;
+  isLocal: boolean;
+  /** Folder name of the checkout. */
+  name: string;
+  /** The provider's own host, to which its token may go; null: no token is used. */
+  origin: string | null;
+  /** `user:password` of the URL; not in `url`, because a command line is shown. */
+  credentials: string | null;
+}
+
+/** No such repository, or git refused. The message is for the user. */
+export class RepositoryError extends Error {
+  override readonly name = 'RepositoryError';
+}
+
+export const PROVIDER_HOSTS: Partial<Record<Provider, string>> = {
+  github: 'github.com',
+  gitlab: 'gitlab.com',
+  bitbucket: 'bitbucket.org',
+  forgejo: 'codeberg.org',
+  azure_devops: 'dev.azure.com',
+};
+
+/** The form of a repository, wherever it may be: `owner/name` alone names no host. Null: none. */
+export function repositoryForm(given: string): 'path' | 'url' | 'scp' | 'name' | null {
+  if (path.isAbsolute(given)) return 'path';
+  if (/^(?:https?|ssh|git|file):\/\//i.test(given)) return 'url';
+  if (/^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:(?!\/\/)\S+$/.test(given)) return 'scp';
+  return /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~ -]+)+$/.test(given) ? 'name' : null;
+}
+
+/** `host`: the provider's own host, when its user gave one. Throws RepositoryError. */
+export function repositorySource(given: string, provider: Provider | null, host: string | null): RepositorySource {
+  if (given.startsWith('-') || /[\u0000-\u001f\u007f]/.test(given)) {
+    throw new RepositoryError(`'${shownRepository(given).slice(0, 100)}' is not the name of a repository`);
+  }
+  const base = provider === null ? null : providerBase(provider, host);
+  const source = { url: given, isLocal: false, name: folderName(given), origin: null, credentials: null };
+  switch (repositoryForm(given)) {
+    case 'path':
+      if (!existsSync(given)) throw new RepositoryError(`the repository ${given} does not exist`);
+      return { ...source, isLocal: true };
+    case 'scp':
+      return source;
+    case 'url': {
+      const { url, credentials } = splitCredentials(given);
+      // A token goes to the host it was given for, whatever the request names.
+      const isThere = base !== null && url.toLowerCase().startsWith(`${base.toLowerCase()}/`);
+      return { ...source, url, credentials, isLocal: /^file:/i.test(given), origin: isThere ? base : null };
+    }
+    case 'name': {
+      if (provider === null) {
+        throw new RepositoryError(`'${given}' names no host: give its git_provider, a URL or an absolute path`);
+      }
+      if (base === null) throw new RepositoryError(`the host of ${provider} is not known: give a URL`);
+      const parts = given.split('/').map(encodeURIComponent);
+      const isAzure = provider === 'azure_devops';
+      // organisation/project/repository
+      if (isAzure && parts.length === 3) parts.splice(2, 0, '_git');
+      return { ...source, url: `${base}/${parts.join('/')}${isAzure ? '' : '.git'}`, origin: base };
+    }
+    case null: {
+      const [, scheme] = /^([a-z][a-z0-9+.-]*):(?:.*:)?\/\//i.exec(given) ?? [];
+      if (scheme !== undefined) throw new RepositoryError(`git may not clone over '${scheme}' here`);
+      const shown = shownRepository(given).slice(0, 200);
+      throw new RepositoryError(`'${shown}' is not an absolute path, a URL or owner/name`);
+    }
+  }
+}
+
+export function providerBase(provider: Provider, host: string | null): string | null {
+  const known = (host ?? PROVIDER_HOSTS[provider])?.replace(/\/+$/, '');
+  if (known === undefined) return null;
+  return /^https?:\/\//i.test(known) ? known : `https://${known}`;
+}
+
+/** A URL without the user and password in it. A user alone is not a secret, and git prompts for its password. */
+function splitCredentials(given: string): { url: string; credentials: string | null } {
+  const [, scheme = '', secret = '', rest = ''] = /^(https?:\/\/)([^/?#@]*:[^/?#]*)@(.*)$/i.exec(given) ?? [];
+  if (!URL.canParse(scheme + rest)) return { url: given, credentials: null };
+  try {
+    return { url: scheme + rest, credentials: decodeURIComponent(secret) };
+  } catch {
+    return { url: scheme + rest, credentials: secret };
+  }
+}
+
+/** A repository without user and password; the user of an ssh address stays. */
+export function shownRepository(given: string): string {
+  const found = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@(.*)$/is.exec(given);
+  if (found === null) {
+    // A slash in a password ends the host, and git will not get anywhere with it; it is a password all the same.
+    return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*:(?!\d*(?:[/?#]|$)).*@/is.test(given)
+      ? given.replace(/^([a-z0-9+.-]+:\/\/).*@/is, '$1')
+      : given;
+  }
+  const [, scheme = '', who = '', rest = ''] = found;
+  const user = who.replace(/:.*$/s, '');
+  return /^(?:git\+)?ssh:/i.test(scheme) && user !== '' ? `${scheme}${user}@${rest}` : scheme + rest;
+}
+
+function folderName(given: string): string {
+  const last = given
+    .replace(/[/\\]+$/, '')
+    .replace(/[/\\]\.git$/, '')
+    .split(/[/\\:]/)
+    .at(-1);
+  const name = (last ?? '').replace(/\.git$/, '').replace(/[^A-Za-z0-9._-]+/g, '-');
+  return /^\.*$/.test(name) ? 'repository' : name;
+}
+
+export function isBranchName(name: string): boolean {
+  return (
+    name !== '' &&
+    !/^[-/.]|[/.]$|\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)|[\u0000-\u0020\u007f~^:?*[\\]/.test(name) &&
+    name !== '@'
+  );
+}
+
+interface CloneRequest {
+  source: RepositorySource;
+  branch: string | null;
+  workspaceDir: string;
+  /** Folder of the service for unfinished clones, on the same file system as the workspaces. */
+  stagingDir: string;
+  env: Environment;
+  token: string | null;
+  signal: AbortSignal;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Cloned {
+  folder: string;
+  /** What the run starts from; null: the repository has no commit yet. */
+  commit: string | null;
+  /** The branch that is checked out; null: detached. */
+  branch: string | null;
+}
+
+/** Git does not hand a signal on to the helper that waits for a host: all of its group gets it. */
+const AS_GROUP = `trap 'trap "" TERM; kill -TERM 0' TERM; "$@" & wait $!`;
+const NOT_FOUND = 127;
+/** Every git of a service, and what it starts, has this in its environment. */
+const MARKER = 'ACS_STAGING';
+
+/** Ends the clones of a killed service; returns the number of processes. */
+export function endClones(stagingDir: string): number {
+  return killProcesses({ below: null, marked: `${MARKER}=${stagingDir}`, except: [] }).length;
+}
+
+/** Clones and moves the checkout into the workspace. Throws RepositoryError with git's own message, without credentials. */
+export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
+  const { source, workspaceDir, stagingDir, signal } = request;
+  const staging = path.join(stagingDir, randomBytes(8).toString('hex'));
+  mkdirSync(staging, { recursive: true, mode: 0o700 });
+  try {
+    const env = { ...gitEnvironment(request, staging), [MARKER]: stagingDir };
+    const target = path.join(staging, 'checkout');
+    const branch = request.branch === null ? [] : ['--branch', request.branch];
+    // --no-local: a hard link would let the agent write into the objects of the source.
+    // --progress: writing it makes git notice soon that its output is closed.
+    await git(['clone', '--no-local', '--progress', ...branch, '--', source.url, target], env, signal);
+    const headOf = async (...argv: string[]): Promise<string | null> => {
+      const { code, stdout } = await runGit(['-C', target, ...argv, '--quiet', 'HEAD'], env, signal);
+      return code === 0 && stdout.trim() !== '' ? stdout.trim() : null;
+    };
+    const commit = await headOf('rev-parse', '--verify');
+    const checkedOut = await headOf('symbolic-ref', '--short');
+    const { name } = source;
+    let folder = name;
+    for (let number = 2; lstatSync(path.join(workspaceDir, folder), { throwIfNoEntry: false }); number++) {
+      folder = `${name}-${number}`;
+    }
+    renameSync(target, path.join(workspaceDir, folder));
+    return { folder, commit, branch: checkedOut };
+  } finally {
+    rmSync(staging, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Makes an empty repository of a fresh workspace, so that changes can be seen. Throws RepositoryError. */
+export async function initWorkspace(workspaceDir: string, env: Environment, signal: AbortSignal): Promise<void> {
+  if (existsSync(path.join(workspaceDir, '.git'))) return;
+  const argv = ['-c', 'init.defaultBranch=main', 'init', '--quiet', '--template=', workspaceDir];
+  await git(argv, baseEnvironment(env), signal);
+}
+
+function baseEnvironment(env: Environment): Record<string, string> {
+  // GIT_DIR and its like would point git at another repository; those that carry the user's credentials stay.
+  const isKept = ([name, value]: [string, unknown]): boolean =>
+    value !== undefined &&
+    !/^(?:ACS|OPENHANDS)_/.test(name) &&
+    (!/^GIT_/.test(name) || /^GIT_(?:SSH|PROXY|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM)/.test(name));
+  return {
+    ...(Object.fromEntries(Object.entries(env).filter(isKept)) as Record<string, string>),
+    LC_ALL: 'C',
+    GIT_TERMINAL_PROMPT: '0',
+    SSH_ASKPASS_REQUIRE: 'never',
+    GIT_ASKPASS: '',
+    GIT_SSH_COMMAND: env.GIT_SSH_COMMAND ?? 'ssh -o BatchMode=yes',
+    GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
+  };
+}
+
+/** A file, because git takes `-c` and GIT_CONFIG_COUNT away from the process that reads the source repository. */
+function gitEnvironment({ env: given, source, token }: CloneRequest, staging: string): Record<string, string> {
+  const env = baseEnvironment(given);
+  const quote = (value: string): string =>
+    `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
+  const home = env.HOME ?? '';
+  const xdg = env.XDG_CONFIG_HOME || path.join(home, '.config');
+  const ofHome = home === '' ? [] : [path.join(xdg, 'git', 'config'), path.join(home, '.gitconfig')];
+  const configs = env.GIT_CONFIG_GLOBAL ? [env.GIT_CONFIG_GLOBAL] : ofHome;
+  const lines = configs.map((config) => `[include]\n\tpath = ${quote(config)}`);
+  lines.push('[core]\n\thooksPath = /dev/null', '[protocol "ext"]\n\tallow = never');
+  if (source.isLocal) {
+    // A repository may belong to another user: the request names exactly this one.
+    const folder = source.url.replace(/^file:\/\/(?:localhost)?/i, '');
+    const real = existsSync(folder) ? realpathSync(folder) : folder;
+    const safe = [folder, real].flatMap((each) => [each, path.join(each, '.git')]);
+    lines.push(...safe.map((each) => `[safe]\n\tdirectory = ${quote(each)}`));
+  }
+  // What the repository's own URL held comes before a token of its provider.
+  const isOwn = source.credentials !== null;
+  const credentials = source.credentials ?? (token === null ? null : `x-access-token:${token}`);
+  const origin = isOwn ? new URL(source.url).origin : source.origin;
+  if (credentials !== null && origin !== null) {
+    const header = `Authorization: Basic ${Buffer.from(credentials).toString('base64')}`;
+    lines.push(`[http ${quote(`${origin}/`)}]\n\textraheader = ${quote(header)}`);
+  }
+  const file = path.join(staging, 'config');
+  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });
+  return { ...env, GIT_CONFIG_GLOBAL: file };
+}
+
+async function git(argv: string[], env: Record<string, string>, signal: AbortSignal): Promise<void> {
+  const { code, stderr } = await runGit(argv, env, signal);
+  if (code !== 0) throw new RepositoryError(gitMessage(stderr) || `git ended with exit code ${code ?? 'unknown'}`);
+}
+
+const PROGRESS =
+  /^(?:Cloning into|Receiving|Resolving|Updating files|Filtering content|remote: (?:Enumerating|Counting|Compressing|Total)|warning: redirecting)/;
+
+/** Without progress and credentials. */
+export function gitMessage(stderr: string): string {
+  return stderr
+    .replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@'"]+@/gi, '$1***@')
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !PROGRESS.test(line))
+    .join('\n')
+    .slice(0, 2000);
+}
+
+function runGit(
+  argv: string[],
+  env: Record<string, string>,
+  signal: AbortSignal,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve, reject) => {
+    const { file, args } = withParentDeathSignal('TERM', ['/bin/sh', '-c', AS_GROUP, 'sh', 'git', ...argv]);
+    const child = spawn(file, args, {
+      detached: true,
+      env,
+      signal,
+      timeout: 15 * 60_000,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].on('data', (chunk: Buffer) => {
+        output[name] = (output[name] + chunk.toString('utf8')).slice(-20_000);
+      });
+    }
+    const end = (code: number | null): void => {
+      if (code === NOT_FOUND) reject(new RepositoryError('git is not installed'));
+      else resolve({ code, ...output });
+    };
+    child.on('error', (error) => reject(new RepositoryError(`git could not be run: ${error.message}`)));
+    child.on('close', end);
+    // What git has started, such as a shared ssh connection, may keep its output open for long.
+    child.on('exit', (code) => setTimeout(end, 500, code).unref());
+  });
+}

@@ -1,0 +1,102 @@
+/** Sandboxes, their specs, and the secrets that a sandbox may read (interface sections 5 and 6). */
+import type { Context } from 'hono';
+import { pageQuery } from '../../../protocol/v1/requests.ts';
+import { missing, refuse, SUCCESS } from '../../http/answer.ts';
+import { isKey } from '../../http/guard.ts';
+import { listPage, offsetPage, readQueryList } from '../../http/request.ts';
+import { isSpecName, sandboxSpecs } from '../../sandboxes/specs.ts';
+import type { SandboxRow } from '../../storage/sandboxes.ts';
+import type { AppContext } from '../context.ts';
+import { readProviders } from '../git-providers.ts';
+import { query, type AppHandlers } from './route.ts';
+
+const MAX_IDS = 100;
+
+export function sandboxHandlers({ store, supervisor, starter, specs, clock, log }: AppContext): AppHandlers {
+  const { sandboxes, secrets, documents } = store;
+  const shownSpecs = sandboxSpecs(specs.byDefault, clock.stamp());
+  const idOf = (c: Context): string => c.req.param('sandbox_id') ?? '';
+  /** For the key of the sandbox: the tokens of providers, of which a secret of the user with the same name has precedence. */
+  const tokensFor = (c: Context): [name: string, token: string][] => {
+    const given = c.req.header('x-session-api-key');
+    if (given === undefined) throw refuse(401, 'X-Session-API-Key header is required');
+    const sandbox = sandboxes.all().find(({ session_api_key: key }) => isKey(given, key));
+    if (sandbox === undefined) throw refuse(401, 'Invalid session API key');
+    if (sandbox.status !== 'RUNNING') throw refuse(401, 'Sandbox is not running');
+    if (sandbox.id !== idOf(c)) throw refuse(403, 'Session API key does not match sandbox');
+    return Object.entries(readProviders(documents))
+      .map(([provider, { token }]): [string, string] => [`${provider}_token`, token])
+      .filter(([name]) => secrets.get(name) === null);
+  };
+  return {
+    'GET /api/v1/sandbox-specs/search': query(pageQuery, (given) => listPage(given, shownSpecs)),
+    'GET /api/v1/sandbox-specs': (c) =>
+      readQueryList(c, 'id').map((id) => shownSpecs.find((spec) => spec.id === id) ?? null),
+    'GET /api/v1/sandboxes/search': query(pageQuery, (given) => {
+      const page = offsetPage(given, (limit, offset) => sandboxes.page(limit, offset));
+      return { ...page, items: page.items.map(sandboxRecord) };
+    }),
+    'GET /api/v1/sandboxes': (c) => {
+      const ids = readQueryList(c, 'id');
+      if (ids.length > MAX_IDS) {
+        throw refuse(400, `Cannot request more than ${MAX_IDS} sandboxes at once, got ${ids.length}`);
+      }
+      return ids.map((id) => sandboxes.get(id)).map((row) => (row === null ? null : sandboxRecord(row)));
+    },
+    'POST /api/v1/sandboxes': async (c) => {
+      const wanted = c.req.query('sandbox_spec_id') ?? null;
+      if (wanted !== null && !isSpecName(wanted)) {
+        throw refuse(400, `Sandbox spec not found: ${wanted.slice(0, 100)}`);
+      }
+      const created = supervisor.create(wanted);
+      // Answered when the sandbox runs, as genuine servers do. The record of one that failed has the reason.
+      await Promise.all([starter.prepare(created.id), supervisor.whenRunning(created.id).catch(() => undefined)]);
+      return sandboxRecord(sandboxes.get(created.id) ?? created);
+    },
+    'POST /api/v1/sandboxes/{sandbox_id}/pause': (c) => {
+      const id = idOf(c);
+      if (sandboxes.get(id) === null) throw refuse(404, 'Not Found');
+      // Answered before the processes inside have stopped.
+      supervisor.pause(id).catch((error: unknown) => {
+        log(`sandbox ${id} could not be paused: ${String(error)}`);
+      });
+      return SUCCESS;
+    },
+    'POST /api/v1/sandboxes/{sandbox_id}/resume': async (c) => {
+      if (!(await supervisor.resume(idOf(c), c.req.query('sandbox_spec_id')))) throw refuse(404, 'Not Found');
+      return SUCCESS;
+    },
+    'DELETE /api/v1/sandboxes/{id}': async (c) => {
+      const named = c.req.query('sandbox_id');
+      if (named === undefined) throw missing('query', 'sandbox_id');
+      if (named !== c.req.param('id')) throw refuse(400, 'The sandbox in the path and the one in the query differ');
+      if (!(await supervisor.remove(named))) throw refuse(404, 'Not Found');
+      return SUCCESS;
+    },
+    'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets': (c) => {
+      const provided = tokensFor(c).map(([name]) => ({ name, description: 'Token of a git provider' }));
+      return { secrets: [...secrets.list(), ...provided] };
+    },
+    'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets/{secret_name}': (c) => {
+      const values = new Map([...tokensFor(c), ...Object.entries(secrets.values())]);
+      const value = values.get(c.req.param('secret_name') ?? '');
+      if (value === undefined) throw refuse(404, 'Secret not found');
+      return new Response(value, { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
+    },
+  };
+}
+
+function sandboxRecord(row: SandboxRow): unknown {
+  const isRunning = row.status === 'RUNNING' && row.port !== null;
+  return {
+    id: row.id,
+    created_by_user_id: null,
+    sandbox_spec_id: row.isolation,
+    status: row.status,
+    status_detail: row.status_detail,
+    session_api_key: isRunning ? row.session_api_key : null,
+    exposed_urls: isRunning ? [{ name: 'AGENT_SERVER', url: `http://127.0.0.1:${row.port}`, port: row.port }] : null,
+    created_at: row.created_at,
+    last_active_at: row.last_active_at,
+  };
+}

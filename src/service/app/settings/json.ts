@@ -1,9 +1,0 @@
-/** JSON as settings hold it. */
-
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
-
-export type JsonObject = { [name: string]: Json };
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

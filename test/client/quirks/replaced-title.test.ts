@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { useV1 } from '../../support/use-v1.ts';
+import { useLoose } from '../../support/use-loose.ts';
+import { connectTo } from '../support/connect.ts';
+import { ID as V1_ID, SANDBOX_KEY } from '../support/v1-world.ts';
+
+const ID = '0123456789abcdef0123456789abcdef';
+const at = useLoose();
+
+it.each([
+  ['answers 422', true],
+  ['returns the record with the old title', false],
+])('conv rename uses the route of V0 where the route of V1 %s', async (_, isRefused) => {
+  at.serve({ v0: true });
+  await at.ends(`conv new hello --no-repo --id ${ID}`, {});
+  const patches = (): string[] => at.server.lines().filter((line) => line.startsWith('PATCH'));
+  const overV1 = `PATCH /api/v1/app-conversations/${ID}`;
+  const overV0 = `PATCH /api/conversations/${ID}`;
+  at.loose.before = (asked) => {
+    if (`${asked.method} ${asked.path}` !== overV1) return null;
+    if (isRefused) return { status: 422, json: { detail: [{ loc: ['body', 'public'], msg: 'Field required' }] } };
+    return { json: { id: ID, sandbox_id: 'sandbox-1', title: 'Old', sandbox_status: 'RUNNING' } };
+  };
+  await at.ends(`conv rename ${ID} First`, {});
+  expect(at.loose.conversations.get(ID)?.title).toBe('First');
+  expect(patches()).toEqual([overV1, overV0]);
+});
+
+it('a rename to the title that a conversation has shows nothing about a server that ignores titles', async () => {
+  at.serve({ v0: true, ignores: ['title'] });
+  await at.ends(`conv new hello --no-repo --id ${ID}`, {});
+  const conversation = at.loose.conversations.get(ID)!;
+  at.loose.before = ({ method, path, body }) => {
+    if (`${method} ${path}` === `PATCH /api/conversations/${ID}`)
+      conversation.title = (body as { title: string }).title;
+    return null;
+  };
+  conversation.title = 'First';
+  const server = await connectTo(at.server.url);
+  try {
+    expect((await server.conversations.rename(ID, 'First')).title).toBe('First');
+    expect((await server.conversations.rename(ID, 'Second')).title).toBe('Second');
+    expect(conversation.title).toBe('Second');
+  } finally {
+    await server.close();
+  }
+});
+
+describe('a rename over V1', () => {
+  const v1 = useV1();
+  const RECORD = `PATCH /api/v1/app-conversations/${V1_ID}`;
+  const SANDBOX = `PATCH /agent/api/conversations/${V1_ID}`;
+
+  it.each<[string, string | null, number, string[]]>([
+    [
+      'is followed by one in the sandbox, from which the server may copy a title',
+      'Conversation 0a1b2',
+      200,
+      [RECORD, SANDBOX],
+    ],
+    ['succeeds where the one in the sandbox fails', null, 500, [RECORD, SANDBOX]],
+    [
+      'is the only one once the server has a title: one in the sandbox would recreate the record',
+      'Made up',
+      200,
+      [RECORD],
+    ],
+  ])('%s', async (_, title, status, writes) => {
+    v1.v1.addConversation({ title });
+    v1.script({
+      [RECORD]: ({ body }) => ({ json: v1.v1.addConversation(body as Record<string, unknown>) }),
+      [SANDBOX]: { status, json: {} },
+    });
+    await v1.ends(`conv rename ${V1_ID} Chosen`, { writes });
+    const [, inSandbox] = v1.server.writes();
+    if (inSandbox !== undefined)
+      expect([inSandbox.body, inSandbox.headers['x-session-api-key']]).toEqual([{ title: 'Chosen' }, SANDBOX_KEY]);
+  });
+});
+
+it('a title that the server replaces is set again at the end of conv new --title --wait', async () => {
+  let renames = 0;
+  at.loose.before = ({ method, path }) => {
+    const [conversation] = at.loose.conversations.values();
+    if (method === 'PATCH' && path.startsWith('/api/')) renames += 1;
+    else if (method === 'GET' && path === '/api/v1/app-conversations' && renames === 1 && conversation)
+      conversation.title = 'Made up';
+    return null;
+  };
+  await at.ends('conv new hello --no-repo --wait --title Chosen --json', { out: { title: 'Chosen' } });
+  expect(at.server.writes()[0]?.body).not.toHaveProperty('title');
+  expect([renames, [...at.loose.conversations.values()][0]?.title]).toEqual([2, 'Chosen']);
+});

@@ -1,0 +1,58 @@
+/** Another value for a secret at a server that cannot replace one: up to 1.6.0 it is deleted and created. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Reply } from '../../support/server.ts';
+import { useLoose } from '../../support/use-loose.ts';
+
+const at = useLoose({ v0: true });
+let stored: Map<string, string>;
+/** Answers a write first; null: it is carried out. */
+let onWrite: (method: string) => Reply | null;
+
+beforeEach(() => {
+  stored = new Map([['TOKEN', 'old']]);
+  onWrite = () => null;
+  at.loose.before = ({ method, path, body }) => {
+    if (path !== '/api/secrets' && !path.startsWith('/api/secrets/')) return null;
+    if (method === 'GET') return { json: { custom_secrets: [...stored.keys()].map((name) => ({ name })) } };
+    const special = onWrite(method);
+    if (special !== null) return special;
+    const { name, value } = (body ?? {}) as { name: string; value: string };
+    if (method === 'DELETE') stored.delete(path.slice('/api/secrets/'.length));
+    else stored.set(name, value);
+    return { json: { message: 'done' } };
+  };
+});
+
+const SET = 'secret set TOKEN --from-env NEW_VALUE';
+const env = { NEW_VALUE: 'new-value' };
+
+describe('secret set of an existing name', () => {
+  it('names the risk and replaces the value', async () => {
+    await at.ends(SET, { env, err: /the old value is lost[^]*its value was replaced/ });
+    expect(stored).toEqual(new Map([['TOKEN', 'new-value']]));
+  });
+
+  it.each<[number, string, 'POST' | 'DELETE', Reply]>([
+    [2, 'the new one is refused', 'POST', { status: 422, json: { detail: 'too long' } }],
+    [11, 'the answer to the new one is lost', 'POST', { cut: true }],
+    [10, 'the deletion is not answered', 'DELETE', { cut: true }],
+    [9, 'the deletion is answered 500', 'DELETE', { status: 500, json: { detail: 'Internal Server Error' } }],
+  ])('exits %i and reports that the old value may be gone when %s', async (code, _, failing, reply) => {
+    onWrite = (method) => (method === failing ? reply : null);
+    const err = ['the old value of TOKEN may be gone', 'store it again: acs secret set TOKEN'];
+    await at.ends(`${SET} --json`, { env, code, err });
+  });
+
+  it('names no risk for a new name', async () => {
+    stored.clear();
+    await at.ends(SET, { env, err: '' });
+  });
+});
+
+it('secret delete succeeds when its answer is lost and the repetition finds nothing', async () => {
+  onWrite = () => {
+    if (!stored.delete('TOKEN')) return { status: 404, json: { error: 'Secret with ID TOKEN not found' } };
+    return { cut: true };
+  };
+  await at.ends('secret delete TOKEN -y --json', { out: { changed: true } });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { runStateV1, sandboxStatus } from '../../../src/client/v1/records.ts';
+
+describe('the status of a V1 run', () => {
+  it.each([
+    ['idle', 'idle', 'user'],
+    ['running', 'running', null],
+    ['RUNNING', 'running', null],
+    ['paused', 'paused', null],
+    ['waiting_for_confirmation', 'waiting', 'confirmation'],
+    ['finished', 'finished', null],
+    ['error', 'failed', null],
+    ['stuck', 'stuck', null],
+    ['deleting', 'unknown(deleting)', null],
+  ])('reads %s as %s', (word, status, waiting_for) => {
+    expect(runStateV1(word, 'running')).toEqual({ status, waiting_for });
+  });
+
+  it.each([
+    ['starting', 'starting'],
+    ['running', 'unknown(no-status)'],
+    ['paused', 'paused'],
+    ['missing', 'archived'],
+    ['error', 'failed'],
+    [null, 'unknown(no-status)'],
+  ] as const)('follows the sandbox when there is no execution status: %s is %s', (sandbox, status) => {
+    expect(runStateV1(null, sandbox).status).toBe(status);
+  });
+
+  it.each([
+    ['finished', 'paused', 'finished'],
+    ['finished', 'starting', 'finished'],
+    ['finished', 'error', 'finished'],
+    ['error', 'missing', 'failed'],
+    ['stuck', 'paused', 'stuck'],
+    ['running', 'paused', 'paused'],
+    ['idle', 'paused', 'paused'],
+    ['paused', 'starting', 'starting'],
+    ['running', 'missing', 'archived'],
+    ['deleting', 'paused', 'paused'],
+  ] as const)('of an ended run stays when its sandbox does not run: %s, %s is %s', (word, sandbox, status) => {
+    expect(runStateV1(word, sandbox)).toEqual({ status, waiting_for: null });
+  });
+
+  it('is waiting for a confirmation while its sandbox is paused, and no longer when the sandbox is gone', () => {
+    const word = 'waiting_for_confirmation';
+    expect(runStateV1(word, 'paused')).toEqual({ status: 'waiting', waiting_for: 'confirmation' });
+    expect(runStateV1(word, 'starting').status).toBe('starting');
+    expect(runStateV1(word, 'missing').status).toBe('archived');
+    expect(runStateV1(word, 'error').status).toBe('failed');
+  });
+});
+
+it('a sandbox status that is not known yet is shown as such', () => {
+  expect([sandboxStatus('PAUSED'), sandboxStatus('SHELVED'), sandboxStatus(null)]).toEqual([
+    'paused',
+    'unknown(shelved)',
+    null,
+  ]);
+});

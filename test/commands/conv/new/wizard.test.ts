@@ -1,0 +1,206 @@
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { repositoryRecord, useGitServer } from '../../../client/support/git-server.ts';
+import { createWorld, invoke, type Ended, type World } from '../../../support/world.ts';
+import { json, makeRepository, type ConversationJson } from '../support.ts';
+
+/** A world in which a model is set, and a checkout in it. */
+let world: World;
+let repository: string;
+beforeAll(async () => {
+  world = await createWorld({ api: 'v1', spec: 'process' });
+  // The wizard asks for a message, and a message needs a model: it must be set, and is not called.
+  for (const setting of ['llm_model=openai/none', 'llm_base_url=http://127.0.0.1:9/v1'])
+    await world.acs('settings', 'set', setting);
+  repository = await makeRepository(path.join(world.dir, 'repository'));
+});
+afterAll(() => world.close());
+
+/** Runs `conv new` on a terminal; each question gets the next of `answers`. */
+function onTerminal(cwd: string, args: string[], answers: (string | boolean)[], at = world): Promise<Ended> {
+  return invoke({ args: ['conv', 'new', ...args], cwd, answers, env: at.env });
+}
+
+const conversations = async (): Promise<ConversationJson[]> =>
+  json<{ items: ConversationJson[] }>(await world.acs('conv', 'list', '--json')).items;
+
+describe('conv new without a message, on a terminal', () => {
+  it('asks for repository, branch, message and spec, and then for a confirmation', async () => {
+    const asked = await onTerminal(repository, ['--dry-run'], ['here', '', 'Repair the tests', 'process', true]);
+    expect(asked.questions[0]).toBe(`Repository [${repository} | none | another repository]`);
+    expect(asked.questions.slice(1, 3)).toEqual(['Branch', 'What should the agent do? (empty opens your editor)']);
+    expect(asked.questions[3]).toContain('Sandbox spec');
+    expect(asked.questions[4]).toBe('Start the conversation?');
+    expect(asked.err).toMatch(/repository +\S+\n/);
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('starts nothing when the confirmation is refused', async () => {
+    const before = (await conversations()).length;
+    const asked = await onTerminal(repository, [], ['none', 'Do it', 'process', false]);
+    expect(asked.code).toBe(2);
+    expect(asked.err).toContain('nothing was started');
+    await rm(path.dirname(/saved in (\S+);/.exec(asked.err)?.[1] ?? ''), { recursive: true });
+    expect(await conversations()).toHaveLength(before);
+  });
+
+  it('does not ask for what a flag gives', async () => {
+    const asked = await onTerminal(repository, ['--no-repo', '--spec', 'process', '--dry-run', '-y'], ['Do it']);
+    expect(asked.questions).toEqual(['What should the agent do? (empty opens your editor)']);
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('opens the editor for an empty message', async () => {
+    const asked = await onTerminal(
+      repository,
+      ['--no-repo', '--spec', 'process', '--dry-run', '-y'],
+      ['', 'One\nTwo\n\n# What should the agent do? This line is removed.\n'],
+    );
+    expect(asked.questions[1]).toContain('editor');
+    expect(asked.out).toContain('"text": "One\\nTwo"');
+  });
+
+  it('asks for the branch when HEAD is detached', async () => {
+    const folder = path.join(world.dir, 'empty');
+    await mkdir(folder);
+    const asked = await onTerminal(
+      folder,
+      ['--spec', 'process', '--dry-run', '-y'],
+      ['other', repository, 'main', 'Do it'],
+    );
+    expect(asked.questions[0]).toBe('Repository [none | another repository]');
+    expect(asked.questions[1]).toContain('owner/name');
+    expect(asked.out).toContain('"selected_branch": "main"');
+  });
+
+  it('--no-input prevents every prompt', async () => {
+    const asked = await onTerminal(repository, ['--no-input'], []);
+    expect(asked).toMatchObject({ code: 2, questions: [] });
+  });
+
+  it('checks a branch when it is entered', async () => {
+    const asked = await onTerminal(
+      repository,
+      ['--spec', 'process', '--dry-run', '-y'],
+      ['here', 'no-such-branch', 'main', 'Do it'],
+    );
+    expect(asked.questions[2]).toBe(`Branch ${repository} has no branch "no-such-branch"`);
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('stores a typed message in a file that the error names when the start fails or is refused', async () => {
+    for (const [last, code] of [
+      [true, 12], // the local service runs no agent with a model
+      [false, 2],
+    ] as const) {
+      const asked = await onTerminal(repository, ['--spec', 'process'], ['none', 'Do it all', last]);
+      expect(asked.code, asked.err).toBe(code);
+      const file = /new\s+--file\s+(\S+)/.exec(asked.err)?.[1] ?? '';
+      expect(await readFile(file, 'utf8'), asked.err).toBe('Do it all\n');
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      await rm(path.dirname(file), { recursive: true });
+    }
+  });
+});
+
+describe('conv new without a message and without a model, on a terminal', () => {
+  let bare: World;
+  beforeAll(async () => {
+    bare = await createWorld({ api: 'v1', spec: 'process' });
+  });
+  afterAll(() => bare.close());
+
+  it('offers the demo before the first question and starts it', async () => {
+    const asked = await onTerminal(repository, ['-y', '--wait'], ['demo', 'none', 'process'], bare);
+    expect(asked.questions[0]).toContain('[the demo | a replay file | a conversation on another server]');
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('takes a replay file and repeats the question for an unusable one', async () => {
+    const file = path.join(bare.dir, 'run.json');
+    await writeFile(file, '[{"action":"finish","args":{"final_thought":"done"}}]');
+    const asked = await onTerminal(
+      repository,
+      ['-y', '--wait'],
+      ['replay', 'nowhere.json', file, 'none', 'process'],
+      bare,
+    );
+    expect(asked.questions[2]).toContain('cannot read nowhere.json');
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('uses the server of a profile', async () => {
+    const machine = { ...bare, env: { ...bare.env, ACS_API_KEY: undefined, ACS_BASE_URL: undefined } };
+    await bare.invoke({
+      args: ['login', 'work', '--base-url', world.service.url, '--api-key-file', '-'],
+      stdin: world.service.key,
+    });
+    const asked = await onTerminal(
+      repository,
+      [
+        '--base-url',
+        bare.service.url,
+        '--api-key-file',
+        path.join(bare.dataDir, 'key'),
+        '--spec',
+        'process',
+        '--dry-run',
+        '-y',
+      ],
+      ['profile', 'work', 'none', 'Do it'],
+      machine,
+    );
+    expect(asked.questions.slice(1)).toEqual(['Server [work]', expect.any(String), expect.any(String)]);
+    expect({ code: asked.code, out: asked.out }, asked.err).toEqual({
+      code: 0,
+      out: expect.stringContaining(world.service.url) as string,
+    });
+  });
+
+  it('exits 3 with the next step when no profile is stored', async () => {
+    const machine = { ...bare, env: { ...bare.env, ACS_CONFIG_DIR: path.join(bare.dir, 'nothing') } };
+    const asked = await onTerminal(repository, [], ['profile'], machine);
+    expect(asked).toMatchObject({ code: 3, err: expect.stringContaining('acs login') as string });
+  });
+});
+
+describe.each(['v1', 'v0'] as const)('the wizard of conv new at a server with git providers, over %s', (dialect) => {
+  const git = useGitServer(dialect);
+  beforeEach(() => {
+    git.data.repositories = ['acme/app', 'acme/site'].map((name) => repositoryRecord(name));
+  });
+  const ask = (...answers: (string | boolean)[]): Promise<Ended> =>
+    git.invoke({ args: ['conv', 'new', '--dry-run', '--json'], answers });
+  const startOf = ({ out }: Ended): Record<string, unknown> => {
+    const { requests } = JSON.parse(out) as { requests: { body: Record<string, unknown> }[] };
+    return requests.at(-1)?.body ?? {};
+  };
+  const member = dialect === 'v1' ? 'selected_repository' : 'repository';
+
+  it('offers the repositories that the server lists, and their default branch', async () => {
+    const listed = await ask('1', '', 'Do it', true);
+    expect(listed.code, listed.err).toBe(0);
+    expect(listed.questions.slice(0, 2)).toEqual([
+      'Repository [none | acme/app | acme/site | another repository]',
+      'Branch',
+    ]);
+    expect(startOf(listed)).toMatchObject({
+      [member]: 'acme/site',
+      selected_branch: 'main',
+      git_provider: 'github',
+    });
+    const none = await ask('none', 'Do it', true);
+    expect(startOf(none)[member] ?? null).toBeNull();
+  });
+
+  it('takes a typed repository where the providers cannot be read, with a notice', async () => {
+    git.script(({ path: route }) =>
+      /repositories/.test(route) ? { status: 401, json: 'Invalid github token' } : null,
+    );
+    const typed = await ask('other', 'acme/typed', '', 'Do it', true);
+    expect(typed.questions[0]).toBe('Repository [none | another repository]');
+    expect(typed.err).toContain('the server lists no repositories: ');
+    expect(startOf(typed)).toMatchObject({ [member]: 'acme/typed' });
+  });
+});

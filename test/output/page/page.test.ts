@@ -1,0 +1,188 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pageParts } from '../../../src/output/page/page.ts';
+import { type Browser, hasChromium, startChromium } from '../../support/chromium.ts';
+import { event, ran, recordOf, textOf } from '../../support/export-record.ts';
+import { HOSTILE } from '../../support/hostile-text.ts';
+import { expectAccessible, look, LOOKS } from '../../support/page-checks.ts';
+
+const pageOf = (parts: Parameters<typeof recordOf>[0]) => textOf(pageParts(recordOf(parts)));
+
+const ALL = HOSTILE.join('\n');
+
+/** A record with hostile text in every place that a server or an agent fills. */
+function hostileRecord() {
+  const [before, after] = [`old\n${ALL}\n`, `new\n${ALL}\n`];
+  const observation = {
+    kind: 'FileEditorObservation',
+    path: `/workspace/${ALL}`,
+    old_content: before,
+    new_content: after,
+  };
+  return recordOf({
+    conversation: {
+      title: ALL,
+      reason: { code: 'error', text: ALL },
+      status: 'failed',
+      model: ALL,
+      repository: ALL,
+      branch: ALL,
+      url: `javascript:alert(1)//${ALL}`,
+      created_at: `2026-11-22T10:00:00Z${ALL}`,
+    },
+    events: [
+      event(
+        'MessageEvent',
+        { llm_message: { content: [{ type: 'text', text: ALL }] } },
+        { signal: 'message', text: ALL },
+      ),
+      ...ran(ALL, ALL, 1),
+      event('ObservationEvent', { observation }, { text: ALL }),
+      event('ActionEvent', { action: { kind: ALL }, thought: [{ text: `why ${ALL}` }] }, { text: ALL }),
+      event('AgentErrorEvent', { error: ALL }, { text: ALL }),
+      event('ConversationStateUpdateEvent', { key: 'execution_status', value: ALL }, { signal: 'status:other' }),
+      event(ALL, {}, { text: ALL, timestamp: ALL, id: ALL, source: ALL }),
+    ],
+    answer: ALL,
+    diff: {
+      source: 'edit-events',
+      patch: `diff --git a/${HOSTILE[0]} b/${HOSTILE[0]}\n@@ -0,0 +1,1 @@\n+${HOSTILE[1]}\n`,
+      files: [{ path: HOSTILE[0] ?? '', status: 'added', added: 1, removed: 0 }],
+      omissions: [ALL],
+    },
+  });
+}
+
+describe('the page of a conversation', () => {
+  it('has its outcome, cost, answer, steps and changes', async () => {
+    const page = await pageOf({
+      conversation: { cost_usd: 0.0042, tokens: { input: 1000, output: 20 }, created_at: '2026-11-22T09:59:00Z' },
+      events: ran('ls', 'a.txt', 2),
+      answer: 'All done.',
+      diff: {
+        patch: 'diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n--- old\n+new\n',
+        files: [{ path: 'a', status: 'modified', added: 1, removed: 1 }],
+      },
+    });
+    for (const part of [
+      '<h1 id="title">A run</h1>',
+      '<strong class="good">finished</strong>',
+      '<dd>$0.0042</dd>',
+      '<dd>1,000 input, 20 output</dd>',
+      '<pre class="plain">All done.</pre>',
+      '<time datetime="2026-11-22T10:00:00.000000Z">1:00</time>',
+      '<pre>ls</pre>',
+      '<strong class="bad">exit code 2</strong>',
+      '<span class="r">--- old</span><span class="a">+new</span>',
+      '1 file changed, lines added: 1, removed: 1',
+    ]) {
+      expect(page).toContain(part);
+    }
+  });
+
+  it('shows what each edit changed, and marks a reconstructed diff', async () => {
+    const edit = {
+      kind: 'FileEditorObservation',
+      path: '/workspace/a.txt',
+      old_content: 'one\n',
+      new_content: 'two\n',
+    };
+    const page = await pageOf({
+      events: [event('ObservationEvent', { observation: edit })],
+      diff: {
+        source: 'edit-events',
+        omissions: ['reconstructed from edit events; changes made by commands are not included'],
+      },
+    });
+    expect(page).toContain('<span class="r">-one</span><span class="a">+two</span>');
+    expect(page).toContain('This diff is reconstructed from edit events; changes made by commands are not included.');
+  });
+
+  it('shows a part of a long output, and how much is left out', async () => {
+    const page = await pageOf({ events: ran('cat', 'x'.repeat(5_000_000)) });
+    expect(page.length).toBeLessThan(50_000);
+    expect(page).toContain('4,980,000 more characters are left out of this page.');
+  });
+
+  it('has no markup of a server or an agent', async () => {
+    const page = await textOf(pageParts(hostileRecord()));
+    expect(page).not.toMatch(/<(?:script|img|svg|link|iframe)|javascript:|\u202e|\u0000|\ud800(?![\udc00-\udfff])/u);
+    expect(page.match(/<style>/g)).toHaveLength(1);
+    expect(page.match(/<meta http-equiv/g)).toHaveLength(1);
+  });
+});
+
+describe.runIf(hasChromium)('the page in Chromium', () => {
+  let folder: string;
+  let browser: Browser;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'acs-page-'));
+    browser = await startChromium();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await rm(folder, { recursive: true });
+  });
+
+  async function open(page: string): Promise<string> {
+    const file = path.join(folder, 'page.html');
+    await writeFile(file, page);
+    const url = pathToFileURL(file).href;
+    await browser.tab.open(url);
+    return url;
+  }
+
+  const key = async (name: string, code: number, text?: string): Promise<void> => {
+    for (const type of ['keyDown', 'keyUp']) {
+      const typed = type === 'keyDown' && text !== undefined ? { text } : {};
+      await browser.tab.send('Input.dispatchKeyEvent', {
+        type,
+        key: name,
+        code: name,
+        windowsVirtualKeyCode: code,
+        ...typed,
+      });
+    }
+  };
+
+  it('runs nothing, requests nothing and shows hostile text as text', async () => {
+    const url = await open(await textOf(pageParts(hostileRecord())));
+    expect(await browser.tab.evaluate('globalThis.ran ?? null')).toBeNull();
+    expect(browser.tab.requests()).toEqual([url]);
+    const text = await browser.tab.evaluate<string>('document.body.textContent');
+    for (const part of HOSTILE.slice(0, 7)) expect(text).toContain(part);
+    expect(await browser.tab.evaluate("document.querySelectorAll('script, img, svg, iframe, link').length")).toBe(0);
+  });
+
+  it('has a policy under which markup in it could neither run nor load', async () => {
+    const page = await pageOf({ answer: 'PLACE' });
+    const attack =
+      '<script>globalThis.ran = 1</script><img src="data:," onerror="globalThis.ran = 2"><img src="http://127.0.0.1:9/">';
+    const url = await open(page.replace('PLACE', () => attack));
+    expect(await browser.tab.evaluate("document.querySelectorAll('main img').length")).toBe(2);
+    expect(await browser.tab.evaluate('globalThis.ran ?? null')).toBeNull();
+    expect(browser.tab.requests().filter((each) => !each.startsWith('data:'))).toEqual([url]);
+  });
+
+  it.each(LOOKS)('has no violation of axe and fits its window: %s, %i pixels wide', async (scheme, width) => {
+    await look(browser.tab, scheme, width);
+    await open(await textOf(pageParts(hostileRecord())));
+    await expectAccessible(browser.tab, scheme);
+  });
+
+  it('is read with the keyboard: a link to the timeline first, and each closed block opens with Enter', async () => {
+    await look(browser.tab, 'light', 1280);
+    await open(await pageOf({ events: ran('seq 100', Array.from({ length: 100 }, (_, at) => `${at}`).join('\n')) }));
+    const focused = (expression: string) => browser.tab.evaluate(`document.activeElement.${expression}`);
+    await key('Tab', 9);
+    expect(await focused("getAttribute('href')")).toBe('#timeline');
+    for (let presses = 0; presses < 10 && (await focused('tagName')) !== 'SUMMARY'; presses += 1) await key('Tab', 9);
+    expect(await focused('parentElement.open')).toBe(false);
+    await key('Enter', 13, '\r');
+    expect(await focused('parentElement.open')).toBe(true);
+    expect(await browser.tab.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+  });
+});
