@@ -3,7 +3,7 @@ export default {
   testRunner: 'vitest',
   plugins: ['@stryker-mutator/vitest-runner'],
   vitest: { configFile: 'vitest.mutation.config.ts' },
-  mutate: ['src/{runs,domain,profiles,text,output}/**/*.ts', 'src/service/http/guard.ts:5-9'],
+  mutate: ['src/{runs,domain,output,local/profiles}/**/*.ts', 'src/service/http/guard.ts:5-9'],
   coverageAnalysis: 'perTest',
   concurrency: 1,
   // A changed loop may be without an end: a run of the tests of one change is ended after these.

@@ -4,18 +4,12 @@ import { defineConfig } from 'vitest/config';
  * The tests that run for each changed piece of code: they call the source directly, and start neither a server nor a
  * process. Those that do, or that read docs/, are named here; each of them would run for hundreds of changes.
  */
-const SLOW = [
-  'test/domain/pages.test.ts',
-  'test/local/profiles/{lock,open-store}.test.ts',
-  'test/runs/state-machine-docs.test.ts',
-  'test/output/jq.test.ts',
-  'test/output/text/{key-variables,simple-width}.test.ts',
-];
+const SLOW = ['test/domain/pages.test.ts', 'test/runs/state-machine-docs.test.ts', 'test/output/jq.test.ts'];
 
 export default defineConfig({
   define: { ACS_VERSION: JSON.stringify('0.0.0') },
   test: {
-    include: ['test/{domain,output,profiles,runs,text}/**/*.test.ts', 'test/service/http/guard.test.ts'],
+    include: ['test/{domain,output,local/profiles,runs}/**/*.test.ts', 'test/service/http/guard.test.ts'],
     exclude: SLOW,
     testTimeout: 30_000,
     hookTimeout: 30_000,
