@@ -25,7 +25,8 @@ const LONGEST_TITLE = 60;
 export class Conversation {
   readonly id: string;
   readonly log: EventLog;
-  readonly listeners = new Set<{ onEvents: () => void; onGone: () => void }>();
+  /** `onEvents` gets true when the events end a run. */
+  readonly listeners = new Set<{ onEvents: (runEnded: boolean) => void; onGone: () => void }>();
   readonly #clock: EventClock;
   readonly #notify: (notice: ConversationNotice) => void;
   #state: ConversationState;
@@ -60,10 +61,11 @@ export class Conversation {
   record(events: NewEvent[], change: Partial<ConversationState> = {}): void {
     const written = events.map((event) => this.stamp(event));
     const state = { ...this.#state, ...change, updated_at: `${this.#clock.next()}Z` };
+    const runEnded = this.#state.execution_status === 'running' && state.execution_status !== 'running';
     this.log.appendWithState(written, state);
     this.#state = state;
     this.report(false);
-    for (const listener of this.listeners) listener.onEvents();
+    for (const listener of this.listeners) listener.onEvents(runEnded);
   }
 
   stamp(event: NewEvent): StoredEvent {

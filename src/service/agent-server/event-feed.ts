@@ -18,6 +18,7 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
   const isSince = resend_mode === 'since' && after_timestamp !== undefined;
   let at = isSince ? log.sequenceBefore(after_timestamp.slice(0, -1)) : isWhole ? 0 : log.lastSequence();
   let isPumping = false;
+  let isStateDue = false;
 
   const pump = async (): Promise<void> => {
     if (isPumping) return;
@@ -25,7 +26,10 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
     try {
       while (client.readyState === client.OPEN) {
         const batch = log.readAfter(at, BATCH);
-        if (batch.length === 0) return;
+        if (batch.length === 0) {
+          if (isStateDue) sendState();
+          return;
+        }
         for (const { sequence, json } of batch) {
           at = sequence;
           await new Promise<void>((resolve, reject) => {
@@ -46,12 +50,20 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
   const sendPassing = (event: NewEvent): void => {
     client.send(JSON.stringify(conversation.stamp(event)));
   };
+  /** At the begin, and after each run: openhands-sdk 1.58.0 takes this alone as the end of a run. */
+  const sendState = (): void => {
+    isStateDue = false;
+    sendPassing(stateUpdate('full_state', conversationView(conversation)));
+  };
   const refuse = (code: string, detail: string): void => {
     sendPassing({ source: 'environment', code, detail, kind: 'ServerErrorEvent' });
   };
 
   const listener = {
-    onEvents: () => void pump(),
+    onEvents: (runEnded: boolean) => {
+      isStateDue ||= runEnded;
+      void pump();
+    },
     onGone: () => {
       client.close(1001, 'The conversation is gone');
     },
@@ -73,7 +85,7 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
       refuse(status === 409 ? 'Conflict' : 'InternalError', (body as { detail: string }).detail);
     }
   });
-  sendPassing(stateUpdate('full_state', conversationView(conversation)));
+  sendState();
   void pump();
 }
 

@@ -201,11 +201,13 @@ describe('a socket of a conversation', () => {
     expect(seen).toEqual(await idsOf());
   });
 
-  it('starts a run for a message over the socket', async () => {
+  it('starts a run for a message over the socket, and sends the full state after its end', async () => {
     const socket = await opened();
     socket.client.send(JSON.stringify({ role: 'user', content: [{ type: 'text', text: 'Go on.' }] }));
-    await until('the end', () => socket.frames.some((frame) => frame['value'] === 'finished'));
-    expect(outline(socket.frames.slice(1))).toEqual(OUTLINE_AFTER_MESSAGE);
+    const states = () => socket.frames.filter((frame) => frame['key'] === 'full_state');
+    await until('the second state', () => states().length === 2);
+    expect(outline(socket.frames.slice(1, -1))).toEqual(OUTLINE_AFTER_MESSAGE);
+    expect(socket.frames.at(-1)).toMatchObject({ key: 'full_state', value: { execution_status: 'finished' } });
   });
 
   it.each(['{"nope":1}', 'no json', '[]'])(
