@@ -76,7 +76,9 @@ export function createContext(platform: Platform): Context {
         });
       }
       const { createPrompt } = await import('../terminal/prompt.ts');
-      return createPrompt({ io, env: withoutKeys(env), platform: platform.platform, signal, color: globals.color });
+      const interrupt = (): void => void process.kill(process.pid, 'SIGINT');
+      const { color } = globals;
+      return createPrompt({ io, env: withoutKeys(env), platform: platform.platform, signal, interrupt, color });
     }),
     async lineInput() {
       const { openLineInput } = await import('../terminal/line-input.ts');

@@ -1,26 +1,25 @@
 /** On stderr: stdout stays data. The one owner of inquirer; loaded with the first question. */
-import { confirm, input, password, select } from '@inquirer/prompts';
+import { input, select } from '@inquirer/prompts';
 import { AppError, isAppError } from '../cli/errors.ts';
 import { safeLine } from '../output/text/safe-text.ts';
+import { readYesNo, YES_OR_NO } from '../output/text/yes-no.ts';
 import { editText } from './editor.ts';
 import { takesColors } from './palette.ts';
 import { TerminalStream, type TerminalWriter } from './writable.ts';
 
+/** Returns the reason for which an answer is asked for again. What it throws rejects the question. */
+export type Validate = (value: string) => true | string | Promise<true | string>;
+
 /** All reject with AppError `interrupted` on Ctrl-C. */
 export interface Prompt {
-  confirm(question: { message: string; default?: 'yes' | 'no' }): Promise<boolean>;
-  input(question: {
-    message: string;
-    default?: string;
-    validate?: (value: string) => true | string | Promise<true | string>;
-    until?: AbortSignal;
-  }): Promise<string>;
+  confirm(question: { message: string; default?: 'yes' | 'no' | 'none'; until?: AbortSignal }): Promise<boolean>;
+  input(question: { message: string; default?: string; validate?: Validate; until?: AbortSignal }): Promise<string>;
   select<T extends string>(question: {
     message: string;
     choices: readonly { value: T; name: string; description?: string }[];
     default?: T;
   }): Promise<T>;
-  secret(question: { message: string }): Promise<string>;
+  secret(question: { message: string; validate?: Validate }): Promise<string>;
   editor(question: {
     message: string;
     initial: string;
@@ -36,36 +35,68 @@ interface Surroundings {
   signal: AbortSignal;
 }
 
+/** inquirer shows the cursor again when the question is answered. */
+const HIDE_CURSOR = '\x1b[?25l';
+
+type Config = Parameters<typeof input>[0];
+
 export function createPrompt({
   io,
   env,
   platform,
   signal,
+  interrupt,
   color = 'auto',
 }: {
   io: { stdin: { raw: NodeJS.ReadableStream }; stderr: TerminalWriter };
   env: Readonly<Record<string, string | undefined>>;
   platform?: string;
   signal: AbortSignal;
+  /** Does what Ctrl-C does where no question is open. */
+  interrupt: () => void;
   color?: 'auto' | 'never';
 }): Prompt {
   const colors = takesColors({ isTTY: io.stderr.isTTY, env, color }) ? 'colors' : 'no-colors';
-  const ask = async <T>(question: (around: Surroundings) => Promise<T>, until?: AbortSignal): Promise<T> => {
+  const ask = async <T>(
+    question: (around: Surroundings, checked: (validate: Validate) => Validate) => Promise<T>,
+    until?: AbortSignal,
+  ): Promise<T> => {
     const source = io.stdin.raw;
     const output = new TerminalStream(io.stderr, colors);
     // Ctrl-D closes readline, which pauses its input, without an answer; inquirer then waits for ever.
     const closed = new AbortController();
+    const failed = new AbortController();
     let isOpen = true;
+    let isChecking = false;
     const check = (): void => void setImmediate(() => isOpen && closed.abort());
     source.on('pause', check).on('end', check);
+    const checked =
+      (validate: Validate): Validate =>
+      async (value) => {
+        isChecking = true;
+        try {
+          const problem = await validate(value);
+          return problem === true || safeLine(problem);
+        } catch (error) {
+          failed.abort(error);
+          return '';
+        } finally {
+          isChecking = false;
+          // readline has kept what was typed meanwhile, such as the second line of a paste: Ctrl-U removes it.
+          source.emit('keypress', '', { ctrl: true, name: 'u' });
+        }
+      };
     try {
-      const signals = [signal, closed.signal, ...(until ? [until] : [])];
-      return await question({ input: source, output, signal: AbortSignal.any(signals) });
+      const signals = [signal, closed.signal, failed.signal, ...(until ? [until] : [])];
+      return await question({ input: source, output, signal: AbortSignal.any(signals) }, checked);
     } catch (error) {
+      if (failed.signal.aborted) throw failed.signal.reason;
       if (until?.aborted && !signal.aborted) throw until.reason;
       const name = error instanceof Error ? error.name : '';
       if (!['ExitPromptError', 'AbortPromptError', 'CancelPromptError'].includes(name)) throw error;
       if (signal.aborted && isAppError(signal.reason)) throw signal.reason;
+      // The requests of a check would keep the process open until they end.
+      if (isChecking) interrupt();
       throw new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130, cause: error });
     } finally {
       isOpen = false;
@@ -73,22 +104,28 @@ export function createPrompt({
       await output.drained();
     }
   };
+  const askText = ({ validate = () => true, ...config }: Config & { validate?: Validate }, until?: AbortSignal) =>
+    ask(
+      (around, checked) => input({ ...config, message: safeLine(config.message), validate: checked(validate) }, around),
+      until,
+    );
   return {
-    confirm: ({ message, default: answer = 'no' }) =>
-      ask((around) => confirm({ message: safeLine(message), default: answer === 'yes' }, around)),
-    input: ({ message, default: answer, validate, until }) =>
-      ask(
-        (around) =>
-          input(
-            {
-              message: safeLine(message),
-              ...(answer === undefined ? {} : { default: answer }),
-              ...(validate ? { validate } : {}),
-            },
-            around,
-          ),
-        until,
-      ),
+    async confirm({ message, default: preset = 'no', until }) {
+      const hint = { yes: 'Y/n', no: 'y/N', none: 'y/n' }[preset];
+      const read = (text: string) => readYesNo(text.trim() || preset);
+      const question = {
+        message: `${message} (${hint})`,
+        validate: (text: string) => read(text) !== null || YES_OR_NO,
+        transformer: (text: string, { isFinal }: { isFinal: boolean }) => (isFinal ? (read(text) ?? text) : text),
+        theme: { validationFailureMode: 'clear' as const },
+      };
+      return read(await askText(question, until)) === 'yes';
+    },
+    input({ until, default: preset = '', ...question }) {
+      // It may come from a server, and is returned as it is.
+      const shown = safeLine(preset) === preset ? { default: preset } : {};
+      return askText({ ...question, ...shown }, until);
+    },
     select: ({ message, choices, default: answer }) =>
       ask((around) =>
         select(
@@ -105,8 +142,12 @@ export function createPrompt({
           around,
         ),
       ),
-    // The input is not shown, nor a star per character, which would disclose the length.
-    secret: ({ message }) => ask((around) => password({ message: safeLine(message), toggleMask: false }, around)),
+    // Neither the text nor the cursor, which would disclose the length.
+    secret: (question) => {
+      const transformer = (_: string, { isFinal }: { isFinal: boolean }) =>
+        isFinal ? '' : `[not shown]${HIDE_CURSOR}`;
+      return askText({ ...question, transformer, theme: { validationFailureMode: 'clear' } });
+    },
     async editor({ message, ...text }) {
       await io.stderr.write(`${safeLine(message)}\n`);
       return await editText({ ...text, env, platform, signal });

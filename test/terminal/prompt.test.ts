@@ -2,23 +2,31 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/cli/errors.ts';
 import { createPrompt, type Prompt } from '../../src/terminal/prompt.ts';
+import { until } from '../support/until.ts';
 import { keptStderr, keyboard } from './streams.ts';
 
 function prompting() {
   const stderr = keptStderr(80);
   const raw = keyboard();
   const interruption = new AbortController();
-  const prompt = createPrompt({ io: { stdin: { raw }, stderr }, env: {}, signal: interruption.signal });
+  const interrupted: string[] = [];
+  const interrupt = (): void => void interrupted.push('SIGINT');
+  const prompt = createPrompt({ io: { stdin: { raw }, stderr }, env: {}, signal: interruption.signal, interrupt });
   let shown = 0;
+  const sees = async (text: string): Promise<void> => {
+    const at = (): number => stderr.text().indexOf(text, shown);
+    await until(() => at() >= 0);
+    shown = at() + text.length;
+  };
   /** Acts once the question is on the screen: what is typed before may be lost with an earlier reader. */
   const then = async <T>(question: Promise<T>, act: string | (() => void)): Promise<T> => {
     question.catch(() => undefined);
-    while (!stderr.text().slice(shown).includes('?')) await new Promise((resolve) => setImmediate(resolve));
+    await sees('?');
     if (typeof act === 'string') raw.write(act);
     else act();
     return await question.finally(() => (shown = stderr.text().length));
   };
-  return { prompt, stderr, raw, interruption, then };
+  return { prompt, stderr, raw, interruption, interrupted, sees, then };
 }
 
 it.each<[string, (prompt: Prompt) => Promise<unknown>, string, unknown]>([
@@ -56,6 +64,61 @@ it('neither a secret nor its length is shown', async () => {
   const { prompt, then, stderr } = prompting();
   expect(await then(prompt.secret({ message: 'Key?' }), 's3cr3t\n')).toBe('s3cr3t');
   expect(stderr.text()).not.toMatch(/s3cr3t|\*{6}/);
+});
+
+it.each(['none', 'yes', 'no'] as const)(
+  'another answer than y, yes, n and no is removed and asked again, with the default %s',
+  async (preset) => {
+    const { prompt, then, sees, raw, stderr } = prompting();
+    const question = prompt.confirm({ message: 'Accept it?', default: preset });
+    const answered = then(question, preset === 'none' ? '\n' : 'go on\nyes');
+    await sees('answer y, yes, n or no');
+    raw.write('N');
+    await sees('N');
+    expect(stderr.text().split('Accept it?').at(-1)).not.toMatch(/go on|yes/);
+    raw.write('o\n');
+    expect(await answered).toBe(false);
+  },
+);
+
+it('a refused secret is removed and asked again, and what is typed during the check is neither used nor shown', async () => {
+  const { prompt, then, sees, raw, stderr } = prompting();
+  const checked: string[] = [];
+  const validate = async (value: string) => {
+    checked.push(value);
+    raw.write('typed-meanwhile');
+    await until(() => raw.readableLength === 0);
+    return value === 's3cr3t' || 'refused';
+  };
+  const answered = then(prompt.secret({ message: 'Key?', validate }), 'wr0ng\nsecond-line');
+  await sees('refused');
+  raw.write('s3cr3t\n');
+  expect(await answered).toBe('s3cr3t');
+  expect(checked).toEqual(['wr0ng', 's3cr3t']);
+  expect(stderr.text()).not.toMatch(/wr0ng|second-line|s3cr3t|typed-meanwhile|\*{3}/);
+});
+
+it('an answer that the check refuses stays in the line without what was typed after it', async () => {
+  const { prompt, then, sees, raw } = prompting();
+  const validate = (text: string) => text === 'https://a.example' || '\x1b[2Jnot a URL';
+  const answered = then(prompt.input({ message: 'URL?', validate }), 'https://a\nsecond');
+  await sees('\\x1b[2Jnot a URL');
+  raw.write('.example\n');
+  expect(await answered).toBe('https://a.example');
+});
+
+it('Ctrl-C during a check interrupts the command, and what a check throws rejects the question', async () => {
+  const { prompt, then, raw, interrupted } = prompting();
+  const failure = new AppError('network', 'no connection');
+  const failing = prompt.input({ message: 'URL?', validate: () => Promise.reject(failure) });
+  await expect(then(failing, 'a\n')).rejects.toBe(failure);
+  const validate = () => {
+    raw.write('\x03');
+    return new Promise<never>(() => undefined);
+  };
+  const left = { kind: 'interrupted', exitCode: 130 };
+  await expect(then(prompt.input({ message: 'URL?', validate }), 'a\n')).rejects.toMatchObject(left);
+  expect(interrupted).toEqual(['SIGINT']);
 });
 
 it.each(['\x03', '\x04', 'end'])('%j ends the question: interrupted, exit code 130', async (key) => {

@@ -7,11 +7,12 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { limitsAfter } from '../../runs/deadline.ts';
 import { readKnownRun } from '../../runs/tracker.ts';
+import { readYesNo, YES_OR_NO } from '../../output/text/yes-no.ts';
 import type { Line, LineInput } from '../../terminal/line-input.ts';
 import { explain } from '../declare.ts';
 import { derivedContext } from '../derived-context.ts';
 import { checkWord } from '../resource/resource.ts';
-import { answerPending, NO_APPROVAL, PAST, readApproval, type Reply, showPending, takesReason } from './confirm.ts';
+import { answerPending, PAST, type Reply, showPending, takesReason } from './confirm.ts';
 import { conversations } from './conversations.ts';
 import { printDiff } from './diff.ts';
 import { eventView } from './event-view.ts';
@@ -250,13 +251,14 @@ class Chat {
         await ctx.warn('this server passes no reason to the agent: reject the action without one');
         continue;
       }
-      const decision = readApproval(input.text);
-      if (decision === null) await ctx.warn(NO_APPROVAL);
-      else if (decision === 'accept' || !takes) return { decision, reason: null };
+      const answer = readYesNo(input.text);
+      if (answer === null) await ctx.warn(YES_OR_NO);
+      else if (answer === 'yes') return { decision: 'accept', reason: null };
+      else if (!takes) return { decision: 'reject', reason: null };
       else {
         const line = await lines.read({ prompt: 'Reason for the agent (optional): ', kind: 'answer', until });
         if (line.type !== 'text') throw new Left(line.type === 'end' ? 0 : 130);
-        return { decision, reason: line.text.trim() || null };
+        return { decision: 'reject', reason: line.text.trim() || null };
       }
     }
   }

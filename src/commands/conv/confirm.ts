@@ -154,14 +154,6 @@ export function decisionOf({ accept, reject }: { accept?: boolean; reject?: bool
 
 export type Reply = Pick<ConfirmationAnswer, 'decision' | 'reason'>;
 
-/** Null for any other text than y, yes, n and no. */
-export function readApproval(text: string): ConfirmationDecision | null {
-  const [, yes, no] = /^\s*(?:(y|yes)|(n|no))\s*$/i.exec(text) ?? [];
-  return yes ? 'accept' : no ? 'reject' : null;
-}
-
-export const NO_APPROVAL = 'answer y, yes, n or no';
-
 export async function showPending(ctx: Context, pending: readonly PendingAction[]): Promise<void> {
   await ctx.notice(pending.length === 1 ? 'an action awaits approval:' : `${pending.length} actions await approval:`);
   for (const { kind, risk, text } of pending) await ctx.notice(`${kind}, risk ${risk}:\n${text}`);
@@ -178,12 +170,8 @@ export async function askApproval(
   await showPending(ctx, pending);
   const prompt = await ctx.prompt();
   const open = until === undefined ? {} : { until };
-  const text = await prompt.input({
-    message: pending.length === 1 ? 'Accept this action? (y/n)' : 'Accept all of these actions? (y/n)',
-    validate: (value) => readApproval(value) !== null || NO_APPROVAL,
-    ...open,
-  });
-  const decision = readApproval(text) ?? 'reject';
+  const message = pending.length === 1 ? 'Accept this action?' : 'Accept all of these actions?';
+  const decision = (await prompt.confirm({ message, default: 'none', ...open })) ? 'accept' : 'reject';
   if (decision === 'accept' || !(await takesReason(server, id))) return { decision, reason: null };
   const reason = await prompt.input({ message: 'Reason for the agent (optional):', ...open });
   return { decision, reason: reason.trim() || null };

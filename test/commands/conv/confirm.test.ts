@@ -123,7 +123,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       const { id, did } = await startWaitingRun(at.world);
       const left = await onTerminal(at.world, ['conv', 'confirm', id], leave);
       expect([left.code, left.err, did(1)]).toEqual([130, expect.stringContaining('echo done'), false]);
-      await at.ends(`confirm ${id}`, { answers: ['y'] });
+      await at.ends(`confirm ${id}`, { answers: [true] });
       await at.ends(`wait ${id}`, {});
       expect(did(1)).toBe(true);
     });
@@ -193,7 +193,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
 
     it('ask prompts on a terminal and continues to follow', async () => {
       const { id, did } = await startWaitingRun(at.world, 2);
-      const answers = ['y', 'no', 'use b.txt'];
+      const answers = ['yes', 'no', 'use b.txt'];
       const followed = await follow(id, () => Promise.resolve(answers.shift() ?? ''));
       expect(followed.code, followed.err).toBe(8);
       expect([did(1), did(2)]).toEqual([true, false]);

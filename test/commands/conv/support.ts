@@ -182,16 +182,17 @@ export async function onTerminal(
   const { platform, stdout, stderr } = platformOf(invocation);
   const context = createContext(platform);
   const text = (stream: typeof stdout) => stream.bytes().toString('utf8');
+  const ask: Prompt['input'] = async ({ message, until: closed }) => {
+    const answer = person(message, closed, () => text(stdout), screen);
+    if (closed === undefined) return await answer;
+    const taken = new Promise<never>((_resolve, reject) => {
+      closed.addEventListener('abort', () => reject(closed.reason as Error), { once: true });
+    });
+    return await Promise.race([answer, taken]);
+  };
   const prompt: Prompt = {
-    confirm: async ({ message }) => (await person(message)) === 'yes',
-    input: async ({ message, until: closed }) => {
-      const answer = person(message, closed, () => text(stdout), screen);
-      if (closed === undefined) return await answer;
-      const taken = new Promise<never>((_resolve, reject) => {
-        closed.addEventListener('abort', () => reject(closed.reason as Error), { once: true });
-      });
-      return await Promise.race([answer, taken]);
-    },
+    confirm: async ({ message, until: closed }) => (await ask({ message, until: closed })) === 'yes',
+    input: ask,
     select: refused,
     secret: ({ message }) => person(message),
     editor: refused,
