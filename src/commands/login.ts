@@ -105,27 +105,25 @@ async function login(given: string | undefined, options: LoginOptions, ctx: Cont
     await confirmChange(ctx, { message: `Replace profile "${name}" (${before.base_url}) and its key?`, preview: [] });
   }
 
-  // The key: tried before it is stored; one that was typed and is refused is asked for again.
-  let plan = await keyPlan(ctx, base_url, options);
-  let key: string | null;
-  for (let prompts = 1; ; prompts++) {
+  // The key: tried before it is stored.
+  let key = null as string | null;
+  const check = async (plan: NewKey): Promise<void> => {
     // A password manager is opened only for a check.
     key = plan.from === 'command' && !options.check ? null : await ctx.readKey(plan);
-    if (!options.check) break;
+    if (!options.check) return;
     try {
       await tryKey(ctx, { base_url, base_url_source: urlSource }, plan, key);
-      break;
     } catch (error) {
       if (!isFailure(error)) throw error;
-      const isTyped = ctx.interactive && (plan.from === 'none' || (plan.from === 'value' && plan.source === 'prompt'));
-      if (error.kind !== 'auth' || !isTyped || prompts === KEY_PROMPTS) {
-        const hint = ['nothing was stored', error.details.hint].filter(Boolean).join('; ');
-        throw new AppError(error.kind, error.message, { ...error.details, hint, cause: error });
-      }
-      await ctx.warn(error.message);
-      plan = await askForKey(ctx);
+      const hint = ['nothing was stored', error.details.hint].filter(Boolean).join('; ');
+      throw new AppError(error.kind, error.message, { ...error.details, hint, cause: error });
     }
-  }
+  };
+  // Nobody types the key for a server that was not reached.
+  if (ctx.interactive && options.check && urlSource !== 'prompt') await tryUrl(ctx, base_url);
+  let plan = await keyPlan(ctx, base_url, options);
+  if (plan !== null) await check(plan);
+  else plan = await askForKey(ctx, check);
   if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, `would store profile "${name}" for ${base_url}`);
   const profile: Profile = { name, base_url, created_at: new Date(ctx.clock.now()).toISOString() };
   if (plan.from === 'command') profile.key_command = plan.command;
@@ -162,16 +160,18 @@ async function askForServer(ctx: Context, store: ProfileStore): Promise<{ url: s
   const urlOf = (text: string) => (text.includes('://') ? text : `https://${text.trim()}`);
   const text = await prompt.input({
     message: 'URL of the server',
-    validate: (value) =>
-      problemOf(async () => {
-        const { base_url } = store.draft('server', urlOf(value));
-        await ctx.connect({ base_url, key: null, cache: 'none' }).catch((error: unknown) => {
-          // A server that requires a key is one.
-          if (!isAppError(error) || error.kind !== 'auth') throw error;
-        });
-      }),
+    validate: (value) => problemOf(() => tryUrl(ctx, store.draft('server', urlOf(value)).base_url)),
   });
   return { url: urlOf(text), urlSource: 'prompt' };
+}
+
+async function tryUrl(ctx: Context, base_url: string): Promise<void> {
+  try {
+    await ctx.connect({ base_url, key: null, cache: 'none' });
+  } catch (error) {
+    // A server that requires a key is one.
+    if (!isAppError(error) || error.kind !== 'auth') throw error;
+  }
 }
 
 async function askForName(ctx: Context, store: ProfileStore, url: string): Promise<string> {
@@ -192,11 +192,12 @@ async function problemOf(check: () => unknown): Promise<true | string> {
     return true;
   } catch (error) {
     if (!isFailure(error)) throw error;
-    return error.message.replace(/^--base-url: /, '');
+    return [error.message.replace(/^--base-url: /, ''), error.details.hint].filter(Boolean).join('; ');
   }
 }
 
-async function keyPlan(ctx: Context, baseUrl: string, options: LoginOptions): Promise<NewKey> {
+/** Null where the key has to be typed. */
+async function keyPlan(ctx: Context, baseUrl: string, options: LoginOptions): Promise<NewKey | null> {
   const { apiKeyFile } = ctx.globals;
   if (apiKeyFile !== undefined) return apiKeyFile === '-' ? { from: 'stdin' } : { from: 'file', path: apiKeyFile };
   if (options.keyCommand !== undefined) return { from: 'command', command: options.keyCommand };
@@ -222,12 +223,25 @@ async function keyPlan(ctx: Context, baseUrl: string, options: LoginOptions): Pr
       if (way === 'browser') return await signInByDevice(ctx, flow, code);
     }
   }
-  return await askForKey(ctx);
+  return null;
 }
 
-async function askForKey(ctx: Context): Promise<NewKey> {
-  const value = await (await ctx.prompt()).secret({ message: 'Key (empty: none)' });
-  return value.trim() === '' ? { from: 'none' } : { from: 'value', value, source: 'prompt' };
+/** Asks again for a key that cannot be used; throws the last refusal, and any other failure of the check. */
+async function askForKey(ctx: Context, check: (plan: NewKey) => Promise<void>): Promise<NewKey> {
+  const planOf = (value: string): NewKey =>
+    value.trim() === '' ? { from: 'none' } : { from: 'value', value, source: 'prompt' };
+  let prompts = 0;
+  const validate = async (value: string): Promise<true | string> => {
+    prompts += 1;
+    try {
+      await check(planOf(value));
+      return true;
+    } catch (error) {
+      if (!isAppError(error) || !['auth', 'config'].includes(error.kind) || prompts === KEY_PROMPTS) throw error;
+      return error.message;
+    }
+  };
+  return planOf(await (await ctx.prompt()).secret({ message: 'Key (empty: none)', validate }));
 }
 
 /** A profile without a key of its own uses that of the environment. */

@@ -143,14 +143,21 @@ describe('login on a terminal', () => {
     const { questions } = await asks('', ['url', 'not a url', host, CLOSED, url, 'local', '', key]);
     expect(questions.slice(1)).toEqual([
       'URL of the server',
-      'URL of the server this is not a URL',
-      expect.stringMatching(`^URL of the server the TLS connection to ${host} failed`),
-      'URL of the server nothing listens at 127.0.0.1:9 (connection refused)',
+      'URL of the server this is not a URL; give one such as https://acs.example.com',
+      expect.stringMatching(`^URL of the server the TLS connection to ${host} failed .*; the port does not speak TLS`),
+      expect.stringMatching('^URL of the server nothing listens at 127.0.0.1:9 '),
       'Name of the profile',
-      'Name of the profile "local" is the built-in profile of the local service',
+      expect.stringMatching('^Name of the profile "local" is the built-in profile'),
       'Key (empty: none)',
     ]);
     expect(Object.keys(stored().profiles)).toEqual([host.replace(':', '-')]);
+  });
+
+  it('takes the URL of a page for its server, and tries a given URL before it prompts for the key', async () => {
+    await asks('', ['url', `${url}/conversations/abc?once=x`, 'work', key]);
+    expect(stored().profiles['work']).toMatchObject({ base_url: url });
+    at.script(() => ({ text: 'a page', type: 'text/html' }));
+    await asks(`other --base-url ${at.server.url}`, [], { code: 9, err: 'is not an OpenHands server' });
   });
 
   it('prompts before it replaces a key, and not after logout', async () => {
@@ -160,18 +167,23 @@ describe('login on a terminal', () => {
     await asks('work', [true, key]);
     await asks('work -y', [key], { questions });
     await at.ends('logout work', {});
-    await asks(`work --base-url ${url}`, [key], { questions });
+    await asks('work', [key], { questions });
     expect(stored().profiles['work']?.key).toBe(key);
   });
 
   it('prompts for a refused key again, exits 4 after the third, and stores nothing', async () => {
     const line = `work --base-url ${url}`;
-    const { questions } = await asks(line, ['wrong-key', '', 'wrong-key'], {
+    await asks(line, ['wrong-key', '', 'wrong-key'], {
       code: 4,
       err: 'refuses the key from the prompt',
       hides: 'wrong-key',
+      questions: [
+        'Key (empty: none)',
+        'Key (empty: none) the server refuses the key from the prompt',
+        'Key (empty: none) the server requires an API key',
+      ],
     });
-    expect([questions.length, existsSync(store())]).toEqual([3, false]);
+    expect(existsSync(store())).toBe(false);
     await asks(line, ['wrong-key', key]);
     expect(stored().profiles['work']?.key).toBe(key);
   });

@@ -153,18 +153,19 @@ function promptOf(answers: (string | boolean)[], questions: string[]): Prompt {
     if (answers.length === 0) throw new Error(`no answer is left for "${message}"`);
     return Promise.resolve(answers.shift() as T);
   };
+  const input: Prompt['input'] = async ({ message, default: preset, validate }) => {
+    for (let asked = message; ;) {
+      const given = (await answer<string>(asked)) || (preset ?? '');
+      const problem = (await validate?.(given)) ?? true;
+      if (problem === true) return given;
+      asked = `${message} ${problem}`;
+    }
+  };
   return {
     confirm: ({ message }) => answer(message),
-    async input({ message, default: preset, validate }) {
-      for (let asked = message; ;) {
-        const given = (await answer<string>(asked)) || (preset ?? '');
-        const problem = (await validate?.(given)) ?? true;
-        if (problem === true) return given;
-        asked = `${message} ${problem}`;
-      }
-    },
+    input,
     select: ({ message, choices }) => answer(`${message} [${choices.map(({ name }) => name).join(' | ')}]`),
-    secret: ({ message }) => answer(message),
+    secret: input,
     editor: ({ message }) => answer(message),
   };
 }

@@ -74,7 +74,7 @@ export class Servers {
     if (key !== null) this.#secrets.keep(key);
     if (URL.canParse(base_url)) {
       const { origin, pathname } = new URL(base_url);
-      this.#urls.add(origin + pathname.replace(/\/+$/, ''));
+      if (cache !== 'none') this.#urls.add(origin + pathname.replace(/\/+$/, ''));
       if (local) this.#localOrigins.add(origin);
     }
     const { connect } = await import('../../client/connect.ts');
@@ -95,7 +95,7 @@ export class Servers {
     return flow;
   }
 
-  /** Also of servers that failed to open; without a user name or password. */
+  /** Also of servers that failed to open, and not of those that were only tried; without a user name or password. */
   urls(): readonly string[] {
     return [...this.#urls];
   }

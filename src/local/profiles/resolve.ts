@@ -25,6 +25,9 @@ export function isProfileName(name: string): boolean {
   return name !== LOCAL_PROFILE && NAME.test(name);
 }
 
+/** The pages of the web interface: a URL that was copied from a browser is cut to its server. */
+const PAGE = /\/(conversations|settings|shared|login)(\/.*)?$/;
+
 /** `kind`: `usage` for a flag, `config` for a variable or a stored value. Credentials in a URL are never repeated. */
 export function normalizeServerUrl(text: string, source: string, kind: ErrorKind): string {
   const trimmed = text.trim();
@@ -36,14 +39,15 @@ export function normalizeServerUrl(text: string, source: string, kind: ErrorKind
   }
   if (!URL.canParse(trimmed)) throw refuse('this is not a URL');
   const { protocol, username, password, search, hash, origin, pathname } = new URL(trimmed);
+  const path = pathname.replace(PAGE, '');
   if (protocol !== 'https:' && protocol !== 'http:') throw refuse(`${protocol}// is not http:// or https://`);
   if (username !== '' || password !== '') {
-    throw refuse('the URL has a user name or password', 'omit them, and give the key with --api-key-file');
+    throw refuse('the URL has a user name or password', 'omit them: the key is given separately');
   }
-  if (search !== '' || hash !== '') {
+  if (path === pathname && (search !== '' || hash !== '')) {
     throw refuse('the URL has a query or fragment', 'give the URL of the server without them');
   }
-  return `${origin}${pathname.replace(/\/+$/, '')}`;
+  return `${origin}${path.replace(/\/+$/, '')}`;
 }
 
 export interface ResolvedTarget {

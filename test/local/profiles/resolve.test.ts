@@ -201,9 +201,12 @@ describe('the URL of a server', () => {
     expect(message).toContain('user name or password');
   });
 
-  it('a URL is stored in one form: no trailing slash, a prefix kept', async () => {
-    expect((await plan({ baseUrl: 'HTTPS://ACS.Example.com:443/team//' })).base_url).toBe(
-      'https://acs.example.com/team',
-    );
+  it.each([
+    ['HTTPS://ACS.Example.com:443/team//', 'https://acs.example.com/team'],
+    ['https://acs.example.com/team/conversations/abc?tab=x#y', 'https://acs.example.com/team'],
+    ['https://acs.example.com/settings', 'https://acs.example.com'],
+    ['https://acs.example.com/conversationsx', 'https://acs.example.com/conversationsx'],
+  ])('%s is stored as %s', async (baseUrl, stored) => {
+    expect((await plan({ baseUrl })).base_url).toBe(stored);
   });
 });
