@@ -60,15 +60,24 @@ export function declareLogin(root: Command, ctx: Context): void {
 
 async function login(given: string | undefined, options: LoginOptions, ctx: Context): Promise<void> {
   ctx.out.check(profileView, 'item');
+  const name = await signIn(nameOfProfile(given, ctx), options, ctx);
+  if (name === null) return;
+  const store = await ctx.profiles();
+  await printProfile(ctx, store, name, name !== LOCAL);
+  if (name !== LOCAL) return await noticePrecedence(ctx, store, name);
+  await ctx.notice('the local service needs no login; use it with --profile local');
+}
+
+/** Prompts for what is missing, and stores the profile; its name, `local` where that was chosen, null in a dry run. */
+export async function signIn(named: string | undefined, options: LoginOptions, ctx: Context): Promise<string | null> {
   const { baseUrl, apiKeyFile } = ctx.globals;
   const ways = [apiKeyFile, options.keyCommand, options.device].filter((way) => way !== undefined);
   if (ways.length > 1) throw new AppError('usage', 'give one of --api-key-file, --key-command and --device');
   if (apiKeyFile === '') throw new AppError('usage', '--api-key-file: the path is empty');
   if (options.keyCommand?.trim() === '') throw new AppError('usage', '--key-command is empty');
-  const named = nameOfProfile(given, ctx);
   const store = await ctx.profiles();
   if (named === LOCAL) {
-    if (baseUrl === undefined && apiKeyFile === undefined) return await loginToLocal(ctx, store);
+    if (baseUrl === undefined && apiKeyFile === undefined) return LOCAL;
     throw new AppError('usage', 'the profile "local" is the local service: it takes no URL and no key', {
       hint: 'choose another name',
     });
@@ -90,7 +99,7 @@ async function login(given: string | undefined, options: LoginOptions, ctx: Cont
   }
   if (url === undefined) {
     const chosen = await askForServer(ctx, store);
-    if (chosen === LOCAL) return await loginToLocal(ctx, store);
+    if (chosen === LOCAL) return LOCAL;
     ({ url, urlSource } = chosen);
   }
   const { name, base_url } = store.draft(named ?? (await askForName(ctx, store, url)), url);
@@ -119,23 +128,20 @@ async function login(given: string | undefined, options: LoginOptions, ctx: Cont
       throw new AppError(error.kind, error.message, { ...error.details, hint, cause: error });
     }
   };
-  // Nobody types the key for a server that was not reached.
+  // A key is prompted for only where the server was reached.
   if (ctx.interactive && options.check && urlSource !== 'prompt') await tryUrl(ctx, base_url);
   let plan = await keyPlan(ctx, base_url, options);
   if (plan !== null) await check(plan);
   else plan = await askForKey(ctx, check);
-  if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, `would store profile "${name}" for ${base_url}`);
+  if (ctx.globals.mode === 'dry-run') {
+    await printWouldDo(ctx, `would store profile "${name}" for ${base_url}`);
+    return null;
+  }
   const profile: Profile = { name, base_url, created_at: new Date(ctx.clock.now()).toISOString() };
   if (plan.from === 'command') profile.key_command = plan.command;
   else if (key !== null) profile.key = key;
   await store.put(profile);
-  await printProfile(ctx, store, name, true);
-  await noticePrecedence(ctx, store, name);
-}
-
-async function loginToLocal(ctx: Context, store: ProfileStore): Promise<void> {
-  await printProfile(ctx, store, LOCAL, false);
-  await ctx.notice('the local service needs no login; use it with --profile local');
+  return name;
 }
 
 function nameOfProfile(given: string | undefined, { globals: { profile } }: Context): string | undefined {

@@ -12,6 +12,7 @@ import type { InputStream, OutputStream, Platform } from '../../src/cli/context.
 import { AppError } from '../../src/cli/errors.ts';
 import { startService, type RunningService } from '../../src/service/index.ts';
 import { createContext } from '../../src/cli/create-context.ts';
+import type { LineInput } from '../../src/terminal/line-input.ts';
 import type { Prompt } from '../../src/terminal/prompt.ts';
 
 export const PACKAGE_ROOT = path.resolve(import.meta.dirname, '../..');
@@ -141,6 +142,11 @@ export async function invoke(invocation: Invocation & { cwd: string }): Promise<
   if (answers !== undefined) {
     const prompt = promptOf([...answers], questions);
     context.prompt = () => Promise.resolve(prompt);
+    const read: LineInput['read'] = async ({ prompt: message }) => ({
+      type: 'text',
+      text: await prompt.input({ message: message.trim() }),
+    });
+    context.lineInput = () => Promise.resolve({ read, close: () => Promise.resolve() } as LineInput);
   }
   const code = await run(invocation.args, context);
   const [out, err] = [stdout.bytes().toString('utf8'), stderr.bytes().toString('utf8')];

@@ -55,15 +55,23 @@ async function newConversation(argument: string | undefined, options: NewOptions
   const { format } = ctx.globals;
   if (follow && format !== 'json' && format !== 'id') ctx.out.check(eventView(null), 'stream');
   else ctx.out.check(conversationView, 'item');
-  const { start } = await beginConversation(argument, options, ctx);
+  const { start, task } = await beginConversation(argument, options, ctx);
   await start.print();
+  const { id } = start.conversation;
+  if (task !== 'asked' || id === '') return;
+  const { profile } = ctx.globals;
+  const at = profile === undefined ? id : `${id} -p ${profile}`;
+  if (start.tracked === null) await ctx.notice(`follow it: acs conv follow ${at}`);
+  await ctx.notice(`its answer: acs conv result ${at}`);
+  await ctx.notice(`its changes: acs conv diff ${at}`);
+  await ctx.notice(`continue it: acs conv chat ${at}`);
 }
 
 export async function beginConversation(
   argument: string | undefined,
   options: NewOptions,
   ctx: Context,
-): Promise<{ server: Server; start: Start }> {
+): Promise<{ server: Server; start: Start; task: 'given' | 'asked' }> {
   const { idFile } = options;
   // A script reads the id from that file: it is made empty before anything is started.
   if (idFile !== undefined && ctx.globals.mode !== 'dry-run')
@@ -89,7 +97,7 @@ export async function beginConversation(
     const lasting = await server.withSignal(ctx.signal);
     const start = new Start(ctx, lasting, { ...options, ...limits });
     await start.run(request, known);
-    return { server: lasting, start };
+    return { server: lasting, start, task: 'given' };
   }
   if (!ctx.interactive)
     throw new AppError('usage', 'missing: the message', {
@@ -107,6 +115,6 @@ export async function beginConversation(
     // The time of the prompts does not count.
     const start = new Start(ctx, server, { ...answered, ...newLimits(ctx, options) });
     await start.run(request, known, () => void (typed.text = null));
-    return { server, start };
+    return { server, start, task: 'asked' };
   });
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Context } from '../../../cli/context.ts';
-import { AppError, isAppError, isFailure, isNotFound } from '../../../cli/errors.ts';
+import { AppError, isAppError, isFailure } from '../../../cli/errors.ts';
 import type { Server } from '../../../client/server.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
 import type { Checkout, RepositoryChoice } from '../../../local/checkout/index.ts';
@@ -76,6 +76,7 @@ async function askForBranch(ctx: Context): Promise<string> {
   if (!ctx.interactive)
     throw new AppError('usage', 'missing: --branch, because the checkout is on no branch (detached HEAD)', {
       hint: 'add --branch <name>',
+      data: { branch: null },
     });
   return await (
     await ctx.prompt()
@@ -115,16 +116,31 @@ async function namedRepository(
   return { repository, branch, git_provider };
 }
 
-/** Null where nothing is wrong, or git cannot read the remote. */
-export async function branchProblem(ctx: Context, server: Server, options: RepositoryOptions): Promise<string | null> {
+/** Of an entered branch, or of an entered repository without one. Null where nothing is wrong, or nothing is known. */
+export async function repositoryProblem(
+  ctx: Context,
+  server: Server,
+  options: RepositoryOptions,
+): Promise<string | null> {
   const silent = (): Promise<void> => Promise.resolve();
+  const quiet = derivedContext(ctx, { notice: silent, warn: silent, interactive: false });
   try {
-    await chooseRepository(derivedContext(ctx, { notice: silent, warn: silent }), server, options);
-    return null;
+    const { repository, git_provider } = await chooseRepository(quiet, server, options);
+    if (options.branch !== undefined || repository === null) return null;
+    if (git_provider === null) {
+      const found = await ctx.branchOnRemote(repository, 'HEAD');
+      return found.state === 'unknown' ? `git cannot read ${repository}` : null;
+    }
+    // Servers return an empty list for a repository that does not exist.
+    const { items } = await server.git.branches({ git_provider, repository }, null, 1);
+    return items.length === 0 ? `${git_provider} lists no branch of ${repository}` : null;
   } catch (error) {
-    if (isNotFound(error)) return error.message.replace('; nothing was started', '');
-    if (isFailure(error)) return null;
-    throw error;
+    if (!isFailure(error)) throw error;
+    // The branch is a question of its own.
+    const isLater = options.branch === undefined && error.details.data?.['branch'] !== undefined;
+    const kinds = options.branch === undefined ? ['usage', 'not-found'] : ['not-found'];
+    if (isLater || !kinds.includes(error.kind)) return null;
+    return error.message.replace(/^--repo: |; nothing was started$/g, '');
   }
 }
 

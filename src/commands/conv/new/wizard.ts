@@ -5,7 +5,7 @@ import type { Repository } from '../../../domain/git-provider.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
 import { writeMessage, type TypedMessage } from '../message.ts';
 import type { NewOptions } from './options.ts';
-import { branchProblem } from './repository.ts';
+import { repositoryProblem } from './repository.ts';
 import { DEMO, readReplay } from './request.ts';
 
 const MOST_SHOWN = 20;
@@ -41,15 +41,20 @@ export async function chooseStart(ctx: Context, server: Server): Promise<{ serve
     return { server, replay: await readReplay(ctx, file.trim()) };
   }
   const profiles = await (await ctx.profiles()).list();
-  if (profiles.length === 0)
-    throw new AppError('config', 'no server profile is stored', {
-      hint: 'add one: acs login <name> --base-url <url>',
-    });
   const choices = profiles.map(({ name, base_url }) => ({ value: name, name, description: base_url }));
-  const name = await prompt.select({ message: 'Server', choices });
-  const { baseUrl: _baseUrl, apiKeyFile: _apiKeyFile, ...globals } = ctx.globals;
+  const another = { value: '', name: 'another server', description: 'sign in to it' };
+  let name = choices.length === 0 ? '' : await prompt.select({ message: 'Server', choices: [...choices, another] });
+  const { profile: _profile, baseUrl: _baseUrl, apiKeyFile: _apiKeyFile, ...globals } = ctx.globals;
+  if (name === '') {
+    if (globals.mode === 'dry-run')
+      throw new AppError('config', 'a dry run stores no server profile', { hint: 'store one: acs login' });
+    ctx.globals = globals;
+    const { signIn } = await import('../../login.ts');
+    name = (await signIn(undefined, { check: true }, ctx)) ?? '';
+    await ctx.notice(`signed in; the profile is "${name}"`);
+  }
   ctx.globals = { ...globals, profile: name };
-  return { server: await ctx.server(), replay: null };
+  return await chooseStart(ctx, await ctx.server());
 }
 
 export async function askForTask(
@@ -64,10 +69,11 @@ export async function askForTask(
   if (repo === undefined) {
     const checkout = await ctx.checkout();
     const name = checkout?.origin?.repository ?? checkout?.root ?? '';
-    const answer = await askForRepository(ctx, server, [
+    const first = [
       ...(checkout === null ? [] : [{ value: 'here', name, description: 'the current checkout' }]),
       { value: 'none', name: 'none' },
-    ]);
+    ];
+    const answer = await askForRepository(ctx, server, first, options);
     repo = answer.repo;
     gitProvider ??= answer.listed?.git_provider;
     byDefault = answer.listed?.default_branch ?? '';
@@ -80,14 +86,14 @@ export async function askForTask(
       ...(byDefault === '' ? {} : { default: byDefault }),
       validate: async (value) => {
         const named = value.trim() || byDefault;
-        return named === '' ? true : ((await branchProblem(ctx, server, { ...chosen, branch: named })) ?? true);
+        return named === '' ? true : ((await repositoryProblem(ctx, server, { ...chosen, branch: named })) ?? true);
       },
     });
     branch = answer.trim() || undefined;
   }
   let message: string | null = null;
   if (replay === null) {
-    message = await prompt.input({ message: 'What should the agent do? (empty opens your editor)' });
+    message = await typeMessage(ctx);
     if (message.trim() === '') message = await writeMessage(ctx, 'What should the agent do?', typed);
     typed.text = message;
   }
@@ -105,6 +111,20 @@ export async function askForTask(
     }
   }
   return { message, options: { repo, branch, spec, gitProvider } };
+}
+
+/** The questions of inquirer take only the first line of a paste. */
+async function typeMessage(ctx: Context): Promise<string> {
+  const prompt = 'What should the agent do? (empty opens your editor) ';
+  const lines = await ctx.lineInput();
+  try {
+    const line = await lines.read({ prompt, kind: 'message' });
+    if (line.type !== 'text') throw new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130 });
+    await ctx.notice(`${prompt}${line.text.trim()}`);
+    return line.text;
+  } finally {
+    await lines.close();
+  }
 }
 
 export async function confirmTask(ctx: Context, request: NewConversation): Promise<void> {
@@ -128,6 +148,7 @@ async function askForRepository(
   ctx: Context,
   server: Server,
   first: readonly { value: string; name: string; description?: string }[],
+  { gitProvider }: NewOptions,
 ): Promise<{ repo?: string | false; listed?: Repository }> {
   let found: Repository[] = [];
   try {
@@ -155,7 +176,10 @@ async function askForRepository(
   if (value !== 'other') return value === 'none' ? { repo: false } : {};
   const repo = await prompt.input({
     message: 'Repository (owner/name, a URL or a path)',
-    validate: (text) => (text.trim() === '' ? 'a repository is needed' : true),
+    validate: async (text) =>
+      text.trim() === ''
+        ? 'a repository is needed'
+        : ((await repositoryProblem(ctx, server, { repo: text, gitProvider })) ?? true),
   });
   return { repo };
 }

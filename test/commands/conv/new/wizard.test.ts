@@ -1,9 +1,9 @@
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { repositoryRecord, useGitServer } from '../../../client/support/git-server.ts';
+import { branchRecord, repositoryRecord, useGitServer } from '../../../client/support/git-server.ts';
 import { createWorld, invoke, type Ended, type World } from '../../../support/world.ts';
-import { json, makeRepository, type ConversationJson } from '../support.ts';
+import { git, json, makeRepository, type ConversationJson } from '../support.ts';
 
 /** A world in which a model is set, and a checkout in it. */
 let world: World;
@@ -89,6 +89,26 @@ describe('conv new without a message, on a terminal', () => {
     expect(asked.code, asked.err).toBe(0);
   });
 
+  it('checks a repository when it is entered', async () => {
+    const head = path.join(world.dir, 'detached');
+    await git(world.dir, 'clone', '-q', repository, head);
+    await git(head, 'switch', '-q', '--detach');
+    const asked = await onTerminal(
+      repository,
+      ['--spec', 'process', '--dry-run', '-y'],
+      ['other', 'nonsense', './nowhere', `file://${world.dir}/nowhere.git`, head, 'main', 'Do it'],
+    );
+    const question = 'Repository (owner/name, a URL or a path)';
+    expect(asked.questions.slice(1, 6)).toEqual([
+      question,
+      `${question} not a repository`,
+      `${question} no git checkout at ./nowhere`,
+      `${question} git cannot read file://${world.dir}/nowhere.git`,
+      "Branch (empty: the repository's default)",
+    ]);
+    expect(asked.code, asked.err).toBe(0);
+  });
+
   it('stores a typed message in a file that the error names when the start fails or is refused', async () => {
     for (const [last, code] of [
       [true, 12], // the local service runs no agent with a model
@@ -115,6 +135,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
     const asked = await onTerminal(repository, ['-y', '--wait'], ['demo', 'none', 'process'], bare);
     expect(asked.questions[0]).toContain('[the demo | a replay file | a conversation on another server]');
     expect(asked.code, asked.err).toBe(0);
+    expect(asked.err).toMatch(/: acs conv result (\S+)\n.*: acs conv diff \1\n.*: acs conv chat \1\n$/);
   });
 
   it('takes a replay file and repeats the question for an unusable one', async () => {
@@ -130,48 +151,39 @@ describe('conv new without a message and without a model, on a terminal', () => 
     expect(asked.code, asked.err).toBe(0);
   });
 
-  it('uses the server of a profile', async () => {
+  it('signs in to another server without a stored profile, and offers the profile afterwards', async () => {
     const machine = { ...bare, env: { ...bare.env, ACS_API_KEY: undefined, ACS_BASE_URL: undefined } };
-    await bare.invoke({
-      args: ['login', 'work', '--base-url', world.service.url, '--api-key-file', '-'],
-      stdin: world.service.key,
-    });
-    const asked = await onTerminal(
+    const { url, key } = world.service;
+    const ofBare = ['--base-url', bare.service.url, '--api-key-file', path.join(bare.dataDir, 'key')];
+    const other = ['--spec', 'process', '--dry-run', '-y', ...ofBare];
+    const refused = await onTerminal(repository, other, ['profile'], machine);
+    expect(refused).toMatchObject({ code: 3, err: expect.stringContaining('acs login') as string });
+    const signedIn = await onTerminal(
       repository,
-      [
-        '--base-url',
-        bare.service.url,
-        '--api-key-file',
-        path.join(bare.dataDir, 'key'),
-        '--spec',
-        'process',
-        '--dry-run',
-        '-y',
-      ],
-      ['profile', 'work', 'none', 'Do it'],
+      ['--spec', 'process', ...ofBare],
+      ['profile', 'url', url, 'work', key, 'none', 'Do it', false],
       machine,
     );
-    expect(asked.questions.slice(1)).toEqual(['Server [work]', expect.any(String), expect.any(String)]);
-    expect({ code: asked.code, out: asked.out }, asked.err).toEqual({
-      code: 0,
-      out: expect.stringContaining(world.service.url) as string,
+    expect(signedIn.questions.slice(2, 5)).toEqual(['URL of the server', 'Name of the profile', 'Key (empty: none)']);
+    expect(signedIn).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('the profile is "work"') as string,
     });
-  });
-
-  it('exits 3 with the next step when no profile is stored', async () => {
-    const machine = { ...bare, env: { ...bare.env, ACS_CONFIG_DIR: path.join(bare.dir, 'nothing') } };
-    const asked = await onTerminal(repository, [], ['profile'], machine);
-    expect(asked).toMatchObject({ code: 3, err: expect.stringContaining('acs login') as string });
+    await rm(path.dirname(/saved in (\S+);/.exec(signedIn.err)?.[1] ?? ''), { recursive: true });
+    const asked = await onTerminal(repository, other, ['profile', 'work', 'none', 'Do it'], machine);
+    expect(asked.questions[1]).toBe('Server [work | another server]');
+    expect(asked, asked.err).toMatchObject({ code: 0, out: expect.stringContaining(url) as string });
   });
 });
 
 describe.each(['v1', 'v0'] as const)('the wizard of conv new at a server with git providers, over %s', (dialect) => {
-  const git = useGitServer(dialect);
+  const at = useGitServer(dialect);
   beforeEach(() => {
-    git.data.repositories = ['acme/app', 'acme/site'].map((name) => repositoryRecord(name));
+    at.data.repositories = ['acme/app', 'acme/site'].map((name) => repositoryRecord(name));
   });
   const ask = (...answers: (string | boolean)[]): Promise<Ended> =>
-    git.invoke({ args: ['conv', 'new', '--dry-run', '--json'], answers });
+    at.invoke({ args: ['conv', 'new', '--dry-run', '--json'], answers });
   const startOf = ({ out }: Ended): Record<string, unknown> => {
     const { requests } = JSON.parse(out) as { requests: { body: Record<string, unknown> }[] };
     return requests.at(-1)?.body ?? {};
@@ -195,10 +207,10 @@ describe.each(['v1', 'v0'] as const)('the wizard of conv new at a server with gi
   });
 
   it('takes a typed repository where the providers cannot be read, with a notice', async () => {
-    git.script(({ path: route }) =>
-      /repositories/.test(route) ? { status: 401, json: 'Invalid github token' } : null,
-    );
-    const typed = await ask('other', 'acme/typed', '', 'Do it', true);
+    at.script(({ path: route }) => (/repositories/.test(route) ? { status: 401, json: 'Invalid github token' } : null));
+    at.data.branches['acme/typed'] = [branchRecord('main')];
+    const typed = await ask('other', 'acme/tpyed', 'acme/typed', '', 'Do it', true);
+    expect(typed.questions[2]).toContain('github lists no branch of acme/tpyed');
     expect(typed.questions[0]).toBe('Repository [none | another repository]');
     expect(typed.err).toContain('the server lists no repositories: ');
     expect(startOf(typed)).toMatchObject({ [member]: 'acme/typed' });
