@@ -1,5 +1,6 @@
 /** The only reader of `process`; everything else gets values. */
 import { spawnSync } from 'node:child_process';
+import { fstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { run } from './cli/run.ts';
@@ -156,6 +157,10 @@ function inputStream(open: () => NodeJS.ReadStream): InputStream {
   let read = false;
   return {
     isTTY: isatty(0),
+    get isPiped() {
+      const stdin = fstatSync(0);
+      return stdin.isFIFO() || stdin.isFile();
+    },
     get raw() {
       stdinWasUsed = true;
       return open();

@@ -25,6 +25,8 @@ export interface OutputStream {
 
 export interface InputStream {
   readonly isTTY: boolean;
+  /** A pipe or a file, as after `|` and `<` in a shell; whether it has bytes is not known. */
+  readonly isPiped?: boolean;
   /** Throws `usage` on a second reader. */
   readAll(limitBytes?: number): Promise<Uint8Array>;
   readonly raw: NodeJS.ReadableStream;

@@ -219,6 +219,7 @@ function inputStream({ stdin, columns }: Invocation): InputStream {
   let read = false;
   return {
     isTTY: columns !== undefined,
+    isPiped: stdin !== undefined,
     raw: stdin === undefined ? new PassThrough() : Readable.from([Buffer.from(stdin)]),
     readAll() {
       if (read) return Promise.reject(new AppError('usage', 'stdin can be read only once in a command'));

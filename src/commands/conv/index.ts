@@ -11,7 +11,7 @@ const VERBS: readonly [
 ][] = [
   ['new [message]', 'create', 'start a conversation', () => import('./new/index.ts')],
   ['list', 'ls', 'list conversations, newest first', () => import('./list.ts')],
-  ['show <id>', 'view get', 'show a conversation and the status of its run', () => import('./show.ts')],
+  ['show <id...>', 'view get', 'show conversations and the status of their runs', () => import('./show.ts')],
   ['follow <id>', '', 'print the events of a run until it ends', () => import('./follow.ts')],
   ['events <id>', 'logs', 'print the events of a conversation', () => import('./events.ts')],
   ['wait <id...>', '', 'wait until runs end', () => import('./wait.ts')],

@@ -1,34 +1,40 @@
 import type { Command } from 'commander';
 import type { Context } from '../../cli/context.ts';
+import { worstCode } from '../../runs/outcome.ts';
 import { exitCodeOfStatus } from '../../runs/status.ts';
 import { explain } from '../declare.ts';
-import { checkWord, findOne } from '../resource/resource.ts';
+import { showRecords } from '../resource/resource.ts';
 import { conversations, conversationView } from './conversations.ts';
 
 export function declare(command: Command, ctx: Context): void {
-  command.argument('<id>', 'the conversation').option('--exit-status', 'exit with the code of its status');
+  command
+    .argument('<id...>', 'the conversations; - reads ids from stdin')
+    .option('--exit-status', 'exit with the code of its status; of several with the worst');
   explain(command, {
     notes: [
       'cost_usd and tokens are null while the run continues, and when the server has no metrics as new as its end.',
       'With --exit-status: finished 0, failed or stuck 1, waiting or idle 8, anything else 6.',
     ],
-    json: ({ objectForm }) => [objectForm(conversationView)],
+    json: ({ objectForm, listForm }) => [
+      ['one id', objectForm(conversationView)],
+      ['several ids', listForm(conversationView)],
+    ],
     exits: ['failed', 'not-found', 'conflict', 'needs-input'],
     examples: [
       { command: 'acs conv show @last', does: 'show the last conversation that was started' },
       { command: 'acs conv show @last --fields status,reason --json', does: 'print its status and the reason' },
     ],
   });
-  command.action(async (given: string, options: { exitStatus?: boolean }) => {
-    ctx.out.check(conversationView, 'item');
-    checkWord(conversations, given);
-    const server = await ctx.server();
-    const found = await findOne(ctx, server, conversations, given);
-    const conversation = found.id === '' ? found : await server.conversations.getComplete(found.id);
-    const shown = { ...conversation, start_task_id: conversation.start_task_id ?? found.start_task_id };
-    // The first column of tsv names the record, also one that has only the id of its start task, as -q does.
-    const id = ctx.out.format === 'tsv' ? conversationView.id(shown) : shown.id;
-    await ctx.out.item(conversationView, { ...shown, id });
-    if (options.exitStatus) ctx.exitCode = exitCodeOfStatus(conversation.status);
+  command.action(async (given: string[], options: { exitStatus?: boolean }) => {
+    const shown = await showRecords(ctx, conversations, given, {
+      view: conversationView,
+      async read(server, found) {
+        const conversation = found.id === '' ? found : await server.conversations.getComplete(found.id);
+        const named = { ...conversation, start_task_id: conversation.start_task_id ?? found.start_task_id };
+        // The first column of tsv names the record, also one that has only the id of its start task, as -q does.
+        return ctx.out.format === 'tsv' ? { ...named, id: conversationView.id(named) } : named;
+      },
+    });
+    if (options.exitStatus) ctx.exitCode = worstCode(shown.map(({ status }) => exitCodeOfStatus(status)));
   });
 }

@@ -20,10 +20,9 @@ import { poll, STEADY } from '../../runs/poll.ts';
 import { endOfStatus } from '../../runs/status.ts';
 import { trackRun } from '../../runs/tracker.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import { readIds } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { someOf } from '../option-parsers.ts';
-import { checkWord, finderOf, type Finder } from '../resource/resource.ts';
+import { finderOf, readWords, type Finder } from '../resource/resource.ts';
 import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
 import { conversations, idOf, outcomeView } from './conversations.ts';
 
@@ -68,9 +67,7 @@ async function waitForRuns(ctx: Context, given: string[], options: WaitCommandOp
   const isSingle = given.length === 1 && given[0] !== '-';
   ctx.out.check(outcomeView, isSingle ? 'item' : 'list');
   const limits = limitsOf(ctx, options);
-  for (const word of given) if (word !== '-') checkWord(conversations, word);
-  const words = await readIds(ctx, given);
-  for (const word of words) checkWord(conversations, word);
+  const words = await readWords(ctx, conversations, given);
   const waited = await withinDeadline(ctx, limits, (timed) => waitForAll(ctx, timed, words, options));
   const [first] = waited;
   if (!isSingle) await ctx.out.list(waitedView, waited, { has_more: false });

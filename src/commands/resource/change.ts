@@ -3,9 +3,9 @@ import type { Context } from '../../cli/context.ts';
 import { AppError, DryRunStop, isAppError, isNotFound } from '../../cli/errors.ts';
 import { collectPages } from '../../domain/pages.ts';
 import type { BulkItem } from '../../output/view.ts';
-import { changeEach, changeOne, confirmChange, failedItem, readIds, type Change } from '../bulk.ts';
+import { changeEach, changeOne, confirmChange, failedItem, type Change } from '../bulk.ts';
 import { addSelectorOptions, hasSelector, readSelection, type SelectorOptions } from '../lists.ts';
-import { checkWord, finderOf, idOf, type Preview, type Resource, type StatusRecord, type Target } from './resource.ts';
+import { finderOf, idOf, readWords, type Preview, type Resource, type StatusRecord, type Target } from './resource.ts';
 
 export interface ChangeOptions extends SelectorOptions {
   all?: boolean;
@@ -61,10 +61,7 @@ export async function changeRecords<C extends Context, R extends StatusRecord, O
   }
   const isSingle = given.length === 1 && given[0] !== '-';
   ctx.out.check(view, isSingle ? 'item' : 'bulk');
-  for (const word of given) if (word !== '-') checkWord(resource, word);
-  const words = await readIds(ctx, given);
-  for (const word of words) checkWord(resource, word);
-
+  const words = await readWords(ctx, resource, given);
   const server = await ctx.server();
   const targets: Target<R>[] = [];
   const unresolved: BulkItem[] = [];

@@ -5,7 +5,8 @@ import { type IdWord, matchPrefix, PREFIX_MIN } from '../../domain/ids.ts';
 import { type Page, collectPages } from '../../domain/pages.ts';
 import type { Selection } from '../../domain/selectors.ts';
 import type { View } from '../../output/view.ts';
-import { AppError, isNotFound } from '../../cli/errors.ts';
+import { AppError, isFailure, isNotFound } from '../../cli/errors.ts';
+import { readIds } from '../bulk.ts';
 
 export interface StatusRecord {
   status: string;
@@ -119,6 +120,48 @@ export function checkWord<R extends StatusRecord>({ noun, readWord }: Resource<R
   throw new AppError('usage', `"${word.slice(0, 200)}" is not a ${noun} id`, {
     hint: `give a full id, its first ${PREFIX_MIN} or more characters, a URL that contains it, or @last`,
   });
+}
+
+/** The ids that were given, those on stdin for `-`. Throws `usage` for the form of one before any request. */
+export async function readWords<R extends StatusRecord>(
+  ctx: Context,
+  resource: Resource<R>,
+  given: readonly string[],
+): Promise<string[]> {
+  for (const word of given) if (word !== '-') checkWord(resource, word);
+  const words = await readIds(ctx, given);
+  for (const word of words) checkWord(resource, word);
+  return words;
+}
+
+/** One record as an object, several as a list. Throws `failed`, after the list, for those that cannot be read. */
+export async function showRecords<R extends StatusRecord, S>(
+  ctx: Context,
+  resource: Resource<R>,
+  given: readonly string[],
+  { view, read }: { view: View<S>; read(server: Server, found: R): Promise<S> },
+): Promise<S[]> {
+  const isSingle = given.length === 1 && given[0] !== '-';
+  ctx.out.check(view, isSingle ? 'item' : 'list');
+  const words = await readWords(ctx, resource, given);
+  const server = await ctx.server();
+  const finder = finderOf(ctx, server, resource);
+  const shown: S[] = [];
+  const failures: string[] = [];
+  for (const word of words) {
+    try {
+      shown.push(await read(server, await finder.find(word)));
+    } catch (error) {
+      if (isSingle || !isFailure(error)) throw error;
+      failures.push(`${word}: ${error.message}`);
+    }
+  }
+  const [first] = shown;
+  if (isSingle && first !== undefined) await ctx.out.item(view, first);
+  else await ctx.out.list(view, shown, { has_more: false });
+  if (failures.length === 0) return shown;
+  await ctx.out.close();
+  throw new AppError('failed', `${failures.length} of ${words.length} cannot be shown: ${failures.join('; ')}`);
 }
 
 export async function rememberLast(ctx: Context, server: Server, id: string): Promise<void> {

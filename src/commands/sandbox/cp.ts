@@ -20,7 +20,7 @@ export function declareCopy(parent: Command, ctx: Context): void {
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'One side is <id>:<path>. A relative path there begins at the workspace folder of the sandbox. A path of this machine with a colon needs a slash before it: ./a:b.',
+      'One side is <id>:<path>, with the id of the sandbox or of a conversation in it. A relative path there begins at the workspace folder of the sandbox. A path of this machine with a colon needs a slash before it: ./a:b.',
       'As with `cp -r`: into a folder that is there, else under the name of <dst>, whose folder has to be there. Folders are merged, and files of the same name replaced. <folder>/. copies what is in a folder. A file never replaces a folder, nor a folder a file.',
       'A file or folder is written under a temporary name and renamed when it is complete. The executable bit is kept. Links within a folder are copied as links; devices and links that lead out of it are skipped, with a warning.',
       '- is stdin or stdout: the bytes of one file.',

@@ -26,7 +26,7 @@ export function declareExec(parent: Command, ctx: Context): void {
   const command = parent.command('exec').description('run a program in a sandbox');
   command
     .usage('[options] <id> -- <program> [arguments...]')
-    .argument('<id>', 'the sandbox')
+    .argument('<id>', 'the sandbox, or a conversation in it')
     .allowExcessArguments()
     .option('--cwd <dir>', 'run it there; a relative path starts in the working directory of the sandbox')
     .option(
@@ -67,6 +67,10 @@ async function exec(word: string, excess: readonly string[], options: ExecOption
   checkWord(sandboxes, word);
   const server = await ctx.server();
   if (options.stdin) requireSocket(server, 'pass stdin to a program');
+  else if (ctx.io.stdin.isPiped) {
+    const next = server.presence('exec-socket') === 'absent' ? 'this server cannot' : 'add -i to pass it on';
+    await ctx.notice(`stdin is not passed on to the program: ${next}`);
+  }
   const { id } = await findRunning(ctx, server, word, {
     resume: options.resume,
     command: (id) => `acs sandbox exec ${id}`,
@@ -182,7 +186,7 @@ function createControls(signal: AbortSignal, onSignal: 'signal' | 'kill') {
 
 export function declareShell(parent: Command, ctx: Context): void {
   const command = parent.command('shell').description('open a shell in a sandbox of the local service');
-  command.argument('<id>', 'the sandbox').option('--resume', 'start a paused sandbox first');
+  command.argument('<id>', 'the sandbox, or a conversation in it').option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
       'The shell has a terminal of its own: every key is passed on to it, Ctrl-C and Ctrl-Z as well, and its output is written to the terminal as it is. The exit code is that of the shell. It ends when acs ends.',

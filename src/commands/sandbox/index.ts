@@ -10,7 +10,7 @@ import {
   addSelectorOptions,
   type SelectorOptions,
 } from '../lists.ts';
-import { checkWord, findOne } from '../resource/resource.ts';
+import { showRecords } from '../resource/resource.ts';
 import { declareDelete, declarePause, declareResume, declareStart } from './change.ts';
 import { declareCopy } from './cp.ts';
 import { declareExec, declareShell } from './exec.ts';
@@ -51,23 +51,26 @@ function declareList(parent: Command, ctx: Context): void {
 }
 
 function declareShow(parent: Command, ctx: Context): void {
-  const command = parent.command('show').aliases(['view', 'get']).description('show a sandbox');
-  command.argument('<id>', 'the sandbox').option('--show-secrets', 'also print the session key of its agent server');
+  const command = parent.command('show').aliases(['view', 'get']).description('show sandboxes');
+  command
+    .argument('<id...>', 'the sandboxes; - reads ids from stdin')
+    .option('--show-secrets', 'also print the session key of its agent server');
   explain(command, {
-    json: ({ objectForm }) => [objectForm(sandboxView), ['--show-secrets', objectForm(sandboxView, 'session_api_key')]],
+    json: ({ objectForm, listForm }) => [
+      ['one id', objectForm(sandboxView)],
+      ['several ids', listForm(sandboxView)],
+      ['--show-secrets', objectForm(sandboxView, 'session_api_key')],
+    ],
     exits: ['not-found', 'unsupported'],
     examples: [
       { command: 'acs sandbox show @last', does: 'show the sandbox of the last conversation' },
       { command: 'acs sandbox show @last --fields status --format tsv', does: 'print only its status' },
     ],
   });
-  command.action(async (word: string, { showSecrets }: { showSecrets?: boolean }) => {
-    ctx.out.check(showSecrets ? sandboxWithKeyView : sandboxView, 'item');
-    checkWord(sandboxes, word);
-    const server = await ctx.server();
-    const sandbox = await findOne(ctx, server, sandboxes, word);
-    if (!showSecrets) return await ctx.out.item(sandboxView, sandbox);
-    const { session_api_key } = await server.sandboxes.secrets(sandbox.id);
-    await ctx.out.item(sandboxWithKeyView, { ...sandbox, session_api_key });
+  command.action(async (given: string[], { showSecrets }: { showSecrets?: boolean }) => {
+    await showRecords(ctx, sandboxes, given, {
+      view: showSecrets ? sandboxWithKeyView : sandboxView,
+      read: async (server, found) => ({ ...found, ...(showSecrets && (await server.sandboxes.secrets(found.id))) }),
+    });
   });
 }

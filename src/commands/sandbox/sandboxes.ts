@@ -2,7 +2,7 @@ import type { Sandbox, SandboxSecrets } from '../../domain/sandbox.ts';
 import type { View } from '../../output/view.ts';
 import { isSelected } from '../../domain/selectors.ts';
 import { isRunInProgress } from '../../runs/status.ts';
-import { readSandboxWord } from '../../domain/ids.ts';
+import { normalizeId, readSandboxWord } from '../../domain/ids.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
 import { AppError, isNotFound } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
@@ -27,7 +27,7 @@ export const sandboxView: View<Sandbox> = {
 };
 
 /** The one view that shows a key: behind `show --show-secrets`. */
-export const sandboxWithKeyView: View<Sandbox & SandboxSecrets> = {
+export const sandboxWithKeyView: View<Sandbox & Partial<SandboxSecrets>> = {
   ...sandboxView,
   fields: [...sandboxView.fields, { name: 'session_api_key', get: (sandbox) => sandbox.session_api_key, weight: 0 }],
   table: [...sandboxView.table, 'session_api_key'],
@@ -93,6 +93,19 @@ export const sandboxes: Resource<Sandbox> = {
       suffix: conversations === 0 ? '' : ` with ${conversations} conversation${conversations === 1 ? '' : 's'}`,
     };
   },
+};
+
+/** For programs and files: the id of a conversation names its sandbox. */
+export const sandboxesOrConversations: Resource<Sandbox> = {
+  ...sandboxes,
+  idsOf: ({ id, conversation_ids }) => [id, ...conversation_ids],
+  get: async (server, id) =>
+    await server.sandboxes.get(id).catch(async (error: unknown) => {
+      if (!isNotFound(error) || normalizeId(id) === null) throw error;
+      const { sandbox_id } = await server.conversations.get(id);
+      if (sandbox_id === null) throw error;
+      return await readOrGone(server, sandbox_id);
+    }),
 };
 
 export function gone(id: string, before?: Sandbox): Sandbox {

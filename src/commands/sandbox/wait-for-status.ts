@@ -5,7 +5,7 @@ import { limitsAfter, withinDeadline, type TimedContext } from '../../runs/deadl
 import type { Server } from '../../client/server.ts';
 import { agreeToResume, START_MS } from '../resource/in-sandbox.ts';
 import { findOne } from '../resource/resource.ts';
-import { sandboxes, readOrGone } from './sandboxes.ts';
+import { readOrGone, sandboxesOrConversations } from './sandboxes.ts';
 import type { SandboxStatus } from '../../domain/conversation.ts';
 import { formatDuration } from '../../output/text/time.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
@@ -17,7 +17,7 @@ export async function findRunning(
   word: string,
   options: { resume?: boolean; command: (id: string) => string },
 ): Promise<Sandbox> {
-  const sandbox = await findOne(ctx, server, sandboxes, word);
+  const sandbox = await findOne(ctx, server, sandboxesOrConversations, word);
   const { id, status } = sandbox;
   if (status === 'running') return sandbox;
   if (status === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);

@@ -123,11 +123,23 @@ describe('conv show', () => {
       out: new RegExp(`^id {16}${FIRST}\n(.*\n)*status {12}finished\n`),
     },
     '--exit-status exits with the code of the status': { acs: `show ${FIRST} --exit-status` },
+    'prints several as a list, in the order of their ids': {
+      acs: `show ${SECOND} ${FIRST} --json --fields id`,
+      out: { items: [{ id: SECOND }, { id: FIRST }], has_more: false },
+    },
+    'takes ids from stdin, prints those that can be read, and exits 1 with the others': {
+      acs: 'show - -q',
+      stdin: `${FIRST}\n${UNKNOWN}\n`,
+      code: 1,
+      out: `${FIRST}\n`,
+      err: `1 of 2 cannot be shown: ${UNKNOWN}: `,
+    },
   });
 
   it('--exit-status of a run in progress exits 6', async () => {
     at.v1.addConversation({ id: BUSY });
     await at.ends(`show ${BUSY} --exit-status`, { code: 6 });
+    await at.ends(`show ${FIRST} ${BUSY} --exit-status`, { code: 6 });
     await at.ends(`show ${BUSY}`, {});
   });
 

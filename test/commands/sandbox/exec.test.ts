@@ -61,6 +61,17 @@ describe('sandbox exec', () => {
     await at.ends(`exec ${id} -- echo ${words}`, { out: `${words}\n` });
   });
 
+  it('takes the id of a conversation, its beginning or its URL for the sandbox, as cp does', async () => {
+    const conversation = 'c0ffee0000004111800000000000beef';
+    const start = 'conv new --no-repo --replay demo --wait --id'.split(' ');
+    await at.world.acs(...start, conversation, '--sandbox', id);
+    for (const word of [conversation, 'c0ffee', `${at.server.url}/conversations/${conversation}`])
+      await at.ends(`exec ${word} -- echo on`, { out: 'on\n' });
+    await at.ends('cp - c0ffee:note', { stdin: 'noted' });
+    await at.ends(`cp ${conversation}:note -`, { out: 'noted' });
+    await at.ends('exec c0ffee0000004111800000000000bad0 -- ls', { code: 125, err: 'no sandbox begins with c0ffee' });
+  });
+
   it('prints one JSON object for each part of the output and one for the exit code, whose characters are whole', async () => {
     const line = String.raw`printf '\303'; sleep 0.1; printf '\244'; echo err >&2; exit 3`;
     const { out } = await at.ends(sh(line, '--json'), { code: 3, err: '' });
@@ -70,6 +81,12 @@ describe('sandbox exec', () => {
     const text = (stream: string): string =>
       records.map((record) => (record.stream === stream ? String(record.text) : '')).join('');
     expect([text('stdout'), text('stderr')]).toEqual(['ä', 'err\n']);
+  });
+
+  it('reports a pipe on stdin that it does not read without -i', async () => {
+    const err = 'stdin is not passed on to the program: add -i to pass it on\n';
+    expect(await at.ends(`exec ${id} -- cat`, { stdin: 'typed', out: '' })).toMatchObject({ err });
+    await at.ends(`exec -i ${id} -- cat`, { stdin: 'typed', out: 'typed', err: '' });
   });
 
   it('makes control characters safe on a terminal, on stdout and stderr', async () => {
