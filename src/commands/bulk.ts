@@ -54,12 +54,14 @@ export async function changeEach<S extends { id: string }, T>(
   plan: {
     targets: readonly S[];
     unresolved?: readonly BulkItem[];
+    /** For a dry run, in which `apply` returns nothing. */
+    before?(target: S): string | null;
     pastTense: string;
     concurrency?: number;
     apply(target: S): Promise<Change<T>>;
   },
 ): Promise<void> {
-  const { targets, unresolved = [], pastTense, concurrency = CONCURRENCY, apply } = plan;
+  const { targets, unresolved = [], before, pastTense, concurrency = CONCURRENCY, apply } = plan;
   const isDryRun = ctx.globals.mode === 'dry-run';
   const progress = targets.length === 0 || isDryRun ? null : await ctx.progress(`${targets.length} to be ${pastTense}`);
   const changed: BulkItem[] = [];
@@ -75,7 +77,7 @@ export async function changeEach<S extends { id: string }, T>(
         item = { id, ok: true, changed, before, after, error: null };
       } catch (error) {
         item = isDryRunStop(error)
-          ? { id, ok: true, changed: true, before: null, after: null, error: null }
+          ? { id, ok: true, changed: true, before: before?.(target) ?? null, after: null, error: null }
           : failedItem(id, error);
       }
       changed[index] = item;

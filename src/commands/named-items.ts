@@ -122,5 +122,6 @@ async function deleteNamed<T>(
   const [first] = targets;
   if (isSingle && first !== undefined) return await changeOne(ctx, view, () => apply(first));
   const concurrency = items.oneByOne && { concurrency: 1 };
-  await changeEach(ctx, { targets, pastTense: 'deleted', ...concurrency, apply });
+  const before = ({ id }: { id: string }) => (present.includes(id) ? 'present' : null);
+  await changeEach(ctx, { targets, before, pastTense: 'deleted', ...concurrency, apply });
 }

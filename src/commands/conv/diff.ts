@@ -40,8 +40,10 @@ export function declare(command: Command, ctx: Context): void {
     .option('--name-only', 'list the paths of the changed files')
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
-    notes: ['Prints a unified diff as git does, byte for byte; without changes only a notice on stderr.'],
-    json: ({ listForm }) => [['--stat or --name-only', listForm(fileView)]],
+    notes: [
+      'Prints a unified diff as git does, byte for byte; --json and --fields list the changed files. Without changes there is only a notice on stderr.',
+    ],
+    json: ({ listForm }) => [listForm(fileView)],
     exits: ['not-found', 'conflict'],
     examples: [
       { command: 'acs conv diff @last --stat', does: 'list the files that the last conversation changed' },
@@ -55,7 +57,7 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   const { format, fields } = ctx.globals;
   const { stat = false, nameOnly = false, resume } = options;
   if (stat && nameOnly) throw new AppError('usage', '--stat and --name-only cannot be combined');
-  const isList = stat || (nameOnly && (format ?? fields) !== undefined);
+  const isList = stat || (format ?? fields) !== undefined;
   if (isList) ctx.out.check(fileView, 'list');
   else ctx.out.check(null, 'raw');
   checkWord(conversations, word);

@@ -50,11 +50,12 @@ async function printEvents(given: string, options: EventsOptions, ctx: Context):
   const server = await ctx.server();
   const { id } = await findStarted(ctx, server, given);
   const limit = options.limit ?? Number.POSITIVE_INFINITY;
-  if (options.tail !== undefined) {
-    const { events } = await readTail(server, id, options);
-    return await ctx.out.list(view, events.slice(0, limit), { has_more: events.length > limit });
-  }
   const wanted = eventTest(options);
+  if (options.tail !== undefined) {
+    const { events } = await readTail(server, id, options.tail, wanted);
+    await ctx.out.list(view, events.slice(0, limit), { has_more: events.length > limit });
+    return events.length < options.tail ? await wanted.noticeMissing(ctx) : undefined;
+  }
   const isStreamed = STREAMED.has(ctx.out.format);
   const kept: ConversationEvent[] = [];
   let left = limit;
@@ -79,7 +80,8 @@ async function printEvents(given: string, options: EventsOptions, ctx: Context):
   }
   if (after !== null) throw new AppError('not-found', `there is no event ${options.since} in this conversation`);
   if (!isStreamed) await ctx.out.list(view, kept, { has_more: hasMore });
-  if (hasMore) await ctx.notice('more results are available: use a higher --limit, or omit it');
+  if (!hasMore) return await wanted.noticeMissing(ctx);
+  await ctx.notice('more results are available: use a higher --limit, or omit it');
 }
 
 function plainId(id: string): string {

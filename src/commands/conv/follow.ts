@@ -92,15 +92,16 @@ export async function showRun(
   const { kind, tail, failOnStall, startedAfter } = options;
   const view = eventView(conversation.created_at);
   const wanted = eventTest(options);
-  // Plain lines are for people; the other formats and --kind show everything.
+  // Plain lines are for people; the other formats, --fields and --kind show everything.
+  const { format, fields } = ctx.globals;
   const isHidden = (event: ConversationEvent): boolean =>
-    kind === undefined && ctx.globals.format === undefined && isBookkeeping(event);
+    (kind ?? format ?? fields) === undefined && isBookkeeping(event);
   const since = readSince(ctx, options);
   let sinceTime = since?.kind === 'time' ? since.time : null;
   const printed = new Set<string>();
   let tailEnd: ConversationEvent | null = null;
   if (tail !== undefined) {
-    const read = await beforeWatch(ctx, options, id, (_, bounded) => readTail(bounded, id, options));
+    const read = await beforeWatch(ctx, options, id, (_, bounded) => readTail(bounded, id, tail, wanted));
     const shown = read.events.filter((event) => !isHidden(event));
     await ctx.out.lines(view, shown);
     for (const event of read.events) printed.add(event.id);
@@ -112,7 +113,7 @@ export async function showRun(
   const summary = startedAfter === undefined ? NO_EVENTS : beforeRun(startedAfter?.id ?? null);
   const live = new LiveRun(conversation, ctx.clock.now(), startedAfter === undefined ? 'known' : 'requested');
   const progress = await ctx.progress(() => live.line(ctx.clock.now()), 'nothing');
-  return await trackRun(ctx, server, id, {
+  const tracked = await trackRun(ctx, server, id, {
     ...options,
     ...(isFromBeginning || startedAfter !== undefined ? { summary } : {}),
     seen: conversation,
@@ -129,6 +130,8 @@ export async function showRun(
       await ctx.out.lines(view, [event]);
     },
   }).finally(() => progress.done());
+  await wanted.noticeMissing(ctx);
+  return tracked;
 }
 
 export async function showOutcome(ctx: Context, outcome: Outcome): Promise<void> {
@@ -258,20 +261,34 @@ export function readSince(
   return { kind: 'time', time };
 }
 
-export function eventTest({ kind, source }: FilterOptions): (event: ConversationEvent) => boolean {
-  const kinds = kind?.map((name) => name.toLowerCase());
-  return (event) =>
-    (kinds === undefined || kinds.includes(event.kind.toLowerCase())) &&
-    (source === undefined || source.some((name) => name === event.source?.toLowerCase()));
+export type EventTest = ReturnType<typeof eventTest>;
+
+export function eventTest({ kind, source }: FilterOptions) {
+  const tested = new Map<string, string>();
+  const test = (event: ConversationEvent): boolean => {
+    const word = event.kind.toLowerCase();
+    tested.set(word, event.kind);
+    return (
+      (kind === undefined || kind.some((name) => name.toLowerCase() === word)) &&
+      (source === undefined || source.some((name) => name === event.source?.toLowerCase()))
+    );
+  };
+  /** Names the kinds of --kind that no tested event has: they may be misspelt. */
+  const noticeMissing = async (ctx: Context): Promise<void> => {
+    const missing = kind?.filter((name) => !tested.has(name.toLowerCase())) ?? [];
+    if (missing.length > 0 && tested.size > 0)
+      await ctx.notice(`no event has the kind ${missing.join(', ')}; there are ${[...tested.values()].join(', ')}`);
+  };
+  return Object.assign(test, { noticeMissing });
 }
 
 /** The newest n events that pass the filter, oldest first; and the newest event of all, null where there is none. */
 export async function readTail(
   server: Server,
   id: string,
-  { tail = 0, ...filter }: FilterOptions,
+  tail: number,
+  wanted: EventTest,
 ): Promise<{ events: ConversationEvent[]; newest: ConversationEvent | null }> {
-  const wanted = eventTest(filter);
   const newestFirst: ConversationEvent[] = [];
   let newest: ConversationEvent | null = null;
   for await (const event of eachEvent(server.conversations.eventPages(id, { order: 'newest-first' }))) {

@@ -108,7 +108,7 @@ export async function changeRecords<C extends Context, R extends StatusRecord, O
   };
   const apply = (target: Target<R>) => applyToFresh(ctx, verb, target, request);
   if (isSingle && first !== undefined) return await changeOne(ctx, view, () => apply(first));
-  await changeEach(ctx, { targets, unresolved, pastTense, apply });
+  await changeEach(ctx, { targets, unresolved, before: ({ seen }) => seen.status, pastTense, apply });
 }
 
 /** Reads the record again right before the change: what a selector chose must still satisfy it. */

@@ -42,6 +42,10 @@ describe('conv events', () => {
     expect(await rows('-q --since 1h')).toEqual(all);
     const kinds = (await rows('--kind ActionEvent --source agent')).map((row) => row.split('\t')[3]);
     expect(new Set(kinds)).toEqual(new Set(['ActionEvent']));
+    for (const line of ['events', 'events --tail 99', 'follow'])
+      await at.ends(`${line} ${at.id} --kind actionevent,Foo`, {
+        err: /^no event has the kind Foo; there are .*MessageEv/,
+      });
   });
 
   it.each([
@@ -84,6 +88,7 @@ describe('conv follow', () => {
     };
     expect(await ids('--tail 3')).toEqual(idsOf(all.slice(-3)));
     expect(await ids('--tail 0')).toEqual([]);
+    expect((await at.ends(`follow ${at.id} --fields id`, {})).out.trimEnd().split('\n')).toEqual(idsOf(all));
     expect(await ids(`--since ${all[4]?.id}`)).toEqual(idsOf(all.slice(5)));
     expect(await ids('--since 1h')).toHaveLength(all.length);
     const actions = idsOf(all.filter(({ kind }) => kind === 'ActionEvent'));

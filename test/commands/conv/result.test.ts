@@ -47,7 +47,8 @@ describe('conv diff', () => {
   it('--stat lists the files, and --name-only their paths', async () => {
     const file = { path: 'acs-demo.sh', status: 'added', added: 4, removed: 0 };
     await at.ends(`diff ${at.id} --stat`, { out: 'acs-demo.sh\tadded\t4\t0\n' });
-    await at.ends(`diff ${at.id} --stat --json`, { out: { items: [file], has_more: false } });
+    for (const flag of ['--stat --json', '--json'])
+      await at.ends(`diff ${at.id} ${flag}`, { out: { items: [file], has_more: false } });
     await at.ends(`diff ${at.id} --name-only`, { out: 'acs-demo.sh\n' });
     await at.ends(`diff ${at.id} --name-only --json`, { out: { items: [{ path: 'acs-demo.sh' }] } });
     await at.ends(`diff ${at.id} --name-only --stat`, { code: 2 });

@@ -123,7 +123,7 @@ describe('a change of several sandboxes', () => {
       out: {
         items: [
           { id: B, ok: true, changed: false, before: 'paused', after: 'paused' },
-          { id: A, ok: true, changed: true, before: null, after: null },
+          { id: A, ok: true, changed: true, before: 'running', after: null },
         ],
         matched: 2,
         failed: 0,
