@@ -17,6 +17,8 @@ export interface Checkout {
   unpushed: number | null;
   /** Untracked files count. */
   dirty: boolean;
+  /** Their folders. */
+  submodules: string[];
 }
 
 export type CheckoutOptions = Omit<GitOptions, 'cwd'>;
@@ -34,7 +36,13 @@ export async function readCheckout(dir: string, options: CheckoutOptions): Promi
     const { code, stdout } = await git(['rev-list', '--count', 'HEAD', '--not', '--remotes=origin'], ask);
     if (code === 0) unpushed = Number(stdout.trim());
   }
-  return { root, branch, head, origin, unpushed, dirty };
+  return { root, branch, head, origin, unpushed, dirty, submodules: await readSubmodules(ask) };
+}
+
+async function readSubmodules(options: GitOptions): Promise<string[]> {
+  if (!existsSync(path.join(options.cwd, '.gitmodules'))) return [];
+  const { stdout } = await git(['config', '-z', '-f', '.gitmodules', '--get-regexp', String.raw`\.path$`], options);
+  return [...stdout.matchAll(/\n([^\0]*)\0/g)].map(([, folder = '']) => folder);
 }
 
 export type BranchOnRemote = { state: 'present' | 'absent' } | { state: 'unknown'; reason: string };

@@ -68,6 +68,7 @@ describe('readCheckout', () => {
       origin: { url: origin, host: null, repository: null, git_provider: null },
       unpushed: 0,
       dirty: false,
+      submodules: [],
     });
   });
 
@@ -80,6 +81,7 @@ describe('readCheckout', () => {
       origin: null,
       unpushed: null,
       dirty: false,
+      submodules: [],
     });
   });
 

@@ -56,7 +56,7 @@ async function ofCheckout(
   checkout: Checkout,
   { branch: given, gitProvider }: RepositoryOptions,
 ): Promise<Chosen> {
-  const { root, origin, dirty } = checkout;
+  const { root, origin, dirty, submodules } = checkout;
   const isPath = clonesPaths(server);
   const branch = given ?? checkout.branch ?? (await askForBranch(ctx));
   const repository = isPath ? root : (origin?.repository ?? '');
@@ -67,6 +67,8 @@ async function ofCheckout(
   const left = [
     ...(dirty ? ['uncommitted changes'] : []),
     ...(commits === 0 ? [] : [commits === 1 ? '1 unpushed commit' : `${commits} unpushed commits`]),
+    // No server clones them.
+    ...(submodules.length === 0 ? [] : [`submodules (${submodules.join(', ')})`]),
   ];
   if (left.length > 0) await ctx.warn(`the checkout has ${left.join(' and ')}: the conversation starts without them`);
   return { repository, branch, git_provider };

@@ -65,6 +65,8 @@ describe('the repository of a conversation at a remote server', () => {
     await git(checkout, 'commit', '-q', '-m', 'second');
     await writeFile(path.join(checkout, 'new.txt'), 'y');
     await chosen(checkout, FORGEJO, { err: 'uncommitted changes and 1 unpushed commit' });
+    await writeFile(path.join(checkout, '.gitmodules'), '[submodule "a"]\n\tpath = lib/a\n\turl = ../a\n');
+    await chosen(checkout, FORGEJO, { err: ' and submodules (lib/a): the conversation starts without them' });
   });
 
   it('can be named: the current branch is used only for the repository of the checkout', async () => {
