@@ -1,7 +1,8 @@
 /** `acs __complete` prints lines of a word, a tab and its description; the line `:files` stands for files. */
 import type { Command, Argument, Option } from 'commander';
 import type { Context } from '../cli/context.ts';
-import { explain, childNamed, TOPICS } from './declare.ts';
+import type { RecordShape } from '../output/view.ts';
+import { explain, explanationOf, childNamed, TOPICS } from './declare.ts';
 import { oneOf, type WithWords } from './option-parsers.ts';
 import { isAppError } from '../cli/errors.ts';
 import { safeLine } from '../output/text/safe-text.ts';
@@ -16,6 +17,7 @@ _acs() {
   # bash replaces only what stands after the last = or : of a word
   value="\${word##*[=:]}"
   COMPREPLY=()
+  compopt -o nosort 2>/dev/null
   while IFS= read -r line; do
     if [[ "$line" == :files ]]; then
       compopt -o filenames 2>/dev/null
@@ -46,7 +48,7 @@ _acs() {
         ;;
     esac
   done
-  ((\${#found})) && _describe 'acs' found
+  ((\${#found})) && _describe -V 'acs' found
   [[ -n "$files" ]] || return
   compset -P '*='
   _files
@@ -71,7 +73,7 @@ function __acs_complete
         end
     end
 end
-complete -c acs -f -a '(__acs_complete)'
+complete -c acs -f -k -a '(__acs_complete)'
 `;
 
 /** A space stands for an empty last word, which PowerShell before 7.3 does not pass to a program. */
@@ -95,7 +97,7 @@ export function declareCompletion(root: Command, ctx: Context): void {
   command.argument('<shell>', SHELLS.join(', '), oneOf(...SHELLS));
   explain(command, {
     notes: [
-      'Completes commands, flags, the values of flags, names of profiles and settings, and, while the local service is running, its ids with their titles. It starts nothing and sends no request to another server, of which only @last is offered.',
+      'Completes commands, flags, the values of flags, names of profiles and settings, and, while the local service is running, its ids with their titles, newest first, and its paths for `acs api`. It starts nothing and sends no request to another server, of which only @last is offered.',
     ],
     examples: [
       {
@@ -176,7 +178,9 @@ async function candidates(before: readonly string[], last: string, root: Command
   if (open !== undefined) {
     // Of several values separated by commas the last one is completed.
     const list = last.slice(flag.length).replace(/[^,]*$/, '');
-    const values = (await valuesOf(open, ctx)).filter(({ word }) => !list.split(',').includes(word));
+    const values = (open.long === '--fields' ? fieldsOf(command) : await valuesOf(open, ctx)).filter(
+      ({ word }) => !list.split(',').includes(word),
+    );
     return values.map((value) => (value === FILES ? value : { ...value, word: flag + list + value.word }));
   }
   const help = command.createHelp();
@@ -198,14 +202,22 @@ async function candidates(before: readonly string[], last: string, root: Command
   return parameter === undefined ? [] : await valuesOf(parameter, ctx, pathOf(command));
 }
 
+/** The fields of the first record that the help of the command names. */
+function fieldsOf(command: Command): Candidate[] {
+  let first: RecordShape | undefined;
+  const take = (shape: RecordShape): string => ((first ??= shape), '');
+  explanationOf(command)?.json?.({ objectForm: take, listForm: take, changeForms: (shape) => [take(shape)] });
+  return (first?.fields ?? []).map(({ name }) => ({ word: name }));
+}
+
 async function valuesOf(parameter: Option | Argument, ctx: Context, command = ''): Promise<Candidate[]> {
   const [name = '', form = ''] =
     'flags' in parameter
       ? [parameter.long, /[<[]([^>\]]+)/.exec(parameter.flags)?.[1]]
       : [`${command} ${parameter.name()}`, parameter.name()];
   const names = NAMES.find(([pattern]) => pattern.test(name))?.[1];
-  // Shells expand what they are given: a name is a plain word or is left out.
-  if (names !== undefined) return (await names(ctx)).filter(({ word }) => /^[\w.@][\w.@:+/-]*$/.test(word));
+  // Shells expand what they are given: a name is a plain word, which may have {name} in it, or is left out.
+  if (names !== undefined) return (await names(ctx)).filter(({ word }) => /^[\w.@/]([\w.@:+/-]|\{\w+\})*$/.test(word));
   const { words } = (parameter.parseArg ?? {}) as Partial<WithWords>;
   if (words !== undefined) return words.map((word) => ({ word }));
   // `<file|->`, `<path>`, `<tasks.jsonl|->`; `<id>` and `<n>` stand for texts that cannot be listed.
@@ -223,7 +235,14 @@ const NAMES: readonly (readonly [parameter: RegExp, names: (ctx: Context) => Pro
     /^--profile$|^(profile (show|use|rename|delete)|login|logout) name$/,
     async (ctx) => [...(await (await ctx.profiles()).list()), { name: 'local' }].map(({ name }) => ({ word: name })),
   ],
-  [/^api path$/, () => Promise.resolve([])],
+  [
+    /^api path$/,
+    (ctx) =>
+      fromLocal(ctx, async (server) => {
+        const { json } = await server.call({ method: 'GET', path: '/openapi.json', headers: {}, body: null });
+        return Object.keys((json as { paths: object }).paths).map((word) => ({ word }));
+      }),
+  ],
   [
     /^settings (?!profile).* key/,
     async () =>
@@ -234,23 +253,14 @@ const NAMES: readonly (readonly [parameter: RegExp, names: (ctx: Context) => Pro
   ],
   [
     /^conv .* id$/,
-    async (ctx) => {
-      const url = (await activeUrl(ctx)) ?? (await (await ctx.localService()).running())?.url;
-      const last = url === undefined ? null : await ctx.lastConversation.get(new URL(url).origin);
-      const listed = await fromLocal(ctx, async ({ conversations }) => {
+    (ctx) =>
+      afterLast(ctx, async ({ conversations }) => {
         const { items } = await conversations.list({ pageSize: NEWEST }, null);
         return items.map(({ id, title, status }) => ({ word: id, title: [status, title].filter(Boolean).join(' · ') }));
-      });
-      return [...(last === null ? [] : [{ word: '@last', title: last }]), ...listed];
-    },
+      }),
   ],
-  [
-    /^--sandbox$|^sandbox .* id$/,
-    (ctx) =>
-      fromLocal(ctx, async ({ sandboxes }) =>
-        (await sandboxes.list(null, NEWEST)).items.map(({ id, status }) => ({ word: id, title: status })),
-      ),
-  ],
+  [/^--sandbox$/, (ctx) => fromLocal(ctx, listSandboxes)],
+  [/^sandbox .* id$/, (ctx) => afterLast(ctx, listSandboxes)],
   [
     /^--(not-)?spec$|^specs .* id$/,
     (ctx) =>
@@ -271,6 +281,19 @@ const NAMES: readonly (readonly [parameter: RegExp, names: (ctx: Context) => Pro
       ),
   ],
 ];
+
+async function listSandboxes({ sandboxes }: Server): Promise<Candidate[]> {
+  const { items } = await sandboxes.list(null, NEWEST, 'none');
+  return items.map(({ id, status }) => ({ word: id, title: status }));
+}
+
+/** The local service is read first: its conversation is known under its name, and not its URL. */
+async function afterLast(ctx: Context, read: (server: Server) => Promise<Candidate[]>): Promise<Candidate[]> {
+  const listed = await fromLocal(ctx, read);
+  const url = (await activeUrl(ctx)) ?? (await (await ctx.localService()).running())?.url;
+  const last = url === undefined ? null : await ctx.lastConversation.get(new URL(url).origin);
+  return [...(last === null ? [] : [{ word: '@last', title: last }]), ...listed];
+}
 
 async function activeUrl(ctx: Context): Promise<string | null> {
   try {

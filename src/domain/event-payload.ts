@@ -144,6 +144,9 @@ const SHAPES: ReadonlyMap<string, EventShape> = new Map<string, EventShape>([
   ['observation:recall', 'other'],
 ]);
 
+/** Of both dialects; servers may have others. */
+export const EVENT_KINDS: readonly string[] = [...new Set([...TEXTS_V1.keys(), ...SHAPES.keys()])];
+
 export function shapeOf({
   kind,
   text,

@@ -3,7 +3,7 @@ import type { Context } from '../../cli/context.ts';
 import { AppError, EXIT_CODES } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { member, elapsed, isBookkeeping, shapeOf } from '../../domain/event-payload.ts';
+import { member, elapsed, EVENT_KINDS, isBookkeeping, shapeOf } from '../../domain/event-payload.ts';
 import { type ConversationEvent, eachEvent, isUpTo } from '../../domain/event.ts';
 import { parseSince, parseTime } from '../../output/text/time.ts';
 import { formatUsd } from '../../output/text/usd.ts';
@@ -235,7 +235,11 @@ export async function conclude(
 
 export function addFilterOptions(command: Command): Command {
   return command
-    .option('--kind <kind,…>', 'only events of these kinds, such as ActionEvent or action:run', collectList)
+    .option(
+      '--kind <kind,…>',
+      'only events of these kinds, such as ActionEvent or action:run',
+      Object.assign(collectList.bind(null), { words: EVENT_KINDS }),
+    )
     .option('--source <source,…>', 'only events from agent, user, environment or hook', someOf(SOURCES))
     .option('--since <id|time|duration>', 'only events after this event or time')
     .addOption(

@@ -12,16 +12,14 @@ const SLOW_SECRETS = { rules: [{ path: '/api/**/secrets**', latency: '1h' }] };
 
 let world: World;
 /** As in a completion: no server is named, and the local service is the one of this world. */
-const complete = (...words: string[]) =>
-  world.invoke({
-    args: ['__complete', '--', ...words],
-    env: { ACS_BASE_URL: undefined, ACS_API_KEY: undefined, ACS_DATA_DIR: world.dataDir },
-  });
+const here = () => ({ ACS_BASE_URL: undefined, ACS_API_KEY: undefined, ACS_DATA_DIR: world.dataDir });
+const complete = (...words: string[]) => world.invoke({ args: ['__complete', '--', ...words], env: here() });
 
 beforeAll(async () => {
   world = await createWorld({ spec: 'process', faults: SLOW_SECRETS });
   const title = 'First: a $(touch x) title';
-  await world.acs(...['conv', 'new', '--no-repo', '--replay', 'demo', '--id', ID, '--title', title, '--wait']);
+  const args = ['conv', 'new', '-p', 'local', '--no-repo', '--replay', 'demo', '--id', ID, '--title', title, '--wait'];
+  await world.invoke({ args, env: here() });
 });
 afterAll(() => world.close());
 
@@ -34,13 +32,17 @@ describe('while the local service is running', () => {
 
   it('ids are offered for each argument of a verb that takes several, and for one of a verb that takes one', async () => {
     expect((await complete('conv', 'wait', ID, '1')).out).toContain(ID);
-    expect((await complete('conv', 'show', ID, '1')).out).toBe('');
+    expect((await complete('conv', 'rename', ID, '1')).out).toBe('');
   });
 
   it('the ids of sandboxes are offered with their status', async () => {
-    const offered = /^\w{22}\trunning\n$/;
-    expect((await complete('sandbox', 'show', '')).out).toMatch(offered);
-    expect((await complete('conv', 'new', '--sandbox', '')).out).toMatch(offered);
+    expect((await complete('sandbox', 'show', '')).out).toMatch(/^@last\t\w{32}\n\w{22}\trunning\n$/);
+    expect((await complete('conv', 'new', '--sandbox', '')).out).toMatch(/^\w{22}\trunning\n$/);
+  });
+
+  it('the paths of the service are offered for api', async () => {
+    const path = '/api/v1/app-conversations/{conversation_id}/send-message';
+    expect((await complete('api', 'POST', path.slice(0, 40))).out).toContain(`${path}\n`);
   });
 
   it('the ids of specs are offered', async () => {
