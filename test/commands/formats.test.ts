@@ -67,14 +67,14 @@ const START = ['conv', 'new', '--no-repo', '--replay', 'demo'];
 const newConversation = async (): Promise<string[]> => [
   json(await world.acs(...START, '--sandbox', box, '--wait', '--json')).id,
 ];
-/** A batch that has ended: the results are read from its file. */
+/** A batch that has ended: the results are read from its state. */
 const endedBatch = async (): Promise<string[]> => {
   const source = path.join(world.dir, 'tasks.jsonl');
   await writeFile(source, JSON.stringify({ key: 'lint', message: 'Repair it.' }));
   const diff = { files: 1, added: 4, removed: 0 };
   const result = { key: 'lint', id: ended.id, status: 'finished', exit_code: 0, reason: null, attempts: 1 };
   const line = JSON.stringify({ ...result, cost_usd: 0.25, seconds: 1.5, diff });
-  await writeFile(path.join(world.dir, 'tasks.results.jsonl'), `${line}\n`);
+  await writeFile(path.join(world.dir, 'tasks.results.jsonl.state'), `${line}\n`);
   return [source];
 };
 const newSandbox = async (): Promise<string[]> => [json(await world.acs('sandbox', 'start', '--json')).id];

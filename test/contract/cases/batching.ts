@@ -19,8 +19,8 @@ export const BATCHING: ContractCase[] = [
     'batch: each task is started once, also by a run that has lost the answers',
     async (target, dialect) => {
       const files = await writeTasks(target, dialect, ['first', 'second']);
-      const args = ['batch', files.tasks, '-o', files.results, '--diff-dir', files.diffs, '--concurrency', '1'];
-      const results = byKey(expectCode(await target.acs(...args), 0, 'batch'));
+      const args = ['batch', files.tasks, '-o', files.results, '--concurrency', '1'];
+      const results = byKey(expectCode(await target.acs(...args, '--diff-dir', files.diffs), 0, 'batch'));
       expect(results).toMatchObject([
         { key: 'first', status: 'finished', exit_code: 0, attempts: 1 },
         { key: 'second', status: 'finished', exit_code: 0, attempts: 1 },
@@ -28,7 +28,7 @@ export const BATCHING: ContractCase[] = [
       expect((await readdir(files.diffs)).toSorted()).toEqual(['first.diff', 'second.diff']);
       expect(byKey(expectCode(await target.acs(...args), 0, 'the same batch again'))).toEqual(results);
 
-      await keepStarts(files.results);
+      await keepStarts(`${files.results}.state`);
       const again = await target.acs(...args);
       if (dialect === 'v0') {
         expect(byKey(expectCode(again, 1, 'a start over V0 cannot be looked up')).map(({ status }) => status)).toEqual([
@@ -69,7 +69,7 @@ async function writeTasks(
   return { tasks: `${name}.jsonl`, results: `${name}.results.jsonl`, diffs: `${name}.diffs` };
 }
 
-/** Leaves of a results file what it has when the process is killed before the answers of the starts come. */
+/** Leaves of the state what it has when the process is killed before the answers of the starts come. */
 async function keepStarts(file: string): Promise<void> {
   const text = await readFile(file, 'utf8');
   await writeFile(

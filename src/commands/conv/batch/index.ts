@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Context } from '../../../cli/context.ts';
 import { AppError, DryRunStop, isAppError, READER_GONE, fileProblem } from '../../../cli/errors.ts';
+import { fileDestination } from '../../../output/destination.ts';
 import { jsonLine } from '../../../output/json.ts';
 import { recordOf } from '../../../output/view.ts';
 import { explain } from '../../declare.ts';
@@ -32,7 +33,7 @@ export function declareBatch(parent: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'A line is such as {"key":"lint","message":"Repair the lint errors.","repo":"owner/name"}. Members are the long flags of `acs conv new` (a flag without a value is true, a repeatable one may be a list), `message` and `key`, a name that no other line has. The limit of a task is its "wait-timeout".',
-      'The results file of -o (default: <tasks>.results.jsonl beside the tasks) is also the state. The same command continues after Ctrl-C, a kill or a restart: it skips tasks whose run has ended, waits for runs that continue, and starts no task twice. A start whose answer was lost and that the server does not show is "unknown" (exit code 11); --retry unknown starts it again, --retry failed starts those that ended in error, were stopped or deleted.',
+      'The results file of -o (default: <tasks>.results.jsonl beside the tasks) has one line for each task that has ended; the state is in <results>.state. The same command continues after Ctrl-C, a kill or a restart: it skips tasks whose run has ended, waits for runs that continue, and starts no task twice. A start whose answer was lost and that the server does not show is "unknown" (exit code 11); --retry unknown starts it again, --retry failed starts those that ended in error, were stopped or deleted. With --diff-dir a finished task without a diff is exit code 1, and the same command takes the diff.',
       'A start that the server refuses because too many run is repeated. While tasks are left to start, the sandbox of an ended run is paused, after its diff was taken. Ctrl-C ends acs; the runs continue.',
     ],
     json: ({ objectForm, listForm }) => [
@@ -55,11 +56,13 @@ async function runBatch(command: Command, source: string, options: BatchOptions,
     throw new AppError('usage', '"-" is given twice, and stdin can be read only once');
   if (output === undefined && source === '-')
     throw new AppError('usage', 'tasks from stdin need a results file: -o <file>');
-  if (output === '' || output === '-') throw new AppError('usage', '-o needs the name of a file, which is the state');
+  if (output === '' || output === '-') throw new AppError('usage', '-o needs the name of a file');
   ctx.globals = globals;
-  const file = output ?? `${source.replace(/\.(jsonl|ndjson|json)$/, '')}.results.jsonl`;
+  const results = output ?? `${source.replace(/\.(jsonl|ndjson|json)$/, '')}.results.jsonl`;
+  const file = `${results}.state`;
   ctx.out.check(resultView, 'list');
   const tasks = await readTasks(ctx, command, source);
+  await refuseOtherFile(ctx, results, file);
   const { diffDir } = options;
   if (diffDir !== undefined && globals.mode !== 'dry-run')
     await mkdir(path.resolve(ctx.cwd, diffDir), { recursive: true }).catch((cause: unknown) => {
@@ -67,13 +70,25 @@ async function runBatch(command: Command, source: string, options: BatchOptions,
     });
   const opened = await openJournal(ctx, file);
   try {
-    await continueBatch(ctx, { file, tasks, journal: opened.journal, options });
+    await continueBatch(ctx, { results, file, tasks, journal: opened.journal, options });
   } finally {
     opened.close();
   }
 }
 
+async function refuseOtherFile(ctx: Context, results: string, state: string): Promise<void> {
+  const found = await stat(path.resolve(ctx.cwd, results)).catch(() => null);
+  if (found === null) return;
+  if (!found.isFile()) throw new AppError('config', `cannot write ${results}: it is not a regular file`);
+  if (found.size === 0 || (await stat(path.resolve(ctx.cwd, state)).catch(() => null)) !== null) return;
+  throw new AppError('conflict', `${results} is there already, without ${state}: it is not of this batch`, {
+    hint: 'give another file with -o',
+  });
+}
+
 interface BatchFile {
+  results: string;
+  /** Of the state. */
   file: string;
   tasks: readonly Task[];
   journal: Journal;
@@ -95,6 +110,20 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
       throw new AppError(error.kind, `line ${task.line}: ${error.message}`, error.details);
     });
   const results = new Map<string, TaskResult>();
+  let written = Promise.resolve();
+  /** As a whole: a task that is started again has one line. */
+  const writeResults = (): Promise<void> =>
+    (written = written.then(async () => {
+      const stored = journal.keys().flatMap((key) => journal.of(key).result ?? []);
+      const destination = fileDestination(batch.results, ctx.cwd);
+      try {
+        await destination.write(stored.map((result) => jsonLine(ctx.out.redacted({ ...result }))).join(''));
+        await destination.close();
+      } catch (error) {
+        await destination.abandon();
+        throw error;
+      }
+    }));
   const { format, fields, mode } = ctx.globals;
   const isList = format === 'json' || format === 'table' || (format === undefined && ctx.io.stdout.isTTY);
   const keep = async (result: TaskResult): Promise<void> => {
@@ -105,6 +134,7 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
   };
   const onResult = async (result: TaskResult): Promise<void> => {
     const { key, status, exit_code, reason } = result;
+    await writeResults();
     await ctx.notice(`${key}: ${status}${exit_code === 0 || reason === null ? '' : `: ${reason.text}`}`);
     await keep(result);
   };
@@ -118,11 +148,14 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
     const { result } = journal.of(key);
     if (!isPlanned.has(key) && result !== null) await keep(result);
   }
+  // A command that was killed may have stored a result in the state alone.
+  if (journal.keys().length > 0) await writeResults();
   const run = new Batch(runner, planned);
   const cause = await run.run();
   const inOrder = tasks.flatMap(({ key }) => results.get(key) ?? []);
   if (isList) await ctx.out.list(resultView, inOrder, { has_more: false });
-  if (inOrder.some(({ exit_code }) => exit_code !== 0)) ctx.exitCode = 1;
+  const isMissing = (diff: TaskResult['diff']) => options.diffDir !== undefined && diff === null;
+  if (inOrder.some(({ exit_code, diff }) => exit_code !== 0 || isMissing(diff))) ctx.exitCode = 1;
   if (cause === null) return;
   for (const { key, id } of run.left.running) await ctx.notice(`${key}: conversation ${id} continues`);
   if (cause.exitCode === READER_GONE) throw cause;
@@ -151,7 +184,7 @@ function planTasks({ tasks, journal, options, file }: BatchFile, serverName: str
   const names = diffNames(tasks.map(({ key }) => key));
   return tasks.flatMap((task): PlannedTask[] => {
     const state = journal.of(task.key);
-    const plan = planOf(state, options.retry ?? []);
+    const plan = planOf(state, options.retry ?? [], options.diffDir === undefined ? 'none' : 'wanted');
     if (plan === 'skip') return [];
     if (plan !== 'start' && state.server !== serverName) {
       const text = `${file}: the task ${task.key} was started at ${state.server ?? 'another server'}`;

@@ -39,11 +39,15 @@ export type Retry = (typeof RETRIES)[number];
 /** `find`: whether the start was taken is not known; `retry`: started again where the server cannot show it. */
 export type Plan = 'skip' | 'start' | 'find' | 'retry' | 'attach';
 
-export function planOf({ start, result }: Pick<TaskState, 'start' | 'result'>, retries: readonly Retry[]): Plan {
+export function planOf(
+  { start, result }: Pick<TaskState, 'start' | 'result'>,
+  retries: readonly Retry[],
+  diff: 'wanted' | 'none' = 'none',
+): Plan {
   const open = ({ none: 'start', sent: 'find', taken: 'attach' } as const)[start];
   if (result === null || result.status === NOT_STARTED) return open;
   const { exit_code: code, status } = result;
-  if (code === EXIT_CODES.ok) return 'skip';
+  if (code === EXIT_CODES.ok) return diff === 'wanted' && result.diff === null ? open : 'skip';
   if (status === UNKNOWN) return retries.includes('unknown') ? 'retry' : 'skip';
   const hasFailed = code === EXIT_CODES.failed || code === EXIT_CODES['not-found'];
   if ((hasFailed || code === EXIT_CODES.conflict) && retries.includes('failed')) return 'start';

@@ -19,7 +19,9 @@ export interface BatchSuite extends Suite {
   batch(tasks: readonly (object | string)[], ending?: BatchEnding, line?: string): Promise<Ended>;
   /** As `starts` of an ending. */
   starts(): string[];
-  /** The text of the results file at this moment; null without one. */
+  /** The results file at this moment. */
+  results(): Record<string, unknown>[];
+  /** The text of its state at this moment; null without one. */
   stored(): string | null;
   journal(): Record<string, unknown>[];
   putJournal(text: string): void;
@@ -31,6 +33,7 @@ export function useBatch(): BatchSuite {
   let tests = 0;
   beforeEach(() => void (tests += 1));
   const file = () => path.join(at.dir, `results-${tests}.jsonl`);
+  const state = () => `${file()}.state`;
   const batch: Omit<BatchSuite, keyof Suite> = {
     async batch(tasks, { starts, results, ...ending } = {}, line = '') {
       at.server.asked.length = 0;
@@ -41,9 +44,10 @@ export function useBatch(): BatchSuite {
       return ended;
     },
     starts: () => at.server.asked.filter(isStart).map(keyOf),
-    stored: () => (existsSync(file()) ? readFileSync(file(), 'utf8') : null),
+    results: () => jsonLines(readFileSync(file(), 'utf8')),
+    stored: () => (existsSync(state()) ? readFileSync(state(), 'utf8') : null),
     journal: () => jsonLines(batch.stored() ?? ''),
-    putJournal: (text) => writeFileSync(file(), text),
+    putJournal: (text) => writeFileSync(state(), text),
   };
   return Object.defineProperties(at, Object.getOwnPropertyDescriptors(batch)) as BatchSuite;
 }

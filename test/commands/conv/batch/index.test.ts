@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../../src/cli/errors.ts';
@@ -54,6 +54,7 @@ describe('acs batch', () => {
     const results = resultsOf(await at.batch([demo('a'), demo('b')]));
     const again = await at.batch([demo('a'), demo('b')], { starts: [] });
     expect(resultsOf(again)).toEqual(results);
+    expect(at.results()).toEqual(results);
   });
 
   it('starts the lines that were added to the file', async () => {
@@ -114,6 +115,17 @@ describe('acs batch', () => {
     expect(at.writes().filter((write) => /\/sandboxes\/.*\/pause$/.test(write))).toHaveLength(1);
   });
 
+  it('exits 1 for a diff that cannot be written, and the same command writes it without another start', async () => {
+    const file = path.join(at.dir, 'taken', 'one.diff');
+    await mkdir(file, { recursive: true });
+    const err = 'the diff was not taken (cannot write taken/one.diff: ';
+    await at.batch([demo('one')], { code: 1, err, results: [{ exit_code: 0, diff: null }] }, '--diff-dir taken');
+    await rm(file, { recursive: true });
+    await at.batch([demo('one')], { starts: [], results: [{ exit_code: 0, diff: { files: 1 } }] }, '--diff-dir taken');
+    expect(await readFile(file, 'utf8')).toContain('+++ b/acs-demo.sh');
+    expect(at.results()).toMatchObject([{ key: 'one', diff: { files: 1 } }]);
+  });
+
   it('--dry-run prints the first request, and neither starts nor stores anything', async () => {
     const out = { requests: [{ method: 'POST' }] };
     await at.batch([demo('one'), demo('two')], { out, starts: [] }, '--dry-run --json');
@@ -148,6 +160,8 @@ describe('acs batch', () => {
     const cwd = path.join(at.dir, 'beside');
     await mkdir(cwd);
     await at.ends('batch - -o x.jsonl', { stdin, cwd });
-    expect(await readdir(cwd)).toEqual(['x.jsonl']);
+    expect(await readdir(cwd)).toEqual(['x.jsonl', 'x.jsonl.state']);
+    await rm(path.join(cwd, 'x.jsonl.state'));
+    await at.ends('batch - -o x.jsonl', { stdin, cwd, code: 6, err: 'without x.jsonl.state: it is not of this batch' });
   });
 });

@@ -19,7 +19,7 @@ const at = useBatch();
 const lines = (...records: unknown[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
 describe('the same command after a kill', () => {
-  /** The first lines of the results file of a batch with one task. */
+  /** The first lines of the state of a batch with one task. */
   async function stepsOf(task: object): Promise<Record<string, unknown>[]> {
     await at.batch([task]);
     return at.journal().filter(({ state }) => state !== undefined);
@@ -89,8 +89,9 @@ describe('a results file', () => {
     'of at most %i bytes stops the batch: no start is sent that is not stored',
     async (most) => {
       const source = await at.file('many.jsonl', lines(...KEYS.map((key) => demo(key))));
-      const results = path.join(at.dir, 'many.results.jsonl');
-      await rm(results, { force: true });
+      const state = path.join(at.dir, 'many.results.jsonl.state');
+      await rm(state, { force: true });
+      await rm(path.join(at.dir, 'many.results.jsonl'), { force: true });
       const words = [BIN, 'batch', source, '--concurrency', '1', '--json'];
       const child = spawn('prlimit', [`--fsize=${most}`, process.execPath, ...words], { cwd: at.dir, env: at.env });
       let err = '';
@@ -99,9 +100,9 @@ describe('a results file', () => {
       const [code] = (await once(child, 'close')) as [number | null];
 
       expect(code, err).toBe(1);
-      expect(err).toContain('many.results.jsonl: EFBIG');
+      expect(err).toContain('many.results.jsonl.state: EFBIG');
       // The next command repairs a last line of which a part was written.
-      const stored = await readFile(results, 'utf8');
+      const stored = await readFile(state, 'utf8');
       const complete = jsonLines(stored.slice(0, stored.lastIndexOf('\n')));
       expect(at.starts()).toEqual(complete.filter(({ state }) => state === 'starting').map(({ key }) => key));
       expect(at.starts().length).toBeLessThan(KEYS.length);
