@@ -161,7 +161,9 @@ export async function showRecords<R extends StatusRecord, S>(
   else await ctx.out.list(view, shown, { has_more: false });
   if (failures.length === 0) return shown;
   await ctx.out.close();
-  throw new AppError('failed', `${failures.length} of ${words.length} cannot be shown: ${failures.join('; ')}`);
+  throw new AppError('failed', `${failures.length} of ${words.length} cannot be shown: ${failures.join('; ')}`, {
+    hint: `list what there is: acs ${resource.command} list`,
+  });
 }
 
 export async function rememberLast(ctx: Context, server: Server, id: string): Promise<void> {
