@@ -76,6 +76,11 @@ export function knownId({ id, chosen_id }: Pick<Conversation, 'id' | 'chosen_id'
 
 export type RunState = Pick<Conversation, 'status' | 'waiting_for'>;
 
+/** Until its server has generated a title. */
+export function isUntitled(title: string | null): boolean {
+  return title === null || /^Conversation [0-9a-f]{5}([0-9a-f]{27})?$/.test(title);
+}
+
 /** The sandbox runs without a status of the run: not an end. */
 export const NO_STATUS = 'unknown(no-status)';
 

@@ -122,16 +122,18 @@ export function endedRun(target: Target, dialect: Dialect, scenario: Scenario): 
   return run;
 }
 
-const TITLED = new WeakMap<Target, Map<Dialect, Promise<string>>>();
+const TITLED = new WeakMap<Target, Map<Dialect, Promise<Ended>>>();
 
 /** An ended run that was given the title `Chosen by hand` at its start. */
-export function titledRun(target: Target, dialect: Dialect): Promise<string> {
-  const runs = TITLED.get(target) ?? new Map<Dialect, Promise<string>>();
+export async function titledRun(target: Target, dialect: Dialect): Promise<ConversationJson & { err: string }> {
+  const runs = TITLED.get(target) ?? new Map<Dialect, Promise<Ended>>();
   TITLED.set(target, runs);
-  const run =
-    runs.get(dialect) ?? started(target, dialect, 'QUICK', '--title', 'Chosen by hand', '--wait').then(({ id }) => id);
+  const flags = ['--title', 'Chosen by hand', '--wait', '--json'];
+  const run = runs.get(dialect) ?? conversation(target, dialect, 'QUICK', ...flags);
   runs.set(dialect, run);
-  return run;
+  const ended = expectCode(await run, 0, 'conv new --title');
+  const record: ConversationJson = json(ended);
+  return { ...record, err: ended.err };
 }
 
 export async function show(target: Target, id: string): Promise<ConversationJson> {

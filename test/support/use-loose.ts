@@ -1,11 +1,13 @@
 /** A scripted server for command tests that accepts every request and follows only some of them; see loose-server.ts. */
 import { beforeEach } from 'vitest';
 import { looseServer, type LooseOptions, type LooseServer } from '../client/support/loose-server.ts';
+import type { Clock } from '../../src/cli/clock.ts';
 import { idleClock } from './idle-clock.ts';
 import { useWorld, type Suite } from './use-world.ts';
 
 export interface LooseSuite extends Suite {
   readonly loose: LooseServer;
+  readonly clock: Clock;
   /** Replaces the server of the test. */
   serve(options: LooseOptions): void;
   /** Starts a conversation. */
@@ -22,6 +24,7 @@ export function useLoose(options: LooseOptions = {}): LooseSuite {
   let loose: LooseServer;
   const world = useWorld({ clock: () => clock, configPer: 'test', script: (asked) => loose.handler(asked) });
   const at = Object.assign(world, {
+    clock,
     serve: (changed: LooseOptions) => void (loose = looseServer(() => world.server.url, changed)),
     async start(message: string, ...flags: string[]) {
       const line = ['conv', 'new', message, '--no-repo', ...flags];

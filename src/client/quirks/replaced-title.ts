@@ -1,7 +1,7 @@
 /**
  * Renames a V1 conversation: over the route of V0 where that of V1 does not change the title, and in the sandbox too while
- * the server may still copy a title from there. `conv new --title` and `conv rename` compare the title at their end, for
- * the servers that replace it nevertheless.
+ * the server may still copy a title from there. `conv new --title` and `conv rename` compare the title at their end, and
+ * print a notice where the title that the server generates may still come.
  *
  * Servers:  openhands-ai 0.62.0 to 1.4.0 (replace it up to 30 s after the start), 1.4.0 (422: the body must have
  *           `public`), 1.6.0 (200 with the title as it was), 1.11.0 (overwrites it with the one of the sandbox); 1.6.0
@@ -12,7 +12,7 @@
  *           command where the route of V1 ignores the title, unless the document of the server shows that
  * Remove:   unknown
  */
-import type { Conversation } from '../../domain/conversation.ts';
+import { isUntitled, type Conversation } from '../../domain/conversation.ts';
 import { readAppConversation } from '../../protocol/v1/records.ts';
 import { changeOverV0, changeOverV1 } from '../change-routes.ts';
 import { noConversation } from '../../domain/ids.ts';
@@ -22,9 +22,6 @@ import { agentOf } from '../v1/agent.ts';
 import { getConversation, isThereV1, keyed } from '../v1/calls.ts';
 import { quietly } from '../v1/complete-record.ts';
 import { toConversation } from '../v1/records.ts';
-
-/** The title of a conversation until its server has generated one. */
-const UNTITLED = /^Conversation [0-9a-f]{5}([0-9a-f]{27})?$/;
 
 export async function renameV1(links: Links, facts: ProbeFacts, id: string, title: string): Promise<Conversation> {
   const isThere = () => isThereV1(links, id);
@@ -44,7 +41,6 @@ export async function renameV1(links: Links, facts: ProbeFacts, id: string, titl
     return toConversation(links, await getConversation(links, id));
   }
   // Later a change in the sandbox makes the server recreate the record, with the current time and no longer public.
-  if (before.title === null || UNTITLED.test(before.title))
-    await quietly(async () => (await agentOf(links, before)?.rename(title)) ?? null);
+  if (isUntitled(before.title)) await quietly(async () => (await agentOf(links, before)?.rename(title)) ?? null);
   return toConversation(links, renamed);
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../cli/context.ts';
 import { AppError } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
-import type { Conversation } from '../../domain/conversation.ts';
+import { isUntitled, type Conversation } from '../../domain/conversation.ts';
 import { isWorking } from '../../runs/status.ts';
 import { changeOne } from '../bulk.ts';
 import { explain } from '../declare.ts';
@@ -35,17 +35,20 @@ export async function renameConversation(word: string, title: string, ctx: Conte
     if (isWorking(record.status)) {
       // A run that is in progress has replaced the title after this time.
       await ctx.clock.sleep(1_000, ctx.signal);
-      record = await keepTitle(server, conversation.id, wanted);
+      record = await server.conversations.get(conversation.id);
+      if (record.title !== wanted) record = await server.conversations.rename(conversation.id, wanted);
     }
     if (record.title !== wanted) await ctx.warn(`the server replaced the title with ${JSON.stringify(record.title)}`);
+    else if (isUntitled(before)) await noticeOwnTitle(ctx, server, record);
     return { changed: true, before, after: record.title, record };
   });
 }
 
-/** Servers may replace a title while a run is in progress: it is compared, and set once more. */
-export async function keepTitle(server: Server, id: string, title: string): Promise<Conversation> {
-  const record = await server.conversations.get(id);
-  return record.title === title ? record : await server.conversations.rename(id, title);
+/** After a rename. Servers where V1 has no route for it store the title that they generate later, over any other. */
+export async function noticeOwnTitle(ctx: Context, server: Server, { id, dialect }: Conversation): Promise<void> {
+  if (dialect !== 'v1' || server.presence('rename') === 'present') return;
+  const when = 'up to about 30 s after the start this server may replace the title with its own';
+  await ctx.notice(`${when}; set it again: acs conv rename ${id} <title>`);
 }
 
 /** Throws `usage` for a title no server takes. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { useV1 } from '../../support/use-v1.ts';
 import { useLoose } from '../../support/use-loose.ts';
 import { connectTo } from '../support/connect.ts';
@@ -78,16 +78,65 @@ describe('a rename over V1', () => {
   });
 });
 
-it('a title that the server replaces is set again at the end of conv new --title --wait', async () => {
-  let renames = 0;
-  at.loose.before = ({ method, path }) => {
-    const [conversation] = at.loose.conversations.values();
-    if (method === 'PATCH' && path.startsWith('/api/')) renames += 1;
-    else if (method === 'GET' && path === '/api/v1/app-conversations' && renames === 1 && conversation)
-      conversation.title = 'Made up';
-    return null;
-  };
-  await at.ends('conv new hello --no-repo --wait --title Chosen --json', { out: { title: 'Chosen' } });
-  expect(at.server.writes()[0]?.body).not.toHaveProperty('title');
-  expect([renames, [...at.loose.conversations.values()][0]?.title]).toEqual([2, 'Chosen']);
+describe('a server that stores the title it generates after the one of the user', () => {
+  const MAY_REPLACE = 'may replace the title with its own; set it again: acs conv rename';
+  const LINE = 'conv new hello --no-repo --title Chosen --json';
+  /** The number of renames after which a read finds the title of the server. */
+  let replacedAfter: number | null;
+  let renames: number;
+
+  beforeEach(() => {
+    at.serve({ v0: true, lacks: ['PATCH /api/v1/app-conversations/:id'] });
+    [replacedAfter, renames] = [null, 0];
+    at.loose.before = ({ method, path }) => {
+      const [conversation] = at.loose.conversations.values();
+      if (method === 'PATCH' && path.startsWith('/api/conversations/')) renames += 1;
+      if (method === 'GET' && path === '/api/v1/app-conversations' && conversation && renames === replacedAfter)
+        [conversation.title, replacedAfter] = ['Made up', null];
+      return null;
+    };
+  });
+
+  it.each(['', ' --wait'])('conv new --title%s sets it again once when it was replaced', async (wait) => {
+    replacedAfter = 1;
+    await at.ends(LINE + wait, { out: { title: 'Chosen' }, hides: MAY_REPLACE });
+    expect(at.server.writes()[0]?.body).not.toHaveProperty('title');
+    expect([renames, [...at.loose.conversations.values()][0]?.title]).toEqual([2, 'Chosen']);
+  });
+
+  it('conv new --title --wait sets it again also where that takes 20 s', async () => {
+    replacedAfter = 1;
+    const { before } = at.loose;
+    let slow = 1;
+    at.loose.before = (asked) => {
+      const reply = before(asked);
+      if (renames < 2 || slow-- < 1) return reply;
+      const { handler } = at.loose;
+      return at.clock.sleep(20_000).then(() => handler(asked));
+    };
+    await at.ends(`${LINE} --wait`, { out: { title: 'Chosen' } });
+  });
+
+  it.each(['', ' --wait'])('conv new --title%s says that it may come, also after a long start', async (wait) => {
+    const { before } = at.loose;
+    let reads = 0;
+    // The task is read every 2 s, and after 20 s without a change its conversation too.
+    at.loose.before = (asked) => {
+      if (asked.path.endsWith('/start-tasks') && ++reads < 30)
+        return { json: [...at.loose.tasks.values()].map(asStarting) };
+      if (asked.path === '/api/v1/app-conversations' && asked.method === 'GET' && reads < 30) return { json: [null] };
+      return before(asked);
+    };
+    await at.ends(LINE + wait, { out: { title: 'Chosen' }, err: MAY_REPLACE });
+  });
+
+  it('conv rename says that it may come, until it has come', async () => {
+    const { id } = await at.start('hello', '--wait');
+    await at.ends(`conv rename ${id} First`, { err: MAY_REPLACE });
+    await at.ends(`conv rename ${id} Second`, { hides: MAY_REPLACE });
+  });
 });
+
+function asStarting(task: Record<string, unknown>): Record<string, unknown> {
+  return { ...task, status: 'WORKING', app_conversation_id: null };
+}

@@ -16,7 +16,7 @@ import type { Progress } from '../../../terminal/progress.ts';
 import { rememberLast } from '../../resource/resource.ts';
 import { answerer } from '../confirm.ts';
 import { showOutcome, showRun } from '../follow.ts';
-import { keepTitle } from '../rename.ts';
+import { noticeOwnTitle } from '../rename.ts';
 import { conversationView, idOf } from '../conversations.ts';
 import { endAs } from '../wait.ts';
 import { untilOf, type NewOptions } from './options.ts';
@@ -37,13 +37,12 @@ export class Start {
   private id: string | null = null;
   private startTaskId: string | null = null;
   private changed = true;
-  private readonly begunMs: number;
+  private startedMs = 0;
 
   constructor(ctx: Context, server: Server, options: StartOptions) {
     this.ctx = ctx;
     this.server = server;
     this.options = options;
-    this.begunMs = ctx.clock.now();
   }
 
   /** @param known the conversation that has the id of the request already: nothing is sent */
@@ -83,6 +82,7 @@ export class Start {
         else progress.update(shown);
       }
       this.conversation = next.value;
+      this.startedMs = ctx.clock.now();
       await this.step(this.conversation);
       // Servers ignore a title in the start.
       await this.setTitle(server, 'set');
@@ -132,12 +132,15 @@ export class Start {
 
   /** `compare`: at the end of what the command waits for, because a server may replace the title or ignore the rename. */
   private async setTitle(server: Server, how: 'set' | 'compare'): Promise<void> {
-    const { id, dialect } = this.conversation;
+    const { id } = this.conversation;
     const requested = this.options.title?.trim();
     if (requested === undefined || !this.changed) return;
+    let isReplaced = false;
     try {
-      const set = how === 'set' ? server.conversations.rename(id, requested) : keepTitle(server, id, requested);
-      this.conversation = { ...this.conversation, title: (await set).title };
+      if (how === 'compare') isReplaced = (await server.conversations.get(id)).title !== requested;
+      if (how === 'set' || isReplaced)
+        this.conversation.title = (await server.conversations.rename(id, requested)).title;
+      else this.conversation.title = requested;
     } catch (error) {
       if (!isFailure(error)) throw error;
       const limit = formatDuration(this.options.waitMs);
@@ -159,10 +162,9 @@ export class Start {
         data: { conversation_id: id, requested, received },
       });
     }
-    // Releases before 1.6.0 replace the title of a V1 conversation within this time.
-    const mayBeReplaced = this.ctx.clock.now() - this.begunMs < 30_000;
-    if (mayBeReplaced && dialect === 'v1' && server.presence('rename') === 'absent')
-      await this.ctx.notice(`for 30 s this server may replace the title; set it again: acs conv rename ${id} <title>`);
+    // The title that the server generates comes once, and is generated in half of this time.
+    const isRecent = this.ctx.clock.now() - this.startedMs < 60_000;
+    if (!isReplaced && isRecent) await noticeOwnTitle(this.ctx, server, this.conversation);
   }
 
   async track(conversation = this.conversation): Promise<void> {
@@ -207,17 +209,19 @@ export class Start {
       const { cost_usd } = after ?? outcome;
       tracked = { outcome: { ...outcome, status, waiting_for, cost_usd, reason: now }, failure: end };
     } else if (status !== 'deleted') {
-      const limit = { mostMs: GRACE_MS, over: new AppError('timeout', 'the server did not answer in time') };
-      const bounded = <T>(work: (server: Server) => Promise<T>) =>
-        withinLimit(ctx, server, limit, work).catch((error: unknown) => {
+      const over = new AppError('timeout', 'the server did not answer in time');
+      const bounded = <T>(mostMs: number, work: (server: Server) => Promise<T>) =>
+        withinLimit(ctx, server, { mostMs, over }, work).catch((error: unknown) => {
           if (isAppError(error)) return error;
           throw error;
         });
       // The record of an idle run has no metrics yet.
       const isRead = record !== undefined && record.status !== 'idle';
-      const last = isRead ? record : await bounded(({ conversations }) => conversations.getComplete(id));
+      const last = isRead ? record : await bounded(GRACE_MS, ({ conversations }) => conversations.getComplete(id));
       if (!isAppError(last)) this.conversation = { ...last, start_task_id, status, reason, waiting_for };
-      const title = await bounded((own) => this.setTitle(own, 'compare'));
+      // The title was requested: it may take the time that is left.
+      const leftMs = Math.max(GRACE_MS, deadlineMs - ctx.clock.now());
+      const title = await bounded(leftMs, (own) => this.setTitle(own, 'compare'));
       if (title !== undefined && outcome.exit_code === EXIT_CODES.ok) tracked = { ...tracked, failure: title };
       else if (title !== undefined) await ctx.warn(title.message);
     }
