@@ -128,7 +128,10 @@ export interface Context {
   deviceFlow(baseUrl: string): Promise<DeviceFlow>;
   /** Null for `none`. Throws `config` when the key cannot be had or sent. */
   readKey(from: NewKey): Promise<string | null>;
-  lastConversation: { get(origin: string): Promise<string | null>; set(origin: string, id: string): Promise<void> };
+  lastConversation: {
+    get(origin: string): Promise<string | null>;
+    set(origin: string, id: string | null): Promise<void>;
+  };
 }
 
 export interface Platform {

@@ -234,9 +234,11 @@ export interface FinalAnswer {
   event_id: string;
 }
 
+/** What the start creates is recognised by its id or title, which the start task repeats; without both it is not. */
 export interface SentStart {
-  /** Null: what the start creates cannot be recognised. */
+  /** Null where the server chooses the ids. */
   id: string | null;
+  title?: string;
   dialect: Dialect;
   /** RFC 3339. */
   sent_at: string;

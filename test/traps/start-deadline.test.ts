@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NOT_FOUND, routed, type Asked, type Reply } from '../support/server.ts';
 import { finish, OTHER_ID, status, userMessage } from '../client/support/v1-world.ts';
+import type { LooseOptions } from '../client/support/loose-server.ts';
 import type { Ended } from '../support/world.ts';
 import { useLoose } from '../support/use-loose.ts';
 import { useIdleV1 } from '../support/use-v1.ts';
@@ -143,6 +144,62 @@ describe('a start into a given sandbox that is repeated after a lost answer', ()
     const id = conversation_id!.replaceAll('-', '');
     expect(errorOf(ended)).toMatchObject({ conversation_id: id, hint: expect.stringContaining(id) as string });
     expect(JSON.parse(ended.out)).toMatchObject({ id });
+  });
+});
+
+describe('a start at a server that chooses the ids of its conversations', () => {
+  const members = { sandbox_id: {}, initial_message: {}, title: {} };
+  const schema = { content: { 'application/json': { schema: { properties: members } } } };
+  const paths = { '/api/v1/app-conversations': { get: {}, post: { requestBody: schema } } };
+  const chooses: LooseOptions = { openapi: { json: { paths } }, ignores: ['id'], understands: Object.keys(members) };
+  const loose = useLoose(chooses);
+
+  it.each([
+    ['has not answered', true],
+    ['has not made ready', false],
+  ])('is named by its start task at a deadline when the server %s it, also by @last and batch', async (_, isLost) => {
+    await loose.start('before', '--wait');
+    const { handler } = loose.loose;
+    let isHeld = true;
+    const newest = () => [...loose.loose.tasks.values()].at(-1)!;
+    loose.script((asked) => {
+      if (!isHeld) return null;
+      const items = [{ ...newest(), status: 'WORKING', app_conversation_id: null }];
+      if (asked.path.endsWith('/start-tasks/search')) return { json: { items, next_page_id: null } };
+      if (asked.path.endsWith('/start-tasks')) return { json: items };
+      if (!isLost || `${asked.method} ${asked.path}` !== POST_LINE) return null;
+      void handler(asked);
+      return { silence: true };
+    });
+    const ended = await loose.ends('conv new hello --no-repo --wait-timeout 3s --json', { code: 124 });
+    const { id: task, app_conversation_id: id } = newest();
+    expect(JSON.parse(ended.out)).toMatchObject({ id: null, start_task_id: task });
+    expect(errorOf(ended)).toMatchObject({
+      id: null,
+      hint: expect.stringContaining(`acs conv show ${task}`) as string,
+    });
+    const line = { key: 'a', message: 'hello', 'no-repo': true, 'wait-timeout': '3s' };
+    const batch = ['batch', await loose.file('tasks.jsonl', line), '-o', `${loose.dir}/results-${isLost}.jsonl`];
+    isHeld = false;
+    await loose.ends('conv show @last -q', { out: `${id}\n` });
+    isHeld = true;
+    const cut = await loose.ends(batch, { code: 1 });
+    expect(JSON.parse(cut.out)).toMatchObject({ id: newest()['id'], exit_code: 124 });
+    isHeld = false;
+    const out = { id: newest()['app_conversation_id'], status: 'finished', exit_code: 0, attempts: 1 };
+    await loose.ends(batch, { out });
+    expect(loose.loose.tasks.size).toBe(3);
+  });
+
+  it('leaves @last unset when the server shows no start task of it', async () => {
+    await loose.start('before', '--wait');
+    loose.script({ [POST_LINE]: { silence: true } });
+    const ended = await loose.ends('conv new hello --no-repo --wait-timeout 3s --json', { code: 124 });
+    expect(errorOf(ended)).toMatchObject({
+      conversation_id: null,
+      hint: expect.stringContaining('conv list') as string,
+    });
+    await loose.ends('conv delete @last -y', { code: 5, writes: [POST_LINE, POST_LINE] });
   });
 });
 

@@ -12,10 +12,12 @@ describe('conv new --stop-on-exit', () => {
   let stops: string[];
   /** When the start task names its conversation: on the clock of the trap. */
   let begunAtMs: number;
+  let sandboxId: string | null;
 
   beforeEach(() => {
     stops = [];
     begunAtMs = Number.POSITIVE_INFINITY;
+    sandboxId = null;
     const task = (): Record<string, unknown> => {
       const isBegun = at.clock.now() >= begunAtMs;
       if (isBegun && at.v1.conversations.size === 0) at.v1.addConversation();
@@ -24,7 +26,7 @@ describe('conv new --stop-on-exit', () => {
         status: isBegun ? 'READY' : 'WAITING_FOR_SANDBOX',
         detail: null,
         app_conversation_id: isBegun ? ID : null,
-        sandbox_id: null,
+        sandbox_id: sandboxId,
         request: {},
         created_at: '2026-11-21T10:12:00Z',
         updated_at: '2026-11-21T10:12:00Z',
@@ -36,7 +38,7 @@ describe('conv new --stop-on-exit', () => {
       if (path === '/api/v1/app-conversations/start-tasks') return { json: [task()] };
       if (/\/(interrupt|pause)$/.test(path)) {
         stops.push(path);
-        at.v1.conversations.get(ID)!['execution_status'] = 'paused';
+        if (at.v1.conversations.has(ID)) at.v1.conversations.get(ID)!['execution_status'] = 'paused';
         return { json: { success: true } };
       }
       return null;
@@ -67,10 +69,23 @@ describe('conv new --stop-on-exit', () => {
     expect(errorOf(ended).message).toContain(`conversation ${ID} waits for a confirmation and does not run`);
   });
 
-  it('reports that the run continues where it cannot be stopped, and prints the stop command', async () => {
+  it.each<[string, string, number]>([
+    ['pauses the sandbox', 'its sandbox sb9 was paused', 1],
+    ['keeps the sandbox of other conversations', '(sandbox sb9 has other conversations) and may continue', 0],
+  ])('%s of a start that is not ready', async (_, message, pauses) => {
+    sandboxId = 'sb9';
+    if (pauses === 0) at.v1.addConversation({ sandbox_id: 'sb9' });
+    const ended = await start();
+    expect(errorOf(ended).message).toContain(message);
+    expect(stops).toEqual(Array<string>(pauses).fill('/api/v1/sandboxes/sb9/pause'));
+  });
+
+  it('reports that the run may continue where it cannot be stopped, and prints the stop command', async () => {
     const ended = await start();
     expect(stops).toEqual([]);
-    expect(errorOf(ended).message).toMatch(/could not be stopped \(.+\) and continues/);
+    expect(errorOf(ended).message).toContain(
+      `start task ${OTHER_ID} could not be stopped (it is still being started) and may continue`,
+    );
     expect(errorOf(ended).hint).toContain(`stop it: acs conv stop ${OTHER_ID}`);
   });
 

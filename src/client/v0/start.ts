@@ -80,7 +80,7 @@ async function sendStart(
         asked === null
           ? `it was sent at ${sentAt}; look for it: acs conv list   stop it: acs conv stop <id>`
           : `it was sent at ${sentAt}; look: acs conv show ${asked}   stop it: acs conv stop ${asked}`,
-      data: asked === null ? {} : { conversation_id: asked },
+      data: { conversation_id: asked },
     });
   try {
     const answer = await links.app.request({

@@ -20,6 +20,11 @@ const LISTED_MS = 6_000;
 /** The server's clock may be behind ours. */
 const CLOCK_MARGIN_MS = 600_000;
 
+/** The title of a start that the server chooses the id of. Servers repeat it in the start task and use it nowhere. */
+export function markingTitle(id: string): string {
+  return `Conversation ${id}`;
+}
+
 /** Whether the server repeats the caller's id: it understood the member, and may still ignore it. */
 export function isEcho({ request }: StartTaskRecord, conversationId: string): boolean {
   const echoed = request['conversation_id'];
@@ -29,7 +34,7 @@ export function isEcho({ request }: StartTaskRecord, conversationId: string): bo
 /** For an id that no conversation has: of a start task, or the one that a start has chosen. Throws `not-found`. */
 export async function getByStart(links: Links, id: string): Promise<Conversation> {
   const chosenBy = async (): Promise<StartTaskRecord | undefined> => {
-    if (normalizeId(id) === null || links.features.of('caller-conversation-id') === 'absent') return undefined;
+    if (normalizeId(id) === null) return undefined;
     const since = new Date(links.clock.now() - LONGEST_START_MS).toISOString();
     const { items } = await search(links, START_TASKS, { created_at__gte: since, page_id: null });
     return items.find((each) => isEcho(each, id));
@@ -55,16 +60,11 @@ export async function getByStart(links: Links, id: string): Promise<Conversation
 }
 
 /** Null where the server shows neither task nor conversation. Throws `lost` when the server does not answer at all. */
-export async function findLostStart(
-  links: Links,
-  id: string,
-  sentAtMs: number,
-  lost: AppError,
-): Promise<StartTaskRecord | null> {
+export async function findLostStart(links: Links, sent: SentStart, lost: AppError): Promise<StartTaskRecord | null> {
   let answered = false;
   const look = async (): Promise<StartTaskRecord | undefined> => {
     try {
-      const task = await findTask(links, id, sentAtMs);
+      const task = await findTask(links, sent);
       answered = true;
       return task;
     } catch (error) {
@@ -78,31 +78,30 @@ export async function findLostStart(
 }
 
 /** Throws `unknown-outcome` where the server does not repeat `conversation_id` in the start task. */
-export async function findStart(
-  links: Links,
-  { id, sent_at }: SentStart,
-  echoesIds: boolean,
-): Promise<Conversation | null> {
-  if (id !== null) {
-    const sentAtMs = parseTime(sent_at) ?? links.clock.now();
-    const look = () => findTask(links, id, sentAtMs);
-    const task = await poll(look, { ...links, every: STEADY, until: sentAtMs + LISTED_MS });
-    if (task?.id === id) return toConversation(links, await getConversation(links, id));
+export async function findStart(links: Links, sent: SentStart, echoesIds: boolean): Promise<Conversation | null> {
+  const { id, title, sent_at } = sent;
+  if (id !== null || title !== undefined) {
+    const until = (parseTime(sent_at) ?? links.clock.now()) + LISTED_MS;
+    const task = await poll(() => findTask(links, sent), { ...links, every: STEADY, until });
+    if (task !== undefined && task.id === id) return toConversation(links, await getConversation(links, id));
     if (task !== undefined) return await getByStart(links, task.id);
-    if (echoesIds || links.features.of('caller-conversation-id') === 'present') return null;
   }
+  if (id !== null && (echoesIds || links.features.of('caller-conversation-id') === 'present')) return null;
   throw new AppError('unknown-outcome', 'the server shows neither the conversation of the start nor its start task', {
     hint: `it was sent at ${sent_at}; look for it: acs conv list`,
   });
 }
 
-/** The task of a start that was sent with this id; of a conversation that no task shows, one in its place. */
-async function findTask(links: Links, id: string, sentAtMs: number): Promise<StartTaskRecord | undefined> {
+/** The task of this start; of a conversation that no task shows, one in its place. */
+async function findTask(links: Links, { id, title, sent_at }: SentStart): Promise<StartTaskRecord | undefined> {
+  const sentAtMs = parseTime(sent_at) ?? links.clock.now();
   const created_at__gte = new Date(sentAtMs - CLOCK_MARGIN_MS).toISOString();
+  const isOwn = (task: StartTaskRecord): boolean =>
+    id === null ? task.request['title'] === title : isEcho(task, id) || normalId(task.app_conversation_id ?? '') === id;
   for await (const task of allPages(byId, (page_id) => search(links, START_TASKS, { created_at__gte, page_id })))
-    if (isEcho(task, id) || normalId(task.app_conversation_id ?? '') === id) return task;
-  const record = await find(links, CONVERSATIONS, id);
-  if (record === null) return undefined;
+    if (isOwn(task)) return task;
+  const record = id === null ? null : await find(links, CONVERSATIONS, id);
+  if (id === null || record === null) return undefined;
   const ready = { id, status: 'READY', app_conversation_id: id, sandbox_id: record.sandbox_id };
   return { ...ready, detail: null, created_at: null, updated_at: null, request: { conversation_id: id } };
 }

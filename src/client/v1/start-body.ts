@@ -2,6 +2,7 @@ import { AppError } from '../../cli/errors.ts';
 import { FLAG_OF_MEMBER, type NewConversation } from '../../domain/new-conversation.ts';
 import { startMember, type ProbeFacts } from '../features.ts';
 import { dashedId } from '../../domain/ids.ts';
+import { markingTitle } from './lookup.ts';
 
 export const POLICIES = { never: 'NeverConfirm', risky: 'ConfirmRisky', always: 'AlwaysConfirm' } as const;
 
@@ -50,7 +51,7 @@ export function messageContent(request: Pick<NewConversation, 'message' | 'image
   return content;
 }
 
-/** Only requested members are sent. The title is missing on purpose: servers ignore it here. */
+/** Only requested members are sent, and the id, or a title in place of it. The title of the user is set by a rename. */
 export function startBody(
   request: NewConversation,
   conversationId: string,
@@ -61,8 +62,11 @@ export function startBody(
   const policy = request.confirm === null ? null : { kind: POLICIES[request.confirm] };
   // A message without content begins a replay with its recorded message; without any message it would wait for one.
   const hasMessage = content.length > 0 || request.replay !== null;
+  const takesId = facts.features['caller-conversation-id'] !== 'absent';
+  const isMarked = !takesId && startMember(facts, 'title') === 'present';
   const members: Record<string, unknown> = {
-    conversation_id: facts.features['caller-conversation-id'] === 'absent' ? null : dashedId(conversationId),
+    conversation_id: takesId ? dashedId(conversationId) : null,
+    title: isMarked ? markingTitle(conversationId) : null,
     // A policy has to stand before the agent sees the message: where the start takes none, the message follows it.
     initial_message:
       hasMessage && (policy === null || startsWithPolicy(facts)) ? { role: 'user', content, run: true } : null,

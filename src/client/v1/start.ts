@@ -14,11 +14,11 @@ import { refuseIgnoredMembers, refuseOtherModel, refuseUnechoedId } from '../qui
 import { checkRepositoryArrived } from '../quirks/missing-branch-v1.ts';
 import { NO_PROGRESS_MS, startedConversation } from '../quirks/stalled-start.ts';
 import { isOnlyUnwritten, unwrittenConversation } from '../quirks/unwritten-start.ts';
-import type { StartOptions, StartProgress } from '../server.ts';
+import type { SentStart, StartOptions, StartProgress } from '../server.ts';
 import { abortedStart, ignoredId, refusedStart } from '../start-errors.ts';
 import { runningAgentOf } from './agent.ts';
 import { CONVERSATIONS, find, getConversation, getSandbox, START_TASKS } from './calls.ts';
-import { findLostStart, isEcho } from './lookup.ts';
+import { findLostStart, isEcho, markingTitle } from './lookup.ts';
 import { startFailureText, taskConversation, toConversation } from './records.ts';
 import { createSandbox, getSpec, removeSandbox } from './sandboxes.ts';
 import { messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
@@ -82,9 +82,13 @@ async function* startIn(
   // An id of digits alone breaks the database of genuine servers (interface 4.1).
   const sentId = normalId(request.conversation_id ?? links.randomId().replace(/^./, 'a'));
   const body = startBody(request, sentId, sandboxId, facts);
-  const sentAtMs = links.clock.now();
-  await beforeSend?.({ id: sentId, dialect: 'v1', sent_at: new Date(sentAtMs).toISOString() });
-  const first = await sendStart(links, facts, request, { body, id: sentId, sentAtMs, delivery });
+  const sent_at = new Date(links.clock.now()).toISOString();
+  const sent: SentStart =
+    facts.features['caller-conversation-id'] === 'absent'
+      ? { id: null, title: markingTitle(sentId), dialect: 'v1', sent_at }
+      : { id: sentId, dialect: 'v1', sent_at };
+  await beforeSend?.(sent);
+  const first = await sendStart(links, facts, request, { body, sent, delivery });
   const echoed = isEcho(first, sentId) ? sentId : null;
   yield progress(first, echoed);
   if (until === 'accepted') {
@@ -130,7 +134,7 @@ async function sendStart(
   links: Links,
   facts: ProbeFacts,
   request: NewConversation,
-  { body, id, sentAtMs, delivery }: { body: Record<string, unknown>; id: string; sentAtMs: number; delivery: Delivery },
+  { body, sent, delivery }: { body: Record<string, unknown>; sent: SentStart; delivery: Delivery },
 ): Promise<StartTaskRecord> {
   const post = async (): Promise<StartTaskRecord> => {
     const answer = await links.app.request({
@@ -145,12 +149,13 @@ async function sendStart(
     if (answer.status >= 400) throw refusedStart(answer, request);
     return read(answer, readStartTask);
   };
-  const mayHonourId = facts.features['caller-conversation-id'] !== 'absent';
+  const { id } = sent;
   const data = { conversation_id: id };
-  const lookFirst = mayHonourId
-    ? `look: acs conv show ${id}   stop it: acs conv stop ${id}`
-    : 'look for it: acs conv list   stop it: acs conv stop <id>';
-  const maybeTaken = { as: `, as conversation ${id}`, hint: lookFirst, data };
+  const lookFirst =
+    id === null
+      ? 'look for it: acs conv list   stop it: acs conv stop <id>'
+      : `look: acs conv show ${id}   stop it: acs conv stop ${id}`;
+  const maybeTaken = { as: id === null ? '' : `, as conversation ${id}`, hint: lookFirst, data };
   try {
     return await post();
   } catch (error) {
@@ -167,7 +172,7 @@ async function sendStart(
     let because = error;
     let message = `${isUnreadable ? error.message : 'no answer came to the start'}; the server shows neither its conversation nor its start task`;
     try {
-      const found = await findLostStart(links, id, sentAtMs, error);
+      const found = await findLostStart(links, sent, error);
       if (found !== null) return found;
       // A server that honours ids answers a second POST with the same id with the same conversation (interface 4.1).
       if (request.sandbox_id !== null && facts.echoes_ids && !isUnreadable) return await post();
@@ -181,7 +186,7 @@ async function sendStart(
     throw new AppError(isUnreadable ? 'server' : 'unknown-outcome', message, {
       ...because.details,
       retryable: false,
-      hint: `it may still appear${mayHonourId ? ` as ${id}` : ''}: look with acs conv list before starting it again`,
+      hint: `it may still appear${id === null ? '' : ` as ${id}`}: look with acs conv list before starting it again`,
       data,
     });
   }

@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import type { Context } from '../../cli/context.ts';
 import { CONVERSATION_STATUSES, NO_STATUS, type Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../cli/errors.ts';
-import { poll, STEADY } from '../../runs/poll.ts';
+import type { Server } from '../../client/server.ts';
+import { poll, STEADY, type PollOptions } from '../../runs/poll.ts';
 import { hasEnded, hasStopped, isRunInProgress, isUnknown } from '../../runs/status.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
@@ -34,6 +35,21 @@ export function declare(command: Command, ctx: Context): void {
   );
 }
 
+/** The server accepts a stop before the current step has ended. At the end of `polling`, the record that was read last. */
+export async function untilStopped(
+  { conversations: { getComplete } }: Server,
+  seen: Conversation,
+  polling: PollOptions & { until: number },
+): Promise<Conversation> {
+  let record = seen;
+  const isStopped = async (): Promise<true | undefined> => {
+    record = await getComplete(seen.id);
+    return hasStopped(record.status) || undefined;
+  };
+  await poll(isStopped, polling);
+  return record;
+}
+
 /** `changed` is false where no run was in progress. */
 export async function stopOne(
   ctx: Context,
@@ -44,14 +60,9 @@ export async function stopOne(
   // A run whose status is not known may be in progress.
   if (!isRunInProgress(seen) && !isUnknown(before)) return { changed: false, before, after: before, record: seen };
   await server.conversations.stop(id);
-  // The server has accepted the stop; the current step may still have to end.
   const { clock, signal } = ctx;
-  let record = seen;
-  const isStill = async (): Promise<true | undefined> => {
-    record = await server.conversations.getComplete(id);
-    return hasStopped(record.status) || undefined;
-  };
-  if (!(await poll(isStill, { clock, signal, every: STEADY, until: clock.now() + 60_000 }))) {
+  const record = await untilStopped(server, seen, { clock, signal, every: STEADY, until: clock.now() + 60_000 });
+  if (!hasStopped(record.status)) {
     const state = record.status === NO_STATUS ? 'its sandbox reports no status' : 'the run continues';
     throw new AppError('timeout', `conversation ${id} was not stopped within 60 s: ${state}`, {
       hint: `the current step may take long; see: acs conv show ${id}`,

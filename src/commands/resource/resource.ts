@@ -166,7 +166,8 @@ export async function showRecords<R extends StatusRecord, S>(
   });
 }
 
-export async function rememberLast(ctx: Context, server: Server, id: string): Promise<void> {
+/** Null: an id that is not known. */
+export async function rememberLast(ctx: Context, server: Server, id: string | null): Promise<void> {
   try {
     await ctx.lastConversation.set(originOf(server), id);
   } catch {

@@ -13,7 +13,7 @@ export interface ServerCache {
   };
   last: {
     get(origin: string): Promise<string | null>;
-    set(origin: string, id: string): Promise<void>;
+    set(origin: string, id: string | null): Promise<void>;
   };
 }
 

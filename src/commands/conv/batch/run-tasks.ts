@@ -262,7 +262,7 @@ export class Batch {
   private async findEarlier(at: Attempt): Promise<Conversation | null> {
     const { conversations } = this.runner.server;
     const { plan, sent, taken } = at;
-    if (plan === 'attach' && taken !== null) return await conversations.get(taken.id ?? taken.start_task_id ?? '');
+    if (plan === 'attach' && taken !== null) return await conversations.get(taken.start_task_id ?? taken.id ?? '');
     if (plan === 'start' || sent === null) return null;
     try {
       const found = await conversations.findStart(sent);
@@ -298,7 +298,7 @@ export class Batch {
     const known = at.taken?.id ?? (at.taken !== null && typeof other === 'string' ? other : null);
     await this.store({
       ...blankResult(key, error),
-      id: known ?? (isStarted ? (at.sent?.id ?? null) : null),
+      id: known ?? at.taken?.start_task_id ?? (isStarted ? (at.sent?.id ?? null) : null),
       ...(isStarted && { status: kind === 'unknown-outcome' ? UNKNOWN : kind === 'failed' ? 'failed' : NOT_READ }),
       attempts: isStarted ? attempt : attempt - 1,
     });

@@ -3,14 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../../../cli/context.ts';
 import { AppError, DryRunStop, EXIT_CODES, isAppError, isFailure, READER_GONE } from '../../../cli/errors.ts';
-import type { Server, StartOptions as SendOptions } from '../../../client/server.ts';
+import type { SentStart, Server, StartOptions as SendOptions } from '../../../client/server.ts';
 import { blankConversation, type Conversation } from '../../../domain/conversation.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
 import { formatDuration } from '../../../output/text/time.ts';
-import { GRACE_MS, timeLimit, withinLimit, type Limits } from '../../../runs/deadline.ts';
-import { interruption, NOT_READ, staysWaiting, NO_EVENTS, outcomeOf, type TrackedRun } from '../../../runs/outcome.ts';
-import { poll, QUICK } from '../../../runs/poll.ts';
-import { hasStopped } from '../../../runs/status.ts';
+import { timeLimit, withinLimit, type Limits } from '../../../runs/deadline.ts';
+import { interruption, NOT_READ, NO_EVENTS, outcomeOf, type TrackedRun } from '../../../runs/outcome.ts';
 import { trackRun } from '../../../runs/tracker.ts';
 import type { Progress } from '../../../terminal/progress.ts';
 import { rememberLast } from '../../resource/resource.ts';
@@ -20,6 +18,7 @@ import { noticeOwnTitle } from '../rename.ts';
 import { conversationView, idOf } from '../conversations.ts';
 import { endAs } from '../wait.ts';
 import { untilOf, type NewOptions } from './options.ts';
+import { afterEnd, GRACE, stopEarly, type EarlyEnd, type Late } from './stop-on-exit.ts';
 
 export interface StartOptions extends NewOptions, Limits {
   beforeSend?: SendOptions['beforeSend'];
@@ -36,6 +35,9 @@ export class Start {
   private readonly options: StartOptions;
   private id: string | null = null;
   private startTaskId: string | null = null;
+  private sent: SentStart | null = null;
+  /** What `@last` stands for. */
+  private last: string | null = null;
   private changed = true;
   private startedMs = 0;
 
@@ -68,11 +70,14 @@ export class Start {
     const limit = timeLimit(ctx, options.deadlineMs - ctx.clock.now(), over);
     const signal = AbortSignal.any([ctx.signal, limit.signal]);
     const until = untilOf(options) === 'accepted' ? 'accepted' : 'started';
-    const sending = { signal, until, ...(options.beforeSend && { beforeSend: options.beforeSend }) } as const;
+    const beforeSend = async (sent: SentStart): Promise<void> => {
+      await options.beforeSend?.(sent);
+      this.sent = sent;
+    };
     let progress: Progress | null = null;
     try {
       const server = await this.server.withSignal(signal);
-      const steps = server.conversations.start(request, sending);
+      const steps = server.conversations.start(request, { signal, until, beforeSend });
       let next = await steps.next();
       for (; next.done !== true; next = await steps.next()) {
         const { conversation_id: id, start_task_id, step } = next.value;
@@ -105,17 +110,15 @@ export class Start {
     const { format, mode } = ctx.globals;
     this.startTaskId = start_task_id || this.startTaskId; // V0 has none
     await options.onStep?.({ id: id || null, start_task_id: this.startTaskId });
+    // Until it has started, the server may choose another id than the one it was sent.
+    const last = this.conversation.id || this.startTaskId || id;
+    if (last !== '' && last !== this.last && mode !== 'dry-run') await rememberLast(ctx, server, (this.last = last));
     if (id === '' || id === before) return;
     this.id = id;
-    if (mode !== 'dry-run') {
-      if (options.idFile !== undefined)
-        await writeFile(path.resolve(ctx.cwd, options.idFile), `${id}\n`).catch(
-          async (error: NodeJS.ErrnoException) => {
-            await ctx.warn(`could not write ${options.idFile}: ${error.code}; the conversation continues`);
-          },
-        );
-      await rememberLast(ctx, server, id);
-    }
+    if (mode !== 'dry-run' && options.idFile !== undefined)
+      await writeFile(path.resolve(ctx.cwd, options.idFile), `${id}\n`).catch(async (error: NodeJS.ErrnoException) => {
+        await ctx.warn(`could not write ${options.idFile}: ${error.code}; the conversation continues`);
+      });
     const hasPages = server.presence('web-interface') !== 'absent';
     const shownUrl = url ?? (hasPages ? `${server.info.base_url}/conversations/${id}` : null);
     await ctx.notice(`conversation ${id} ${remark ?? ` ${shownUrl ?? ''}`}`.trimEnd());
@@ -202,25 +205,25 @@ export class Start {
       const signal: unknown = ctx.signal.reason;
       const isSignal = failure.kind !== 'timeout' && isAppError(signal);
       const why = isSignal ? signal.message : `the time limit of ${formatDuration(waitMs)} has passed`;
-      const { end, after } = await this.stopped(failure, why, this.conversation);
+      const stop = (late: Late) => this.stopped(late, failure, why, this.conversation);
+      const { end, after } = await afterEnd(ctx, server, stop);
       const now = end === failure ? reason : { code: reason?.code ?? failure.kind, text: end.message };
       this.conversation = { ...(after ?? this.conversation), start_task_id, reason: now };
       const { status, waiting_for } = this.conversation;
       const { cost_usd } = after ?? outcome;
       tracked = { outcome: { ...outcome, status, waiting_for, cost_usd, reason: now }, failure: end };
     } else if (status !== 'deleted') {
-      const over = new AppError('timeout', 'the server did not answer in time');
       const bounded = <T>(mostMs: number, work: (server: Server) => Promise<T>) =>
-        withinLimit(ctx, server, { mostMs, over }, work).catch((error: unknown) => {
+        withinLimit(ctx, server, { ...GRACE, mostMs }, work).catch((error: unknown) => {
           if (isAppError(error)) return error;
           throw error;
         });
       // The record of an idle run has no metrics yet.
       const isRead = record !== undefined && record.status !== 'idle';
-      const last = isRead ? record : await bounded(GRACE_MS, ({ conversations }) => conversations.getComplete(id));
+      const last = isRead ? record : await bounded(GRACE.mostMs, ({ conversations }) => conversations.getComplete(id));
       if (!isAppError(last)) this.conversation = { ...last, start_task_id, status, reason, waiting_for };
       // The title was requested: it may take the time that is left.
-      const leftMs = Math.max(GRACE_MS, deadlineMs - ctx.clock.now());
+      const leftMs = Math.max(GRACE.mostMs, deadlineMs - ctx.clock.now());
       const title = await bounded(leftMs, (own) => this.setTitle(own, 'compare'));
       if (title !== undefined && outcome.exit_code === EXIT_CODES.ok) tracked = { ...tracked, failure: title };
       else if (title !== undefined) await ctx.warn(title.message);
@@ -230,32 +233,52 @@ export class Start {
 
   private async failed(error: unknown): Promise<unknown> {
     if (!isAppError(error) || error.exitCode === READER_GONE) return error;
-    const { ctx, id, startTaskId } = this;
+    return await afterEnd(this.ctx, this.server, (late) => this.conclude(error, late));
+  }
+
+  private async conclude(error: AppError, late: Late): Promise<AppError> {
+    const { ctx, sent } = this;
     const { kind, details } = error;
+    const isCut = isCutOff(error);
+    let { message } = error;
+    // Of a start without an answer; null where the server chooses the id.
     const about = details.data?.['conversation_id'];
+    if (this.id === null && this.startTaskId === null && (typeof about === 'string' || about === null)) {
+      const search = about === null && isCut && sent !== null ? late.server.conversations.findStart(sent) : null;
+      const found = await search?.catch((failure: unknown) => {
+        if (!isFailure(failure)) throw failure;
+        return null;
+      });
+      if (found) {
+        await this.step(found);
+        message += `, as start task ${this.startTaskId}`;
+      } else await rememberLast(ctx, this.server, about);
+    }
+    const { id, startTaskId } = this;
     const isUnanswered = id === null && startTaskId === null;
     // A start that failed, or did not come to its end, may never have created the conversation whose id was printed.
-    const byTask = kind === 'failed' || kind === 'timeout';
+    const byTask = kind === 'failed' || (isCut && this.conversation.id === '');
     const own = (byTask ? startTaskId || id : id || startTaskId) || null;
     const name = own ?? (typeof about === 'string' ? about : null);
     if (name === null) return error;
-    const last = blankConversation(name, 'starting');
+    const last = { ...blankConversation(name, 'starting'), start_task_id: startTaskId };
     let failure = error;
-    if (kind === 'interrupted' && !isUnanswered) failure = interruption(error, last);
+    if (kind === 'interrupted' && !isUnanswered)
+      failure = interruption(new AppError(kind, message, { ...details, exitCode: error.exitCode }), last);
     else if (!isUnanswered) {
       // An error about the start itself names its conversation; others are about a request after the accepted start.
       const mayContinue =
         about === undefined && (FAILED_REQUEST.has(kind) || (details.request !== undefined && !byTask));
-      failure = new AppError(kind, `${error.message}${mayContinue ? `; the run may continue as ${name}` : ''}`, {
+      failure = new AppError(kind, `${message}${mayContinue ? `; the run may continue as ${name}` : ''}`, {
         ...details,
-        hint: mayContinue
-          ? `look: acs conv show ${name}   stop it: acs conv stop ${name}`
-          : (details.hint ?? `see: acs conv show ${name}`),
+        hint:
+          mayContinue || typeof about === 'object'
+            ? `look: acs conv show ${name}   stop it: acs conv stop ${name}`
+            : (details.hint ?? `see: acs conv show ${name}`),
         data: { ...details.data, id, start_task_id: startTaskId },
       });
     }
-    const { end, after } = await this.stopped(failure, error.message, last);
-    if (kind === 'failed' && startTaskId !== null) await rememberLast(ctx, this.server, startTaskId);
+    const { end, after } = await this.stopped(late, failure, message, last);
     const status = kind === 'failed' ? 'failed' : isUnanswered ? NOT_READ : 'starting';
     const code = typeof end.details.data?.['reason'] === 'string' ? end.details.data['reason'] : kind;
     const blank = { ...blankConversation(isUnanswered ? name : (id ?? ''), status), dialect: this.server.info.dialect };
@@ -271,60 +294,10 @@ export class Start {
     return end;
   }
 
-  /** `why`: what has ended the wait. `after`: the conversation after a stop with --stop-on-exit; null without one. */
-  private async stopped(
-    failure: AppError,
-    why: string,
-    conversation: Conversation,
-  ): Promise<{ end: AppError; after: Conversation | null }> {
-    const { ctx, options } = this;
-    if (!options.stopOnExit || (failure.kind !== 'timeout' && failure.kind !== 'interrupted'))
-      return { end: failure, after: null };
-    const { details, exitCode } = failure;
-    let { id } = conversation;
-    const limit = timeLimit(ctx, GRACE_MS);
-    const polling = { clock: ctx.clock, signal: limit.signal, every: QUICK };
-    const isStarting = conversation.status === 'starting';
-    let early: AppError | null = null;
-    try {
-      const server = await this.server.withSignal(limit.signal);
-      // While it starts there may be nothing to stop yet, and the run would begin after all: tried until there is.
-      const stop = async (): Promise<true | undefined> => {
-        try {
-          if (isStarting) id = (await server.conversations.get(conversation.id)).id;
-          if (id === '') throw new AppError('conflict', 'it is still being started');
-          await server.conversations.stop(id);
-          return true;
-        } catch (error) {
-          if (!isStarting || !isAppError(error) || !['not-found', 'conflict'].includes(error.kind)) throw error;
-          early = error;
-          return undefined;
-        }
-      };
-      await poll(stop, polling);
-      // A server takes a stop before its record shows it.
-      const isStopped = async (): Promise<Conversation | undefined> => {
-        const now = await server.conversations.getComplete(id);
-        return hasStopped(now.status) ? now : undefined;
-      };
-      const seen: Conversation = { ...conversation, id, status: 'paused', waiting_for: null, execution_status: null };
-      const after = await poll(isStopped, polling).catch(() => seen);
-      const result = after.status === 'waiting' ? staysWaiting(id) : `conversation ${id} was stopped`;
-      const data = { ...details.data, id, last_status: after.status };
-      const hint = `see its status: acs conv show ${id}`;
-      return { end: new AppError(failure.kind, `${why}; ${result}`, { ...details, exitCode, hint, data }), after };
-    } catch (error) {
-      // The time limit aborts without an error of its own.
-      const cause = isAppError(error) ? error : (early as AppError | null);
-      const reason = cause?.message ?? 'the server did not answer in time';
-      const name = id || conversation.id;
-      const text = `${why}; conversation ${name} could not be stopped (${reason}) and continues`;
-      const hint = `stop it: acs conv stop ${name}   follow it: acs conv follow ${name}`;
-      const data = { ...details.data, id: name };
-      return { end: new AppError(failure.kind, text, { ...details, exitCode, hint, data }), after: null };
-    } finally {
-      limit.clear();
-    }
+  private async stopped(late: Late, failure: AppError, why: string, conversation: Conversation): Promise<EarlyEnd> {
+    const { stopOnExit, sandbox } = this.options;
+    if (!stopOnExit || !isCutOff(failure)) return { end: failure, after: null };
+    return await stopEarly(this.ctx, late, { failure, why, conversation, ownsSandbox: sandbox === undefined });
   }
 
   async print(): Promise<void> {
@@ -353,6 +326,10 @@ export class Start {
     }
     await endAs(ctx, tracked);
   }
+}
+
+function isCutOff({ kind }: AppError): boolean {
+  return kind === 'timeout' || kind === 'interrupted';
 }
 
 /** Failures of requests, whether or not the error names the request. */

@@ -1,0 +1,98 @@
+import type { Context } from '../../../cli/context.ts';
+import { AppError, isAppError } from '../../../cli/errors.ts';
+import type { Server } from '../../../client/server.ts';
+import type { Conversation } from '../../../domain/conversation.ts';
+import { GRACE_MS, withinLimit } from '../../../runs/deadline.ts';
+import { staysWaiting } from '../../../runs/outcome.ts';
+import { poll, QUICK } from '../../../runs/poll.ts';
+import { untilStopped } from '../stop.ts';
+
+const OVER = new AppError('timeout', 'the server did not answer in time');
+export const GRACE = { mostMs: GRACE_MS, over: OVER };
+
+/** Requests after a deadline or a signal. */
+export interface Late {
+  server: Server;
+  signal: AbortSignal;
+}
+
+export async function afterEnd<T>({ clock }: Context, server: Server, work: (late: Late) => Promise<T>): Promise<T> {
+  // The signal of the context may have ended the command.
+  const own = { clock, signal: new AbortController().signal };
+  return await withinLimit(own, server, GRACE, (late, signal) => work({ server: late, signal }));
+}
+
+export interface EarlyEnd {
+  end: AppError;
+  /** The conversation after the stop; null where nothing was stopped. */
+  after: Conversation | null;
+}
+
+interface Ended {
+  failure: AppError;
+  /** What has ended the wait. */
+  why: string;
+  conversation: Conversation;
+  /** Whether the sandbox may be one that the start has created. */
+  ownsSandbox: boolean;
+}
+
+/** Stops the run, or the sandbox of a start that is not ready. */
+export async function stopEarly(
+  { clock }: Context,
+  { server, signal }: Late,
+  { failure, why, conversation, ownsSandbox }: Ended,
+): Promise<EarlyEnd> {
+  const { conversations, sandboxes } = server;
+  const polling = { clock, signal, every: QUICK };
+  const isStarting = conversation.status === 'starting';
+  const name = conversation.id;
+  let current = conversation;
+  const end = (result: string, hint: string, data: Record<string, unknown>): AppError => {
+    const { kind, exitCode, details } = failure;
+    return new AppError(kind, `${why}; ${result}`, { ...details, exitCode, hint, data: { ...details.data, ...data } });
+  };
+  let early: AppError | null = null;
+  // While it starts there may be nothing to stop yet, and the run would begin after all: tried until there is.
+  const stop = async (): Promise<'run' | 'sandbox' | undefined> => {
+    try {
+      if (isStarting) current = await conversations.get(name);
+      const { id, chosen_id, sandbox_id } = current;
+      if (id !== '') {
+        await conversations.stop(id);
+        return 'run';
+      }
+      if (sandbox_id === null || !ownsSandbox) throw new AppError('conflict', 'it is still being started');
+      const { items } = await conversations.list({ sandboxId: sandbox_id }, null);
+      if (items.some((other) => other.id !== chosen_id))
+        throw new AppError('conflict', `sandbox ${sandbox_id} has other conversations`);
+      await sandboxes.pause(sandbox_id);
+      return 'sandbox';
+    } catch (error) {
+      if (!isStarting || !isAppError(error) || !['not-found', 'conflict'].includes(error.kind)) throw error;
+      early = error;
+      return undefined;
+    }
+  };
+  try {
+    const stopped = await poll(stop, polling);
+    const { id } = current;
+    const hint = `see its status: acs conv show ${id || name}`;
+    if (stopped === 'sandbox') {
+      const result = `its sandbox ${current.sandbox_id} was paused before the conversation had started`;
+      return { end: end(result, hint, {}), after: { ...current, sandbox_status: 'paused' } };
+    }
+    const seen: Conversation = { ...current, status: 'paused', waiting_for: null, execution_status: null };
+    const after = await untilStopped(server, seen, { ...polling, until: Infinity }).catch(() => seen);
+    const result = after.status === 'waiting' ? staysWaiting(id) : `conversation ${id} was stopped`;
+    return { end: end(result, hint, { id, last_status: after.status }), after };
+  } catch (error) {
+    const cause = error === OVER && early !== null ? (early as AppError) : error;
+    const reason = isAppError(cause) ? cause.message : OVER.message;
+    const known = current.id || name;
+    const what = known === conversation.start_task_id ? 'start task' : 'conversation';
+    const hint = `stop it: acs conv stop ${known}   follow it: acs conv follow ${known}`;
+    const result = `${what} ${known} could not be stopped (${reason}) and may continue`;
+    return { end: end(result, hint, { id: known }), after: null };
+  }
+}
