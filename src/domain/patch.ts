@@ -13,57 +13,51 @@ export function changedFiles({
   patch: Uint8Array;
   changes: readonly Pick<ChangedFile, 'path' | 'status'>[];
 }): ChangedFile[] {
-  const counts = countLines(new TextDecoder().decode(patch));
+  const files = patchFiles(new TextDecoder().decode(patch));
   return changes.map(({ path, status }) => {
-    const count = counts.get(path);
-    return { path, status, added: count?.added ?? null, removed: count?.removed ?? null };
+    const { added = null, removed = null } = files.get(path) ?? {};
+    return { path, status, added, removed };
   });
 }
 
-export function lineTotals(files: readonly ChangedFile[]): Count {
+export function lineTotals(files: readonly ChangedFile[]): { added: number; removed: number } {
   return files.reduce(
     (sum, file) => ({ added: sum.added + (file.added ?? 0), removed: sum.removed + (file.removed ?? 0) }),
     { added: 0, removed: 0 },
   );
 }
 
-interface Count {
-  added: number;
-  removed: number;
-}
-
-function countLines(patch: string): Map<string, Count> {
-  const counts = new Map<string, Count>();
-  let current: Count | null = null;
-  let oldPath: string | null = null;
-  // Lines of a hunk that are still to come: a line of content may begin like a header.
-  let left = { old: 0, new: 0 };
-  for (const line of patch.split('\n')) {
-    if (left.old > 0 || left.new > 0) {
-      if (line.startsWith('+')) left.new -= 1;
-      else if (line.startsWith('-')) left.old -= 1;
-      else if (!line.startsWith('\\')) left = { old: left.old - 1, new: left.new - 1 };
-      if (current && line.startsWith('+')) current.added += 1;
-      if (current && line.startsWith('-')) current.removed += 1;
-      continue;
-    }
-    const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
-    if (hunk) left = { old: Number(hunk[1] ?? 1), new: Number(hunk[2] ?? 1) };
-    else if (line.startsWith('--- ')) oldPath = pathOf(line.slice(4));
-    else if (line.startsWith('+++ ')) {
-      const path = pathOf(line.slice(4)) ?? oldPath;
-      current = { added: 0, removed: 0 };
-      if (path !== null) counts.set(path, current);
-    }
+/** The files of a patch of git by their paths, each with its part of the text. */
+export function patchFiles(patch: string): Map<string, ChangedFile & { text: string }> {
+  const files = new Map<string, ChangedFile & { text: string }>();
+  // Not /^/m, which also matches after a carriage return in the content of a file.
+  for (const text of patch.split(/(?<=\n)(?=diff --git )/)) {
+    if (!text.startsWith('diff --git ')) continue;
+    const start = text.indexOf('\n@@ ');
+    const head = start === -1 ? text : text.slice(0, start);
+    const [first = '', ...lines] = head.split('\n');
+    const find = (prefix: string) => lines.find((line) => line.startsWith(prefix))?.slice(prefix.length);
+    // `a/name b/name`: without a rename both are the same.
+    const names = first.slice('diff --git '.length);
+    const renamed = find('rename to ');
+    const path = unquotePath(renamed ?? names.slice((names.length + 1) / 2)).slice(renamed === undefined ? 2 : 0);
+    let status: ChangedFile['status'] = renamed === undefined ? 'modified' : 'renamed';
+    if (find('new file mode ') !== undefined) status = 'added';
+    if (find('deleted file mode ') !== undefined) status = 'deleted';
+    const count = (sign: '+' | '-') => text.slice(start).split(`\n${sign}`).length - 1;
+    const counts = start === -1 ? { added: null, removed: null } : { added: count('+'), removed: count('-') };
+    // Git deletes and adds a file that becomes a link.
+    const known = files.get(path);
+    if (known === undefined) files.set(path, { path, status, ...counts, text });
+    else
+      files.set(path, {
+        path,
+        status: 'modified',
+        ...lineTotals([known, { path, status, ...counts }]),
+        text: known.text + text,
+      });
   }
-  return counts;
-}
-
-/** Null for /dev/null. */
-function pathOf(text: string): string | null {
-  const plain = text.replace(/\t.*$/, '');
-  const name = unquotePath(plain);
-  return name === '/dev/null' ? null : name.replace(/^[ab]\//, '');
+  return files;
 }
 
 /** A path as git prints it. Git quotes a name with unusual bytes, and writes these as octal escapes of its UTF-8. */

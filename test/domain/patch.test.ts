@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { changedFiles, lineTotals, filePatch, type FileSides } from '../../src/domain/patch.ts';
+import { changedFiles, lineTotals, filePatch, patchFiles, type FileSides } from '../../src/domain/patch.ts';
 
 const stat = (patch: string, ...paths: string[]) =>
   changedFiles({ patch: Buffer.from(patch), changes: paths.map((path) => ({ path, status: 'modified' as const })) });
@@ -34,7 +34,8 @@ describe('a diff', () => {
   });
 
   it('does not read content that looks like a header as one', () => {
-    const patch = '--- a/a\n+++ b/a\n@@ -1,1 +1,2 @@\n--- b/other\n+++ b/other\n+@@ -1 +1 @@\n';
+    const patch =
+      'diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,1 +1,2 @@\n--- b/other\n+++ b/other\n+@@ -1 +1 @@\rdiff --git a/b b/other\n';
     expect(stat(patch, 'a', 'other')).toEqual([
       { path: 'a', status: 'modified', added: 2, removed: 1 },
       { path: 'other', status: 'modified', added: null, removed: null },
@@ -42,7 +43,8 @@ describe('a diff', () => {
   });
 
   it('reads names that git quotes', () => {
-    const patch = '--- "a/\\303\\274ber.txt"\n+++ "b/\\303\\274ber.txt"\n@@ -0,0 +1 @@\n+x\n';
+    const name = '"a/\\303\\274ber.txt" "b/\\303\\274ber.txt"';
+    const patch = `diff --git ${name}\n--- "a/\\303\\274ber.txt"\n+++ "b/\\303\\274ber.txt"\n@@ -0,0 +1 @@\n+x\n`;
     expect(stat(patch, 'über.txt')).toEqual([{ path: 'über.txt', status: 'modified', added: 1, removed: 0 }]);
   });
 
@@ -50,6 +52,16 @@ describe('a diff', () => {
     const patch = 'diff --git a/i.png b/i.png\nBinary files a/i.png and b/i.png differ\n';
     expect(stat(patch, 'i.png')).toEqual([{ path: 'i.png', status: 'modified', added: null, removed: null }]);
   });
+});
+
+it('a file that becomes a link, which git deletes and adds, is one modified file', () => {
+  const patch = [
+    'diff --git a/a b/a\ndeleted file mode 100644\n--- a/a\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n',
+    'diff --git a/a b/a\nnew file mode 120000\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+b\n',
+  ];
+  expect([...patchFiles(patch.join('')).values()]).toEqual([
+    { path: 'a', status: 'modified', added: 1, removed: 2, text: patch.join('') },
+  ]);
 });
 
 describe('the totals of changed files', () => {

@@ -1,7 +1,7 @@
 /** The text of the script is constant, and the policy names its hash: nothing else on the page can run. */
 import type { Conversation } from '../../domain/conversation.ts';
 import { type ConversationDiff, createEditLog } from '../../domain/edits.ts';
-import { changedFiles, type ChangedFile } from '../../domain/patch.ts';
+import { patchFiles } from '../../domain/patch.ts';
 import { markup, Markup } from './markup.ts';
 import {
   answerSection,
@@ -146,14 +146,13 @@ function message(event: string, data: string, id?: number): string {
 
 const MOST_CHARACTERS = 4_000_000;
 
-export function diffOfPatch(patch: string, changes: readonly Pick<ChangedFile, 'path' | 'status'>[]): ConversationDiff {
+export function diffOfPatch(patch: string): ConversationDiff {
   const isLong = patch.length > MOST_CHARACTERS;
-  const shown = Buffer.from(isLong ? patch.slice(0, MOST_CHARACTERS) : patch);
   return {
     source: 'workspace',
-    files: changedFiles({ patch: shown, changes }),
+    files: [...patchFiles(patch).values()],
     omissions: isLong ? ['the diff is too long for this page; acs conv diff prints all of it'] : [],
-    patch: shown,
+    patch: Buffer.from(isLong ? patch.slice(0, MOST_CHARACTERS) : patch),
   };
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Conversation } from '../../domain/conversation.ts';
 import { RECONSTRUCTED, type ConversationDiff } from '../../domain/edits.ts';
-import { lineTotals, type ChangedFile } from '../../domain/patch.ts';
+import { lineTotals, patchFiles, type ChangedFile } from '../../domain/patch.ts';
 import { formatUsd } from '../text/usd.ts';
 import { block, markup, Markup, number } from './markup.ts';
 import { createStepReader, type PageEvent } from './steps.ts';
@@ -159,15 +159,14 @@ export function factsList(conversation: PageFacts): Markup {
 
 export function changesSection({ source, files, omissions, patch }: ConversationDiff): Markup {
   const others = omissions.filter((omission) => omission !== RECONSTRUCTED);
-  const parts = new TextDecoder().decode(patch).split(/^(?=diff --git )/m);
-  if (parts[0]?.startsWith('diff --git ') === false) parts.shift();
-  const left = Math.max(0, parts.length - MOST_FILES);
+  const parts = patchFiles(new TextDecoder().decode(patch));
+  const left = Math.max(0, files.length - MOST_FILES);
   const { added, removed } = lineTotals(files);
   const total = `${number(files.length)} ${files.length === 1 ? 'file' : 'files'} changed, lines added: ${number(added)}, removed: ${number(removed)}`;
   return markup`<section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes</h2>
 ${source === 'edit-events' ? markup`<p class="warn">This diff is ${RECONSTRUCTED}.</p>` : null}
 ${files.length === 0 ? markup`<p class="quiet">No changed file is known.</p>` : markup`<p>${total}</p>`}
-<div class="files">${parts.slice(0, MOST_FILES).map((part) => fileItem(part, files))}</div>
+<div class="files">${files.slice(0, MOST_FILES).map((file) => fileItem(file, parts.get(file.path)?.text))}</div>
 ${left === 0 ? null : markup`<p class="quiet">${number(left)} more files are left out of this page.</p>`}
 ${others.length === 0 ? null : markup`<p>Left out of the diff:</p><ul>${others.slice(0, MOST_FILES).map((each) => markup`<li>${each}</li>`)}</ul>`}
 </section>`;
@@ -175,11 +174,10 @@ ${others.length === 0 ? null : markup`<p>Left out of the diff:</p><ul>${others.s
 
 const MOST_FILES = 500;
 
-function fileItem(part: string, files: readonly ChangedFile[]): Markup {
-  const [first = ''] = part.split('\n', 1);
-  const file = files.find(({ path }) => first.endsWith(` b/${path}`));
-  const counts = file === undefined || file.added === null ? '' : `+${file.added} −${file.removed ?? 0}`;
-  const name = file?.path ?? first.slice('diff --git '.length);
-  return markup`<details><summary><span class="path">${name}</span> <span class="quiet">${file?.status ?? ''} ${counts}</span></summary>${block(part.trimEnd(), 'diff')}</details>
+function fileItem({ path, status, added, removed }: ChangedFile, patch: string | undefined): Markup {
+  const counts = added === null ? '' : ` +${added} −${removed ?? 0}`;
+  const heading = markup`<span class="path">${path}</span> <span class="quiet">${status}${counts}</span>`;
+  if (patch === undefined) return markup`<p>${heading}</p>`;
+  return markup`<details><summary>${heading}</summary>${block(patch.trimEnd(), 'diff')}</details>
 `;
 }

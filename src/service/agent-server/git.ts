@@ -47,7 +47,7 @@ GIT_INDEX_FILE=$3/index-$$
 export GIT_INDEX_FILE
 trap 'rm -f "$GIT_INDEX_FILE"' EXIT
 git read-tree "$tree" && git -c core.safecrlf=false add --all -- . &&
-git diff --cached --binary --no-ext-diff --no-textconv --no-color --no-renames -O/dev/null --src-prefix=a/ --dst-prefix=b/ \
+git diff --cached --binary --no-ext-diff --no-textconv --no-color -M -O/dev/null --src-prefix=a/ --dst-prefix=b/ \
   -U3 --inter-hunk-context=0 --submodule=short "$tree" -- .`;
 
 const REPOSITORIES = `

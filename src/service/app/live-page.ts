@@ -16,7 +16,6 @@ import type { PageFacts } from '../../output/page/page.ts';
 import { createStepReader, type PageEvent } from '../../output/page/steps.ts';
 import { createRedactor, type Redactor } from '../../output/text/redact.ts';
 import { normalizeTime } from '../../output/text/time.ts';
-import { jsonOf } from '../sandboxes/agent-client.ts';
 import type { ExecutionStatus, StoredEvent } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
 import type { EventLog } from '../storage/event-log.ts';
@@ -85,8 +84,6 @@ export async function* liveMessages(
   }
 }
 
-const STATUSES = { ADDED: 'added', UPDATED: 'modified', DELETED: 'deleted', MOVED: 'renamed' } as const;
-
 /** The changes of the workspace where it can be compared, else those in the edit events. */
 export async function pageChanges(
   { store, supervisor }: AppContext,
@@ -96,14 +93,9 @@ export async function pageChanges(
   const { sandbox_id: sandbox, base_commit: ref } = row;
   if (sandbox !== null && store.sandboxes.get(sandbox)?.status === 'RUNNING') {
     const query = { path: workspacePath(row, '.'), ...(ref === null ? {} : { ref }) };
-    const ask = (path: string) => supervisor.send(sandbox, { method: 'GET', path, query });
-    const answers = await Promise.all([ask('/api/file/archive'), ask('/api/git/changes')]).catch(() => null);
-    if (answers?.every(({ status }) => status === 200) === true) {
-      const [patch, list] = answers;
-      const changes = jsonOf(list) as { status: keyof typeof STATUSES; path: string }[];
-      const shown = changes.map(({ status, path }) => ({ path: events.redact(path), status: STATUSES[status] }));
-      return diffOfPatch(events.redact(patch.body.toString('utf8')), shown);
-    }
+    const sent = supervisor.send(sandbox, { method: 'GET', path: '/api/file/archive', query });
+    const answer = await sent.catch(() => null);
+    if (answer?.status === 200) return diffOfPatch(events.redact(answer.body.toString('utf8')));
   }
   return await diffOfEdits(events.edits(), row);
 }

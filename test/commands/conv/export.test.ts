@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ID, userMessage } from '../../client/support/v1-world.ts';
 import { useV1 } from '../../support/use-v1.ts';
 import { useWorld } from '../../support/use-world.ts';
-import { endedRun, finish, json, replayFile, run } from './support.ts';
+import { endedRun, finish, json, makeRepository, replayFile, run } from './support.ts';
 
 const RECONSTRUCTED = 'reconstructed from edit events; changes made by commands are not included';
 const edit = (members: Record<string, unknown>) => ({ action: 'edit', args: { impl_source: 'oh_aci', ...members } });
@@ -61,6 +61,29 @@ describe('conv export', () => {
   it('--as html is one page with the commands, outputs, edits and the diff', async () => {
     const parts = ['<h1 id="title">Edits</h1>', 'echo made &gt; by-command.txt', '>+zwei</span>', '>+made</span>'];
     await has(`${edited} --as html`, [/^<!doctype html>[\s\S]*<\/html>\n$/, ...parts]);
+  });
+
+  it('has the changed files of diff --stat, as Markdown, as a page and on the live page', async () => {
+    const repository = await makeRepository(path.join(at.dir, 'named'));
+    await replayFile(at, 'names.json', [
+      run(`git mv README.md moved.md; echo x > 'ü "q".txt'; touch ' b'; printf '\\0' > z`),
+      finish('done'),
+    ]);
+    const { id } = json(await at.ends(`new --repo ${repository} --replay names.json --wait --json`, {}));
+    const stat = (await at.ends(`diff ${id} --stat`, {})).out;
+    expect(stat).toBe(' b\tadded\t\t\nmoved.md\trenamed\t\t\nz\tadded\t\t\nü "q".txt\tadded\t1\t0\n');
+    const filesOf = (page: string) =>
+      [...page.matchAll(/<summary><span class="path">(.*)<\/span> <span class="quiet">(\w+)(?: \+(\d+) −(\d+))?</g)]
+        .map(([, name = '', ...facts]) => [name.replaceAll('&quot;', '"'), ...facts].join('\t') + '\n')
+        .join('');
+    expect(filesOf((await at.ends(`export ${id} --as html`, {})).out)).toBe(stat);
+    const url = (await at.ends(`open ${id}`, {})).out.trim();
+    const link = await fetch(url, { redirect: 'manual' });
+    const cookie = link.headers.get('set-cookie')?.replace(/;.*/, '') ?? '';
+    const live = await fetch(url.replace(/\?.*/, ''), { headers: { cookie } });
+    expect(filesOf(await live.text())).toBe(stat);
+    const stats = 'added     b\nrenamed  moved.md\nadded    z\nadded    ü "q".txt  +1 -0\n4 files, +1 -0';
+    await has(`${id} --as md`, [stats]);
   });
 
   it('has the commands and the diff over V0', async () => {
