@@ -86,7 +86,10 @@ function end(code) {
 
 async function acs(about, ...args) {
   say(`\n# ${about}\n$ acs ${args.join(' ')}`);
-  return run(process.execPath, [path.join(root, 'bin', 'acs.cjs'), ...args]);
+  const code = await run(process.execPath, [path.join(root, 'bin', 'acs.cjs'), ...args]);
+  // Off a terminal an answer is printed byte for byte, without a line end.
+  if (args[1] === 'result' && !process.stdout.isTTY) process.stdout.write('\n');
+  return code;
 }
 
 /** Runs a program on this terminal. Resolves to its exit code, as a shell would give it. */
