@@ -107,3 +107,8 @@ export function blankConversation(id: string, status: Conversation['status']): C
     url: null,
   };
 }
+
+/** As in a replay. */
+export function usedNoModel({ cost_usd: cost, tokens }: Pick<Conversation, 'cost_usd' | 'tokens'>): boolean {
+  return cost === 0 && (tokens === null || tokens.input + tokens.output === 0);
+}

@@ -182,6 +182,7 @@ export function fullText({ payload }: Payload): string {
     member(payload, 'action', 'message'),
     member(payload, 'args', 'final_thought'),
     member(payload, 'args', 'content'),
+    member(payload, 'system_prompt', 'text'),
     payload['content'],
   ];
   return candidates.map((content) => contentTexts(content).join('\n')).find((text) => text !== '') ?? '';

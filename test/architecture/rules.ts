@@ -63,6 +63,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   hono: ['src/service/'],
   'jq-wasm': ['src/output/jq-thread.ts'],
   libsql: ['src/service/storage/'],
+  'markdown-it': ['src/output/page/markup.ts'],
   'tar-stream': ['src/local/files/'],
   // Readers of answers, requests and trajectories check their shape.
   valibot: ['src/protocol/', 'src/service/'],

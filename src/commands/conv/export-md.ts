@@ -1,3 +1,4 @@
+import { usedNoModel } from '../../domain/conversation.ts';
 import { type ConversationDiff, RECONSTRUCTED } from '../../domain/edits.ts';
 import { actionIdOf, commandOf, exitCodeOf, shapeOf } from '../../domain/event-payload.ts';
 import { lineTotals } from '../../domain/patch.ts';
@@ -48,7 +49,7 @@ function facts(conversation: PageFacts): string {
   const link = url !== null && /^https?:\/\/[^\s<>()]+$/.test(url) ? `[${id}](${url})` : id;
   const rows: [string, string][] = [
     ['Outcome', inline(why === '' ? status : `${status}: ${why}`)],
-    ['Cost', cost === null ? '' : `${formatUsd(cost)}${used}`],
+    ['Cost', cost === null || usedNoModel(conversation) ? '' : `${formatUsd(cost)}${used}`],
     ['Model', inline(model ?? '')],
     ['Repository', inline([repository, branch].filter((word) => word !== null).join(', branch '))],
     ['Conversation', link],

@@ -1,8 +1,9 @@
 /** One HTML document without requests to other places, made in parts while the events are read. */
 import { createHash } from 'node:crypto';
-import type { Conversation } from '../../domain/conversation.ts';
+import { type Conversation, usedNoModel } from '../../domain/conversation.ts';
 import { RECONSTRUCTED, type ConversationDiff } from '../../domain/edits.ts';
 import { lineTotals, patchFiles, type ChangedFile } from '../../domain/patch.ts';
+import { parseTime, roundDuration } from '../text/time.ts';
 import { formatUsd } from '../text/usd.ts';
 import { block, markup, Markup, number } from './markup.ts';
 import { createStepReader, type PageEvent } from './steps.ts';
@@ -68,15 +69,16 @@ a{color:var(--link)}
 .skip:focus{position:static}
 nav{display:flex;flex-wrap:wrap;gap:1rem;margin-top:1rem}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:0}
-dt,time,.quiet{color:var(--quiet)}
+dt,#steps time,.quiet{color:var(--quiet)}
 dd{margin:0}
 .good{color:var(--good)}.bad{color:var(--bad)}.warn{color:var(--warn)}
 pre{margin:.25rem 0 0;padding:.6rem .75rem;background:var(--block);border:1px solid var(--line);border-radius:.3rem;
 font:.85rem/1.45 ui-monospace,monospace;white-space:pre-wrap;tab-size:4}
 .plain{background:none;border:0;padding:0;font:inherit}
-ol{list-style:none;margin:0;padding:0}
-li{display:grid;grid-template-columns:3.5rem minmax(0,1fr);gap:0 .75rem;padding:.4rem 0}
-time{font-variant-numeric:tabular-nums;font-size:.85rem;padding-top:.1rem}
+#steps{list-style:none;margin:0;padding:0}
+#steps>li{display:grid;grid-template-columns:3.5rem minmax(0,1fr);gap:0 .75rem;padding:.4rem .25rem;
+content-visibility:auto;contain-intrinsic-size:auto 3rem}
+#steps time{font-variant-numeric:tabular-nums;font-size:.85rem;padding-top:.1rem}
 .who{font-weight:600}
 li.user>div{border-left:3px solid var(--link);padding-left:.6rem}
 li.error>div{border-left:3px solid var(--bad);padding-left:.6rem}
@@ -85,13 +87,18 @@ summary{cursor:pointer}
 .diff span{display:block;min-height:1.45em}
 .diff .a{background:var(--added)}.diff .r{background:var(--removed)}.diff .h{color:var(--quiet)}
 .files>details{margin:.4rem 0}
-ul{padding-left:1.25rem}
-ul li{display:list-item;padding:0}
+ul,.markdown ol{padding-left:1.25rem}
+.markdown>*{margin:.5rem 0}
+.markdown h3{font-size:1rem}
+.markdown code{font-family:ui-monospace,monospace;font-size:.9em}
+.markdown blockquote{padding-left:.75rem;border-left:3px solid var(--line)}
+.markdown table{border-collapse:collapse}
+.markdown :is(th,td){padding:.2rem .6rem;border:1px solid var(--line);text-align:left}
 html{scroll-padding-bottom:5rem}
 footer{margin-top:3rem;color:var(--quiet);font-size:.85rem}
 #live{position:sticky;bottom:0;display:flex;flex-wrap:wrap;gap:.25rem 1rem;padding:.5rem 0;background:var(--back);
 border-top:1px solid var(--line)}
-@media(max-width:36rem){body{padding:1rem .75rem 3rem}li{display:block}dl{column-gap:.6rem}}
+@media(max-width:36rem){body{padding:1rem .75rem 3rem}#steps>li{display:block}dl{column-gap:.6rem}}
 `;
 export const STYLE_SOURCE = sourceOf(STYLE);
 
@@ -112,7 +119,7 @@ ${more}<meta name="viewport" content="width=device-width,initial-scale=1">
 
 export type PageFacts = Omit<
   Conversation,
-  'start_task_id' | 'dialect' | 'execution_status' | 'sandbox_id' | 'sandbox_status' | 'git_provider' | 'updated_at'
+  'start_task_id' | 'dialect' | 'execution_status' | 'sandbox_id' | 'sandbox_status' | 'git_provider'
 >;
 
 function titleOf({ title, id }: Pick<PageFacts, 'title' | 'id'>): string {
@@ -127,7 +134,7 @@ const MOST_OF_ANSWER = 100_000;
 
 export function answerSection(answer: string | null): Markup {
   return markup`<section id="answer" aria-labelledby="answer-title"><h2 id="answer-title">Answer</h2>
-${answer === null ? markup`<p class="quiet">The agent has not answered the latest message.</p>` : block(answer, 'text', { mostCharacters: MOST_OF_ANSWER, mostLines: MOST_OF_ANSWER })}
+${answer === null ? markup`<p class="quiet">The agent has not answered the latest message.</p>` : block(answer, 'markdown', { mostCharacters: MOST_OF_ANSWER, mostLines: MOST_OF_ANSWER })}
 </section>`;
 }
 
@@ -140,14 +147,26 @@ export function statusWord(status: PageFacts['status']): Markup {
 export function factsList(conversation: PageFacts): Markup {
   const { status, reason, waiting_for, cost_usd: cost, tokens, model, repository, branch, url } = conversation;
   const why = reason?.text ?? (waiting_for === null ? null : `waits for ${waiting_for}`);
+  const [started, updated] = [parseTime(conversation.created_at), parseTime(conversation.updated_at)];
   const rows: [string, Markup | string | null][] = [
     ['Outcome', markup`${statusWord(status)}${why === null ? null : markup`: ${why}`}`],
-    ['Cost', cost === null ? 'not known' : formatUsd(cost)],
-    ['Tokens', tokens === null ? null : `${number(tokens.input)} input, ${number(tokens.output)} output`],
+    ['Cost', cost === null || usedNoModel(conversation) ? null : formatUsd(cost)],
+    [
+      'Tokens',
+      tokens === null || usedNoModel(conversation)
+        ? null
+        : `${number(tokens.input)} input, ${number(tokens.output)} output`,
+    ],
     ['Model', model],
     ['Repository', repository],
     ['Branch', branch],
-    ['Started', conversation.created_at],
+    ['Started', started === null ? null : timeOf(started)],
+    [
+      'Updated',
+      started === null || updated === null || status === 'running'
+        ? null
+        : markup`${timeOf(updated)} (after ${roundDuration(updated - started)})`,
+    ],
     [
       'Address',
       url !== null && /^https?:\/\//i.test(url) ? markup`<a rel="noopener noreferrer" href="${url}">${url}</a>` : null,
@@ -155,6 +174,12 @@ export function factsList(conversation: PageFacts): Markup {
   ];
   const shown = rows.flatMap(([name, value]) => (value === null ? [] : [markup`<dt>${name}</dt><dd>${value}</dd>`]));
   return markup`<dl id="facts">${shown}</dl>`;
+}
+
+const DAY_AND_TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+
+function timeOf(ms: number): Markup {
+  return markup`<time datetime="${new Date(ms).toISOString()}">${DAY_AND_TIME.format(ms)} UTC</time>`;
 }
 
 export function changesSection({ source, files, omissions, patch }: ConversationDiff): Markup {

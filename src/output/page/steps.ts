@@ -14,7 +14,7 @@ import {
 } from '../../domain/event-payload.ts';
 import { filePatch, isBinary, statusOf } from '../../domain/patch.ts';
 import { parseTime } from '../text/time.ts';
-import { block, markup, Markup, number } from './markup.ts';
+import { block, type Form, markup, type Markup, number } from './markup.ts';
 
 const NAMES = {
   user: 'User',
@@ -33,7 +33,7 @@ interface Step {
   title: string;
   thought?: string;
   body: string | null;
-  form: 'text' | 'code' | 'diff';
+  form: Form;
   failure?: string | null;
 }
 
@@ -54,24 +54,32 @@ export function createStepReader(startedAt: string | null) {
       const clock = ms === null || firstMs === null ? '' : elapsed(ms - firstMs);
       const time =
         clock === '' ? markup`<span></span>` : markup`<time datetime="${event.timestamp ?? ''}">${clock}</time>`;
-      return stepItem(edit === null ? stepOf(event) : await editStep(edit), time);
+      const step = edit === null ? stepOf(event) : await editStep(edit);
+      return step === null ? null : stepItem(step, time);
     },
   };
 }
 
-function stepOf(event: PageEvent & { text: string }): Step {
+/** The page shows these by its other steps, and its outcome. */
+const IMPLIED_STATES = /^(?:init|loading|idle|running|finished|awaiting_user_input)$/;
+
+/** Null: nothing to show. */
+function stepOf(event: PageEvent & { text: string }): Step | null {
   const text = fullText(event);
   const said = { title: '', body: text || event.text, form: 'text' } as const;
   if (event.signal === 'message') return { kind: 'user', ...said };
   const status = statusWordOf(event);
+  if (status !== null && IMPLIED_STATES.test(status)) return null;
   if (status !== null) return { kind: 'status', title: status.replaceAll('_', ' '), body: null, form: 'text' };
   const thought = thoughtOf(event).trim();
   switch (shapeOf(event)) {
     case 'message':
     case 'finish':
-      return { kind: 'agent', ...said };
-    case 'command':
-      return { kind: 'command', title: '', thought, body: commandOf(event), form: 'code' };
+      return { kind: 'agent', ...said, form: 'markdown' };
+    case 'command': {
+      const body = commandOf(event);
+      return { kind: 'command', title: isLong(body) ? event.text : '', thought, body, form: 'code' };
+    }
     case 'output': {
       const exitCode = exitCodeOf(event) ?? 0;
       const failure = exitCode > 0 ? `exit code ${exitCode}` : isErrorOf(event) ? 'failed' : null;
@@ -84,7 +92,7 @@ function stepOf(event: PageEvent & { text: string }): Step {
       return { kind: 'action', title: event.text, thought: reason, body: null, form: 'text' };
     }
     case 'other':
-      return { kind: 'other', title: event.text, body: null, form: 'text' };
+      return { kind: 'other', title: event.text, body: text === event.text ? null : text || null, form: 'text' };
   }
 }
 
@@ -97,22 +105,23 @@ async function editStep({ path, before, after }: Edit): Promise<Step> {
   return { ...step, body: patch === null ? null : patch.slice(Math.max(0, patch.indexOf('\n@@') + 1)).trimEnd() };
 }
 
-/** Longer bodies are closed at first; what people say is always open. */
-const MOST_OPEN_LINES = 14;
-const MOST_OPEN_CHARACTERS = 20_000;
+function isLong(body: string): boolean {
+  return body.length > 2_000 || body.split('\n').length > 14;
+}
 
+/** Long bodies, and those of other events, are closed at first; what people and agents say is always open. */
 function stepItem({ kind, title, thought = '', body, form, failure = null }: Step, time: Markup): Markup {
   const name = markup`<span class="${kind === 'other' || kind === 'status' ? 'quiet' : 'who'}">${NAMES[kind]}</span> `;
   const shownTitle = title === '' ? null : markup`<span class="${form === 'diff' ? 'path' : ''}">${title}</span> `;
   const shownFailure = failure === null ? null : markup`<strong class="bad">${failure}</strong> `;
   const heading = markup`${name}${shownTitle}${shownFailure}`;
-  let content = markup`<div>${heading}</div>${body === null ? null : block(body, form)}`;
-  if (body !== null && kind !== 'user' && kind !== 'agent' && kind !== 'command') {
+  let content = markup`${heading}${body === null ? null : block(body, form)}`;
+  const isFolded = kind === 'other' || (kind !== 'user' && kind !== 'agent' && isLong(body ?? ''));
+  if (body !== null && isFolded) {
     const lines = body.split('\n').length;
-    const open = new Markup(lines <= MOST_OPEN_LINES && body.length <= MOST_OPEN_CHARACTERS ? ' open' : '');
     const size = `${number(lines)} ${lines === 1 ? 'line' : 'lines'}`;
-    content = markup`<details${open}><summary>${heading}<span class="quiet">${size}</span></summary>${block(body, form)}</details>`;
-  }
-  return markup`<li class="${kind}">${time}<div>${thought === '' ? null : block(thought, 'text')}${content}</div></li>
+    content = markup`<details><summary>${heading}<span class="quiet">${size}</span></summary>${block(body, form)}</details>`;
+  } else if (kind === 'output' && failure === null && body !== null) content = block(body, form);
+  return markup`<li class="${kind}">${time}<div>${thought === '' ? null : block(thought, 'markdown')}${content}</div></li>
 `;
 }

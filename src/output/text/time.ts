@@ -24,6 +24,14 @@ export function formatDuration(ms: number): string {
   return `${ms}ms`;
 }
 
+/** The two largest units: `18s`, `1m 18s`, `2h 3m`, `4d 1h`. */
+export function roundDuration(ms: number): string {
+  const unit = (['d', 'h', 'm'] as const).find((longer) => ms >= UNITS_MS[longer]) ?? 's';
+  const smaller = ({ d: 'h', h: 'm', m: 's', s: 'ms' } as const)[unit];
+  const first = `${Math.floor(ms / UNITS_MS[unit])}${unit}`;
+  return unit === 's' ? first : `${first} ${Math.floor((ms % UNITS_MS[unit]) / UNITS_MS[smaller])}${smaller}`;
+}
+
 const TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}(?::?\d{2})?)?)?$/;
 /** UTC, complete, and there in every year: no month is shorter than 28 days. What nearly all events carry. */

@@ -143,6 +143,7 @@ export function pageFacts(row: ConversationRow, context: Pick<AppContext, 'store
     repository: row.repository === null ? null : shownRepository(row.repository),
     branch: row.branch,
     created_at: row.created_at,
+    updated_at: row.updated_at,
     url: null,
   };
 }

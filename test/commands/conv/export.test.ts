@@ -55,7 +55,7 @@ describe('conv export', () => {
 
   it('--as md has the answer, the commands and the diff', async () => {
     const parts = ['\n> done\n', 'Commands (1)', '$ echo made > by-command.txt', '+zwei\n', '2 files, +3 -0'];
-    await has(`${edited} --as md`, [/^# Edits\n\n- \*\*Outcome\*\*: finished\n- \*\*Cost\*\*: \$0\.00/, ...parts]);
+    await has(`${edited} --as md`, [/^# Edits\n\n- \*\*Outcome\*\*: finished\n- \*\*Conversation/, ...parts]);
   });
 
   it('--as html is one page with the commands, outputs, edits and the diff', async () => {

@@ -8,10 +8,13 @@ import { type Browser, hasChromium, startChromium } from '../../support/chromium
 import { event, ran, recordOf, textOf } from '../../support/export-record.ts';
 import { HOSTILE } from '../../support/hostile-text.ts';
 import { expectAccessible, look, LOOKS } from '../../support/page-checks.ts';
+import { until } from '../../support/until.ts';
 
 const pageOf = (parts: Parameters<typeof recordOf>[0]) => textOf(pageParts(recordOf(parts)));
 
 const ALL = HOSTILE.join('\n');
+const HOSTILE_MARKDOWN =
+  '# \n\n[](http://127.0.0.1:9/)\n\n| | |\n|-|-|\n\n![](http://127.0.0.1:9/x.png)\n\n```"><b>\nx\n```\n';
 
 /** A record with hostile text in every place that a server or an agent fills. */
 function hostileRecord() {
@@ -46,7 +49,7 @@ function hostileRecord() {
       event('ConversationStateUpdateEvent', { key: 'execution_status', value: ALL }, { signal: 'status:other' }),
       event(ALL, {}, { text: ALL, timestamp: ALL, id: ALL, source: ALL }),
     ],
-    answer: ALL,
+    answer: HOSTILE_MARKDOWN + ALL,
     diff: {
       source: 'edit-events',
       patch: `diff --git a/${HOSTILE[0]} b/${HOSTILE[0]}\n@@ -0,0 +1,1 @@\n+${HOSTILE[1]}\n`,
@@ -59,7 +62,12 @@ function hostileRecord() {
 describe('the page of a conversation', () => {
   it('has its outcome, cost, answer, steps and changes', async () => {
     const page = await pageOf({
-      conversation: { cost_usd: 0.0042, tokens: { input: 1000, output: 20 }, created_at: '2026-11-22T09:59:00Z' },
+      conversation: {
+        cost_usd: 0.0042,
+        tokens: { input: 1000, output: 20 },
+        created_at: '2026-11-22T09:59:00Z',
+        updated_at: '2026-11-22T10:02:18.123456Z',
+      },
       events: ran('ls', 'a.txt', 2),
       answer: 'All done.',
       diff: {
@@ -72,7 +80,9 @@ describe('the page of a conversation', () => {
       '<strong class="good">finished</strong>',
       '<dd>$0.0042</dd>',
       '<dd>1,000 input, 20 output</dd>',
-      '<pre class="plain">All done.</pre>',
+      '<p>All done.</p>',
+      '<time datetime="2026-11-22T09:59:00.000Z">22 Nov 2026, 09:59 UTC</time>',
+      '22 Nov 2026, 10:02 UTC</time> (after 3m 18s)',
       '<time datetime="2026-11-22T10:00:00.000000Z">1:00</time>',
       '<pre>ls</pre>',
       '<strong class="bad">exit code 2</strong>',
@@ -81,6 +91,41 @@ describe('the page of a conversation', () => {
     ]) {
       expect(page).toContain(part);
     }
+  });
+
+  it('has no cost of a replay and no state that its steps show, and folds a system prompt and a long command', async () => {
+    const page = await pageOf({
+      conversation: { cost_usd: 0, tokens: { input: 0, output: 0 } },
+      events: [
+        event('SystemPromptEvent', { system_prompt: { type: 'text', text: 'You work.' } }, { text: 'system prompt' }),
+        ...['running', 'paused', 'finished'].map((value) =>
+          event('ConversationStateUpdateEvent', { key: 'execution_status', value }, { signal: 'status:other' }),
+        ),
+        ...ran(`cat > a <<E\n${'line\n'.repeat(20)}E`, 'ok'),
+      ],
+    });
+    expect(page).not.toContain('Cost');
+    expect(page).not.toContain('Tokens');
+    expect([...page.matchAll(/<li class="(\w+)">.*?<div>(<details>)?/g)].map(([, ...found]) => found)).toEqual([
+      ['other', '<details>'],
+      ['status', undefined],
+      ['command', '<details>'],
+      ['output', undefined],
+    ]);
+    expect(page).toContain('<pre class="plain">You work.</pre>');
+  });
+
+  it.each([
+    ['All **done** in `a.ts`.', '<p>All <strong>done</strong> in <code>a.ts</code>.</p>'],
+    ['# One\n\n### Three', '<h3>One</h3>\n<h3>Three</h3>'],
+    ['| a |\n|--:|\n| 1 |', '<th>a</th>'],
+    ['see https://a.example/b and a.md', '<a href="https://a.example/b">https://a.example/b</a> and a.md'],
+    ['<b onclick=x>b</b>', '&lt;b onclick=x&gt;b&lt;/b&gt;'],
+    ['[a](javascript:x) [b](/c) [d](data:image/png;base64,x)', '[a](javascript:x) [b](/c) [d](data:'],
+    ['![a](https://a.example/x.png)', '!<a href="https://a.example/x.png">a</a>'],
+    ['&#x202e;&#27;', '\\u202e'],
+  ])('shows the Markdown of an answer: %s', async (answer, html) => {
+    expect(await pageOf({ answer })).toContain(html);
   });
 
   it('shows what each edit changed, and marks a reconstructed diff', async () => {
@@ -171,6 +216,22 @@ describe.runIf(hasChromium)('the page in Chromium', () => {
     await look(browser.tab, scheme, width);
     await open(await textOf(pageParts(hostileRecord())));
     await expectAccessible(browser.tab, scheme);
+  });
+
+  it('renders of 5,000 events what is in the window, and the others when it is scrolled to them or they are searched', async () => {
+    await look(browser.tab, 'light', 1280);
+    const events = Array.from({ length: 2_500 }, (_, at) => ran(`echo ${at}`, `output ${at}`)).flat();
+    await open(await pageOf({ events }));
+    const rendered = () =>
+      browser.tab.evaluate<string[]>(
+        "[...document.querySelectorAll('#steps pre')].filter((each) => each.checkVisibility({ contentVisibilityAuto: true })).map((each) => each.textContent)",
+      );
+    const first = await rendered();
+    expect(first).toContain('echo 0');
+    expect(first.length).toBeLessThan(60);
+    expect(await browser.tab.evaluate("document.querySelectorAll('*').length")).toBeLessThan(25_000);
+    expect(await browser.tab.evaluate("window.find('output 2400')")).toBe(true);
+    await until(async () => (await rendered()).includes('output 2400'));
   });
 
   it('is read with the keyboard: a link to the timeline first, and each closed block opens with Enter', async () => {

@@ -1,11 +1,12 @@
 import { expect, test, it } from 'vitest';
 import {
+  formatDuration,
   normalizeTime,
+  parseDuration,
   parseSince,
   parseTime,
   relativeTime,
-  formatDuration,
-  parseDuration,
+  roundDuration,
 } from '../../../src/output/text/time.ts';
 
 test.each([
@@ -81,4 +82,13 @@ it.each([
 ])('formatDuration writes %i ms in its largest exact unit as %s', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
   expect(parseDuration(text)).toBe(ms);
+});
+
+it.each([
+  [400, '0s'],
+  [78_900, '1m 18s'],
+  [2 * 3_600_000, '2h 0m'],
+  [97 * 3_600_000, '4d 1h'],
+])('a duration of %i ms is %s', (ms, text) => {
+  expect(roundDuration(ms)).toBe(text);
 });
