@@ -38,10 +38,9 @@ function preparedAnswer(words) {
   const isFlag = last === '--help' || last === '-h';
   if (words.length > 0 && !isFlag && words[0] !== 'help') return null;
   const names = isFlag ? words.slice(0, -1) : words.slice(1);
-  // The build has laid out the pages for 80 columns and more (scripts/build/help-pages.ts).
-  if (!names.every((name) => /^[a-z][a-z-]*$/.test(name)) || columnsOfStdout() < 80) return null;
-  const page = ['acs', ...names].join('.');
-  return (isFlag ? null : read(`topic.${names.join('.')}`)) ?? read(page);
+  if (!names.every((name) => /^[a-z][a-z-]*$/.test(name))) return null;
+  const page = (isFlag ? null : read(`topic.${names.join('.')}`)) ?? read(['acs', ...names].join('.'));
+  return page !== null && fits(page) ? page : null;
 }
 
 function read(page) {
@@ -52,7 +51,9 @@ function read(page) {
   }
 }
 
-/** Infinite where it is no terminal. */
-function columnsOfStdout() {
-  return (fs.fstatSync(STDOUT).isCharacterDevice() && process.stdout.columns) || Infinity;
+/** The build has laid out the pages for 80 columns and more (scripts/build/help-pages.ts); a longer one is paged. */
+function fits(page) {
+  if (!fs.fstatSync(STDOUT).isCharacterDevice()) return true;
+  const { columns, rows } = process.stdout;
+  return !(columns < 80) && !(rows < page.toString().split('\n').length);
 }

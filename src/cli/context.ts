@@ -54,6 +54,7 @@ export interface GlobalOptions {
   mode: 'live' | 'dry-run';
   requestTimeoutMs?: number;
   color: 'auto' | 'never';
+  pager: 'auto' | 'never';
   debug: 'on' | 'off';
 }
 
@@ -76,14 +77,17 @@ export interface Context {
   /** Set by a command that ends well in itself but whose outcome is not 0, e.g. `wait` on a run that failed. */
   exitCode: number;
   dispose(): Promise<void>;
-  /** One line to stderr: plain text, or {"notice":…} with json and ndjson. */
-  notice(text: string): Promise<void>;
+  /** One line to stderr: plain text, or {"notice":…} with json and ndjson. With -q nothing, unless a question needs it. */
+  notice(text: string, of?: 'question'): Promise<void>;
+  /** Nothing with -q. */
   warn(text: string): Promise<void>;
+  /** Only with -q: a failure that does not end the command, and that other formats have in a record or a notice. */
+  quietError(text: string): Promise<void>;
   /** Colours of stderr. */
   palette(): Promise<Palette>;
   keepSecret(secret: string): void;
   redact(text: string): string;
-  /** @param elsewhere `nothing`: what is not a terminal gets no lines */
+  /** Nothing with -q. @param elsewhere `nothing`: what is not a terminal gets no lines */
   progress(text: Text, elsewhere?: 'lines' | 'nothing'): Promise<Progress>;
   prompt(): Promise<Prompt>;
   lineInput(): Promise<LineInput>;

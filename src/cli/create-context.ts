@@ -3,6 +3,7 @@ import type { Context, GlobalOptions, Platform } from './context.ts';
 import { AppError, fileProblem } from './errors.ts';
 import { DEFAULT_GLOBALS } from './global-options.ts';
 import { createEmitter, type Emitter } from '../output/emit.ts';
+import { errorText } from '../output/render.ts';
 import { noticeLine, warningLine } from '../output/text/notice.ts';
 import { paletteFor } from '../terminal/palette.ts';
 import { KEY_VARIABLES, withoutKeys } from '../output/text/secret-names.ts';
@@ -14,7 +15,8 @@ declare const ACS_VERSION: string;
 
 export function createContext(platform: Platform): Context {
   const { io, env, clock, signal } = platform;
-  const offTerminal = !io.stdin.isTTY || !io.stderr.isTTY || !['', 'false'].includes(env.CI ?? '');
+  const isCi = !['', 'false'].includes(env.CI ?? '');
+  const offTerminal = !io.stdin.isTTY || !io.stderr.isTTY || isCi;
   // Also the ones that are not used: they may be given again in the wrong place, and be repeated in an error.
   const secrets = createSecretKeeper(KEY_VARIABLES.flatMap((name) => env[name] ?? []));
   let globals: GlobalOptions = DEFAULT_GLOBALS;
@@ -25,6 +27,10 @@ export function createContext(platform: Platform): Context {
   });
   let active = openActive();
   const columns = () => (io.stderr.isTTY ? io.stderr.columns : undefined);
+  /** -q: ids on stdout, errors on stderr, and nothing else but questions. */
+  const isQuiet = () => globals.format === 'id';
+  // A pager waits for keys, as a prompt does.
+  const mayPage = () => globals.pager === 'auto' && globals.input === 'allowed' && !isCi && env.TERM !== 'dumb';
   const palette = (isTTY: boolean) => paletteFor({ isTTY, env, color: globals.color });
 
   const context: Context = {
@@ -56,18 +62,33 @@ export function createContext(platform: Platform): Context {
         palette: () => palette(io.stdout.isTTY),
         redact: secrets.text,
         isRedacted: secrets.isRedacted,
+        ...(mayPage() && {
+          page: async (text) => {
+            const { page } = await import('../terminal/pager.ts');
+            await page(text, { stdout: io.stdout, env, platform: platform.platform, ignoreInterrupts });
+          },
+        }),
       });
       return emitter;
     },
-    notice: (text) => io.stderr.write(noticeLine(secrets.text(text), globals.format, columns())),
-    warn: async (text) =>
-      io.stderr.write(warningLine(secrets.text(text), globals.format, await palette(io.stderr.isTTY), columns())),
+    async notice(text, of) {
+      if (!isQuiet() || of === 'question')
+        await io.stderr.write(noticeLine(secrets.text(text), globals.format, columns()));
+    },
+    async warn(text) {
+      if (isQuiet()) return;
+      const colors = await palette(io.stderr.isTTY);
+      await io.stderr.write(warningLine(secrets.text(text), globals.format, colors, columns()));
+    },
+    async quietError(text) {
+      if (isQuiet()) await io.stderr.write(errorText(new AppError('failed', text), 'id', { redact: secrets.text }));
+    },
     palette: () => palette(io.stderr.isTTY),
     keepSecret: secrets.keep,
     redact: secrets.text,
     async progress(text, elsewhere) {
-      const { createProgress } = await import('../terminal/progress.ts');
-      return createProgress({ io, env, globals, signal, watch: watchTerminal, text, elsewhere });
+      const { createProgress, NOTHING } = await import('../terminal/progress.ts');
+      return isQuiet() ? NOTHING : createProgress({ io, env, globals, signal, watch: watchTerminal, text, elsewhere });
     },
     prompt: once(async () => {
       if (!context.interactive) {
@@ -168,6 +189,17 @@ function watchTerminal({ onResize, onStop, onContinue }: TerminalEvents): () => 
     process.off('SIGTSTP', stop);
     process.off('SIGCONT', onContinue);
     process.off('SIGWINCH', onResize);
+  };
+}
+
+function ignoreInterrupts(): () => void {
+  const listeners = process.listeners('SIGINT');
+  const ignore = (): void => undefined;
+  process.on('SIGINT', ignore);
+  for (const listener of listeners) process.off('SIGINT', listener);
+  return () => {
+    for (const listener of listeners) process.on('SIGINT', listener);
+    process.off('SIGINT', ignore);
   };
 }
 

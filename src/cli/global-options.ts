@@ -13,6 +13,7 @@ export const DEFAULT_GLOBALS: GlobalOptions = {
   yes: 'not-given',
   mode: 'live',
   color: 'auto',
+  pager: 'auto',
   debug: 'off',
 };
 
@@ -37,6 +38,7 @@ export function declareRoot(root: Command, version: string): void {
     .option('--jq <expr>', 'print what a jq expression selects of the JSON; implies --json')
     .option('-o, --output <file|->', 'write the data to a file')
     .option('--no-color', 'print without colours')
+    .option('--no-pager', 'print long text without a pager')
     .option('--debug', 'log requests and answers to stderr, without secrets')
     .optionsGroup('Other flags:')
     .option('--no-input', 'never prompt; the default outside a terminal')
@@ -48,10 +50,10 @@ export function declareRoot(root: Command, version: string): void {
 
 /** Throws `usage` when flags contradict each other. */
 export function readGlobalOptions(root: Command): GlobalOptions {
-  const { json, quiet, format, input, yes, dryRun, requestTimeout, color, debug, output, ...given } = root.opts<
+  const { json, quiet, format, input, yes, dryRun, requestTimeout, color, pager, debug, output, ...given } = root.opts<
     Pick<GlobalOptions, 'profile' | 'baseUrl' | 'apiKeyFile' | 'fields' | 'jq' | 'output' | 'format'> & {
       requestTimeout?: number;
-    } & Record<'json' | 'quiet' | 'input' | 'yes' | 'dryRun' | 'color' | 'debug', boolean | undefined>
+    } & Record<'json' | 'quiet' | 'input' | 'yes' | 'dryRun' | 'color' | 'pager' | 'debug', boolean | undefined>
   >();
   const asked = new Set<Format>();
   if (json || (given.jq !== undefined && format !== 'ndjson')) asked.add('json');
@@ -68,6 +70,7 @@ export function readGlobalOptions(root: Command): GlobalOptions {
     mode: dryRun ? 'dry-run' : 'live',
     requestTimeoutMs: requestTimeout,
     color: color ? 'auto' : 'never',
+    pager: pager ? 'auto' : 'never',
     debug: debug ? 'on' : 'off',
   };
 }

@@ -131,11 +131,17 @@ function unknownWords(command: Command): string[] | null {
 }
 
 async function printHelp(line: Line): Promise<number> {
-  const { help, printed, context } = line;
-  const { stdout } = context.io;
+  const { help, printed, context, root } = line;
   try {
-    if (help === null) await stdout.write(printed);
-    else await stdout.write((await import('../commands/help/page.ts')).commandHelp(help, stdout.columns));
+    if (help === null) {
+      await context.io.stdout.write(printed);
+      return 0;
+    }
+    const { commandHelp } = await import('../commands/help/page.ts');
+    if (root.opts<{ pager: boolean }>().pager === false) context.globals = { ...context.globals, pager: 'never' };
+    context.out.page();
+    await context.out.raw(commandHelp(help, context.io.stdout.columns));
+    await context.out.close();
   } catch (error) {
     if (!isAppError(error)) throw error;
     // `acs --help | head -1`: a reader that closes the pipe is not an error

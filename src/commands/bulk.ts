@@ -31,7 +31,8 @@ export async function confirmChange(
   ctx: Context,
   { message, preview }: { message: string; preview: readonly string[] },
 ): Promise<void> {
-  for (const line of preview) await ctx.notice(line);
+  const isAsked = ctx.interactive && ctx.globals.yes !== 'given' && ctx.globals.mode !== 'dry-run';
+  for (const line of preview) await ctx.notice(line, isAsked ? 'question' : undefined);
   if (ctx.globals.yes === 'given' || ctx.globals.mode === 'dry-run') return;
   if (!ctx.interactive) {
     throw new AppError('usage', `confirmation required: ${message}`, { hint: 'add -y to confirm it in advance' });
@@ -96,6 +97,7 @@ export async function changeEach<S extends { id: string }, T>(
   await ctx.out.bulk({ items, matched: items.length, failed, ...(isDryRun && { dry_run: true }) });
   if (isDryRun) await ctx.notice('dry run: nothing was changed');
   if (failed === 0) return;
+  for (const { id, error } of items) if (error !== null) await ctx.quietError(`${id}: ${error.message}`);
   await ctx.warn(`${failed} of ${items.length} could not be ${pastTense}`);
   const reason: unknown = ctx.signal.reason;
   ctx.exitCode = ctx.signal.aborted ? (isAppError(reason) ? reason.exitCode : 130) : 1;

@@ -268,7 +268,7 @@ async function tryKey(
 async function signInByDevice(ctx: Context, flow: DeviceFlow, code: DeviceCode): Promise<NewKey> {
   ctx.keepSecret(code.device_code);
   const what = code.needs_code ? 'enter' : 'check that it shows';
-  await ctx.notice(`to sign in, open ${code.url} in a browser and ${what} the code ${code.user_code}`);
+  await ctx.notice(`to sign in, open ${code.url} in a browser and ${what} the code ${code.user_code}`, 'question');
   // Outside a terminal no user would see it.
   if (!ctx.offTerminal && !(await ctx.openBrowser(code.url))) {
     await ctx.notice('no browser was found; open the address on any device');

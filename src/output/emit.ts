@@ -41,6 +41,8 @@ interface EmitterOptions {
   palette?: () => Promise<Palette>;
   redact?: (text: string) => string;
   isRedacted?: (value: object) => boolean;
+  /** Writes to the terminal through the pager. */
+  page?: (text: string) => Promise<void>;
 }
 
 export interface Emitter {
@@ -48,6 +50,8 @@ export interface Emitter {
   endBy(deadlineMs: number): void;
   prepare(): Promise<void>;
   check<T>(view: View<T> | null, kind: OutputKind): void;
+  /** Text on a terminal goes through the pager, each write by itself. */
+  page(): void;
   list<T>(view: View<T>, items: readonly T[], page: { has_more: boolean }): Promise<void>;
   item<T>(view: View<T>, item: T, extra?: Record<string, unknown>): Promise<void>;
   bulk(result: BulkResult): Promise<void>;
@@ -79,10 +83,11 @@ export function createEmitter(options: EmitterOptions): Emitter {
   let kind: OutputKind | null = null;
   let deadlineMs = Infinity;
   let filter: Promise<JqFilter> | null = null;
+  let toTerminal = (chunk: string | Uint8Array): Promise<void> => io.stdout.write(chunk);
 
   const put = async (chunk: string | Uint8Array): Promise<void> => {
     if (file !== null) await file.write(chunk);
-    else if (chunk.length > 0) await io.stdout.write(chunk);
+    else if (chunk.length > 0) await toTerminal(chunk);
   };
   const raw = (chunk: string | Uint8Array): Promise<void> => put(safeStream?.push(chunk) ?? chunk);
   const jq = (): Promise<JqFilter> =>
@@ -141,6 +146,10 @@ export function createEmitter(options: EmitterOptions): Emitter {
       checkFile(globals.output, cwd);
       checkFormat(view, checked, globals);
       kind = checked;
+    },
+    page() {
+      const { page } = options;
+      if (page !== undefined && onTerminal && format === 'table') toTerminal = (chunk) => page(chunk.toString());
     },
     async list(view, items, page) {
       const { noun } = view;

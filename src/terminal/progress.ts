@@ -34,7 +34,7 @@ export async function createProgress(options: ProgressOptions): Promise<Progress
   return options.elsewhere === 'nothing' ? NOTHING : lineByLine(stderr, options.text, format);
 }
 
-const NOTHING: Progress = {
+export const NOTHING: Progress = {
   update: () => undefined,
   hide: () => undefined,
   show: () => undefined,

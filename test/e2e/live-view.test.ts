@@ -7,10 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createV1World, event, ID, KEY, userMessage, type V1World } from '../client/support/v1-world.ts';
 import { Screen } from '../support/screen.ts';
 import { until } from '../support/until.ts';
-import { BIN } from './processes.ts';
-
-// What makes a terminal here is util-linux's program of that name; others take other options.
-const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
+import { BIN, hasScript } from './processes.ts';
 
 const COMMAND = 'make a-target-with-a-name-that-is-longer-than-half-of-the-terminal-is-wide';
 

@@ -1,5 +1,5 @@
 /** acs as its users run it: a process of its own, with pipes, signals and exit codes. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { PACKAGE_ROOT, type World } from '../support/world.ts';
 
@@ -39,6 +39,21 @@ export function shell(script: string, { cwd, env }: Start): Running {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   return watched(child);
+}
+
+// What makes a terminal here is util-linux's program of that name; others take other options.
+export const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
+
+/** A shell on a terminal of 80 columns and few rows, with `acs` in it; what is written to stdin is typed there. */
+export function terminal(script: string, { cwd, env }: Start): Running {
+  const set = `stty cols 80 rows 8; acs() { "${process.execPath}" "${BIN}" "$@"; }`;
+  return watched(
+    spawn('script', ['-qfec', `${set}; ${script}`, '/dev/null'], {
+      cwd,
+      env: clean({ ...env, SHELL: '/bin/bash', TERM: 'xterm', NO_COLOR: '1' }),
+      stdio: ['pipe', 'pipe', 'inherit'],
+    }),
+  );
 }
 
 export function inWorld(world: World, cwd = world.dir): Start {

@@ -155,8 +155,9 @@ export function decisionOf({ accept, reject }: { accept?: boolean; reject?: bool
 export type Reply = Pick<ConfirmationAnswer, 'decision' | 'reason'>;
 
 export async function showPending(ctx: Context, pending: readonly PendingAction[]): Promise<void> {
-  await ctx.notice(pending.length === 1 ? 'an action awaits approval:' : `${pending.length} actions await approval:`);
-  for (const { kind, risk, text } of pending) await ctx.notice(`${kind}, risk ${risk}:\n${text}`);
+  const title = pending.length === 1 ? 'an action awaits approval:' : `${pending.length} actions await approval:`;
+  await ctx.notice(title, 'question');
+  for (const { kind, risk, text } of pending) await ctx.notice(`${kind}, risk ${risk}:\n${text}`, 'question');
 }
 
 /** Prints the pending actions and prompts for the answer. Rejects with the reason of `until` when that aborts. */

@@ -50,7 +50,10 @@ export function declare(command: Command, ctx: Context): void {
       { command: 'acs conv diff @last | git apply', does: 'apply the changes to the current checkout' },
     ],
   });
-  command.action((id: string, options: DiffOptions) => printDiff(id, options, ctx));
+  command.action(async (id: string, options: DiffOptions) => {
+    ctx.out.page();
+    await printDiff(id, options, ctx);
+  });
 }
 
 export async function printDiff(word: string, options: DiffOptions, ctx: Context): Promise<void> {

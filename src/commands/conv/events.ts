@@ -44,6 +44,7 @@ export function declare(command: Command, ctx: Context): void {
 async function printEvents(given: string, options: EventsOptions, ctx: Context): Promise<void> {
   const view = eventView(null);
   ctx.out.check(view, 'list');
+  ctx.out.page();
   checkLimitHasWait(options, false, 'needs --follow');
   checkWord(conversations, given);
   const since = readSince(ctx, options);

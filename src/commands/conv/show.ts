@@ -26,6 +26,7 @@ export function declare(command: Command, ctx: Context): void {
     ],
   });
   command.action(async (given: string[], options: { exitStatus?: boolean }) => {
+    ctx.out.page();
     const shown = await showRecords(ctx, conversations, given, {
       view: conversationView,
       async read(server, found) {

@@ -3,7 +3,7 @@ import type { Context } from '../../cli/context.ts';
 import { AppError, isAppError } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
 import { blankConversation, CONVERSATION_STATUSES, knownId, type Conversation } from '../../domain/conversation.ts';
-import { errorRecord, errorText } from '../../output/render.ts';
+import { errorRecord } from '../../output/render.ts';
 import type { RecordShape, View } from '../../output/view.ts';
 import { withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
 import {
@@ -171,7 +171,10 @@ function untracked(seen: Conversation, why: AppError | number): TrackedRun {
 }
 
 async function warnIfUnread(ctx: Context, { isUnread, outcome }: Waited): Promise<void> {
-  if (isUnread) await ctx.warn(`${outcome.conversation_id}: ${outcome.reason?.text ?? ''}`);
+  if (!isUnread) return;
+  const text = `${outcome.conversation_id}: ${outcome.reason?.text ?? ''}`;
+  await ctx.warn(text);
+  await ctx.quietError(text);
 }
 
 export async function endAs(ctx: Context, { outcome, failure }: TrackedRun): Promise<void> {
@@ -182,11 +185,8 @@ export async function endAs(ctx: Context, { outcome, failure }: TrackedRun): Pro
   }
   ctx.exitCode = outcome.exit_code;
   const { conversation_id: id, status, reason } = outcome;
-  // With -q there are no progress lines and notices that name the reason.
-  if (ctx.globals.format === 'id' && outcome.exit_code !== 0) {
-    const text = `conversation ${id}: ${status}${reason === null ? '' : `: ${reason.text}`}`;
-    await ctx.io.stderr.write(errorText(new AppError('failed', text), 'id', { redact: ctx.redact }));
-  }
+  if (outcome.exit_code !== 0)
+    await ctx.quietError(`conversation ${id}: ${status}${reason === null ? '' : `: ${reason.text}`}`);
   if (status === 'waiting') await ctx.notice(`answer it: acs conv confirm ${id}`);
 }
 

@@ -35,6 +35,7 @@ export function declareHelp(root: Command, ctx: Context): void {
       const topic = words.length === 1 ? TOPICS.find((known) => known === words[0]) : undefined;
       if (topic !== undefined) {
         ctx.out.check(null, 'raw');
+        ctx.out.page();
         return await ctx.out.raw(pageText(TOPIC_PAGES[topic], layoutFor(root, ctx.io.stdout.columns)));
       }
       let command = root;
@@ -127,6 +128,10 @@ const ENVIRONMENT: Page = [
       ['CI', 'any value but false: never prompt, no default server'],
       ['NO_COLOR', 'any value: no colours'],
       ['FORCE_COLOR', 'any value but 0 or false: colours also in a pipe'],
+      [
+        'ACS_PAGER, PAGER',
+        'the pager for text on a terminal that is longer than the screen, in this order (default: less -FRX); empty or cat: none',
+      ],
       ['VISUAL, EDITOR', 'the editor for messages and settings, in this order; without both nano, else vi'],
       ['HTTPS_PROXY, HTTP_PROXY, NO_PROXY', 'proxies; not used for loopback addresses'],
       ['NODE_EXTRA_CA_CERTS', 'file of additional certificate authorities'],
@@ -137,7 +142,7 @@ const ENVIRONMENT: Page = [
 ];
 
 const OUTPUT: Page = [
-  'Data goes to stdout, or to the file of --output. Everything else goes to stderr.',
+  'Data goes to stdout, or to the file of --output. Everything else goes to stderr; with -q only errors and questions.',
   {
     title: 'Formats:',
     items: [

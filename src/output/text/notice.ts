@@ -16,7 +16,6 @@ export function isForPrograms(format: string | undefined): boolean {
 
 /** `columns`: of a terminal, which gets as many lines as the text needs. */
 export function noticeLine(text: string, format: string | undefined, columns?: number): string {
-  if (format === 'id') return '';
   if (isForPrograms(format)) return `${escapeJson(JSON.stringify({ notice: text }))}\n`;
   return `${plainLines(text, columns)}\n`;
 }
@@ -27,7 +26,6 @@ export function warningLine(
   palette: Palette = NO_COLORS,
   columns?: number,
 ): string {
-  if (format === 'id') return '';
   if (isForPrograms(format)) return `${escapeJson(JSON.stringify({ notice: text, level: 'warning' }))}\n`;
   const label = 'warning:';
   return `${palette.warn(label)}${plainLines(`${label} ${text}`, columns).slice(label.length)}\n`;

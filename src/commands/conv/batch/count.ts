@@ -31,7 +31,9 @@ export async function countRuns(
   const results: TaskResult[] = [];
   const onResult = async (result: TaskResult): Promise<void> => {
     results.push(result);
-    await ctx.notice(`${result.key}: ${result.status}`);
+    const { key, status, exit_code, reason } = result;
+    await ctx.notice(`${key}: ${status}`);
+    if (exit_code !== 0) await ctx.quietError(`${key}: ${reason?.text ?? status}`);
   };
   const runner = { ctx, server, serverName: '', journal: new Journal(), concurrency: CONCURRENCY, onResult };
   const run = new Batch(runner, planned);

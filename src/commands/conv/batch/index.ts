@@ -135,7 +135,9 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
   const onResult = async (result: TaskResult): Promise<void> => {
     const { key, status, exit_code, reason } = result;
     await writeResults();
-    await ctx.notice(`${key}: ${status}${exit_code === 0 || reason === null ? '' : `: ${reason.text}`}`);
+    const text = `${key}: ${status}${exit_code === 0 || reason === null ? '' : `: ${reason.text}`}`;
+    await ctx.notice(text);
+    if (exit_code !== 0) await ctx.quietError(text);
     await keep(result);
   };
   const runner = { ctx, server, serverName, journal, onResult, concurrency: options.concurrency };

@@ -138,8 +138,10 @@ export async function confirmTask(ctx: Context, request: NewConversation): Promi
     ['replay', replay === null || replay === DEMO ? (replay ?? '') : 'a file'],
     ['spec', spec_id ?? ''],
   ];
-  for (const [name = '', value = ''] of lines) if (value !== '') await ctx.notice(`${name.padEnd(10)}  ${value}`);
-  if (ctx.globals.yes === 'given') return;
+  const isAsked = ctx.globals.yes === 'given' ? undefined : 'question';
+  for (const [name = '', value = ''] of lines)
+    if (value !== '') await ctx.notice(`${name.padEnd(10)}  ${value}`, isAsked);
+  if (isAsked === undefined) return;
   if (await (await ctx.prompt()).confirm({ message: 'Start the conversation?', default: 'yes' })) return;
   throw new AppError('usage', 'nothing was started, because the answer was no');
 }

@@ -1,0 +1,40 @@
+/** Shows text that is longer than the screen in the pager of the user: ACS_PAGER, PAGER, else less. */
+import { spawn } from 'node:child_process';
+import { withoutKeys } from '../output/text/secret-names.ts';
+import { widthOf } from '../output/text/width.ts';
+import { splitCommand } from './editor.ts';
+import type { TerminalWriter } from './writable.ts';
+
+export interface PagerOptions {
+  stdout: TerminalWriter;
+  env: Readonly<Record<string, string | undefined>>;
+  platform: string;
+  /** Ctrl-C belongs to the pager; the result undoes it. */
+  ignoreInterrupts: () => () => void;
+}
+
+/** Resolves when the pager has ended. Where none can be started, the text goes to stdout. */
+export async function page(text: string, { stdout, env, platform, ignoreInterrupts }: PagerOptions): Promise<void> {
+  const [program = 'cat', ...args] = splitCommand(env.ACS_PAGER ?? env.PAGER ?? 'less -FRX', platform);
+  const { columns = Infinity, rows = Infinity } = stdout;
+  // The last row is that of the shell's prompt.
+  const height = text.split('\n').reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
+  if (program === 'cat' || height <= rows) return await stdout.write(text);
+  const restore = ignoreInterrupts();
+  try {
+    const isShown = await new Promise<boolean>((resolve) => {
+      const child = spawn(program, args, {
+        stdio: ['pipe', 'inherit', 'inherit'],
+        // Without a locale less shows UTF-8 as `<E2><80><A6>`.
+        env: { LESS: 'FRX', LV: '-c', LESSCHARSET: 'utf-8', ...withoutKeys(env) },
+      });
+      child.once('error', () => resolve(false));
+      child.once('close', () => resolve(true));
+      // A pager that ends early does not read everything.
+      child.stdin.on('error', () => undefined).end(text);
+    });
+    if (!isShown) await stdout.write(text);
+  } finally {
+    restore();
+  }
+}
