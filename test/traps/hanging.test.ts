@@ -1,4 +1,4 @@
-/** A server that takes requests and never answers them, in the middle of a command that waits: its deadline holds. */
+/** A server that takes requests and never answers them, or never completes its answers. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ID, OTHER_ID, userMessage } from '../client/support/v1-world.ts';
 import type { Asked } from '../support/server.ts';
@@ -75,5 +75,19 @@ describe('a wait for a sandbox', () => {
     hangsAfter(3, ({ path }) => path === '/api/v1/sandboxes');
     const ended = await at.ends(`sandbox resume ${SANDBOX} --wait-timeout 30s --json`, { code: 124 });
     expect(errorOf(ended)).toMatchObject({ code: 'timeout', id: SANDBOX });
+  });
+});
+
+describe('an answer that is never complete', () => {
+  it.each([
+    ['conv list', 10],
+    [`conv rename ${ID} other`, 10],
+    [`conv diff ${ID}`, 10],
+    ['secret delete NAME -y', 10],
+    ['api GET /api/v1/anything --paginate', 10],
+    [`sandbox exec ${SANDBOX} -- true`, 125],
+  ])('ends %s after ten times --request-timeout', async (line, code) => {
+    at.v1.before = ({ path }) => (/^\/api\/v1\/(?!web-client)/.test(path) ? { starts: '{"items":[' } : null);
+    await at.ends(line, { code, err: 'did not complete its answer within 300 s' });
   });
 });

@@ -181,9 +181,11 @@ function failureOf(error: unknown, host: string, timeoutMs: number, proxyStatus?
         `no connection to ${host} within ${timeoutMs / 1000} s`,
         `${NETWORK_HINT}, or raise --request-timeout`,
       );
-    case 'ACS_SILENCE': {
+    case 'ACS_SILENCE':
+    case 'ACS_TOTAL': {
       const hint = 'raise --request-timeout if the server is only slow';
-      return fail('timeout', 'maybe', `${host} sent nothing for ${timeoutMs / 1000} s`, hint);
+      const text = code === 'ACS_TOTAL' ? message : `sent nothing for ${timeoutMs / 1000} s`;
+      return fail('timeout', 'maybe', `${host} ${text}`, hint);
     }
     case 'ACS_PROXY': {
       const login = 'put a user name and password in HTTP_PROXY or HTTPS_PROXY: http://<user>:<password>@<host>:<port>';

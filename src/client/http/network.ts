@@ -6,10 +6,11 @@ import { pipeline, Readable } from 'node:stream';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import zlib from 'node:zlib';
 import type { WebSocket } from 'ws';
+import type { Clock } from '../../cli/clock.ts';
 import { AppError, isAppError } from '../../cli/errors.ts';
 import { endpointOf, isLoopback } from './address.ts';
 import type { Redaction } from './redaction.ts';
-import { LIMITS_MS } from './time-limits.ts';
+import { AnswerLimit, LIMITS_MS } from './time-limits.ts';
 
 interface NetworkOptions {
   env: Readonly<Record<string, string | undefined>>;
@@ -26,8 +27,9 @@ export interface Sending {
   method: string;
   headers: Record<string, string>;
   body: string | Uint8Array | AsyncIterable<Uint8Array> | null;
-  /** How long the server may send nothing, before its answer and within it. */
+  /** How long the server may send nothing, before its answer and within it; the answer may take a multiple of it. */
   silenceMs: number;
+  clock: Clock;
   /** Of the body, before and after decoding. */
   maxBytes: number;
   signal: AbortSignal;
@@ -47,7 +49,7 @@ export class Network {
   readonly #webSockets = new Set<WebSocket>();
   /** An agent does not report which sockets were used before. */
   readonly #connected = new WeakSet<Socket>();
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: NetworkOptions) {
     this.redaction = options.redaction;
@@ -60,7 +62,7 @@ export class Network {
     kind: ConnectionKind,
     sending: Sending,
   ): Promise<{ status: number; headers: Record<string, string>; bytes: Uint8Array }> {
-    const { method, headers, body, silenceMs, maxBytes, signal, into } = sending;
+    const { method, headers, body, silenceMs, clock, maxBytes, signal, into } = sending;
     const { request: open } = url.startsWith('https:') ? https : http;
     const isStream = typeof body === 'object' && body !== null && !(body instanceof Uint8Array);
     // Node gives a DELETE with a body no length by itself.
@@ -68,26 +70,35 @@ export class Network {
     const agent = this.#agent(url, kind);
     const request = open(url, { method, headers: { ...headers, ...length }, agent, timeout: silenceMs, signal });
     this.#limitConnecting(request);
-    // The time that the source of the body or the receiver of the answer needs is not a silence of the server.
-    let isHeld = false;
+    // The time that the source of the body or the receiver of the answer needs is not that of the server.
+    const limit = new AnswerLimit(silenceMs, clock);
     const upload = async function* (parts: AsyncIterable<Uint8Array>) {
-      isHeld = true;
+      limit.isHeld = true;
       for await (const part of parts) {
-        isHeld = false;
+        limit.isHeld = false;
         yield part;
-        isHeld = true;
+        limit.bytes += part.length;
+        limit.isHeld = true;
       }
-      isHeld = false;
+      limit.isHeld = false;
     };
     request.on('timeout', () => {
       const { socket } = request;
       if (socket === null || !this.#connected.has(socket)) request.destroy(notConnected());
-      else if (isHeld) socket.setTimeout(silenceMs);
+      else if (limit.isHeld) socket.setTimeout(silenceMs);
       else request.destroy(failure('ACS_SILENCE'));
     });
     let failed: Error | null = null;
+    const ended = new AbortController();
     try {
       const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+        // While its connection is being made, a request does not report that it was destroyed.
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { signal: ended.signal });
+        const exceed = (ms: number): void => {
+          reject((failed = failure('ACS_TOTAL', `did not complete its answer within ${ms / 1000} s`)));
+          request.destroy(failed);
+        };
+        limit.reached(ended.signal).then(exceed, () => undefined);
         request.on('error', (error) => reject((failed ??= error)));
         request.on('response', resolve);
         // Without an answer and an error: the server switched protocols without a request to upgrade.
@@ -106,6 +117,7 @@ export class Network {
       const chunks: Uint8Array[] = [];
       let size = 0;
       for await (const chunk of decoded(response, method)) {
+        limit.bytes += chunk.length;
         if (receive === undefined) {
           size += chunk.length;
           if (size > maxBytes) {
@@ -116,15 +128,17 @@ export class Network {
           }
           chunks.push(chunk);
         } else {
-          isHeld = true;
+          limit.isHeld = true;
           await receive(chunk);
-          isHeld = false;
+          limit.isHeld = false;
         }
       }
       const texts = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
       return { status, headers: Object.fromEntries(texts), bytes: Buffer.concat(chunks) };
     } catch (error) {
       throw isAppError(error) ? error : (failed ?? error);
+    } finally {
+      ended.abort();
     }
   }
 
@@ -140,14 +154,14 @@ export class Network {
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.#closing.abort();
     for (const agent of this.#agents.values()) agent.destroy();
     // A web socket waits for a peer that may never answer its close.
     for (const socket of this.#webSockets) socket.terminate();
   }
 
   #agent(url: string, kind: ConnectionKind): http.Agent {
-    if (this.#isClosed) throw new Error('the connections of this run are closed');
+    if (this.#closing.signal.aborted) throw new Error('the connections of this run are closed');
     // An address needs no resolver, and loading it is 1 % of a short command.
     if (isIP(new URL(url).hostname) === 0) {
       // A server on localhost often listens on IPv4 only; the resolver's own order would try ::1 first.
@@ -162,7 +176,8 @@ export class Network {
     if (agent === undefined) {
       const { Agent } = isSecure ? https : http;
       agent = new Agent(kind === 'kept' ? { keepAlive: true, maxSockets: 16, timeout: idleMs } : {});
-      if (proxy !== null) tunnelThrough(agent, proxy, isSecure, connectTimeoutMs);
+      if (proxy !== null)
+        tunnelThrough(agent, proxy, isSecure, { timeoutMs: connectTimeoutMs, signal: this.#closing.signal });
       this.#agents.set(name, agent);
     }
     return agent;
@@ -216,8 +231,8 @@ async function* decoded(response: http.IncomingMessage, method: string): AsyncGe
 }
 
 /** Errors as Node throws them: see classifyFailure. */
-function failure(code: string): Error & { code: string } {
-  return Object.assign(new Error(code), { code });
+function failure(code: string, message = code): Error & { code: string } {
+  return Object.assign(new Error(message), { code });
 }
 
 function notConnected(): Error {
@@ -244,7 +259,12 @@ function isExcluded(url: string, noProxy: string): boolean {
 }
 
 /** Errors have `proxy`, its host, where it failed itself, and `status`, where it refused to connect. */
-function tunnelThrough(agent: http.Agent, proxy: string, isSecure: boolean, timeoutMs: number): void {
+function tunnelThrough(
+  agent: http.Agent,
+  proxy: string,
+  isSecure: boolean,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): void {
   type Made = (error: Error | null, socket?: Socket) => void;
   const createConnection = (target: ConnectionOptions, done: Made): void => {
     const way = URL.canParse(proxy) ? new URL(proxy) : null;
@@ -256,17 +276,24 @@ function tunnelThrough(agent: http.Agent, proxy: string, isSecure: boolean, time
       ...(user === ':' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` }),
     };
     const { request } = way.protocol === 'https:' ? https : http;
-    request({ ...endpointOf(way), method: 'CONNECT', path: authority, headers, timeout: timeoutMs, agent: false })
+    const connecting = request({
+      ...endpointOf(way),
+      method: 'CONNECT',
+      path: authority,
+      headers,
+      signal,
+      agent: false,
+    });
+    // Not the time of a silence: the proxy may send its answer byte by byte.
+    const timer = setTimeout(() => connecting.destroy(notConnected()), timeoutMs);
+    connecting
       .once('connect', ({ statusCode: status }, socket) => {
-        socket.setTimeout(0);
         if (status === 200) return done(null, isSecure ? connectTls({ ...target, socket }) : socket);
         socket.destroy();
         done(Object.assign(failure('ACS_PROXY'), { status }));
       })
-      .once('timeout', function (this: http.ClientRequest) {
-        this.destroy(notConnected());
-      })
       .once('error', (error) => done(Object.assign(error, { proxy: way.host })))
+      .once('close', () => clearTimeout(timer))
       .end();
   };
   Object.assign(agent, { createConnection });

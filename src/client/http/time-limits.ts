@@ -33,6 +33,48 @@ export const LIMITS_MS = {
   silentPause: 5_000,
 } as const;
 
+/** An answer may take so many times the longest silence, and as long again for each of these parts of it. */
+const SILENCES = 10;
+const PART_BYTES = 8 * 1024 * 1024;
+
+/** Ends what a silence does not: an answer that is never complete, because the server sends it byte by byte. */
+export class AnswerLimit {
+  /** Of the body, sent or received. */
+  bytes = 0;
+  readonly #partMs: number;
+  readonly #clock: Clock;
+  readonly #startedAtMs: number;
+  #heldMs = 0;
+  #heldAtMs: number | null = null;
+
+  constructor(silenceMs: number, clock: Clock) {
+    this.#partMs = SILENCES * silenceMs;
+    this.#clock = clock;
+    this.#startedAtMs = clock.now();
+  }
+
+  get isHeld(): boolean {
+    return this.#heldAtMs !== null;
+  }
+
+  /** Whether acs, and not the server, is what the request waits for. */
+  set isHeld(isHeld: boolean) {
+    const now = this.#clock.now();
+    if (this.#heldAtMs !== null) this.#heldMs += now - this.#heldAtMs;
+    this.#heldAtMs = isHeld ? now : null;
+  }
+
+  /** Milliseconds of the limit that was reached; rejects when the signal aborts. */
+  async reached(signal: AbortSignal): Promise<number> {
+    for (;;) {
+      const limitMs = this.#partMs * (1 + Math.floor(this.bytes / PART_BYTES));
+      const leftMs = this.#startedAtMs + this.#heldMs + limitMs - this.#clock.now();
+      if (leftMs <= 0 && !this.isHeld) return limitMs;
+      await this.#clock.sleep(this.isHeld ? this.#partMs : leftMs, signal);
+    }
+  }
+}
+
 export interface PaceLimit {
   perSecond: number;
   burst: number;

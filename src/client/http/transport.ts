@@ -115,6 +115,7 @@ export class Transport {
         method,
         body,
         silenceMs,
+        clock,
         maxBytes,
         signal,
         into,

@@ -5,12 +5,15 @@ import http from 'node:http';
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
+import { clockFrom } from '../../../src/cli/clock.ts';
 import { AppError } from '../../../src/cli/errors.ts';
 import { failure } from '../support/failure.ts';
 import { classifyFailure } from '../../../src/client/http/answer.ts';
 import { Network, type Sending, proxyFor } from '../../../src/client/http/network.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';
 import { startFake } from '../../support/server.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { until } from '../../support/until.ts';
 
 /** A limit that is not meant to be met. */
 const LONG_MS = 30_000;
@@ -31,6 +34,7 @@ const sending = (members: Partial<Sending> = {}): Sending => ({
   headers: {},
   body: null,
   silenceMs: LONG_MS,
+  clock: clockFrom(Date.now),
   maxBytes: 1_000_000,
   signal: new AbortController().signal,
   ...members,
@@ -213,6 +217,42 @@ describe('a web socket', () => {
   });
 });
 
+describe('the total time of an answer', () => {
+  const part = Buffer.alloc(1024 * 1024);
+
+  it('is ten times the longest silence, and as long again for each 8 MiB received', async () => {
+    const { url } = await serve((_, response) => {
+      response.writeHead(200);
+      for (let count = 0; count < 9; count++) response.write(part);
+    });
+    const clock = new TestClock();
+    let received = 0;
+    const into = (bytes: Uint8Array): Promise<void> => {
+      received += bytes.length;
+      return Promise.resolve();
+    };
+    const answer = classOf(client().send(url, 'fresh', sending({ clock, into })));
+    await until(() => received === 9 * part.length);
+    await clock.pass(10 * LONG_MS);
+    expect(clock.sleeping).toBe(1);
+    await clock.pass(10 * LONG_MS);
+    expect(await answer).toBe('timeout: host did not complete its answer within 600 s');
+  });
+
+  it('does not include the time that the receiver of the answer needs', async () => {
+    const { url } = await serve((_, response) => response.end('whole'));
+    const clock = new TestClock();
+    let proceed: (() => void) | null = null;
+    const into = (): Promise<void> => new Promise((resolve) => (proceed = resolve));
+    const answer = classOf(client().send(url, 'fresh', sending({ clock, into })));
+    await until(() => proceed !== null);
+    await clock.pass(100 * LONG_MS);
+    proceed!();
+    expect(await answer).toBe('answered');
+    expect(clock.sleeping).toBe(0);
+  });
+});
+
 describe('a body in parts', () => {
   const slowly = async function* (): AsyncGenerator<Uint8Array> {
     for (const part of ['one ', 'two']) {
@@ -308,6 +348,24 @@ describe('a proxy', () => {
       else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
     }
   });
+});
+
+it('a request ends when it is aborted while the proxy does not complete its answer to CONNECT', async () => {
+  const sockets: net.Socket[] = [];
+  const proxy = net.createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => undefined).resume().write('HTTP/1.1 200 OK\r\nx: ');
+  });
+  opened.push({ close: () => (sockets.forEach((socket) => socket.destroy()), proxy.close()) });
+  const env = { HTTPS_PROXY: `http://127.0.0.1:${await listen(proxy)}` };
+  const network = new Network({ env, redaction: new Redaction([]), connectTimeoutMs: LONG_MS });
+  const interruption = new AbortController();
+  const answer = failure(network.send('https://far.example/', 'kept', sending({ signal: interruption.signal })));
+  await until(() => sockets.length === 1);
+  interruption.abort(new AppError('interrupted', 'by the user'));
+  expect(await answer).toBe(interruption.signal.reason);
+  network.close();
+  await until(() => sockets[0]?.destroyed === true);
 });
 
 describe('a connection that is lost', () => {
