@@ -289,7 +289,7 @@ class Follower {
       return isOlder() ? undefined : newest;
     };
     const until = clock.now() + STALE_RECORD.forMs;
-    if (isOlder()) await poll(read, { clock, signal, every: STALE_RECORD, until, readBefore: true });
+    if (isOlder()) await poll(read, { clock, signal, every: STALE_RECORD, until, readBefore: true, outageMs: 0 });
     return newest;
   }
 

@@ -14,6 +14,7 @@ import {
   type TrackedRun,
 } from './outcome.ts';
 import { ReadRequest } from './follow-source.ts';
+import { readThroughOutage } from './poll.ts';
 import {
   advance,
   dueMs,
@@ -139,7 +140,8 @@ class Tracker {
     const { server, signal } = await this.bound();
     const { since, afterEventId } = this.options;
     if (!this.isSummaryKnown) {
-      const { summary, last } = await readKnownRun(server, this.id);
+      const at = { clock: this.ctx.clock, signal };
+      const { summary, last } = await readThroughOutage(at, () => readKnownRun(server, this.id));
       this.isSummaryKnown = true;
       const isFromLast = since === null && afterEventId === undefined;
       this.state = { ...this.state, summary, lastEvent: isFromLast ? last : null };

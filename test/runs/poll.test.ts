@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AppError } from '../../src/cli/errors.ts';
 import { poll, QUICK, STEADY } from '../../src/runs/poll.ts';
 import { TestClock } from '../support/test-clock.ts';
 
@@ -53,6 +54,28 @@ describe('poll', () => {
     const clock = pausingClock();
     const look = (): Promise<undefined> => Promise.reject(new Error('no answer'));
     await expect(poll(look, { clock, signal: never, every: QUICK })).rejects.toThrow('no answer');
+  });
+
+  const failing = (kind: 'server' | 'conflict', request = { method: 'GET', url: 'http://127.0.0.1/' }) =>
+    new AppError(kind, 'no answer', { request });
+
+  it('repeats a request that fails for less than 60 s, also after its time', async () => {
+    const clock = pausingClock();
+    const look = (): Promise<string> =>
+      clock.now() < 59_000 ? Promise.reject(failing('server')) : Promise.resolve('there');
+    expect(await poll(look, { clock, signal: never, every: STEADY, until: 1_000 })).toBe('there');
+  });
+
+  it.each([
+    ['a request that fails for 60 s', failing('server'), {}, 60_000],
+    ['a request that fails, where the caller repeats it', failing('server'), { outageMs: 0 }, 0],
+    ['a refusal', failing('conflict'), {}, 0],
+    ['a verdict on what was read', new AppError('server', 'another branch'), {}, 0],
+  ])('throws the error of %s', async (_, error, options, leastMs) => {
+    const clock = pausingClock();
+    const look = (): Promise<undefined> => Promise.reject(error);
+    await expect(poll(look, { clock, signal: never, every: STEADY, ...options })).rejects.toBe(error);
+    expect(Math.floor(clock.now() / 60_000) * 60_000).toBe(leastMs);
   });
 
   it('throws the reason of the signal in a pause', async () => {

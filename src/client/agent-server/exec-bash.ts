@@ -2,6 +2,7 @@
 import type { Program, ProgramStreams } from '../../domain/program.ts';
 import { AppError } from '../../cli/errors.ts';
 import { readBashOutput, type BashOutput } from '../../protocol/agent-server/records.ts';
+import { readThroughOutage } from '../../runs/poll.ts';
 import { read, type Links } from '../links.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
 import type { Transport } from '../http/transport.ts';
@@ -64,7 +65,7 @@ export async function execOverBash(links: Links, transport: Transport, exec: Bas
   const position = { stdout: 0, stderr: 0 };
   try {
     for (;;) {
-      const answer = await run(readScript(folder, position), 'idempotent');
+      const answer = await readThroughOutage(links, () => run(readScript(folder, position), 'idempotent'));
       const match = NEWS.exec(answer.stdout);
       if (match === null) throw failed('return the output of the program', answer);
       const [, exitCode, stdoutSize, stderrSize, ...encoded] = match;

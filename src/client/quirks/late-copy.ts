@@ -9,13 +9,13 @@
  * Cost:     0 requests while the sandbox answers; else reads of the copy, for at most 30 s at the end of a run
  * Remove:   unknown
  */
-import { type AppError, isFailure } from '../../cli/errors.ts';
+import type { AppError } from '../../cli/errors.ts';
 import type { Reason } from '../../domain/conversation.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../links.ts';
-import { completeRecord } from '../v1/complete-record.ts';
+import { completeRecord, quietly } from '../v1/complete-record.ts';
 import { lastExecutionStatus } from '../v1/event-records.ts';
 
 /** The app server receives an event up to this long after it happened. */
@@ -67,16 +67,10 @@ export function createCopyNotices(links: Links) {
 
 /** False when the copy still does not have this state of the run, or cannot be read. */
 export async function untilCopyHas(links: Links, id: string, status: string): Promise<boolean> {
-  const copyHas = async (): Promise<boolean | undefined> => {
-    try {
-      return (await lastExecutionStatus(links, id))?.toLowerCase() === status.toLowerCase() || undefined;
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      return false;
-    }
-  };
+  const copyHas = async (): Promise<true | undefined> =>
+    (await lastExecutionStatus(links, id))?.toLowerCase() === status.toLowerCase() || undefined;
   const until = links.clock.now() + COPY_DELAY_MS;
-  return (await poll(copyHas, { ...links, every: STEADY, until })) ?? false;
+  return (await quietly(async () => (await poll(copyHas, { ...links, every: STEADY, until })) ?? null)) ?? false;
 }
 
 /** Before a sandbox is paused: until the app server has the status of its run, which is not sent while it is paused. */

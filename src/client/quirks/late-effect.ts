@@ -50,8 +50,8 @@ export async function untilEffect(
     if (await isVisible()) return 'visible';
     if (again === undefined || clock.now() - sentAtMs < AGAIN_MS || clock.now() >= until) return undefined;
     request = again;
-    sent = await request();
     sentAtMs = clock.now();
+    sent = await request();
     return sent === 'needless' ? sent : undefined;
   };
   try {

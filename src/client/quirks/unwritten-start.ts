@@ -9,7 +9,6 @@
  * Remove:   unknown
  */
 import { isNotFound } from '../../cli/errors.ts';
-import { isPassing } from '../../runs/deadline.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
 import type { Links } from '../links.ts';
@@ -29,7 +28,7 @@ export async function unwrittenConversation(
   const until = links.clock.now() + 1_500;
   const found = () =>
     read().catch((error: unknown) => {
-      if (!isNotFound(error) && (!isPassing(error) || links.clock.now() >= until)) throw error;
+      if (!isNotFound(error)) throw error;
       return undefined;
     });
   return await poll(found, { clock: links.clock, signal, every: QUICK, until });

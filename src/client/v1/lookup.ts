@@ -61,19 +61,12 @@ export async function getByStart(links: Links, id: string): Promise<Conversation
 
 /** Null where the server shows neither task nor conversation. Throws `lost` when the server does not answer at all. */
 export async function findLostStart(links: Links, sent: SentStart, lost: AppError): Promise<StartTaskRecord | null> {
-  let answered = false;
-  const look = async (): Promise<StartTaskRecord | undefined> => {
-    try {
-      const task = await findTask(links, sent);
-      answered = true;
-      return task;
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      return undefined;
-    }
-  };
-  const task = await poll(look, { ...links, every: STEADY, until: links.clock.now() + LISTED_MS });
-  if (!answered) throw lost;
+  const look = () => findTask(links, sent);
+  const task = await poll(look, { ...links, every: STEADY, until: links.clock.now() + LISTED_MS }).catch(
+    (error: unknown) => {
+      throw isFailure(error) ? lost : error;
+    },
+  );
   return task ?? null;
 }
 

@@ -3,8 +3,7 @@ import { AppError, isAppError } from '../../cli/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.ts';
-import { isPassing } from '../../runs/deadline.ts';
-import { poll, QUICK, STEADY } from '../../runs/poll.ts';
+import { poll, QUICK, readThroughOutage, STEADY } from '../../runs/poll.ts';
 import type { Delivery } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import { normalId } from '../../domain/ids.ts';
@@ -22,9 +21,6 @@ import { findLostStart, isEcho, markingTitle } from './lookup.ts';
 import { startFailureText, taskConversation, toConversation } from './records.ts';
 import { createSandbox, getSpec, removeSandbox } from './sandboxes.ts';
 import { messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
-
-/** A server that does not answer for less than this may restart: the start continues. */
-const LONGEST_OUTAGE_MS = 60_000;
 
 type Starting = AsyncGenerator<StartProgress, Conversation, void>;
 
@@ -117,7 +113,7 @@ async function* startIn(
   else if (echoed !== null) await links.features.learn('caller-conversation-id', 'absent');
   if (request.conversation_id !== null && id !== sentId) throw ignoredId(sentId, id);
   refuseIgnoredMembers(links, facts, request, first, id);
-  const record = await getConversation(links, id);
+  const record = await readThroughOutage(links, () => getConversation(links, id));
   refuseOtherModel(links, record, request);
   await checkRepositoryArrived(links, record, request);
   if (request.confirm !== null && !startsWithPolicy(facts)) {
@@ -201,17 +197,8 @@ async function nextTask(
 ): Promise<StartTaskRecord> {
   const { clock } = links;
   let lookUpAtMs = clock.now() + NO_PROGRESS_MS;
-  let awaySinceMs: number | null = null;
   const changed = async (): Promise<StartTaskRecord | undefined> => {
-    let task: StartTaskRecord | null;
-    try {
-      task = await find(links, START_TASKS, id);
-      awaySinceMs = null;
-    } catch (error) {
-      awaySinceMs ??= clock.now();
-      if (!isPassing(error) || clock.now() - awaySinceMs >= LONGEST_OUTAGE_MS) throw error;
-      return undefined;
-    }
+    const task = await find(links, START_TASKS, id);
     const start_task_id = normalId(id);
     if (task === null)
       throw new AppError('server', `the server no longer has the start task ${start_task_id}`, {

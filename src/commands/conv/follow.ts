@@ -9,6 +9,7 @@ import { parseSince, parseTime } from '../../output/text/time.ts';
 import { formatUsd } from '../../output/text/usd.ts';
 import type { Limits } from '../../runs/deadline.ts';
 import { beforeRun, NO_EVENTS, type Outcome, type TrackedRun } from '../../runs/outcome.ts';
+import { readThroughOutage } from '../../runs/poll.ts';
 import { trackRun, type TrackOptions } from '../../runs/tracker.ts';
 import { explain } from '../declare.ts';
 import { collectList, duration, someOf, wholeNumber } from '../option-parsers.ts';
@@ -208,8 +209,10 @@ export async function conclude(
 ): Promise<void> {
   const { id } = conversation;
   const { startedAfter, changed } = options;
-  if (!options.follow && !options.wait)
-    return await ctx.out.item(conversationView, await server.conversations.get(id), { changed });
+  if (!options.follow && !options.wait) {
+    const record = await readThroughOutage(ctx, () => server.conversations.get(id));
+    return await ctx.out.item(conversationView, record, { changed });
+  }
   let tracked: TrackedRun;
   if (options.follow) {
     const since = startedAfter ? { since: startedAfter.id } : {};

@@ -3,6 +3,7 @@ import type { Context } from '../../cli/context.ts';
 import { AppError } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
 import { isUntitled, type Conversation } from '../../domain/conversation.ts';
+import { readThroughOutage } from '../../runs/poll.ts';
 import { isWorking } from '../../runs/status.ts';
 import { changeOne } from '../bulk.ts';
 import { explain } from '../declare.ts';
@@ -35,8 +36,7 @@ export async function renameConversation(word: string, title: string, ctx: Conte
     if (isWorking(record.status)) {
       // A run that is in progress has replaced the title after this time.
       await ctx.clock.sleep(1_000, ctx.signal);
-      record = await server.conversations.get(conversation.id);
-      if (record.title !== wanted) record = await server.conversations.rename(conversation.id, wanted);
+      ({ record } = await keepTitle(ctx, server, conversation.id, wanted));
     }
     if (record.title !== wanted) await ctx.warn(`the server replaced the title with ${JSON.stringify(record.title)}`);
     else if (isUntitled(before)) await noticeOwnTitle(ctx, server, record);
@@ -49,6 +49,18 @@ export async function noticeOwnTitle(ctx: Context, server: Server, { id, dialect
   if (dialect !== 'v1' || server.presence('rename') === 'present') return;
   const when = 'up to about 30 s after the start this server may replace the title with its own';
   await ctx.notice(`${when}; set it again: acs conv rename ${id} <title>`);
+}
+
+/** Servers may replace a title while a run is in progress: it is compared, and set once more. */
+export async function keepTitle(
+  ctx: Context,
+  server: Server,
+  id: string,
+  title: string,
+): Promise<{ record: Conversation; isReplaced: boolean }> {
+  const record = await readThroughOutage(ctx, () => server.conversations.get(id));
+  const isReplaced = record.title !== title;
+  return { record: isReplaced ? await server.conversations.rename(id, title) : record, isReplaced };
 }
 
 /** Throws `usage` for a title no server takes. */

@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../cli/errors.ts';
-import { poll, STEADY } from '../../runs/poll.ts';
+import { poll, readThroughOutage, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../client/server.ts';
 import { agreeToResume, START_MS, type ResumeOptions } from '../resource/in-sandbox.ts';
 
@@ -59,7 +59,7 @@ export async function resumeSandboxNow(
     await progress.done();
   }
   // Right after a start the run status may be null for a moment; a pending confirmation must not be missed.
-  return await server.conversations.getComplete(id);
+  return await readThroughOutage(ctx, () => server.conversations.getComplete(id));
 }
 
 /** A V0 conversation has no sandbox id. */

@@ -4,6 +4,7 @@ import { AppError, DryRunStop, isAppError } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
 import { staysWaiting } from '../../runs/outcome.ts';
+import { readThroughOutage } from '../../runs/poll.ts';
 import { readKnownRun } from '../../runs/tracker.ts';
 import { actionOnResume } from '../../runs/status.ts';
 import type { Change } from '../bulk.ts';
@@ -110,9 +111,9 @@ async function resumeOne(
       if (!isPending) throw error;
     }
   }
-  if (started) record = await server.conversations.get(id);
+  if (started) record = await readThroughOutage(ctx, () => server.conversations.get(id));
   if (isPending) {
-    record = await server.conversations.getComplete(id);
+    record = await readThroughOutage(ctx, () => server.conversations.getComplete(id));
     await ctx.notice(`the sandbox was started; ${staysWaiting(id)}: answer it with acs conv confirm ${id}`);
   }
   return { started, changed: started || isPaused, before, after: record.status, record };

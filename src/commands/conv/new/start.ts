@@ -14,7 +14,7 @@ import type { Progress } from '../../../terminal/progress.ts';
 import { rememberLast } from '../../resource/resource.ts';
 import { answerer } from '../confirm.ts';
 import { showOutcome, showRun } from '../follow.ts';
-import { noticeOwnTitle } from '../rename.ts';
+import { keepTitle, noticeOwnTitle } from '../rename.ts';
 import { conversationView, idOf } from '../conversations.ts';
 import { endAs } from '../wait.ts';
 import { untilOf, type NewOptions } from './options.ts';
@@ -140,10 +140,11 @@ export class Start {
     if (requested === undefined || !this.changed) return;
     let isReplaced = false;
     try {
-      if (how === 'compare') isReplaced = (await server.conversations.get(id)).title !== requested;
-      if (how === 'set' || isReplaced)
-        this.conversation.title = (await server.conversations.rename(id, requested)).title;
-      else this.conversation.title = requested;
+      if (how === 'compare') {
+        const compared = await keepTitle(this.ctx, server, id, requested);
+        isReplaced = compared.isReplaced;
+        this.conversation.title = compared.record.title;
+      } else this.conversation.title = (await server.conversations.rename(id, requested)).title;
     } catch (error) {
       if (!isFailure(error)) throw error;
       const limit = formatDuration(this.options.waitMs);
