@@ -1,38 +1,42 @@
 /**
- * Reads from the workspace whether the branch of a V0 start was checked out.
+ * Reads from the workspace whether the repository and the branch of a V0 start were cloned.
  *
- * Servers:  openhands-ai 1.6.0 over V0
- * Symptom:  `conv new --branch` with an unknown branch exits 0 and the agent works on the default branch.
+ * Servers:  openhands-ai 1.4.0 and 1.6.0 over V0
+ * Symptom:  `conv new --branch` with an unknown branch exits 0 and the agent works on the default branch; after a failed
+ *           clone it works in an empty workspace, and `conv diff` and `conv pull` find no changes.
  * Evidence: test/contract/cases/repositories.ts, an unknown branch; rate unknown
- * Cost:     1 request for each start with a branch, up to 3 where HEAD is elsewhere
+ * Cost:     1 or 2 requests for each start with a repository, and for each diff without changes; 2 more where HEAD is
+ *           not at its branch
  * Remove:   when servers with V0 are no longer supported
  */
-import type { NewConversation } from '../../domain/new-conversation.ts';
+import { AppError } from '../../cli/errors.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { normalId } from '../../domain/ids.ts';
+import { reasonOf } from '../http/answer.ts';
 import type { Links } from '../links.ts';
 import { repositoryName } from './repository-folder.ts';
 import { ignoredBranch, notCloned } from '../start-errors.ts';
 import { runtimeOf } from '../v0/calls.ts';
 
-/** Throws `not-found` when the branch did not arrive, `server` when another one is checked out. */
-export async function checkBranchArrivedV0(
+/** Throws `not-found` when repository or branch did not arrive, `server` when another branch is checked out. */
+export async function checkRepositoryArrivedV0(
   links: Links,
   info: ConversationInfo,
-  { repository, branch }: Pick<NewConversation, 'repository' | 'branch'>,
+  repository: string,
+  branch: string | null,
 ): Promise<void> {
-  if (repository === null || branch === null) return;
-  const git = `${repositoryName(repository)}/.git`;
   const id = normalId(info.conversation_id);
-  const head = (await fileV0(links, info, `${git}/HEAD`))?.trim() ?? null;
+  // The local service clones into the working directory itself.
+  let git = `${repositoryName(repository)}/.git`;
+  let head = await fileV0(links, info, `${git}/HEAD`);
   if (head === null) {
-    if (info.selected_branch !== null && info.selected_branch !== branch)
-      throw ignoredBranch(branch, info.selected_branch, id);
-    return;
+    git = '.git';
+    head = await fileV0(links, info, `${git}/HEAD`);
   }
-  const checkedOut = /^ref: refs\/heads\/(.+)$/.exec(head)?.[1] ?? null;
-  if (checkedOut === branch) return;
+  if (head === null) throw notCloned(`the repository ${repository}`, id);
+  const checkedOut = /^ref: refs\/heads\/(.+)$/.exec(head.trim())?.[1] ?? null;
+  if (branch === null || checkedOut === branch) return;
   // A local branch exists only once it was checked out; the agent may have gone to one of its own since.
   if ((await fileV0(links, info, `${git}/refs/heads/${branch}`)) !== null) return;
   const packed = ((await fileV0(links, info, `${git}/packed-refs`)) ?? '').split('\n');
@@ -41,18 +45,22 @@ export async function checkBranchArrivedV0(
   const isElsewhere = isPacked(`refs/remotes/origin/${branch}`) || isPacked(`refs/tags/${branch}`);
   if (isElsewhere && checkedOut === null) return; // a tag or a commit leaves HEAD detached
   if (isElsewhere && checkedOut !== null) throw ignoredBranch(branch, checkedOut, id);
-  throw notCloned(`the branch ${branch} of ${repository}`, info.conversation_id);
+  throw notCloned(`the branch ${branch} of ${repository}`, id);
 }
 
-/** The text of a file of the workspace; null when it is not there or cannot be read (interface 3.4: 500, 404 or 415). */
+/** The text of a file of the workspace, null when it is not there: that is 500, or 404 with the same text. */
 async function fileV0(links: Links, info: ConversationInfo, file: string): Promise<string | null> {
   const { transport, path } = runtimeOf(links, info);
-  const { status, body } = await transport.request({
+  const answer = await transport.request({
     method: 'GET',
     path: `${path}/select-file`,
     query: { file },
     safe: 'read',
-    accept: [400, 404, 415, 500],
+    accept: [404, 500],
   });
-  return status === 200 && isRecord(body) && typeof body['code'] === 'string' ? body['code'] : null;
+  const { status, body, request } = answer;
+  if (status === 200 && isRecord(body) && typeof body['code'] === 'string') return body['code'];
+  const reason = reasonOf(answer);
+  if (/^error opening file:[^]*file not found/i.test(reason)) return null;
+  throw new AppError('server', `the workspace cannot be read: ${reason}`, { status, request });
 }

@@ -12,6 +12,7 @@
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../../domain/ids.ts';
+import { readThroughOutage } from '../../runs/poll.ts';
 import type { Links } from '../links.ts';
 import { ignoredBranch, notCloned } from '../start-errors.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
@@ -32,16 +33,19 @@ export async function checkRepositoryArrived(
   const command = `${enterRepository(repository)}
 is_top . && git remote | grep -q . || exit 41
 ${branch === null ? 'exit 0' : branchCheck(branch)}`;
-  const seen = await quietly(async () => {
-    const folder = (await agent?.conversation())?.working_dir ?? null;
-    return agent === null || folder === null ? null : await agent.inspect(command, folder, 20);
-  });
+  const seen = await quietly(() =>
+    readThroughOutage(links, async () => {
+      const folder = (await agent?.conversation())?.working_dir ?? null;
+      return agent === null || folder === null ? null : await agent.inspect(command, folder, 20);
+    }),
+  );
   const recorded = record.selected_branch;
   if (seen?.exitCode === 0) return;
   if (seen?.exitCode === 41) throw notCloned(`the repository ${repository}`, id);
   if (seen?.exitCode === 42) throw notCloned(`the branch ${branch} of ${repository}`, id);
   if (seen?.exitCode === 43) throw ignoredBranch(branch ?? '', seen.stdout.trim().slice(0, 200), id);
   if (branch !== null && recorded !== null && recorded !== branch) throw ignoredBranch(branch, recorded, id);
+  links.notice(`warning: whether ${repository} arrived in the workspace cannot be read; see: acs conv diff ${id}`);
 }
 
 /** A local branch exists only once it was checked out; of a tag the log of HEAD has the commit. */

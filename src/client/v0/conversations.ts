@@ -10,6 +10,7 @@ import { serverText, statusError } from '../http/answer.ts';
 import { noConversation } from '../../domain/ids.ts';
 import { read, type Links, type WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../features.ts';
+import { checkRepositoryArrivedV0 } from '../quirks/missing-branch-v0.ts';
 import { createRepositoryPaths } from '../quirks/workspace-paths-v0.ts';
 import type { Adapter, DiffOptions, EventQuery, WorkspaceDiff } from '../server.ts';
 import { webPage } from '../web-page.ts';
@@ -127,16 +128,18 @@ async function* queriedPages(
 async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<WorkspaceDiff> {
   const info = await getRunningV0(links, id, undefined, ', so its workspace cannot be read');
   const { transport, path } = runtimeOf(links, info);
-  const paths = createRepositoryPaths(info.selected_repository);
+  const { selected_repository: repository } = info;
+  const paths = createRepositoryPaths(repository);
   const get = { method: 'GET', safe: 'read' } as const;
   const listChanges = async () => {
     const answer = await transport.request({ ...get, path: `${path}/git/changes`, accept: [404] });
-    if (answer.status < 300) {
-      const changes = read(answer, (body) => readGitChanges(body));
-      return changes.map((change) => ({ ...change, path: paths.inRepository(change.path) }));
-    }
-    if (isRecord(answer.body) && /not a git repository/i.test(String(answer.body['error']))) return [];
-    throw statusError(answer, { request: answer.request });
+    const { status, body } = answer;
+    const isWithout = status === 404 && isRecord(body) && /not a git repository/i.test(String(body['error']));
+    if (status === 404 && !(isWithout && repository === null)) throw statusError(answer, { request: answer.request });
+    const changes = isWithout ? [] : read(answer, (given) => readGitChanges(given));
+    // Where nothing was cloned, a server answers as where nothing changed.
+    if (changes.length === 0 && repository !== null) await checkRepositoryArrivedV0(links, info, repository, null);
+    return changes.map((change) => ({ ...change, path: paths.inRepository(change.path) }));
   };
   const readSides = async (file: string) => {
     const query = { path: paths.served(file) };
@@ -145,7 +148,7 @@ async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<
     return answer.status === 500 ? { original: null, modified: null } : read(answer, (body) => readGitDiff(body));
   };
   const diff = await diffFromFiles(listChanges, readSides, options);
-  if (diff.changes.length === 0 && info.selected_repository === null)
+  if (diff.changes.length === 0 && repository === null)
     diff.omissions.push('changes in a workspace without a repository: the server does not return them');
   return diff;
 }

@@ -8,7 +8,7 @@ import { normalId } from '../../domain/ids.ts';
 import { read, type Links, type WebUrl } from '../links.ts';
 import type { SentStart, StartOptions, StartProgress } from '../server.ts';
 import { abortedStart, ignoredId, refusedStart } from '../start-errors.ts';
-import { checkBranchArrivedV0 } from '../quirks/missing-branch-v0.ts';
+import { checkRepositoryArrivedV0 } from '../quirks/missing-branch-v0.ts';
 import { createBeforeStartCheck, isStopped } from '../quirks/stopped-before-start-v0.ts';
 import { getConversationV0, listConversationsV0 } from './calls.ts';
 import { NewsReader } from './events.ts';
@@ -29,10 +29,14 @@ export async function* startV0(
   const isBeforeStart = createBeforeStartCheck();
   const started = async (): Promise<Conversation | undefined> => {
     const info = await getConversationV0(links, id);
-    const conversation = toConversationV0(info, await reader.read(info), webUrl);
+    const news = await reader.read(info);
+    const conversation = toConversationV0(info, news, webUrl);
     if (options.until === 'accepted') return conversation;
     if (isBeforeStart(info, reader.next ?? 0) || conversation.status === 'starting') return undefined;
-    if (!isStopped(info)) await checkBranchArrivedV0(links, info, request);
+    if (isStopped(info) || conversation.status === 'failed' || request.repository === null) return conversation;
+    // The agent has a state once the repository is cloned.
+    if (news.agentState === null) return undefined;
+    await checkRepositoryArrivedV0(links, info, request.repository, request.branch);
     return conversation;
   };
   const signal = AbortSignal.any([options.signal, links.signal]);

@@ -3,6 +3,7 @@ import { AppError, isAppError } from '../../cli/errors.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
 import type { DiffBase, DiffOptions, FileChange, WorkspaceDiff } from '../server.ts';
+import { notCloned } from '../start-errors.ts';
 import { parseTime } from '../../output/text/time.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
 import { diffFromFiles } from '../diff-from-files.ts';
@@ -24,7 +25,7 @@ export async function diffV1(links: Links, id: string, options: DiffOptions = {}
   const agent = runningAgentOf(links, record);
   const workingDir = (await agent.conversation()).working_dir ?? '.';
   const { selected_repository: repository } = record;
-  const script = diffScript(enterRepository(repository), parseTime(record.created_at), options.against ?? 'start');
+  const script = diffScript(repository, parseTime(record.created_at), options.against ?? 'start');
   const byGit = await gitDiff(agent, workingDir, script);
   if (byGit !== null) return byGit;
   let folder = workingDir.replace(/\/$/, '');
@@ -47,6 +48,7 @@ async function gitDiff(agent: AgentClient, workingDir: string, script: string): 
   const run = (command: string) => agent.inspect(command, workingDir, DIFF_TIMEOUT_SECONDS);
   const result = await quietly(() => run(script), ['not-found', 'unsupported']);
   if (result === null || result.exitCode === 127 || result.exitCode === 44) return null;
+  if (result.exitCode === 41) throw notCloned('the repository of the conversation', agent.conversationId);
   const answer = result.exitCode === 0 ? await wholeAnswer(run, result.stdout) : '';
   // The name of each section and its text: no mark is in base64.
   const words = answer.split(/^ACS-([a-z]+)/m).slice(1);
@@ -124,11 +126,11 @@ base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
  * and none of its files. The flags override the configuration of git in the sandbox. The copy of the index keeps its
  * time: git reads the content of a file that is as old as the index or newer.
  */
-function diffScript(enter: string, startedMs: number | null, against: DiffBase): string {
+function diffScript(repository: string | null, startedMs: number | null, against: DiffBase): string {
   return `
 command -v git >/dev/null 2>&1 || exit 44
 command -v base64 >/dev/null 2>&1 || exit 44
-${enter}
+${enterRepository(repository)}${repository === null ? '' : '\nis_top . || exit 41'}
 t=$(mktemp -d) || exit 1
 trap 'rm -rf "$t"' EXIT
 find "\${TMPDIR:-/tmp}" -maxdepth 1 -name 'acs-diff-*' -mmin +60 -exec rm -f {} + 2>/dev/null
