@@ -10,9 +10,8 @@ import type { Links } from '../links.ts';
 import { untilEffect, type LateChange } from '../quirks/late-effect.ts';
 import type { ConfirmationAnswer, OutgoingMessage, RunStart } from '../server.ts';
 import { eventsV0, getRunningV0, runtimeOf } from './calls.ts';
-import { agentStateOf, readNews, toEventV0 } from './events.ts';
+import { agentStateOf, readNews, toEventV0, WAITING } from './events.ts';
 
-const WAITING = 'awaiting_user_confirmation';
 const MOST_READ = 100;
 
 /** A stopped agent loses that it was waiting. */

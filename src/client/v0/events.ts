@@ -7,6 +7,7 @@ import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.
 import type { Redaction } from '../http/redaction.ts';
 import type { Links } from '../links.ts';
 import { eventPagesV0, eventsV0 } from './calls.ts';
+import { createPendingWatch } from '../quirks/forgotten-confirmation-v0.ts';
 import type { RunNews } from './records.ts';
 
 export function toEventV0(record: EventRecordV0, conversationId: string, redaction: Redaction): ConversationEvent {
@@ -77,6 +78,7 @@ function costOf({ payload }: EventRecordV0): Pick<RunNews, 'cost' | 'tokens'> | 
   return { cost: metrics['accumulated_cost'], tokens };
 }
 
+export const WAITING = 'awaiting_user_confirmation';
 const MOST_READ = 400;
 /** The last state of a stopped conversation is the stop; the end of its run is an earlier one. */
 const NOT_OF_RUN = new Set(['stopped', 'loading', 'init']);
@@ -97,6 +99,8 @@ export class NewsReader {
   /** As `#newest`, without the states of a stop or a start. */
   #newestOfRun: ReturnType<typeof agentStateOf> = null;
   #answered = false;
+  readonly #watchPending = createPendingWatch();
+  #isPending = false;
   #spent = UNKNOWN;
   /** A restarted agent continues its count from the stored one, which may be lower than the actual cost. */
   #isCountLost = false;
@@ -125,8 +129,9 @@ export class NewsReader {
       }
     }
     const state = info.status.toUpperCase() === 'RUNNING' ? this.#newest : (this.#newestOfRun ?? this.#newest);
+    const agentState = state?.state ?? null;
     return {
-      agentState: state?.state ?? null,
+      agentState: this.#isPending && (agentState === null || agentState === 'running') ? WAITING : agentState,
       reason: state?.reason ?? '',
       answered: this.#answered,
       ...(this.#isCountLost ? UNKNOWN : this.#spent),
@@ -136,6 +141,7 @@ export class NewsReader {
   #take(event: EventRecordV0): void {
     this.next = event.id + 1;
     const state = agentStateOf(event);
+    this.#isPending = this.#watchPending(event, state?.state ?? null);
     if (state !== null) {
       this.#newest = state;
       if (!NOT_OF_RUN.has(state.state)) this.#newestOfRun = state;

@@ -174,7 +174,16 @@ describe('a pending action', () => {
     await at.ends(`conv confirm ${ID} --reject`, { code: 6, err: 'still waits' });
   });
 
-  it.each(['finished', 'running', 'awaiting_user_input', 'error'])(
+  it('that the state of the agent no longer shows makes conv wait exit 8, and is accepted', async () => {
+    given([user, becomes('running'), WAITING, runs, becomes('paused'), becomes('running')]);
+    const out = { status: 'waiting', waiting_for: 'confirmation', exit_code: 8 };
+    await at.ends(`conv wait ${ID} --wait-timeout 10m --json`, { code: 8, out });
+    await at.ends(`conv send ${ID} hello`, { code: 8, writes: [] });
+    post(TAKEN, [() => becomes('user_confirmed')(at.v0)]);
+    await at.ends(`conv confirm ${ID} --accept`, {});
+  });
+
+  it.each(['finished', 'user_confirmed', 'awaiting_user_input', 'error'])(
     'is not answered when the agent is %s: the conversation would hang',
     async (state) => {
       given([user, runs, becomes(state)]);
