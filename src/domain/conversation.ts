@@ -66,6 +66,11 @@ export interface Conversation {
   url: string | null;
 }
 
+/** In US dollars: a sum of fractions has digits that no price has (0.1 + 0.2). */
+export function roundedUsd(amount: number): number {
+  return Number(amount.toFixed(6));
+}
+
 export type SandboxStatus = 'starting' | 'running' | 'paused' | 'error' | 'missing' | `unknown(${string})`;
 
 export const SANDBOX_STATUSES = ['starting', 'running', 'paused', 'error', 'missing'] as const;

@@ -63,8 +63,8 @@ describe('the cost', () => {
     steps(0.002);
     userSays(at.v0, 'two');
     expect(await shown()).toEqual([0.002, { input: 200, output: 40 }]);
-    steps(0.003);
-    expect(await shown()).toEqual([0.003, { input: 200, output: 40 }]);
+    steps(0.1 + 0.2);
+    expect(await shown()).toEqual([0.3, { input: 200, output: 40 }]);
   });
 
   it('is in the outcome of conv wait, from the newest event with metrics', async () => {

@@ -9,7 +9,7 @@
  * Cost:     1 request for each conversation that is shown after its run; none in lists, where both values are null
  * Remove:   unknown
  */
-import type { Conversation } from '../../domain/conversation.ts';
+import { roundedUsd, type Conversation } from '../../domain/conversation.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { AgentClient } from '../agent-server/client.ts';
@@ -46,8 +46,9 @@ function metricsOfState(state: unknown): Metrics | null {
     }, 0);
   const usages = Object.values(uses).map((use) => isRecord(use) && use['accumulated_token_usage']);
   const [input, output] = [sum(usages, 'prompt_tokens'), sum(usages, 'completion_tokens')];
+  const cost = sum(Object.values(uses), 'accumulated_cost');
   return {
-    cost_usd: sum(Object.values(uses), 'accumulated_cost'),
+    cost_usd: cost === null ? null : roundedUsd(cost),
     tokens: input === null || output === null ? null : { input, output },
   };
 }

@@ -1,4 +1,5 @@
 /** Events of V0 (interface 3.4), and the state of a run from those since the latest user message. */
+import { roundedUsd } from '../../domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
 import { eventTextV0 } from '../../domain/event-payload.ts';
 import { normalizeTime } from '../../output/text/time.ts';
@@ -75,7 +76,7 @@ function costOf({ payload }: EventRecordV0): Pick<RunNews, 'cost' | 'tokens'> | 
   const usage = isRecord(metrics['accumulated_token_usage']) ? metrics['accumulated_token_usage'] : {};
   const { prompt_tokens: input, completion_tokens: output } = usage;
   const tokens = typeof input === 'number' && typeof output === 'number' ? { input, output } : null;
-  return { cost: metrics['accumulated_cost'], tokens };
+  return { cost: roundedUsd(metrics['accumulated_cost']), tokens };
 }
 
 export const WAITING = 'awaiting_user_confirmation';

@@ -15,7 +15,8 @@ const AFTER_3 = { status: 'finished', cost_usd: 1, tokens: { input: 400, output:
 /** The statistics of an agent after this many answers of its model, and of a condenser after one. */
 function stats(answers: number): Record<string, unknown> {
   const use = (calls: number): unknown => ({
-    accumulated_cost: 0.25 * calls,
+    // The noise of a sum of fractions, which no output has.
+    accumulated_cost: 0.25 * calls + 1e-12,
     accumulated_token_usage: { prompt_tokens: 100 * calls, completion_tokens: 20 * calls },
   });
   return { usage_to_metrics: { agent: use(answers), condenser: use(1) } };
