@@ -15,8 +15,9 @@ import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../links.ts';
+import { searchAppEvents } from '../v1/calls.ts';
 import { completeRecord, quietly } from '../v1/complete-record.ts';
-import { lastExecutionStatus } from '../v1/event-records.ts';
+import { executionStatusOf, lastExecutionStatus, signalOf } from '../v1/event-records.ts';
 
 /** The app server receives an event up to this long after it happened. */
 const COPY_DELAY_MS = 30_000;
@@ -50,9 +51,12 @@ export function createCopyNotices(links: Links) {
     },
     async asleep(record: AppConversationRecord): Promise<void> {
       if (isImmediate(links) || record.sandbox_status === 'MISSING' || !isNew('asleep', record.id)) return;
-      if ((await lastExecutionStatus(links, record.id))?.toLowerCase() !== 'running') return;
-      const end = `its events end in the middle of the run; later ones are in the sandbox${resumeHint(record)}`;
-      links.notice(`the sandbox does not run (${nowText(record)}), and ${end}`);
+      const { items } = await searchAppEvents(links, record.id, { order: 'TIMESTAMP_DESC', limit: 50 }, null);
+      const newest = items.find((event) => executionStatusOf(event) ?? signalOf(event));
+      // A run ends with its status: a message or an action after it belongs to a run whose end is missing.
+      if (newest === undefined || !['running', null].includes(executionStatusOf(newest)?.toLowerCase() ?? null)) return;
+      const lack = `the app server may lack its newest events; they are in the sandbox${resumeHint(record)}`;
+      links.notice(`the sandbox does not run (${nowText(record)}), and ${lack}`);
     },
     empty(record: AppConversationRecord): void {
       if (!isNew('empty', record.id)) return;

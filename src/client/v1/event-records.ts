@@ -26,7 +26,7 @@ export function toEvent(record: EventRecord, conversationId: string, redaction: 
   return redaction.mark(event, [id, conversationId, source ?? '', kind, text]);
 }
 
-function signalOf(event: EventRecord): RunSignal | null {
+export function signalOf(event: EventRecord): RunSignal | null {
   if (event.kind === 'MessageEvent' && event.source === 'user') return 'message';
   if (event.kind === 'ConversationStateUpdateEvent' && event.payload['key'] === 'execution_status') {
     const status = executionStatusOf(event);

@@ -76,13 +76,20 @@ describe('conv events', () => {
     },
   );
 
-  it('of a paused sandbox names the copy that ends in the middle of the run, and no complete one', async () => {
+  it('of a paused sandbox says that the newest events may be missing, unless the copy ends with the end of a run', async () => {
     at.v1.addConversation(asleep);
-    at.v1.appEvents.push(userMessage('do it'), status('running'));
-    const begun = ['do it', 'execution_status: running'];
-    await ends(begun, ['its events end in the middle of the run', 'acs sandbox resume sb1']);
-    at.v1.appEvents.push(finish('done'), status('finished'));
-    await ends([...begun, 'done', 'execution_status: finished']);
+    const texts: string[] = [];
+    const copyGets = async (record: Record<string, unknown>, text: string, err: string | string[]): Promise<void> => {
+      at.v1.appEvents.push(record);
+      texts.push(text);
+      await ends(texts, err);
+    };
+    const mayLack = ['the app server may lack its newest events', 'acs sandbox resume sb1'];
+    await copyGets(userMessage('do it'), 'do it', mayLack);
+    await copyGets(status('running'), 'execution_status: running', mayLack);
+    await copyGets(finish('done'), 'done', mayLack);
+    await copyGets(status('finished'), 'execution_status: finished', '');
+    await copyGets(userMessage('more'), 'more', mayLack);
   });
 
   it('names the place of the events when the app server has none', async () => {
@@ -98,9 +105,9 @@ describe('conv events', () => {
     at.v1.before = ({ path, query }) => {
       if (/^\/api\/v1\/conversation\//.test(path)) return missing;
       const isOlder = path === '/api/v1/events/search' && query.get('conversation_id__eq') === ID;
-      return isOlder ? { json: { items: [userMessage('do it')], next_page_id: null } } : null;
+      return isOlder ? { json: { items: [status('finished')], next_page_id: null } } : null;
     };
-    await ends(['do it']);
+    await ends(['execution_status: finished']);
   });
 
   it('prints times in UTC, and sends them without a zone: with one the event of exactly that time is missing', async () => {
