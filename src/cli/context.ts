@@ -95,7 +95,7 @@ export interface Context {
   openBrowser(url: string): Promise<boolean>;
 
   /** Resolved and probed; starts the local service when `local` is active and none answers. `within` ends that too. */
-  server(within?: AbortSignal): Promise<Server>;
+  server(within?: AbortSignal, use?: ConnectTarget['use']): Promise<Server>;
   /** Sends no request and starts nothing. */
   target(): Promise<ResolvedTarget>;
   /** As `target`, without the key: runs no command that prints one. */
@@ -118,17 +118,7 @@ export interface Context {
     gitVersion(): Promise<string | null>;
   }>;
   connectedServers(): readonly string[];
-  connect(
-    target: {
-      base_url: string;
-      key: string | null;
-      local?: boolean;
-      sources?: Pick<ResolvedTarget, 'base_url_source' | 'key_source'>;
-      /** `none`: the server is probed, and nothing is stored. */
-      cache?: 'none';
-    },
-    within?: AbortSignal,
-  ): Promise<Server>;
+  connect(target: ConnectTarget, within?: AbortSignal): Promise<Server>;
   deviceFlow(baseUrl: string): Promise<DeviceFlow>;
   /** Null for `none`. Throws `config` when the key cannot be had or sent. */
   readKey(from: NewKey): Promise<string | null>;
@@ -136,6 +126,17 @@ export interface Context {
     get(origin: string): Promise<string | null>;
     set(origin: string, id: string | null): Promise<void>;
   };
+}
+
+export interface ConnectTarget {
+  base_url: string;
+  key: string | null;
+  local?: boolean;
+  sources?: Pick<ResolvedTarget, 'base_url_source' | 'key_source'>;
+  /** `none`: the server is probed, and nothing is stored. */
+  cache?: 'none';
+  /** `calls`: an agent server is accepted too; only `call` works there. */
+  use?: 'calls' | undefined;
 }
 
 export interface Platform {

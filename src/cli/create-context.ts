@@ -22,7 +22,7 @@ export function createContext(platform: Platform): Context {
   let globals: GlobalOptions = DEFAULT_GLOBALS;
   let emitter: Emitter | null = null;
   const openActive = () => ({
-    server: once((within?: AbortSignal) => servers.active(within)),
+    server: once((...options: Parameters<Context['server']>) => servers.active(...options)),
     target: once(async () => await servers.fill(await servers.plan())),
   });
   let active = openActive();
@@ -106,7 +106,7 @@ export function createContext(platform: Platform): Context {
       return openLineInput({ io, signal, watch: watchTerminal, stopProcess });
     },
     openBrowser: async (url) => (await import('../terminal/browser.ts')).openInBrowser(url, platform),
-    server: (within) => active.server(within),
+    server: (...options) => active.server(...options),
     target: () => active.target(),
     plan: () => servers.plan(),
     profiles: once(async () => {

@@ -15,7 +15,7 @@ import { Redaction } from './http/redaction.ts';
 import { LIMITS_MS, Pace, PACE_LIMITS, type PaceLimit } from './http/time-limits.ts';
 import { Transport, type TransportOptions } from './http/transport.ts';
 
-/** Throws `auth`, `server` (not an OpenHands server), `network`. The caller closes it. */
+/** Throws `auth`, `server` (not an OpenHands server), `unsupported` (an agent server), `network`. The caller closes it. */
 export async function connect(options: ConnectOptions): Promise<Server> {
   const connection = new Connection(options);
   try {
@@ -86,9 +86,13 @@ class Connection {
       : null;
     let adapter: Adapter | null = v1 ?? v0;
     if (v1 !== null && v0 !== null) adapter = (await import('./both.ts')).createBoth(v1, v0, now, this.#owners);
-    if (adapter === null) throw new AppError('server', 'this server has no dialect that acs supports');
+    if (adapter === null && this.#options.use !== 'calls')
+      throw new AppError('unsupported', 'the URL is that of an agent server in a sandbox, not of an app server', {
+        server: baseUrl,
+        hint: 'use the URL of the app server that created the sandbox; `acs api` sends requests to an agent server',
+      });
     return {
-      ...adapter,
+      ...(adapter as Adapter),
       info: {
         base_url: baseUrl,
         dialect: now.dialects[0] ?? 'v1',

@@ -196,7 +196,8 @@ function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
   const isSame = before.dialects.join() === after.dialects.join() && before.version === after.version;
   if (isSame && !FEATURES.some(differs)) return null;
   const words = ({ dialects, version }: ProbeFacts): string =>
-    dialects.map((dialect) => dialect.toUpperCase()).join(' and ') + (version === null ? '' : ` (release ${version})`);
+    (dialects.map((dialect) => dialect.toUpperCase()).join(' and ') || 'neither V0 nor V1') +
+    (version === null ? '' : ` (release ${version})`);
   return new AppError(
     'server',
     `the server has changed since acs last read its features: it spoke ${words(before)}, now ${words(after)}`,

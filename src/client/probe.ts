@@ -40,6 +40,8 @@ export interface ConnectOptions {
   log?: (line: string) => void;
   notice?: (text: string) => void;
   cache?: ProbeCache;
+  /** As in the context. */
+  use?: 'calls' | undefined;
 }
 
 const MOST_PROBE_BYTES = 16 * 1024 * 1024;
@@ -47,7 +49,7 @@ const MOST_PROBE_BYTES = 16 * 1024 * 1024;
 const ANSWERS = Array.from({ length: 500 }, (_, index) => index + 100).filter((status) => !RETRY_STATUSES.has(status));
 const RIGHT_URL = 'is this the right server? check the URL, the port and the path';
 
-/** Throws `network`, `auth`, `rate-limited`, and `server` when it is not an OpenHands server. */
+/** Throws `network`, `auth`, `rate-limited`, and `server` for what is no OpenHands server. No dialect: an agent server. */
 export async function probe(app: Transport, options: ConnectOptions): Promise<Probed> {
   const { clock, requestTimeoutMs = 0, local } = options;
   const longestMs = Math.max(LIMITS_MS.wholeProbe, 2 * requestTimeoutMs);
@@ -81,7 +83,11 @@ export async function probe(app: Transport, options: ConnectOptions): Promise<Pr
   if (isRefusal(countAnswer) && (v1 || !v0)) throw keyError(options, countAnswer);
   // Without a document only this 401 identifies V0 and a wrong key (quirks/unchecked-key.ts).
   if (isRefusal(optionsAnswer) && (v0 || document === null)) throw keyError(options, optionsAnswer);
-  if (!v1 && !v0) throw notAServer(answers);
+  if (!v1 && !v0) {
+    const isUnknown = !isAppError(countAnswer) && countAnswer.status === 404;
+    const titled = isUnknown && !isAgentServer(json(documentAnswer)) ? await request('/server_info') : documentAnswer;
+    if (!isAgentServer(json(titled))) throw notAServer(answers);
+  }
   const config = isRecord(webClient)
     ? webClient['app_mode']
     : isRecord(serverOptions)
@@ -112,14 +118,7 @@ function isRefusal(answer: Answer | AppError): answer is Answer {
   return !isAppError(answer) && isJsonType(answer.contentType) && (answer.status === 401 || answer.status === 403);
 }
 
-function notAServer([document, ...others]: [Answer | AppError, ...(Answer | AppError)[]]): AppError {
-  if (!isAppError(document) && isAgentServer(json(document))) {
-    return new AppError('server', 'the URL is that of an agent server in a sandbox, not of an app server', {
-      request: document.request,
-      hint: 'use the URL of the app server that created the sandbox',
-    });
-  }
-  const all = [document, ...others];
+function notAServer(all: readonly (Answer | AppError)[]): AppError {
   const transient = all.filter(isAppError).find(({ details }) => RETRY_STATUSES.has(details.status ?? 0));
   if (transient !== undefined) return transient; // a later probe can still identify the server
   const seen = all.find((answer): answer is Answer => !isAppError(answer));
@@ -147,8 +146,11 @@ export function keyError(
 
 const ONE_CONVERSATION = /^\/api\/v1\/app-conversations\/\{\w+\}$/;
 
-function isAgentServer(document: unknown): boolean {
-  return isRecord(document) && isRecord(document['info']) && document['info']['title'] === 'OpenHands Agent Server';
+/** By its document, or the answer of `/server_info`. */
+function isAgentServer(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { title } = isRecord(value['info']) ? value['info'] : value;
+  return typeof title === 'string' && /^(OpenHands )?agent server/i.test(title);
 }
 
 function documentFacts(document: unknown) {

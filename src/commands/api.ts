@@ -251,7 +251,7 @@ function addressOf(text: string): Address {
 }
 
 async function relativeTo(address: Address, ctx: Context): Promise<{ server: Server; path: string }> {
-  if ('path' in address) return { server: await ctx.server(), path: address.path };
+  if ('path' in address) return { server: await ctx.server(undefined, 'calls'), path: address.path };
   const { base_url, key, local, base_url_source, key_source, notices } = await ctx.target();
   if (base_url === null) {
     const server = await ctx.server();
@@ -259,7 +259,8 @@ async function relativeTo(address: Address, ctx: Context): Promise<{ server: Ser
   }
   const path = pathBelow(base_url, address.url);
   for (const notice of notices) await ctx.notice(notice);
-  const server = await ctx.connect({ base_url, key, local, sources: { base_url_source, key_source } });
+  const sources = { base_url_source, key_source };
+  const server = await ctx.connect({ base_url, key, local, sources, use: 'calls' });
   return { server, path };
 }
 

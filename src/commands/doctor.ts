@@ -112,7 +112,7 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
       blocked === null
         ? await run().catch((error: unknown): Finding<never> => {
             if (!isAppError(error) || RETHROWN.has(error.kind)) throw error;
-            if (error.kind === 'unsupported') return skip(error.message);
+            if (error.kind === 'unsupported' && id !== 'server') return skip(error.message);
             const hint = error.details.hint ?? 'check the URL (http or https, port, path) and the log of the server';
             return { status: 'fail', text: error.message, hint };
           })
@@ -352,7 +352,7 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
 }
 
 /** Kinds of errors that show that the server was reached; the checks after `connection` report them. */
-const ANSWERS: ReadonlySet<string> = new Set(['auth', 'server', 'rate-limited']);
+const ANSWERS: ReadonlySet<string> = new Set(['auth', 'server', 'unsupported', 'rate-limited']);
 const RETHROWN: ReadonlySet<string> = new Set(['interrupted', 'usage', 'internal']);
 
 function pass(text: string, data?: Finding<never>['data']): Finding<never> {

@@ -140,12 +140,22 @@ describe('a URL that is no app server', () => {
   it.each<[string, Reply, number, string[]]>([
     ['exits 9 when it is a web page', PAGE, 9, ['text/html', 'is this the right server?']],
     ['exits 9 when it answers other JSON', { json: { hello: 'world' } }, 9, ['(it sent application/json)']],
-    ['exits 9 and names the agent server of a sandbox', AGENT, 9, ['that of an agent server in a sandbox']],
     ['exits 9 when it fails at everything', { status: 500, json: {} }, 9, ['500 to every request that would identify']],
   ])('%s', async (_, reply, code, err) => {
     const isJson = 'json' in reply && reply.status === undefined;
     serve({ '/openapi.json': reply }, isJson ? NOT_FOUND : reply);
     await at.ends('whoami', { code, out: '', err });
+  });
+
+  it.each<[string, Record<string, Reply>]>([
+    ['its document', { '/openapi.json': AGENT }],
+    ['/server_info', { '/server_info': { json: { title: 'Agent server of the local service' } } }],
+  ])('exits 12 where it is an agent server by %s, which acs api sends requests to', async (_, byPath) => {
+    serve({ ...byPath, '/api/tools/': { json: ['terminal'] } });
+    const ending = { code: 12, out: '', err: 'the URL is that of an agent server in a sandbox, not of an app server' };
+    for (const line of ['whoami', 'conv list', `login box --base-url ${at.server.url}`]) await at.ends(line, ending);
+    await at.ends('api GET /api/tools/', { out: '["terminal"]' });
+    await at.ends(`api GET ${at.server.url}/api/tools/`, { out: '["terminal"]' });
   });
 
   it.each([

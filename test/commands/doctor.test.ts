@@ -5,7 +5,7 @@ import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { start } from '../e2e/processes.ts';
-import { startFake, type Handler, type Reply } from '../support/server.ts';
+import { NOT_FOUND, startFake, type Handler, type Reply } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { useWorld } from '../support/use-world.ts';
 import { PACKAGE_ROOT, type Invocation } from '../support/world.ts';
@@ -165,6 +165,13 @@ describe('doctor with a wrong configuration', () => {
     if (hint !== null) expect(checks.server?.hint).toBe(hint);
     expect(checks.server?.text).toContain(text);
     for (const id of ['key', 'clock']) expect(checks[id]?.text).toBe('not checked: server failed');
+  });
+
+  it('fails server alone at an agent server', async () => {
+    at.script(({ path }) => (path === '/server_info' ? { json: { title: 'OpenHands Agent Server' } } : NOT_FOUND));
+    const { code, failed, checks } = await doctor(healthy());
+    expect({ code, failed }).toEqual({ code: 1, failed: ['server'] });
+    expect(checks.server?.text).toContain('agent server in a sandbox');
   });
 
   it('warns of a clock that differs by more than a minute, with the measured value', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Context, Platform } from '../context.ts';
+import type { ConnectTarget, Context, Platform } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { DeviceFlow } from '../../client/device-flow.ts';
 import type { ProbeCache } from '../../client/features.ts';
@@ -17,7 +17,7 @@ const LOCAL_PROFILE = 'local';
 /** An unexpected response evicts the cached probe before this lifetime ends. */
 const PROBE_LIFETIME_MS = 24 * 3_600_000;
 
-interface ConnectTarget extends Omit<Parameters<Context['connect']>[0], 'local'> {
+interface LocatedTarget extends ConnectTarget {
   local: boolean;
   /** The process id of the server, where known: another process on the same port may serve another dialect. */
   pid?: number;
@@ -60,17 +60,19 @@ export class Servers {
   }
 
   /** For `local`, starts the local service when none runs. `within` ends that, the key command and the probe. */
-  async active(within?: AbortSignal): Promise<Server> {
+  async active(within?: AbortSignal, use?: ConnectTarget['use']): Promise<Server> {
     const plan = await this.plan();
     for (const notice of plan.notices) await this.#context.notice(notice);
     const signal = within ?? this.#platform.signal;
     if (plan.local) return await this.connect({ ...(await this.#localAddress(signal)), local: true }, within);
     const { base_url, key, key_source, base_url_source } = await this.fill(plan, signal);
     if (base_url === null) throw new AppError('internal', 'a target without a URL');
-    return await this.connect({ base_url, key, local: false, sources: { base_url_source, key_source } }, within);
+    const sources = { base_url_source, key_source };
+    return await this.connect({ base_url, key, local: false, sources, use }, within);
   }
 
-  async connect({ base_url, key, local, pid, sources, cache }: ConnectTarget, within?: AbortSignal): Promise<Server> {
+  async connect(target: LocatedTarget, within?: AbortSignal): Promise<Server> {
+    const { base_url, key, local, pid, sources, cache, use } = target;
     if (key !== null) this.#secrets.keep(key);
     if (URL.canParse(base_url)) {
       const { origin, pathname } = new URL(base_url);
@@ -82,6 +84,7 @@ export class Servers {
       ...this.#options(base_url, local, within),
       key,
       sources,
+      use,
       cache: cache === 'none' || (local && pid === undefined) ? undefined : await this.#probeCache(local, pid ?? key),
     });
     this.#open.push(server);
@@ -173,7 +176,7 @@ export class Servers {
     };
   }
 
-  async #localAddress(signal: AbortSignal): Promise<Pick<ConnectTarget, 'base_url' | 'key' | 'pid'>> {
+  async #localAddress(signal: AbortSignal): Promise<Pick<LocatedTarget, 'base_url' | 'key' | 'pid'>> {
     const service = await this.#context.localService();
     if (this.#context.globals.mode === 'dry-run') {
       const running = await service.running();
