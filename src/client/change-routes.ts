@@ -40,7 +40,7 @@ export async function changeOverV0(
   { isThere, ...call }: Omit<ChangeCall, 'accept'>,
 ): Promise<void> {
   const verb = call.method === 'DELETE' ? 'delete' : 'rename';
-  const message = `this server cannot ${verb} a conversation; servers that serve V0, and 1.11.0 and later, can`;
+  const message = `this server has no route that can ${verb} a conversation, neither over V1 nor over V0`;
   if (!facts.dialects.includes('v0')) throw new AppError('unsupported', message);
   const path = `/api/conversations/${encodeURIComponent(normalId(id))}`;
   const answer = await links.app.request({ ...call, path, safe: 'idempotent', accept: [404, 405] });

@@ -84,7 +84,7 @@ describe.each<[string, LooseOptions]>([
   it('conv delete exits 12 when neither dialect has the route', async () => {
     at.serve({ ...options, lacks: ['DELETE /api/v1/app-conversations/:id'] });
     await at.ends(START, {});
-    await at.ends(['conv', 'delete', CHOSEN, '-y'], { code: 12 });
+    await at.ends(['conv', 'delete', CHOSEN, '-y'], { code: 12, err: 'no route that can delete a conversation' });
     expect(at.loose.conversations.size).toBe(1);
   });
 });
@@ -104,7 +104,7 @@ it.each<[string, string[], Reply]>([
     at.serve({ openapi: { json: { paths } } });
     await at.ends(START, {});
     at.loose.before = ({ method }) => (method === 'PATCH' || method === 'DELETE' ? reply : null);
-    await at.ends(['conv', verb, CHOSEN, ...rest], { code: 12 });
+    await at.ends(['conv', verb, CHOSEN, ...rest], { code: 12, err: `no route that can ${verb} a conversation` });
     expect(at.loose.conversations.size).toBe(1);
   },
 );

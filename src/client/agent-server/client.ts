@@ -60,7 +60,7 @@ export function createAgentClient(
     transport.request({ method: 'GET', path, safe: 'read', ...more });
   const post = (path: string, call: Pick<Call, 'safe' | 'body' | 'accept' | 'timeoutMs'>): Promise<Answer> =>
     transport.request({ method: 'POST', path: own + path, ...call });
-  /** The query form since 1.12.0, the path form before (interface 7.5). */
+  /** The path is in the query; agent servers up to 1.12 have it in the path alone (interface 7.5). */
   const git = async <T>(route: string, path: string, reader: (body: unknown) => T): Promise<T> => {
     const answer = await get(route, { query: { path }, accept: [404, 405] });
     const encoded = path.split('/').map(encodeURIComponent).join('/');

@@ -18,7 +18,7 @@ export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
       const answer = await links.app.request({ method, path, safe, accept, ...(body && { body }) });
       if (presence === 'present' || !isMissingRoute(answer)) return answer;
     }
-    const message = 'this server has no model profiles; the local service and newer V1 servers have them';
+    const message = 'this server has no routes for model profiles';
     throw new AppError('unsupported', message, { hint: 'set the model itself with: acs settings set llm_model=…' });
   };
   /** @param missing the message where a 404 is about the model */

@@ -55,9 +55,9 @@ export async function checkServer(server: Server, { api, id, title, replay, sand
   if (api !== undefined && api !== 'auto' && !dialects.includes(api))
     lacks(`does not speak ${api}; it speaks ${dialects.join(' and ')}`);
   if (id !== undefined && server.presence('caller-conversation-id') === 'absent')
-    lacks('chooses ids itself; --id needs a server of 2026 that speaks v1');
+    lacks('cannot set --id: a start takes no conversation_id here');
   if (title !== undefined && server.presence('rename') === 'absent')
-    lacks('cannot rename a conversation; --title needs OpenHands 1.11 or later');
+    lacks('cannot set --title: it has no route that can rename a conversation, neither over V1 nor over V0');
   if (replay === DEMO && server.presence('demo-replay') === 'absent')
     lacks('does not have the demo, which is built into the local service', 'use -p local, or replay a file');
   // A start over V0 takes no sandbox, known or not, and throws its own error.
