@@ -46,3 +46,12 @@ it('no file of the repository has marks of a merge', () => {
   expect(all.length).toBeGreaterThan(500);
   expect(marked).toEqual([]);
 });
+
+it('no message or help names the release that has a feature: it names the missing feature', () => {
+  const texts = files
+    .filter((file) => /^src\/(?:client|commands)\//.test(file) && !file.startsWith('src/client/quirks/'))
+    .flatMap((file) => readFileSync(path.join(root, file), 'utf8').match(/'[^'\n]*'|`[^`\n]*`/g) ?? []);
+  const RELEASE = /\b(?:before|since|from|OpenHands) \d+\.\d+|\d+\.\d+\S* (?:and|or) later|\bservers? of 20\d\d/;
+  expect(texts.length).toBeGreaterThan(1000);
+  expect(texts.filter((text) => RELEASE.test(text))).toEqual([]);
+});

@@ -166,17 +166,7 @@ class Connection {
 
   /** A 401 or 403 is about the key only if a route that checks the key refuses it, too (interface 1.2). */
   async #refusal(app: Transport, answer: Answer, details: RequestDetails): Promise<AppError> {
-    const text = serverText(answer.body);
-    // A bare JSON string comes from the git provider (interface 3.1).
-    const isOfProvider =
-      typeof answer.body === 'string' || /git provider|provider token|valid .* token/i.test(text ?? '');
-    if (text !== null && isOfProvider) {
-      return new AppError('auth', text, {
-        ...details,
-        hint: 'this is about the git provider, not the key of acs: store a token with acs git-provider set <provider>',
-      });
-    }
-    if (this.#options.key !== null && this.facts !== null) {
+    if (this.facts !== null) {
       const { keyCheckingRoute } = await import('./quirks/unchecked-key.ts');
       const path = keyCheckingRoute(this.facts.now.dialects);
       const accept = [400, 401, 403, 404, 405, 500, 502, 503, 504];
@@ -184,12 +174,20 @@ class Connection {
         if (!isFailure(error)) throw error;
         return null;
       });
+      const { pathname } = new URL(answer.request.url);
+      if (again?.status === 200 && answer.status === 401 && pathname.endsWith('/settings')) {
+        const { unreadableSettings } = await import('./quirks/mistyped-setting.ts');
+        return unreadableSettings(statusError(answer, details));
+      }
       if (again?.status === 200) {
-        if (text === 'Invalid token' && /\/settings\b/.test(answer.request.url)) {
-          const { unreadableSettings } = await import('./quirks/mistyped-setting.ts');
-          return unreadableSettings(statusError(answer, details));
-        }
-        return new AppError('auth', `the server does not allow this${text === null ? '' : `: ${text}`}`, details);
+        const text = serverText(answer.body);
+        const said = text === null ? '' : `: ${text}`;
+        // A bare JSON string comes from the git provider (interface 3.1).
+        if (typeof answer.body !== 'string' && !/\/(?:git|user)\//.test(pathname))
+          return new AppError('auth', `the server does not allow this${said}`, details);
+        const hint =
+          'this is about the git provider, not the key of acs: store a token with acs git-provider set <provider>';
+        return new AppError('auth', text ?? 'the git provider does not allow this', { ...details, hint });
       }
     }
     const { keyError } = await import('./probe.ts');

@@ -4,7 +4,7 @@ import { allPages, type Page } from '../domain/pages.ts';
 import type { Secret } from '../domain/settings.ts';
 import { asList, asRecord, optionalText, readPage, requiredText } from '../protocol/shape.ts';
 import { isMissingRoute, type ProbeFacts } from './features.ts';
-import { serverText } from './http/answer.ts';
+import { reasonOf } from './http/answer.ts';
 import { read, type Links } from './links.ts';
 import { recreateSecret } from './quirks/unreplaced-secret.ts';
 import type { Server } from './server.ts';
@@ -12,8 +12,7 @@ import type { Server } from './server.ts';
 export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect): Server['secrets'] {
   const isV0 = dialect === 'v0';
   const route = isV0 ? '/api/secrets' : '/api/v1/secrets';
-  const lacksSecrets = () =>
-    new AppError('unsupported', 'this server has no secrets; V0 and V1 servers of 2025 and later have them');
+  const lacksSecrets = () => new AppError('unsupported', 'this server has no routes for secrets');
   const readSecret = (value: unknown): Secret => {
     const record = asRecord(value, 'secret');
     return {
@@ -49,19 +48,12 @@ export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect)
     const path = `${route}/${encodeURIComponent(name)}`;
     await links.app.request({ method: 'DELETE', path, safe: 'idempotent', accept: [404] });
   };
-  /** @returns `exists`: the server does not replace it */
-  const post = async (body: Record<string, string>, safe: 'once' | 'idempotent'): Promise<'stored' | 'exists'> => {
-    const call = { method: 'POST', path: route, body, hidden: ['value'], safe, accept: [400, 409, 422] } as const;
+  const post = async (body: Record<string, string>, safe: 'once' | 'idempotent'): Promise<void> => {
+    const call = { method: 'POST', path: route, body, hidden: ['value'], safe, accept: [400, 422] } as const;
     const answer = await links.app.request(call);
     const { status, request } = answer;
-    if (status < 400) return 'stored';
-    const text = serverText(answer.body) ?? `status ${status}`;
-    if (status === 409 || /already exists/i.test(text)) return 'exists';
-    throw new AppError('usage', `the server refuses this secret: ${text}`, { status, request });
-  };
-  const create = async (name: string, body: Record<string, string>): Promise<void> => {
-    if ((await post(body, 'once')) === 'stored') return;
-    throw new AppError('conflict', `the server already has a secret ${name}`, { hint: 'run the same command again' });
+    if (status < 400) return;
+    throw new AppError('usage', `the server refuses this secret: ${reasonOf(answer)}`, { status, request });
   };
 
   return {
@@ -72,15 +64,15 @@ export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect)
       const kept = description ?? before?.description ?? null;
       const body = { name, value, ...(kept === null ? {} : { description: kept }) };
       if (before === null) {
-        await create(name, body).catch(async (error: unknown) => {
+        await post(body, 'once').catch(async (error: unknown) => {
           // After a lost answer the list shows whether the secret was created.
           if (!isAppError(error) || error.kind !== 'unknown-outcome' || (await find(name).catch(() => null)) === null)
             throw error;
         });
       }
-      // The POST of V1 replaces the value of an existing name (1.11.0).
-      else if (isV0 || (await post(body, 'idempotent')) === 'exists')
-        await recreateSecret(links, name, { remove: () => remove(name), create: () => create(name, body) });
+      // The POST of V1 replaces the value of an existing name.
+      else if (!isV0) await post(body, 'idempotent');
+      else await recreateSecret(links, name, { remove: () => remove(name), create: () => post(body, 'once') });
       return { name, description: kept, before: before === null ? 'absent' : 'present' };
     },
     remove,

@@ -15,18 +15,18 @@ export function refusedStart(answer: Answer, wanted: NewConversation): AppError 
   // The user has not written the member's name, unless it is one of several in the file of --body.
   const shown = member !== null && member in wanted.body ? reason : reason.replace(`${member}: `, '');
   const text = flag === undefined ? reason : `${flag}: ${shown}`;
-  const all = JSON.stringify(body ?? '');
+  const code = isRecord(body) && typeof body['msg_id'] === 'string' ? body['msg_id'] : '';
   const error = (kind: ErrorKind, message: string, hint?: string) =>
     new AppError(kind, message, { status, request, hint });
-  if (/LLM_AUTHENTICATION/.test(all)) {
+  if (code === 'STATUS$ERROR_LLM_AUTHENTICATION') {
     const hint = 'replace the key: acs settings set llm_api_key=-';
     return error('config', `the provider of the model refuses the key: ${text}`, hint);
   }
-  if (/SETTINGS_NOT_FOUND|settings not found|llm_model|no model/i.test(all)) {
+  if (code === 'CONFIGURATION$SETTINGS_NOT_FOUND') {
     const replay = 'or replay a recorded run: --replay <file>';
     return error('config', text, `set a model: acs settings set llm_model=… llm_api_key=-   ${replay}`);
   }
-  if (/MODEL_NOT_SUPPORTED/.test(all)) return error('unsupported', text);
+  if (code === 'CONFIGURATION$MODEL_NOT_SUPPORTED') return error('unsupported', text);
   if (member === 'conversation_id' && wanted.conversation_id !== null)
     return error('unsupported', 'this server chooses the ids of its conversations itself');
   return error('usage', `the server refuses this start: ${text}`);

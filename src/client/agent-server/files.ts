@@ -3,7 +3,7 @@ import type { PathInfo, SandboxContent, SandboxFiles } from '../../domain/sandbo
 import { AppError, type ErrorKind, isNotFound } from '../../cli/errors.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
 import { isMissingRoute } from '../features.ts';
-import { serverText, unsupportedBy } from '../http/answer.ts';
+import { unsupportedBy } from '../http/answer.ts';
 import type { BodyStream } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import type { Transport } from '../http/transport.ts';
@@ -117,11 +117,12 @@ export class AgentFiles implements SandboxFiles {
     });
   }
 
-  /** Query form since 1.13, path form before: such a server redirects from the query form to an empty path. */
+  /** A server with the path form alone redirects from the query form to an empty path, which is 400. */
   async #fileRoute(name: 'download' | 'upload', path: string): Promise<{ path: string; query?: { path: string } }> {
     const call = { method: 'GET', safe: 'read', accept: [400, 404, 405, 422, 500], mayBeMissing: true } as const;
-    const byQuery = await this.#agent.request({ ...call, path: '/api/file/download', query: { path: '/' } });
-    if (!isMissingRoute(byQuery) && !/must be absolute/i.test(serverText(byQuery.body) ?? '')) {
+    const missing = `/acs-${this.#links.randomId()}`; // 404 where the query is read
+    const byQuery = await this.#agent.request({ ...call, path: '/api/file/download', query: { path: missing } });
+    if (!isMissingRoute(byQuery) && byQuery.status !== 400) {
       return { path: `/api/file/${name}`, query: { path } };
     }
     const byPath = await this.#agent.request({ ...call, path: '/api/file/download//' });

@@ -1,5 +1,5 @@
 /** Over the routes of V1 where the server has them, else over those of V0. */
-import { AppError, isAppError, isFailure } from '../../cli/errors.ts';
+import { AppError, isFailure } from '../../cli/errors.ts';
 import type { Branch, GitProvider, Repository } from '../../domain/git-provider.ts';
 import type { Page } from '../../domain/pages.ts';
 import { normalizeTime } from '../../output/text/time.ts';
@@ -47,9 +47,8 @@ const ROUTES = {
   },
 } as const;
 
-function lacks(what: string): AppError {
-  const others = 'V0 servers, and V1 servers of 2026 such as OpenHands 1.11, do';
-  return new AppError('unsupported', `this server ${what}; ${others}`);
+function lacks(routes: string): AppError {
+  return new AppError('unsupported', `this server has no routes for ${routes}`);
 }
 
 /** A write replaces the map; an empty token with its own host keeps the stored token (interface 2.4, 2.8). */
@@ -58,7 +57,7 @@ function createProviders(
   routes: (typeof ROUTES)[keyof typeof ROUTES],
 ): Pick<Git, 'providers' | 'connect' | 'disconnect'> {
   const presence = links.features.of('git-providers');
-  const lacksProviders = () => lacks('stores no tokens of git providers');
+  const lacksProviders = () => lacks('tokens of git providers');
 
   /** Null while the server has no settings: their record has the providers. */
   const readReported = async (): Promise<GitProvider[] | null> => {
@@ -85,7 +84,7 @@ function createProviders(
     });
   };
   const send = async (call: Pick<Call, 'method' | 'path' | 'body'>): Promise<Answer> => {
-    const accept = [400, 404, 405, 422];
+    const accept = [400, 401, 404, 405, 422];
     const mayBeMissing = presence !== 'present';
     const answer = await links.app.request({ ...call, safe: 'idempotent', mayBeMissing, accept });
     if (isMissingRoute(answer)) throw lacksProviders();
@@ -95,14 +94,15 @@ function createProviders(
   const write = async (kept: readonly GitProvider[], added: Record<string, object> = {}): Promise<void> => {
     const old = kept.map(({ git_provider, host }) => [git_provider, { token: '', host }] as const);
     const body = { provider_tokens: { ...Object.fromEntries(old), ...added } };
-    const answer = await send({ method: 'POST', path: routes.add, body }).catch((error: unknown) => {
-      if (!isAppError(error) || error.kind !== 'auth' || !/valid .* token/i.test(error.message)) throw error;
-      throw new AppError('auth', `the server refuses the token: ${error.message}`, {
-        ...error.details,
+    const answer = await send({ method: 'POST', path: routes.add, body });
+    const { status, request } = answer;
+    // The key has just been accepted, for the read of the providers.
+    if (status === 401)
+      throw new AppError('auth', `the server refuses the token: ${reasonOf(answer)}`, {
+        status,
+        request,
         hint: 'a server tries a token at its provider before it stores it: check the token, its expiry and --host',
       });
-    });
-    const { status, request } = answer;
     if (status >= 400) throw new AppError('usage', `the server refuses this: ${reasonOf(answer)}`, { status, request });
   };
   /** Throws `server`. The write was accepted: a list that cannot be read is no failure. */
@@ -158,7 +158,7 @@ function createLookupsV1(links: Links): Lookups {
       return read(answer, (body) => readPage(body, 'list', reader));
     };
     if (!text) return await pageWithDropped(page, Math.max(2, Math.min(pageSize ?? largest, largest)), fetch);
-    // A search has no second page: 1.11.0 answers with the first one again, or with 400.
+    // A search has no second page: the server answers with the first one again, or with 400.
     const { items, next } = await fetch(null, largest);
     return { items, next: null, isCut: next !== null };
   };
@@ -217,7 +217,7 @@ function createLookupsV0(links: Links): Lookups {
 async function lookUp(links: Links, path: string, query: Query): Promise<Answer> {
   const presence = links.features.of('repositories');
   const answer = presence === 'absent' ? null : await request(links, path, query, presence !== 'present');
-  if (answer === null || isMissingRoute(answer)) throw lacks('does not list repositories');
+  if (answer === null || isMissingRoute(answer)) throw lacks('repositories');
   return answer;
 }
 

@@ -87,12 +87,12 @@ async function agentStateChange(
         accept: [409],
       });
       if (answer.status !== 409) return 'accepted';
-      const text = reasonOf(answer);
-      if (state === 'running' && /already running/i.test(text)) return 'needless';
-      // The next action has become pending since the state was read.
-      if (state === 'running' && /waiting for confirmation/i.test(text))
-        throw waitsForConfirmation(info.conversation_id);
-      throw new AppError('conflict', `the server refuses this: ${text}`, { status: 409, request: answer.request });
+      // The state may have changed since it was read.
+      const { agentState } = await readNews(links, info);
+      if (state === 'running' && agentState === 'running') return 'needless';
+      if (state === 'running' && agentState === WAITING) throw waitsForConfirmation(info.conversation_id);
+      const message = `the server refuses this: ${reasonOf(answer)}`;
+      throw new AppError('conflict', message, { status: 409, request: answer.request });
     },
     async isVisible() {
       for await (const event of eventsV0(links, info, newest + 1))
@@ -116,8 +116,7 @@ export async function sendV0(links: Links, id: string, message: OutgoingMessage)
     accept: [409],
   });
   if (answer.status !== 409) return;
-  const text = reasonOf(answer);
-  if (/confirmation/i.test(text)) throw waitsForConfirmation(info.conversation_id);
+  if ((await readNews(links, info)).agentState === WAITING) throw waitsForConfirmation(info.conversation_id);
   const { status, request } = answer;
-  throw new AppError('conflict', `the server refuses this message: ${text}`, { status, request });
+  throw new AppError('conflict', `the server refuses this message: ${reasonOf(answer)}`, { status, request });
 }

@@ -106,9 +106,7 @@ export async function runAt(links: Links, agent: AgentClient): Promise<RunStart>
       if (status === 'running' || (refusal !== null && status === 'finished')) return 'needless';
       last = await newestStatus();
       refusal = await agent.run();
-      if (refusal === null) return 'accepted';
-      if (/confirm/i.test(reasonOf(refusal))) throw waitsForConfirmation(id);
-      return 'refused';
+      return refusal === null ? 'accepted' : 'refused';
     },
     async isVisible() {
       const now = await newestStatus();

@@ -5,7 +5,7 @@ import { waitsForConfirmation } from '../confirmation.ts';
 import { isMissingRoute, readPresence } from '../features.ts';
 import { serverText } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
-import { noConversation, normalId } from '../../domain/ids.ts';
+import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../links.ts';
 import { afterNullFlash } from '../quirks/busy-sandbox.ts';
 import { untilEffect } from '../quirks/late-effect.ts';
@@ -86,23 +86,19 @@ async function deliver(
   if (answer.status < 300) return;
   // The conversation exists: the missing one is the route.
   if (isMissingRoute(answer)) return await atSandbox();
-  const text = serverText(answer.body) ?? '';
   const { status, request } = answer;
-  if (status === 404 && !/sandbox/i.test(text)) throw noConversation(id);
-  // An app server waits 30 s for the sandbox, which takes a message when the agent's command has ended: then it does.
-  if (status === 502 && (answer.body === undefined || /failed to reach/i.test(text))) {
-    const message =
-      answer.body === undefined
-        ? 'a gateway answered 502; whether the server acted on the request is not known'
-        : 'the sandbox has not taken the message in time; it may take it when the step in hand has ended';
+  const text = serverText(answer.body);
+  const said = text === null ? '' : `: ${text}`;
+  // Also after 30 s without an answer of the sandbox, which takes the message when the step in hand has ended.
+  if (status === 502) {
+    const message = `the server answered 502${said}; whether the sandbox takes the message is not known`;
     throw new AppError('unknown-outcome', message, { status, request, ...lookFirst, retryable: false });
   }
-  if (status === 502)
-    throw new AppError('server', `the server answered 502: ${text}`, { status, request, retryable: true });
+  const now = await getConversation(links, id); // not-found when the conversation is the missing one
   // Genuine servers execute the action instead; no server does both.
-  if (status === 409 && /confirmation/i.test(text)) throw waitsForConfirmation(id);
+  if (status === 409 && now.execution_status?.toLowerCase() === WAITING) throw waitsForConfirmation(id);
   if (status === 409)
-    throw new AppError('conflict', `the sandbox of this conversation does not run${text === '' ? '' : `: ${text}`}`, {
+    throw new AppError('conflict', `the sandbox of this conversation does not run${said}`, {
       status,
       request,
       hint: 'resume it with: acs conv send --resume, or acs sandbox resume',

@@ -201,11 +201,16 @@ describe('a pending action', () => {
   });
 
   it.each([
-    ['Conversation is waiting for confirmation. Accept or reject the pending action first.', 8],
-    ['No conversation', 6],
-  ])('that the server reports while conv resume is sent decides the exit code: %s', async (detail, code) => {
+    ['waits for a confirmation', WAITING, 8],
+    ['runs', becomes('running'), 0],
+    ['is paused', becomes('paused'), 6],
+  ])('exits by the state after a refusal of conv resume: the agent %s', async (_, state, code) => {
     given([user, runs, becomes('paused')]);
-    post({ status: 409, json: { detail } });
+    at.script(({ method }) => {
+      if (method !== 'POST') return null;
+      given([user, runs, becomes('paused'), state]);
+      return { status: 409, json: { detail: 'not now' } };
+    });
     await at.ends(`conv resume ${ID}`, { code });
   });
 });

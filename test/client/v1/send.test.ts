@@ -3,7 +3,7 @@
  * (interface 7.4): recorded on both releases.
  */
 import { describe, expect, it } from 'vitest';
-import { NOT_FOUND, type Reply } from '../../support/server.ts';
+import { NOT_FOUND } from '../../support/server.ts';
 import { useScriptedRun } from '../support/scripted-run.ts';
 import { event, ID, status, userMessage } from '../support/v1-world.ts';
 
@@ -91,19 +91,23 @@ describe('conv send', () => {
     expect(at.writes().filter((one) => one === AT_SANDBOX)).toHaveLength(1);
   });
 
-  it.each<[number, string, string | null]>([
-    [6, '409 of a paused sandbox', 'Sandbox is not running, call resume'],
-    [6, '410', 'gone'],
-    [6, '404 of the sandbox', 'Sandbox not found for conversation'],
-    [5, '404 of the conversation', 'unknown_app_conversation'],
-    [9, '502 of the agent server', 'Agent server error: 500'],
-    [11, '502 of a sandbox that does not answer', 'Failed to reach agent server.'],
-    [11, '502 of a gateway', null],
-    [8, '409 while a confirmation is pending', 'waits for confirmation'],
-  ])('exits %i after a %s', async (code, what, detail) => {
+  it.each<[number, number, string | null, string]>([
+    [6, 409, 'not now', 'its sandbox is paused'],
+    [6, 410, 'not now', 'its sandbox is gone'],
+    [6, 404, 'nothing here', 'its sandbox is gone'],
+    [5, 404, 'nothing here', 'the conversation is gone'],
+    [11, 502, 'no', 'the agent server refuses it or does not answer'],
+    [11, 502, null, 'a gateway answers'],
+    [8, 409, 'not now', 'a confirmation is pending'],
+  ])('exits %i after a %i with the text %j when %s', async (code, reply, detail, what) => {
     run.stands('finished');
-    const page: Reply = { status: 502, type: 'text/html', text: '<h1>Bad Gateway</h1>' };
-    run.reply = () => (detail === null ? page : { status: Number(what.slice(0, 3)), json: { detail } });
+    run.reply = () => {
+      if (code === 5) at.v1.conversations.clear();
+      else if (code === 8) at.v1.addConversation({ execution_status: WAITING });
+      else if (what.includes('sandbox')) at.v1.addConversation({ ...down, sandbox_status: 'PAUSED' });
+      if (detail !== null) return { status: reply, json: { detail } };
+      return { status: 502, type: 'text/html', text: '<h1>Bad Gateway</h1>' };
+    };
     await at.ends(line, { code, writes: [SEND], err: code === 11 ? `acs conv events ${ID}` : [] });
   });
 

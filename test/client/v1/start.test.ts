@@ -75,9 +75,10 @@ describe('conv new', () => {
       422,
       [{ loc: ['body', 'git_provider'], msg: 'Input should be a provider' }],
     ],
-    [3, 'no model is set', 400, 'no model is set: give llm_model or a replay'],
+    [3, 'no model', 400, 'no model'],
   ])('exits %i with %s when the server answers %i', async (code, err, httpStatus, detail) => {
-    answers({ [POST]: { status: httpStatus, json: { detail } } });
+    const msg_id = code === 3 ? 'CONFIGURATION$SETTINGS_NOT_FOUND' : undefined;
+    answers({ [POST]: { status: httpStatus, json: { detail, msg_id } } });
     await at.ends(line, { code, err, writes: [POST] });
   });
 

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -57,8 +57,8 @@ describe('sandbox cp copies', () => {
     const text = 'the same words\n'.repeat(20_000);
     const answerWith = (change: (encoded: Buffer) => Buffer): void => {
       at.agent.fault = ({ url = '' }, response) => {
-        const file = new URL(url, 'http://agent').searchParams.get('path') ?? '/';
-        if (!url.startsWith('/api/file/download') || file === '/') return false;
+        const file = new URL(url, 'http://agent').searchParams.get('path') ?? '';
+        if (!url.startsWith('/api/file/download') || !existsSync(file)) return false;
         const body = change(encode(readFileSync(file)));
         response.writeHead(200, { 'content-encoding': encoding, 'content-length': body.length }).end(body);
         return true;
