@@ -8,7 +8,7 @@ import { readServerFacts, type ServerFacts, featuresThat } from './features.ts';
 import type { Links } from './links.ts';
 import type { ConnectOptions } from './probe.ts';
 import type { Adapter, Server } from './server.ts';
-import { serverText, statusError, type Answer } from './http/answer.ts';
+import { routeOf, serverText, statusError, type Answer } from './http/answer.ts';
 import { normalizeBaseUrl } from './http/address.ts';
 import { Network } from './http/network.ts';
 import { Redaction } from './http/redaction.ts';
@@ -174,8 +174,8 @@ class Connection {
         if (!isFailure(error)) throw error;
         return null;
       });
-      const { pathname } = new URL(answer.request.url);
-      if (again?.status === 200 && answer.status === 401 && pathname.endsWith('/settings')) {
+      const route = routeOf(answer);
+      if (again?.status === 200 && answer.status === 401 && route.endsWith('/settings')) {
         const { unreadableSettings } = await import('./quirks/mistyped-setting.ts');
         return unreadableSettings(statusError(answer, details));
       }
@@ -183,7 +183,7 @@ class Connection {
         const text = serverText(answer.body);
         const said = text === null ? '' : `: ${text}`;
         // A bare JSON string comes from the git provider (interface 3.1).
-        if (typeof answer.body !== 'string' && !/\/(?:git|user)\//.test(pathname))
+        if (typeof answer.body !== 'string' && !/\/(?:git|user)\//.test(route))
           return new AppError('auth', `the server does not allow this${said}`, details);
         const hint =
           'this is about the git provider, not the key of acs: store a token with acs git-provider set <provider>';

@@ -4,15 +4,15 @@ import { isJsonObject, type JsonObject, type JsonValue, type SettingsChange } fr
 import { isMissingRoute } from './features.ts';
 import { serverText, unsupportedBy } from './http/answer.ts';
 import type { Links } from './links.ts';
-import { unreadableSettings } from './quirks/mistyped-setting.ts';
+import { settingsError } from './quirks/mistyped-setting.ts';
 
 export const SETTINGS_ROUTES = { v0: '/api/settings', v1: '/api/v1/settings' };
 
 /** Null while nothing is stored. Throws `unsupported` where the server has no such route. */
 export async function readSettingsRecord(links: Links, dialect: 'v0' | 'v1'): Promise<JsonObject | null> {
   const call = { method: 'GET', path: SETTINGS_ROUTES[dialect], safe: 'read', accept: [404] } as const;
-  const answer = await links.app.request(call).catch((error: unknown): never => {
-    throw isAppError(error) && error.details.status === 500 ? unreadableSettings(error) : error;
+  const answer = await links.app.request(call).catch(async (error: unknown): Promise<never> => {
+    throw isAppError(error) && error.details.status === 500 ? await settingsError(links, error) : error;
   });
   if (isMissingRoute(answer)) throw unsupportedBy(answer, 'this server has no settings that can be read');
   if (answer.status === 404) return null;

@@ -101,10 +101,16 @@ export function statusError(answer: Answer, details: RequestDetails): AppError {
       hint: 'try again later, or set a lower ACS_RATE',
     });
   if (status === 501 && text !== null) return new AppError(kind, `the server does not support this: ${text}`, about);
-  const isUnhandled = status === 500 && text === 'Internal Server Error';
-  const cause = 'its log has more; if every command ends so, stored settings may be the cause: acs settings get';
-  const hint = isUnhandled ? cause : undefined;
-  return new AppError(kind, `the server answered ${status}${said}`, { ...about, hint });
+  if (status !== 500) return new AppError(kind, `the server answered ${status}${said}`, about);
+  return new AppError(kind, `the server answered 500 to ${answer.request.method} ${routeOf(answer)}${said}`, {
+    ...about,
+    hint: 'its log has the cause; see whether other routes fail too: acs doctor',
+  });
+}
+
+/** Not by the URL class: a key that is part of the host is redacted there. */
+export function routeOf({ request }: Pick<Answer, 'request'>): string {
+  return request.url.replace(/^\w+:\/\/[^/]*|\?.*$/g, '');
 }
 
 export function wrongPlaceError(answer: Answer, details: RequestDetails): AppError {

@@ -6,10 +6,21 @@
  *           and cannot read it (500). Settings of V0 that cannot be read are 401, which is not about the key.
  * Evidence: interface 1.2, 2.2, 2.6; recording exchanges-1.11.0.jsonl, poisoned-enum and poisoned-first;
  *           test/client/quirks/mistyped-setting.test.ts
- * Cost:     0 requests
+ * Cost:     0 requests; 1 read after a 500 of the settings
  * Remove:   unknown
  */
-import { AppError } from '../../cli/errors.ts';
+import { AppError, isFailure } from '../../cli/errors.ts';
+import type { Links } from '../links.ts';
+
+/** Where another route that reads the stored settings works, the error is that of the one route. */
+export async function settingsError({ app }: Links, error: AppError): Promise<AppError> {
+  const call = { method: 'GET', path: '/api/v1/users/me', safe: 'read', accept: [404, 500] } as const;
+  const other = await app.request(call).catch((failure: unknown) => {
+    if (!isFailure(failure)) throw failure;
+    return null;
+  });
+  return other?.status === 500 ? unreadableSettings(error) : error;
+}
 
 /** Nothing that acs could send repairs such a server. The 401 of V0 is not about the key. */
 export function unreadableSettings({ message, details }: AppError): AppError {

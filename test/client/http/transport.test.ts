@@ -141,7 +141,7 @@ describe('errors', () => {
     [{ detail: 'y'.repeat(2000) }, `${'y'.repeat(500)}…`],
   ])('read the message from the format %j, and cut it at 500 characters', async (json, words) => {
     answer({ status: 500, json });
-    expect((await failure(transport().request(READ))).message).toBe(`the server answered 500: ${words}`);
+    expect((await failure(transport().request(READ))).message).toBe(`the server answered 500 to GET /: ${words}`);
   });
 
   it.each([
