@@ -1,4 +1,4 @@
-/** Sends reads only, and starts nothing. */
+/** Sends reads only, starts nothing, and leaves nothing on the disk. */
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
@@ -32,7 +32,7 @@ interface Finding<T> {
 
 const LARGE_SKEW_S = 60;
 const LITTLE_SPACE_BYTES = 1024 ** 3;
-/** A release below this one has V1 routes that check no key, or none (interface 1.1, 9). */
+/** A release below this one has V1 routes that check no key (interface 1.1). */
 const OLDEST_MAJOR = 1;
 const MOST_SANDBOXES = 1000;
 
@@ -88,7 +88,7 @@ export function declareDoctor(root: Command, ctx: Context): void {
     });
   explain(command, {
     notes: [
-      'Checks one server: the active one, or that of --profile or --base-url. A check that needs one that failed is skipped. Doctor sends only requests that read, writes nothing, and does not start the local service.',
+      'Checks one server: the active one, or that of --profile or --base-url. A check that needs one that failed is skipped. Doctor sends only requests that read, and does not start the local service. Whether that service can store data is tried with a file in its data directory, which is removed again.',
       'The checks are store, config, environment (variables that contradict each other), connection (DNS, proxy, TLS), server, key, clock, model, sandboxes, local-service, disk, isolation (bubblewrap), node and git.',
       'No server has a route that only calls the model: `model` reads the settings. A run shows whether the model answers: acs conv new --no-repo "Reply with OK" --wait',
       'The result of a check is pass, warn, fail or skip. The exit code is 1 when a check failed, whatever the reason; warnings do not change it. The exit code is 3 only when the file of --output cannot be written.',
@@ -225,8 +225,12 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     const spoken = dialects.map((dialect) => dialect.toUpperCase()).join(' and ');
     if (flavour === 'local') return pass(`the local service, with ${spoken}`, data);
     const name = `OpenHands${version === null ? '' : ` ${version}`}${flavour === null ? '' : ` (${flavour})`}, ${spoken}`;
-    if (!dialects.includes('v1') || (version !== null && Number.parseInt(version, 10) < OLDEST_MAJOR)) {
-      return warn(`${name}: an old release`, 'update the server: V0 has no sandboxes of its own', data);
+    if (!dialects.includes('v1')) {
+      const hint = 'update the server, or remove ENABLE_V1=0 from its environment: acs sandbox needs V1';
+      return warn(`${name}: V1 is missing`, hint, data);
+    }
+    if (version !== null && Number.parseInt(version, 10) < OLDEST_MAJOR) {
+      return warn(`${name}: an old release`, 'update the server: its V1 routes check no key', data);
     }
     if (unknown_features.length > 0) {
       const text = `${name}; what it supports is not known`;
@@ -292,11 +296,24 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     return pass(text, { running, total: items.length });
   });
 
+  /** The local service does not start. */
+  const unusable = (text: string, hint: string, data: Record<string, unknown>): Finding<never> => ({
+    ...warn(text, hint, data),
+    status: target?.local === true ? 'fail' : 'warn',
+  });
   const noService = platform === 'win32' ? 'the local service does not run on Windows' : null;
   const dataDir = await check('local-service', noService, async () => {
-    const status = await (await ctx.localService()).status();
+    const service = await ctx.localService();
+    const status = await service.status();
     const { running, url, pid, version, data_dir: value } = status;
     const data = { running, url, pid, version, data_dir: value };
+    try {
+      await service.tryDataDir();
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      const { message, details } = error;
+      return { ...unusable(message, details.hint ?? 'see its log: acs serve --logs', data), value };
+    }
     const found = await stat(value).catch(() => null);
     if (found !== null && isOpen(found)) {
       const text = `other users have access to ${value} (mode ${modeOf(found)})`;
@@ -334,8 +351,7 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     }
     const text = `the trial of bubblewrap failed: ${found.why}`;
     const hint = 'remove the cause, or run commands without isolation: acs serve --detach --spec process';
-    // The local service does not start then.
-    return { ...warn(text, hint, data), status: target?.local === true ? 'fail' : 'warn' };
+    return unusable(text, hint, data);
   });
 
   await check('node', null, async () =>

@@ -2,8 +2,7 @@
 import type { ServiceOptions, RunningService } from './lifecycle/service-options.ts';
 
 export { checkFiles, ensureLocalService, stopService } from './lifecycle/background.ts';
-export { defaultDataDir } from './lifecycle/data-dir.ts';
-export { dataPaths } from './lifecycle/data-dir.ts';
+export { dataPaths, defaultDataDir, tryDataDir } from './lifecycle/data-dir.ts';
 export {
   DEFAULT_IDLE_TIMEOUT_MS,
   type RunningService,

@@ -167,6 +167,16 @@ describe('doctor with a wrong configuration', () => {
     for (const id of ['key', 'clock']) expect(checks[id]?.text).toBe('not checked: server failed');
   });
 
+  it('warns that V1 is missing at a server with V0 alone', async () => {
+    at.script({
+      '/openapi.json': { json: { info: { version: '0.62.0' }, paths: { '/api/conversations': {} } } },
+      '/api/v1/web-client/config': NOT_FOUND,
+      '/api/options/config': { json: { APP_MODE: 'oss' } },
+    });
+    const { server } = (await doctor(healthy())).checks;
+    expect(server).toMatchObject({ status: 'warn', text: 'OpenHands 0.62.0 (self-hosted), V0: V1 is missing' });
+  });
+
   it('fails server alone at an agent server', async () => {
     at.script(({ path }) => (path === '/server_info' ? { json: { title: 'OpenHands Agent Server' } } : NOT_FOUND));
     const { code, failed, checks } = await doctor(healthy());
@@ -211,8 +221,23 @@ describe('doctor without a server', () => {
     expect(checks['local-service']).toMatchObject({ status: 'pass', data: { running: false } });
   });
 
+  it.each([
+    ['local', 'fail', 'file/data', 'a part of the path is not a directory'],
+    ['remote', 'warn', 'file/data', 'a part of the path is not a directory'],
+    ['local', 'fail', '/proc/data', 'it cannot be created'],
+  ])('at a %s server has the result %s when data cannot be stored in %s', async (server, status, dir, why) => {
+    await writeFile(path.join(at.dir, 'file'), '');
+    const dataDir = path.resolve(at.dir, dir);
+    const env = { ...(server === 'local' ? { ACS_PROFILE: 'local' } : healthy()), ACS_DATA_DIR: dataDir };
+    const { code, checks } = await doctor(env);
+    const text = `cannot use the data directory ${dataDir}: ${why}`;
+    expect({ code, ...checks['local-service'] }).toMatchObject({ code: status === 'fail' ? 1 : 0, status, text });
+  });
+
   it('warns of a local service with another version than acs, and names the command that ends it', async () => {
+    const before = await readdir(at.world.dataDir);
     const { checks } = await doctor({ ACS_DATA_DIR: at.world.dataDir }, '-p local');
+    expect(await readdir(at.world.dataDir)).toEqual(before);
     expect(checks['local-service']).toMatchObject({
       status: 'warn',
       data: { running: true, url: at.world.service.url, version: '0.0.0-test', data_dir: at.world.dataDir },

@@ -116,6 +116,8 @@ export async function createLocalService(wiring: {
       translated(() => service.checkFiles(files)),
     /** Null: none was running. */
     stop: (): Promise<number | null> => translated(async () => (await service.stopService(dataDir)).pid),
+    /** By a trial that leaves nothing behind. Throws `config`. */
+    tryDataDir: (): Promise<void> => translated(() => Promise.resolve(service.tryDataDir(dataDir))),
     /** By a trial. `unavailable`: not installed or not permitted; `failed`: a service would not start. */
     isolation: async (signal: AbortSignal) =>
       await (await import('../../service/isolation/detect.ts')).tryIsolation(env, signal),

@@ -5,6 +5,7 @@ import {
   constants,
   existsSync,
   readdirSync,
+  rmdirSync,
   rmSync,
   statfsSync,
   statSync,
@@ -52,9 +53,7 @@ export function defaultDataDir(
 /** Creates the data directory, readable by its owner alone. Throws ServiceError `data-dir`. */
 export function prepareDataDir(dataDir: string): void {
   inDataDir(dataDir, () => {
-    makeFolder(dataDir, 0o700);
-    if (!statSync(dataDir).isDirectory()) throw new Error('it is not a directory');
-    refuseForeign(dataDir);
+    makeOwnFolder(dataDir);
     // An existing directory may have been made with a wider mode; only its owner can change that.
     if ((statSync(dataDir).mode & 0o077) !== 0) chmodSync(dataDir, 0o700);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -63,6 +62,32 @@ export function prepareDataDir(dataDir: string): void {
     for (const file of Object.values(files)) refuseUnless('file', file);
     keepReserve(files.reserve);
   });
+}
+
+function makeOwnFolder(dataDir: string): void {
+  makeFolder(dataDir, 0o700);
+  if (!statSync(dataDir).isDirectory()) throw new Error('it is not a directory');
+  refuseForeign(dataDir);
+}
+
+/** Writes a file to the disk, and removes it and the folders made for it. Throws ServiceError `data-dir`. */
+export function tryDataDir(dataDir: string): void {
+  const made: string[] = [];
+  for (let folder = dataDir; !existsSync(folder); folder = path.dirname(folder)) made.push(folder);
+  const file = `${dataPaths(dataDir).reserve}.${randomBytes(8).toString('hex')}`;
+  try {
+    inDataDir(dataDir, () => {
+      makeOwnFolder(dataDir);
+      writeFileSync(file, randomBytes(64 * 1024), { mode: 0o600, flush: true });
+    });
+  } finally {
+    try {
+      rmSync(file, { force: true });
+      for (const folder of made) rmdirSync(folder);
+    } catch {
+      // A folder that was not made, or that a service has begun to use.
+    }
+  }
 }
 
 const RESERVE_BYTES = 4 * 1024 * 1024;
