@@ -134,7 +134,8 @@ async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<
   const listChanges = async () => {
     const answer = await transport.request({ ...get, path: `${path}/git/changes`, accept: [404] });
     const { status, body } = answer;
-    const isWithout = status === 404 && isRecord(body) && /not a git repository/i.test(String(body['error']));
+    // The workspace has no git repository; another 404 has `detail`.
+    const isWithout = status === 404 && isRecord(body) && 'error' in body;
     if (status === 404 && !(isWithout && repository === null)) throw statusError(answer, { request: answer.request });
     const changes = isWithout ? [] : read(answer, (given) => readGitChanges(given));
     // Where nothing was cloned, a server answers as where nothing changed.

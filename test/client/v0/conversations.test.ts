@@ -303,6 +303,14 @@ deleted file mode 100644
     await at.ends(`conv diff ${ID}`, { out, err });
   });
 
+  it.each<[number, string, Reply]>([
+    [0, 'no changes', { status: 404, json: { error: 'aucun dépôt git' } }],
+    [5, 'the error', { status: 404, json: { detail: 'Not a git repository of yours' } }],
+  ])('exits %i with %s for a 404 of the changes, whatever its words', async (code, _, reply) => {
+    at.script(({ path }) => (path.endsWith('/git/changes') ? reply : null));
+    await at.ends(`conv diff ${ID}`, { code, out: '' });
+  });
+
   it('keeps the order of the files', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `new-${index}.txt`);
     changed(Object.fromEntries(names.map((name) => [name, ['A', sides('', name)]])));
