@@ -36,16 +36,17 @@ export function firstLine(text: string): string {
 type ReadText = (payload: Members) => string;
 
 const lineAt = (payload: Members, ...path: string[]): string => firstLine(textAt(payload, ...path));
-const errorText: ReadText = (payload) => `${textAt(payload, 'code') || 'error'}: ${lineAt(payload, 'detail')}`;
+const labelled = (label: string, detail: string): string => (detail === '' ? label : `${label}: ${detail}`);
+const errorText: ReadText = (payload) => labelled(textAt(payload, 'code'), lineAt(payload, 'detail'));
 
 const TEXTS_V1: ReadonlyMap<string, ReadText> = new Map<string, ReadText>([
   ['MessageEvent', (payload) => contentText(member(payload, 'llm_message', 'content'))],
   ['ActionEvent', actionText],
   ['ObservationEvent', observationText],
-  ['AgentErrorEvent', (payload) => `error in ${textAt(payload, 'tool_name') || 'a tool'}: ${lineAt(payload, 'error')}`],
+  ['AgentErrorEvent', (payload) => labelled(`error in ${textAt(payload, 'tool_name')}`, lineAt(payload, 'error'))],
   [
     'UserRejectObservation',
-    (payload) => `rejected ${textAt(payload, 'tool_name')}: ${lineAt(payload, 'rejection_reason')}`,
+    (payload) => labelled(`rejected ${textAt(payload, 'tool_name')}`, lineAt(payload, 'rejection_reason')),
   ],
   ['ConversationStateUpdateEvent', stateText],
   ['ConversationErrorEvent', errorText],
@@ -66,24 +67,20 @@ export function eventTextV1(kind: string, payload: Members): string {
 export function eventTextV0(action: string | null, observation: string | null, payload: Members): string {
   if (action === 'message') return lineAt(payload, 'args', 'content');
   if (action === 'run') return `$ ${lineAt(payload, 'args', 'command')}`;
-  if (action === 'finish')
-    return firstLine(textAt(payload, 'args', 'final_thought') || textAt(payload, 'message') || 'finished');
+  if (action === 'finish') return lineAt(payload, 'args', 'final_thought') || lineAt(payload, 'message') || 'finished';
   if (action === 'think') return lineAt(payload, 'args', 'thought');
   if (action === 'system') return 'system prompt';
-  if (observation === 'agent_state_changed') {
-    const reason = lineAt(payload, 'extras', 'reason');
-    return `${textAt(payload, 'extras', 'agent_state')}${reason === '' ? '' : `: ${reason}`}`;
-  }
-  if (observation === 'error') return `error: ${lineAt(payload, 'content')}`;
+  if (observation === 'agent_state_changed')
+    return labelled(textAt(payload, 'extras', 'agent_state'), lineAt(payload, 'extras', 'reason'));
+  if (observation === 'error') return labelled('error', lineAt(payload, 'content'));
   return lineAt(payload, 'message') || lineAt(payload, 'content') || (action ?? observation ?? 'event');
 }
 
 function actionText(payload: Members): string {
   const { action } = payload;
   const tool = textAt(payload, 'tool_name');
-  if (!isRecord(action)) return `${tool || 'action'} (not carried out)`;
-  const kind = textOf(action['kind']);
-  switch (kind) {
+  if (!isRecord(action)) return `${tool} (not carried out)`;
+  switch (action['kind']) {
     case 'TerminalAction':
     case 'ExecuteBashAction':
       return `$ ${lineAt(action, 'command')}`;
@@ -95,27 +92,21 @@ function actionText(payload: Members): string {
     case 'ThinkAction':
       return lineAt(action, 'thought');
     default:
-      return lineAt(payload, 'summary') || tool || kind || 'action';
+      return lineAt(payload, 'summary') || tool;
   }
 }
 
 function observationText(payload: Members): string {
-  const { observation } = payload;
-  const tool = textAt(payload, 'tool_name');
-  if (!isRecord(observation)) return tool || 'observation';
-  const content = contentText(observation['content']);
-  const exitCode = observation['exit_code'];
-  if (typeof exitCode === 'number' && exitCode > 0) return `exit ${exitCode}${content === '' ? '' : `: ${content}`}`;
-  if (observation['is_error'] === true) return `error: ${content}`;
-  return content || (tool === '' ? 'done' : `${tool}: done`);
+  const content = contentText(member(payload, 'observation', 'content'));
+  const exitCode = exitCodeOf({ payload }) ?? 0;
+  if (exitCode > 0) return labelled(`exit ${exitCode}`, content);
+  return isErrorOf({ payload }) ? labelled('error', content) : content || `${textAt(payload, 'tool_name')}: done`;
 }
 
 function stateText(payload: Members): string {
   const key = textAt(payload, 'key');
   const { value } = payload;
-  if (typeof value === 'string') return `${key}: ${firstLine(value)}`;
-  if (typeof value === 'number' || typeof value === 'boolean') return `${key}: ${value}`;
-  return key || 'state';
+  return typeof value === 'object' ? key : `${key}: ${firstLine(String(value))}`;
 }
 
 function contentText(content: unknown): string {
@@ -211,7 +202,7 @@ export function isErrorOf({ payload }: Payload): boolean {
 export function actionIdOf({ payload }: Payload): string | null {
   const { action_id: action, cause } = payload;
   if (typeof action === 'string') return action;
-  return typeof cause === 'number' || typeof cause === 'string' ? String(cause) : null;
+  return typeof cause === 'number' ? String(cause) : null;
 }
 
 /** The time since the beginning of a run: `0:07`, `12:40`, `1:02:03`. */
