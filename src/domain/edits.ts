@@ -1,7 +1,7 @@
 /** The difference of a workspace that cannot be read any more. It lacks changes made by commands. */
 import { posix } from 'node:path';
 import type { Conversation } from './conversation.ts';
-import { isRecord, textOf } from './event-payload.ts';
+import { actionIdOf, isRecord, textOf } from './event-payload.ts';
 import type { ConversationEvent } from './event.ts';
 import { changedFiles, type ChangedFile, filePatch, isBinary, statusOf } from './patch.ts';
 
@@ -28,7 +28,7 @@ type WorkspaceNames = Pick<Conversation, 'id' | 'sandbox_id' | 'repository'>;
 type EditorEvent = Pick<ConversationEvent, 'id' | 'kind' | 'payload'>;
 
 export function createEditReader(): (event: EditorEvent) => Edit | null {
-  /** V0: content that an action is to write, until its observation reports that it did; by the id of the action. */
+  /** V0: content that an action is to write, by the id of the action: its observation does not repeat it. */
   const writes = new Map<string, string>();
   return (event) => readEdit(event, writes);
 }
@@ -83,20 +83,15 @@ function readEdit(event: EditorEvent, writes: Map<string, string>): Edit | null 
     const isEditor = /^(FileEditor|StrReplaceEditor|PlanningFileEditor)Observation$/.test(textOf(observation['kind']));
     return isEditor && observation['is_error'] !== true ? observedEdit(observation) : null;
   }
-  const cause = String(payload['cause'] ?? '');
   switch (kind) {
     case 'action:write':
       writes.set(id, textOf(parts('args')['content']));
       return null;
-    case 'observation:write': {
-      const after = writes.get(cause);
-      const path = textOf(parts('extras')['path']);
-      return path === '' ? null : { path, before: undefined, after };
-    }
+    case 'observation:write':
+      return observedEdit({ path: parts('extras')['path'], new_content: writes.get(actionIdOf(event) ?? '') });
     case 'observation:edit':
       return observedEdit(parts('extras'));
     default:
-      if (kind.startsWith('observation:')) writes.delete(cause);
       return null;
   }
 }
@@ -122,14 +117,15 @@ function pathInWorkspace(path: string, { id, sandbox_id, repository }: Workspace
   let rest = normal;
   if (posix.isAbsolute(normal)) {
     // On the local service without isolation the workspace is a folder with the name of the sandbox.
-    const own = sandbox_id === null || sandbox_id === '' ? -1 : normal.indexOf(`/${sandbox_id}/`);
-    const root = own === -1 ? WORKSPACE.exec(normal)?.[0].length : own + (sandbox_id ?? '').length + 2;
+    const own = `/${sandbox_id ?? ''}/`;
+    const start = normal.indexOf(own);
+    const root = start === -1 ? WORKSPACE.exec(normal)?.[0].length : start + own.length;
     if (root === undefined) return null;
     rest = normal.slice(root);
   }
   // A workspace may have a folder for each conversation, and one for the repository.
   for (const folder of [id, posix.basename(repository ?? '', '.git')]) {
-    if (folder !== '' && rest.startsWith(`${folder}/`)) rest = rest.slice(folder.length + 1);
+    if (rest.startsWith(`${folder}/`)) rest = rest.slice(folder.length + 1);
   }
-  return rest === '' || rest === '..' || rest.startsWith('../') ? null : rest;
+  return /^(\.\.)?\//.test(`${rest}/`) ? null : rest;
 }

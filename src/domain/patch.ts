@@ -64,11 +64,9 @@ export function patchFiles(patch: string): Map<string, ChangedFile & { text: str
 export function unquotePath(text: string): string {
   if (!text.startsWith('"')) return text;
   const bytes: number[] = [];
-  const inner = text.slice(1, text.endsWith('"') ? -1 : undefined);
-  for (const [part] of inner.matchAll(/\\[0-7]{3}|\\.|[^\\]+/g)) {
-    if (/^\\[0-7]{3}$/.test(part)) bytes.push(Number.parseInt(part.slice(1), 8));
-    else if (part.startsWith('\\')) bytes.push(...Buffer.from(ESCAPES[part[1] ?? ''] ?? part.slice(1)));
-    else bytes.push(...Buffer.from(part));
+  for (const [part, octal, escape] of text.slice(1, -1).matchAll(/\\([0-7]{3})|\\(.)|[^\\]/gu)) {
+    if (octal !== undefined) bytes.push(Number.parseInt(octal, 8));
+    else bytes.push(...Buffer.from(escape === undefined ? part : (ESCAPES[escape] ?? escape)));
   }
   return Buffer.from(bytes).toString('utf8');
 }
@@ -90,9 +88,7 @@ export function statusOf({ original, modified }: FileSides): ChangedFile['status
 }
 
 export function isBinary({ original, modified }: FileSides): boolean {
-  const looksBinary = (text: string | null): boolean =>
-    text !== null && (text.includes('\0') || text.includes('\uFFFD'));
-  return (original === null && modified === null) || looksBinary(original) || looksBinary(modified);
+  return /[\0\uFFFD]/.test(`${original}${modified}`);
 }
 
 /** Null for a change that is not in the text: git refuses a patch of a file without any. */
@@ -103,9 +99,11 @@ export async function filePatch(
   // A server may return a text for the side that does not exist: of a folder that was in the place of a new file.
   const hunks = await hunksOf(status === 'added' ? '' : (original ?? ''), status === 'deleted' ? '' : (modified ?? ''));
   if (hunks.length === 0 && status !== 'added' && status !== 'deleted') return null;
-  // As git quotes a path with such characters.
-  const isSpecial = [...path].some((character) => character < ' ' || character === '"' || character === '\\');
-  const quoted = (side: 'a' | 'b') => (isSpecial ? JSON.stringify(`${side}/${path}`) : `${side}/${path}`);
+  // Git quotes a path with control characters, quotes or backslashes.
+  const quoted = (side: 'a' | 'b') => {
+    const name = `${side}/${path}`;
+    return /[\0-\x1f"\\]/.test(path) ? JSON.stringify(name) : name;
+  };
   const lines = [`diff --git ${quoted('a')} ${quoted('b')}`];
   if (status === 'added') lines.push('new file mode 100644');
   if (status === 'deleted') lines.push('deleted file mode 100644');
@@ -131,8 +129,6 @@ interface Hunk {
 }
 
 async function hunksOf(original: string, modified: string): Promise<Hunk[]> {
-  if (original === modified) return [];
-  if (original === '' || modified === '') return [replaced(original, modified)];
   const { structuredPatch } = await import('diff');
   const compared = structuredPatch('a', 'b', original, modified, undefined, undefined, {
     context: 3,
@@ -154,19 +150,19 @@ function replaced(original: string, modified: string): Hunk {
 }
 
 function linesOf(text: string): { count: number; marked(mark: string): string[] } {
-  const lines = text === '' ? [] : text.split('\n');
+  const lines = text.split('\n');
   const hasEnd = lines.at(-1) === '';
   if (hasEnd) lines.pop();
   return {
     count: lines.length,
     marked(mark) {
       const marked = lines.map((line) => mark + line);
-      return lines.length === 0 || hasEnd ? marked : [...marked, '\\ No newline at end of file'];
+      return hasEnd ? marked : [...marked, '\\ No newline at end of file'];
     },
   };
 }
 
 function range(start: number, count: number): string {
   // Git writes line 0 for the side that has no lines.
-  return `${count === 0 && start === 1 ? 0 : start},${count}`;
+  return `${count === 0 ? 0 : start},${count}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createEditLog, RECONSTRUCTED } from '../../src/domain/edits.ts';
+import { createEditLog, type EditLog, RECONSTRUCTED } from '../../src/domain/edits.ts';
 import type { ConversationEvent } from '../../src/domain/event.ts';
 
 type Event = Pick<ConversationEvent, 'id' | 'kind' | 'payload'>;
@@ -13,10 +13,12 @@ const observed = (members: Record<string, unknown>, path = '/workspace/project/a
   payload: { observation: { kind: 'FileEditorObservation', command: 'str_replace', path, ...members } },
 });
 
-async function diffOf(...events: Event[]) {
+const diffOf = (...events: Event[]) => diffAt(place, ...events);
+
+async function diffAt(at: Parameters<EditLog['diff']>[0], ...events: Event[]) {
   const log = createEditLog();
   for (const event of events) log.add(event);
-  const { patch, files, omissions } = await log.diff(place);
+  const { patch, files, omissions } = await log.diff(at);
   expect(omissions[0]).toBe(RECONSTRUCTED);
   return {
     changes: files.map(({ path, status }) => ({ path, status })),
@@ -37,18 +39,23 @@ describe('the diff of edit events', () => {
 
   it('has new files, and none that was created and taken back', async () => {
     const created = { command: 'create', prev_exist: false, new_content: 'one' };
-    const undone = observed({ command: 'undo_edit', old_content: 'one' }, '/workspace/b.txt');
-    const { changes, patch } = await diffOf(observed(created), observed(created, '/workspace/b.txt'), undone);
+    const undone = [created, { command: 'undo_edit', old_content: 'one' }].map((of) =>
+      observed(of, '/workspace/b.txt'),
+    );
+    const { changes, omissions, patch } = await diffOf(observed(created), ...undone);
+    expect(omissions).toEqual([]);
     expect(changes).toEqual([{ path: 'a.txt', status: 'added' }]);
     expect(patch).toContain('+one\n\\ No newline at end of file\n');
   });
 
-  it('leaves out failed edits and views', async () => {
-    const { changes } = await diffOf(
+  it('leaves out failed edits, views, edits without a path, and edits that changed nothing', async () => {
+    const { changes, omissions } = await diffOf(
+      observed({ old_content: 'a', new_content: 'b' }, ''),
+      observed({ old_content: 'a', new_content: 'a' }),
       observed({ is_error: true, old_content: 'a', new_content: 'b' }),
       observed({ command: 'view', old_content: 'a', new_content: 'b' }),
     );
-    expect(changes).toEqual([]);
+    expect([...changes, ...omissions]).toEqual([]);
   });
 
   it('takes edits and writes of V0, and no write that failed', async () => {
@@ -57,7 +64,7 @@ describe('the diff of edit events', () => {
       kind: 'action:write',
       payload: { args: { path, content: `${path}\n` } },
     });
-    const { changes, omissions } = await diffOf(
+    const { changes, omissions, patch } = await diffOf(
       {
         id: '1',
         kind: 'observation:edit',
@@ -75,6 +82,7 @@ describe('the diff of edit events', () => {
       { path: 'b.txt', status: 'added' },
     ]);
     expect(omissions).toEqual(['b.txt: the previous content is unknown; shown as a new file']);
+    expect(patch).toContain('+/workspace/repo/b.txt\n');
   });
 
   it.each([
@@ -88,7 +96,15 @@ describe('the diff of edit events', () => {
     expect(changes.map((change) => change.path)).toEqual([shown]);
   });
 
-  it.each(['/tmp/a.txt', '/etc/passwd', '../../x', '/workspace/../x', '/workspace/project/../../x'])(
+  it.each([null, ''])('has paths from the workspace on where the sandbox is %j', async (sandbox_id) => {
+    const paths = ['/workspace/x.git/a.ts', '/workspace/y/a.ts', '/home/undefined/a.ts'];
+    const edits = paths.map((path) => observed({ old_content: 'a', new_content: 'b' }, path));
+    const { changes, omissions } = await diffAt({ ...place, sandbox_id, repository: 'owner/y.git' }, ...edits);
+    expect(changes.map(({ path }) => path)).toEqual(['x.git/a.ts', 'a.ts']);
+    expect(omissions).toEqual(['/home/undefined/a.ts: outside the workspace']);
+  });
+
+  it.each(['/tmp/a.txt', '..', '/workspace/', '../../x', '/workspace/../x', '/workspace/project/../../x'])(
     'names a path outside of the workspace instead of its change: %s',
     async (path) => {
       const { changes, omissions, patch } = await diffOf(observed({ old_content: 'a', new_content: 'b' }, path));
@@ -101,8 +117,16 @@ describe('the diff of edit events', () => {
     const { changes, omissions } = await diffOf(
       observed({}),
       observed({ old_content: 'a\0', new_content: 'b' }, '/workspace/b'),
+      observed({ command: 'undo_edit' }, '/workspace/c'),
+      observed({ prev_exist: true, old_content: null, new_content: 'd' }, '/workspace/d'),
+      observed({ command: 'undo_edit', old_content: 'e' }, '/workspace/e'),
     );
-    expect(changes).toEqual([]);
-    expect(omissions).toEqual(['a.txt: edited; the events do not have the content', 'b: binary content']);
+    expect(changes.map(({ path, status }) => `${path}: ${status}`)).toEqual(['d: added', 'e: deleted']);
+    expect(omissions).toEqual([
+      'a.txt: edited; the events do not have the content',
+      'b: binary content',
+      'c: deleted; the events do not have the content',
+      'd: the previous content is unknown; shown as a new file',
+    ]);
   });
 });

@@ -3,36 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { changedFiles, lineTotals, filePatch, patchFiles, type FileSides } from '../../src/domain/patch.ts';
+import { changedFiles, type ChangedFile, filePatch, type FileSides, lineTotals, patchFiles } from '../../src/domain/patch.ts';
 
 const stat = (patch: string, ...paths: string[]) =>
   changedFiles({ patch: Buffer.from(patch), changes: paths.map((path) => ({ path, status: 'modified' as const })) });
 
 describe('a diff', () => {
-  it('has the lines of each file', () => {
-    const patch = [
-      'diff --git a/one.txt b/one.txt',
-      '--- a/one.txt',
-      '+++ b/one.txt',
-      '@@ -1,2 +1,3 @@',
-      ' same',
-      '-old',
-      '+new',
-      '+newer',
-      'diff --git a/gone.txt b/gone.txt',
-      'deleted file mode 100644',
-      '--- a/gone.txt',
-      '+++ /dev/null',
-      '@@ -1 +0,0 @@',
-      '-all of it',
-      '',
-    ].join('\n');
-    expect(stat(patch, 'one.txt', 'gone.txt')).toEqual([
-      { path: 'one.txt', status: 'modified', added: 2, removed: 1 },
-      { path: 'gone.txt', status: 'modified', added: 0, removed: 1 },
-    ]);
-  });
-
   it('does not read content that looks like a header as one', () => {
     const patch =
       'diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,1 +1,2 @@\n--- b/other\n+++ b/other\n+@@ -1 +1 @@\rdiff --git a/b b/other\n';
@@ -42,10 +18,13 @@ describe('a diff', () => {
     ]);
   });
 
-  it('reads names that git quotes', () => {
-    const name = '"a/\\303\\274ber.txt" "b/\\303\\274ber.txt"';
-    const patch = `diff --git ${name}\n--- "a/\\303\\274ber.txt"\n+++ "b/\\303\\274ber.txt"\n@@ -0,0 +1 @@\n+x\n`;
-    expect(stat(patch, 'über.txt')).toEqual([{ path: 'über.txt', status: 'modified', added: 1, removed: 0 }]);
+  it.each([
+    ['a"b"', 'a"b"'],
+    ['"\\303\\274ber"', 'über'],
+    ['"é \\\\101\\"\\t"', 'é \\101"\t'],
+  ])('has %s in place of the name %j', (quoted, name) => {
+    const patch = `diff --git a/x b/y\nrename from x\nrename to ${quoted}\n@@ -0,0 +1 @@\n+x\n`;
+    expect(stat(patch, name)[0]).toMatchObject({ added: 1, removed: 0 });
   });
 
   it('has no lines for a binary file', () => {
@@ -110,4 +89,13 @@ describe('the patch of a file', () => {
     const patch = await filePatch({ path: 'some file.txt', status }, sides);
     expect(applied(patch ?? '', 'some file.txt', sides)).toBe(sides.modified);
   });
+});
+
+it.each<[ChangedFile['status'], string, FileSides, string | null]>([
+  ['added', 'a b', { original: null, modified: '' }, 'diff --git a/a b b/a b\nnew file mode 100644\n'],
+  ['added', '"', { original: 'a folder', modified: '' }, 'diff --git "a/\\"" "b/\\""\nnew file mode 100644\n'],
+  ['deleted', 'a', { original: null, modified: 'a folder' }, 'diff --git a/a b/a\ndeleted file mode 100644\n'],
+  ['modified', 'a', { original: 'x', modified: 'x' }, null],
+])('the patch of a file that is %s, with the path %j and the sides %j, is %j', async (status, path, sides, patch) => {
+  expect(await filePatch({ path, status }, sides)).toBe(patch);
 });

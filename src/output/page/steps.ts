@@ -99,7 +99,7 @@ function stepOf(event: PageEvent & { text: string }): Step | null {
 async function editStep({ path, before, after }: Edit): Promise<Step> {
   const step = { kind: 'edit', title: path, body: null, form: 'diff' } as const;
   const sides = { original: before ?? null, modified: after ?? null };
-  if (after === undefined || before === undefined || isBinary(sides)) return step;
+  if (after === undefined || before === undefined || before === after || isBinary(sides)) return step;
   const patch = await filePatch({ path, status: statusOf(sides) }, sides);
   // Without the lines before the first hunk, which name the file.
   return { ...step, body: patch === null ? null : patch.slice(Math.max(0, patch.indexOf('\n@@') + 1)).trimEnd() };
