@@ -48,7 +48,7 @@ export function checkMcpConfigV1(value: JsonValue): string | null {
 
 /** Masks of keys, headers and environment values are restored from what is stored; these are not. */
 function checkMask(server: JsonObject): string | null {
-  const masked = ['url', 'name', 'command', 'args'].find((name) =>
+  const masked = ['url', 'command', 'args'].find((name) =>
     [server[name]].flat().some((text) => typeof text === 'string' && text.includes(REDACTED)),
   );
   return masked === undefined ? null : `.${masked} contains ${REDACTED} in place of a secret: write it in full`;
@@ -114,11 +114,9 @@ export function restoreMcpSecrets(wanted: JsonValue, stored: JsonValue): { confi
   const lost: string[] = [];
   const config = mapServers(wanted, (name, server) => {
     const twin = known.get(name) ?? {};
-    const hasKey = JSON.stringify([server['api_key'], server['headers'], server['auth']]);
-    if (isHiddenAuth(twin['auth']) && (isHiddenAuth(server['auth']) || /^\[(null|""),null,null\]$/.test(hasKey))) {
-      lost.push(`the key of ${name}`);
-    }
     const { auth, ...members } = server;
+    const hasKey = members['api_key'] || members['headers'] || auth;
+    if (isHiddenAuth(twin['auth']) && (isHiddenAuth(auth) || !hasKey)) lost.push(`the key of ${name}`);
     return {
       ...(restore(members, twin, name, lost) as JsonObject),
       ...(auth === undefined || isHiddenAuth(auth) ? {} : { auth }),
@@ -154,5 +152,5 @@ function hasMasked(value: JsonValue): boolean {
 }
 
 export function isMasked(value: JsonValue | undefined): boolean {
-  return typeof value === 'string' && (value === REDACTED || value === '***' || /^\*{6,}$/.test(value));
+  return typeof value === 'string' && (value === REDACTED || /^\*{3,}$/.test(value));
 }

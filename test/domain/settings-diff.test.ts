@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../src/domain/settings.ts';
-import { differencesOf, hasMask, unstoredOf } from '../../src/domain/settings-diff.ts';
+import { differencesOf, hasMask, recordOf, unstoredOf } from '../../src/domain/settings-diff.ts';
 import { SETTINGS_FIELDS } from '../../src/domain/settings-fields.ts';
 
 const snapshot: SettingsSnapshot = {
@@ -51,9 +51,9 @@ describe('differencesOf', () => {
   it('does not clear a secret that is not set', () => {
     expect(setting({ search_api_key: '' })).toEqual([]);
     expect(unsetting(['search_api_key', 'llm_base_url'])).toEqual([]);
-    expect(unsetting(['llm_api_key', 'sandbox_api_key']).map(({ name }) => name)).toEqual([
-      'llm_api_key',
-      'sandbox_api_key',
+    expect(unsetting(['llm_api_key', 'sandbox_api_key'])).toEqual([
+      { name: 'llm_api_key', before: '(set)', after: '(unset)' },
+      { name: 'sandbox_api_key', before: '(unknown)', after: '(unset)' },
     ]);
   });
 
@@ -66,6 +66,14 @@ describe('differencesOf', () => {
     ]);
   });
 
+  it('compares lists by length and order, and objects by the members that are wanted', () => {
+    const one = { ...field('mcp_config'), name: 'verification', default: { on: true, list: ['a', 'b'] } };
+    const lists = [['a', 'b'], ['a'], ['b', 'a'], ['a', 'b', 'c'], ['a', 'c'], 'ab', {}].map((list) => ({ list }));
+    const wanted: JsonValue[] = [...lists, {}, { on: true }, { on: true, other: 1 }, [], 'on'];
+    const found = wanted.map((value) => differencesOf(snapshot, { set: new Map([[one, value]]), unset: [] }).length);
+    expect(found).toEqual([0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1]);
+  });
+
   it('treats an MCP config without its empty lists as equal', () => {
     expect(
       setting({ mcp_config: { shttp_servers: [{ url: 'https://mcp.example.org', api_key: '<redacted>' }] } }),
@@ -73,9 +81,12 @@ describe('differencesOf', () => {
   });
 
   it('writes an MCP config with a key, and does not show the key', () => {
-    const wanted = { shttp_servers: [{ url: 'https://mcp.example.org', api_key: 'hush' }] };
+    const servers = [{ url: 'https://mcp.example.org', api_key: 'hush' }];
+    const wanted = { sse_servers: [], shttp_servers: servers, stdio_servers: [] };
     expect(changes({ mcp_config: wanted })).toMatchObject([{ value: wanted }]);
-    expect(JSON.stringify(setting({ mcp_config: wanted }))).not.toContain('hush');
+    expect(setting({ mcp_config: wanted })).toEqual([
+      { name: 'mcp_config', before: JSON.stringify(snapshot.values['mcp_config']), after: '(changed)' },
+    ]);
   });
 });
 
@@ -90,18 +101,26 @@ describe('unstoredOf', () => {
       'llm_api_key is (unset), not (set)',
       'llm_model is openai/gpt-4o, not (unset)',
     ]);
+    const other = { values: { ...after.values, llm_model: 'of the server' }, secrets: {} };
+    expect(unstoredOf(other, before, written)).toEqual([]);
+  });
+
+  it('compares MCP servers by their names, in any order', () => {
+    const written = changes({ mcp_config: { b: { url: 'u' }, a: { url: 'v' } } });
+    const after = (mcp_config: JsonValue) => ({ ...snapshot, values: { mcp_config } });
+    expect(unstoredOf(after({ a: { url: '***' }, b: {} }), snapshot, written)).toEqual([]);
+    expect(unstoredOf(after({ a: {} }), snapshot, written)).toHaveLength(1);
   });
 });
 
-describe('hasMask', () => {
-  it.each([['(set)'], ['**********'], ['<redacted>'], [{ a: [{ b: '<redacted>' }] }]] as JsonValue[][])(
-    'finds it in %j',
-    (value) => {
-      expect(hasMask(value ?? null)).toBe(true);
-    },
-  );
+it('recordOf has the value or default of each field, and only whether a secret is set', () => {
+  const names = ['max_iterations', 'language', 'llm_api_key', 'search_api_key'];
+  const record = { max_iterations: 500, language: null, llm_api_key: '(set)', search_api_key: null };
+  expect(recordOf(snapshot, names.map(field))).toEqual(record);
+});
 
-  it('accepts ordinary values', () => {
-    expect([null, 'set', 7, { a: ['x'] }].some((value) => hasMask(value))).toBe(false);
-  });
+it('hasMask finds what the output has in place of a secret, and accepts ordinary values', () => {
+  const words = ['(set)', '(changed)', '(unset)', '(unknown)', '**********', '<redacted>'];
+  expect([...words, { a: ['x', { b: '<redacted>' }] }].filter((value) => !hasMask(value))).toEqual([]);
+  expect([null, 'set', 7, { a: ['x'] }].some((value) => hasMask(value))).toBe(false);
 });
