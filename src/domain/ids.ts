@@ -10,12 +10,9 @@ export type IdWord =
 /** Fewer characters would soon match another record. */
 export const PREFIX_MIN = 4;
 
-const UUID = /(?<![0-9a-f])[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}(?![0-9a-f])/gi;
-
 /** Null when it is not a whole id. */
 export function normalizeId(text: string): string | null {
-  const plain = text.toLowerCase().replaceAll('-', '');
-  return /^[0-9a-f]{32}$/.test(plain) && /^[0-9a-f]+(?:-[0-9a-f]+)*$/i.test(text) ? plain : null;
+  return /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i.test(text) ? plainId(text) : null;
 }
 
 /** An id of another form stays as it is. */
@@ -40,7 +37,8 @@ export function readConversationWord(text: string): IdWord | null {
   if (id !== null) return { ids: [id], prefix: null };
   if (text.includes('/')) {
     // The last one first: `/sandboxes/<id>/conversations/<id>` is about the conversation.
-    const ids = [...text.matchAll(UUID)].map(([uuid]) => plainId(uuid)).reverse();
+    const uuids = text.matchAll(/(?<![0-9a-f])[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}(?![0-9a-f])/gi);
+    const ids = [...uuids].map(([uuid]) => plainId(uuid)).reverse();
     return ids.length > 0 ? { ids: [...new Set(ids)], prefix: null } : null;
   }
   return isPlainWord(text) ? { ids: [], prefix: text } : null;

@@ -20,6 +20,7 @@ describe('a word that is an id', () => {
     ['a beginning', '0123', { ids: [], prefix: '0123' }],
     ['a beginning with dashes', '01234567-89', { ids: [], prefix: '01234567-89' }],
     ['a URL', `https://acs.example/conversations/${DASHED}?tab=files`, { ids: [ID], prefix: null }],
+    ['a URL with a name before the id', `https://acs.example/run-${ID}`, { ids: [ID], prefix: null }],
   ])('%s', (_, word, read) => {
     expect(readConversationWord(word)).toEqual(read);
   });
@@ -45,8 +46,10 @@ describe('a word that is an id', () => {
   });
 
   it('finds no id inside a longer run of digits', () => {
-    expect(readConversationWord(`https://acs.example/${ID}00`)).toBeNull();
-    expect(normalizeId(`${ID}0`)).toBeNull();
+    for (const other of [`${ID}00`, `00${ID}`]) {
+      expect(readConversationWord(`https://acs.example/${other}`)).toBeNull();
+      expect(normalizeId(other)).toBeNull();
+    }
   });
 });
 
@@ -57,7 +60,8 @@ describe('a word that names a sandbox', () => {
     ['a whole id', NAMED, { ids: [NAMED], prefix: NAMED }],
     ['an id with dashes', DASHED, { ids: [DASHED, ID], prefix: DASHED }],
     ['a prefix', 'oh-agent', { ids: [], prefix: 'oh-agent' }],
-    ['a URL', `https://acs.example/sandboxes/${NAMED}?tab=files`, { ids: [NAMED], prefix: null }],
+    ['a URL', `https://acs.company.example/sandboxes/${NAMED}?tab=files`, { ids: [NAMED], prefix: null }],
+    ['a URL with two ids', `https://a.example/${NAMED}/é${NAMED}é//${ID}`, { ids: [ID, NAMED], prefix: null }],
   ])('is read as %s', (_, word, read) => {
     expect(readSandboxWord(word)).toEqual(read);
   });
@@ -76,12 +80,10 @@ describe('a beginning', () => {
     expect(match('task')).toEqual([items[1]]);
   });
 
-  it('is ambiguous when several begin so', () => {
+  it('is ambiguous when several begin so, unless it is a whole id in any notation', () => {
     expect(match('aaaa')).toEqual(items);
-  });
-
-  it('names the record when it is a whole id', () => {
     expect(match('bbbb')).toEqual([items[2]]);
+    expect(match('AAAA-1')).toEqual([items[2]]);
   });
 
   it('never names a record with an empty id', () => {
@@ -90,19 +92,8 @@ describe('a beginning', () => {
   });
 });
 
-describe('a whole id that is also the beginning of another', () => {
-  it('matches its own record alone, in any notation', () => {
-    const items = [{ id: 'abcd1234' }, { id: 'abcd' }];
-    const idsOf = ({ id }: { id: string }) => [id];
-    expect(matchPrefix('AB-CD', items, idsOf)).toEqual([items[1]]);
-    expect(matchPrefix('abc', items, idsOf)).toEqual(items);
-    expect(matchPrefix('abcd1', items, idsOf)).toEqual([items[0]]);
-    expect(matchPrefix('x', items, idsOf)).toEqual([]);
-  });
-});
-
 it('ids are converted between both forms, and other texts stay as they are', () => {
   expect(normalId('0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9')).toBe('0a1b2c3d4e5f60718293a4b5c6d7e8f9');
   expect(dashedId('0a1b2c3d4e5f60718293a4b5c6d7e8f9')).toBe('0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9');
-  expect([normalId('sandbox-1'), dashedId('x')]).toEqual(['sandbox-1', 'x']);
+  expect([normalId('sandbox-1'), dashedId('x'.repeat(33))]).toEqual(['sandbox-1', 'x'.repeat(33)]);
 });
