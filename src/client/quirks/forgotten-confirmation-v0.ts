@@ -4,7 +4,7 @@
  * Servers:  openhands-ai with V0; rate unknown
  * Symptom:  `conv wait` waits until its deadline, and `conv send` sends a message: the agent was paused and continued
  *           while an action was pending, and its state is `running`.
- * Evidence: read in the source of 1.6.0 (a change of the state keeps the pending action); test/traps/v0.test.ts
+ * Evidence: read in the source of 1.6.0 (a change of the state keeps the pending action); test/client/v0/conversations.test.ts
  * Cost:     0 requests
  * Remove:   when servers with V0 are no longer supported
  */
