@@ -105,6 +105,8 @@ async function readDiff(
       return { source: 'workspace', files: changedFiles(diff), omissions: diff.omissions, patch: diff.patch };
     } catch (error) {
       if (!isAppError(error) || !WITHOUT_WORKSPACE.includes(error.kind)) throw error;
+      // An answer that is no diff is not a workspace that cannot be read.
+      if ((error.details.status ?? 500) < 300) throw error;
       await ctx.warn(`the workspace could not be compared: ${error.message}`);
     }
   }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ID, userMessage } from '../../client/support/v1-world.ts';
+import type { Reply } from '../../support/server.ts';
 import { useV1 } from '../../support/use-v1.ts';
 import { useWorld } from '../../support/use-world.ts';
 import { endedRun, finish, json, makeRepository, replayFile, run } from './support.ts';
@@ -121,5 +122,14 @@ describe('conv export of a running sandbox whose workspace cannot be compared', 
     });
     expect(out).toContain('1 file, +1 -1');
     expect(out).toContain(`This diff is ${RECONSTRUCTED}.`);
+  });
+
+  it.each<[string, Reply]>([
+    ['no body', { status: 204, none: true }],
+    ['a deeply nested document', { text: '['.repeat(100_000), type: 'application/json' }],
+  ])('exits 9 when the sandbox answers the comparison with %s', async (_, reply) => {
+    at.v1.addConversation({ execution_status: 'finished' });
+    at.v1.before = ({ path }) => (/\/(bash|git)\//.test(path) ? reply : null);
+    await at.ends(`export ${ID} --as md`, { code: 9, out: '' });
   });
 });
