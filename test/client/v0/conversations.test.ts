@@ -205,10 +205,10 @@ describe('a pending action', () => {
     ['runs', becomes('running'), 0],
     ['is paused', becomes('paused'), 6],
   ])('exits by the state after a refusal of conv resume: the agent %s', async (_, state, code) => {
-    given([user, runs, becomes('paused')]);
+    given([user, becomes('paused')]);
     at.script(({ method }) => {
       if (method !== 'POST') return null;
-      given([user, runs, becomes('paused'), state]);
+      given([user, becomes('paused'), state]);
       return { status: 409, json: { detail: 'not now' } };
     });
     await at.ends(`conv resume ${ID}`, { code });
