@@ -167,18 +167,11 @@ async function report({ context, argv, root }: Line, error: AppError): Promise<n
 }
 
 const NEXT_STEPS: Partial<Record<ErrorKind, string>> = {
-  config: 'see: acs help environment',
   auth: 'see which key is used: acs whoami',
-  'not-found': 'list what exists: acs conv list, acs sandbox list, acs specs list',
-  conflict: 'see the current state: acs conv show <id>, acs sandbox show <id>',
   'rate-limited': 'try again later, or set a lower ACS_RATE',
-  'needs-input': 'see the pending action: acs conv confirm <id>',
-  server: 'check the server: acs whoami',
-  network: 'check the server: acs whoami',
-  'unknown-outcome': 'check before you try again: acs conv list',
-  unsupported: 'see the active server: acs whoami',
+  network: 'check the connection: acs doctor',
   timeout: 'wait longer: --wait-timeout <duration>',
-  failed: 'see what happened: acs conv events <id>',
+  'unknown-outcome': 'check whether it was carried out before you try again',
 };
 
 /** Names the servers where no request is named: an id that is not found is missing on that server alone. */

@@ -60,7 +60,7 @@ describe('a create whose answer was lost', () => {
     const error = await starting;
     expect([error.kind, error.exitCode]).toEqual(['timeout', 124]);
     expect(error.message).toContain('may have taken the start');
-    expect(error.details.hint).toMatch(/^it was sent at .*acs conv list/);
+    expect(error.details.hint).toMatch(/^it was sent at .*\n.*acs conv list/);
   });
 
   it('has an unknown outcome when the sandboxes cannot be listed afterwards', async () => {

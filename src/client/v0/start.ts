@@ -82,8 +82,8 @@ async function sendStart(
     abortedStart(links, error, delivery, {
       hint:
         asked === null
-          ? `it was sent at ${sentAt}; look for it: acs conv list   stop it: acs conv stop <id>`
-          : `it was sent at ${sentAt}; look: acs conv show ${asked}   stop it: acs conv stop ${asked}`,
+          ? `it was sent at ${sentAt}\nlook for it: acs conv list\nstop it: acs conv stop <id>`
+          : `it was sent at ${sentAt}\nlook: acs conv show ${asked}\nstop it: acs conv stop ${asked}`,
       data: { conversation_id: asked },
     });
   try {

@@ -17,7 +17,11 @@ export function runningAgentOf(links: Links, record: AppConversationRecord): Age
   const { sandbox_id: sandbox } = record;
   const status = record.sandbox_status?.toLowerCase() ?? 'unknown';
   const data = { sandbox_status: status };
-  if (status === 'missing') throw new AppError('conflict', 'the sandbox of this conversation is gone', { data });
+  if (status === 'missing')
+    throw new AppError('conflict', 'the sandbox of this conversation is gone', {
+      hint: `its events have the edits of files: acs conv export ${record.id} --as md`,
+      data,
+    });
   const isUp = status === 'running' || status === 'unknown';
   const message = isUp
     ? 'the record of this conversation has no address of its agent server'

@@ -149,8 +149,8 @@ async function sendStart(
   const data = { conversation_id: id };
   const lookFirst =
     id === null
-      ? 'look for it: acs conv list   stop it: acs conv stop <id>'
-      : `look: acs conv show ${id}   stop it: acs conv stop ${id}`;
+      ? 'look for it: acs conv list\nstop it: acs conv stop <id>'
+      : `look: acs conv show ${id}\nstop it: acs conv stop ${id}`;
   const maybeTaken = { as: id === null ? '' : `, as conversation ${id}`, hint: lookFirst, data };
   try {
     return await post();

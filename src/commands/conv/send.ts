@@ -156,7 +156,7 @@ function refuseWaiting({ id, status, sandbox_status }: Conversation): void {
   const flags = sandbox_status === 'paused' ? '--resume and --accept or --reject' : '--accept or --reject';
   const text = `conversation ${id} waits for a confirmation: a message would make the server run the pending action`;
   throw new AppError('needs-input', text, {
-    hint: `see the action: acs conv confirm ${id}; answer it in this command with ${flags}`,
+    hint: `see the action: acs conv confirm ${id}\nthen answer it, alone or with the message: ${flags}`,
     data: { id, waiting_for: 'confirmation' },
   });
 }

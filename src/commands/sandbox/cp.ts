@@ -86,7 +86,7 @@ function readSides(source: string, target: string): Sides {
   if (from !== null) return { way: 'download', ...from, local: target };
   if (to !== null) return { way: 'upload', ...to, local: source };
   throw new AppError('usage', 'no side names a sandbox: one of them has to be <id>:<path>', {
-    hint: 'for example: acs sandbox cp @last:report.md .   acs sandbox cp data.csv @last:data/',
+    hint: 'for example: acs sandbox cp @last:report.md .\nor: acs sandbox cp data.csv @last:data/',
   });
 }
 
@@ -190,7 +190,8 @@ async function downloadTo(ctx: Context, files: SandboxFiles, { id, path, local }
     return { from, to: '-', files: 1, bytes: counter.bytes };
   }
   const { statPath } = await import('../../local/files/pack.ts');
-  const missing = (message: string) => new AppError('config', message);
+  const missing = (message: string) =>
+    new AppError('config', message, { hint: 'create the folder, or choose another one' });
   const named = { kind, name: nameOf(path) };
   const target = await targetOf(named, local, (each) => statPath(each, ctx.cwd), missing);
   if (kind === 'folder') {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { AppError, isAppError } from '../../cli/errors.ts';
 import { endTree } from '../end-tree.ts';
 
@@ -40,8 +41,10 @@ export function git(
         const code = error ? (error as NodeJS.ErrnoException).code : 0;
         // Node reports it for a missing folder as for a missing program.
         if (code === 'ENOENT') {
-          const hint = 'check that git is installed and that the folder exists';
-          return reject(new AppError('config', `cannot run git in ${cwd}`, { hint, cause: error }));
+          const [reason, hint] = existsSync(cwd)
+            ? ['git is not installed', 'install git, or add its folder to PATH']
+            : [`the folder ${cwd} does not exist`, undefined];
+          return reject(new AppError('config', `cannot run git: ${reason}`, { hint, cause: error }));
         }
         const hidden = stderr.trim().replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, '$1***@');
         resolve({ code: typeof code === 'number' ? code : null, stdout, stderr: hidden });

@@ -190,7 +190,9 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
       if (there && readdirSync(folder).length > 0)
         throw new AppError('conflict', `the folder ${folder} is not empty`, { hint: 'name a new or an empty folder' });
       if (statSync(path.dirname(folder), { throwIfNoEntry: false })?.isDirectory() !== true)
-        throw new AppError('config', `cannot write ${folder}: its folder does not exist`);
+        throw new AppError('config', `cannot write ${folder}: its folder does not exist`, {
+          hint: 'create the folder, or choose another one',
+        });
     },
 
     async intoFolder(folder, { patch, dryRun }) {

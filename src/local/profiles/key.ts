@@ -48,8 +48,8 @@ export async function fetchKey(
 /** Throws `config` without repeating the key: Node's own error for a bad header prints the whole value. */
 export function readKeyText(text: string, what: string): string {
   const key = text.replace(/\r?\n$/, '');
-  if (key.trim() === '') throw new AppError('config', `${what} is empty`);
   const hint = 'a key is one line of ASCII letters, digits and punctuation';
+  if (key.trim() === '') throw new AppError('config', `${what} is empty`, { hint });
   if (/[\r\n]/.test(key)) throw new AppError('config', `${what} has more than one line`, { hint });
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new AppError('config', `${what} holds a space or a character that cannot be sent in a header`, { hint });

@@ -49,7 +49,9 @@ export async function chooseSpecs(options: {
     });
   });
   if (why !== null && spec !== undefined && spec !== 'process') {
-    throw new ServiceError('unsupported', `bubblewrap does not work here (${why}), and the spec ${spec} was asked for`);
+    throw new ServiceError('unsupported', `the spec ${spec} needs bubblewrap, which does not work here: ${why}`, {
+      hint: 'install bubblewrap, or run commands without isolation: --spec process',
+    });
   }
   return specChoice(spec ?? null, why);
 }

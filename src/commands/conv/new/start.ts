@@ -153,7 +153,7 @@ export class Start {
         ...error.details,
         // The same command would start another run.
         retryable: false,
-        hint: `set it: acs conv rename ${id} <title>   stop it: acs conv stop ${id}`,
+        hint: `set it: acs conv rename ${id} <title>\nstop it: acs conv stop ${id}`,
         data: { ...error.details.data, conversation_id: id },
       });
     }
@@ -274,7 +274,7 @@ export class Start {
         ...details,
         hint:
           mayContinue || typeof about === 'object'
-            ? `look: acs conv show ${name}   stop it: acs conv stop ${name}`
+            ? `look: acs conv show ${name}\nstop it: acs conv stop ${name}`
             : (details.hint ?? `see: acs conv show ${name}`),
         data: { ...details.data, id, start_task_id: startTaskId },
       });

@@ -91,7 +91,7 @@ export async function stopEarly(
     const reason = isAppError(cause) ? cause.message : OVER.message;
     const known = current.id || name;
     const what = known === conversation.start_task_id ? 'start task' : 'conversation';
-    const hint = `stop it: acs conv stop ${known}   follow it: acs conv follow ${known}`;
+    const hint = `stop it: acs conv stop ${known}\nfollow it: acs conv follow ${known}`;
     const result = `${what} ${known} could not be stopped (${reason}) and may continue`;
     return { end: end(result, hint, { id: known }), after: null };
   }
