@@ -129,7 +129,9 @@ async function startServer({ python, port, sandboxPort, dir, modelUrl }: ServerO
     'event-delay': 10,
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = spawn(python, [script, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  // With OLDPWD of this shell, `cd -` of the scripted model would leave the sandbox.
+  const env = { ...process.env, OLDPWD: undefined };
+  const child = spawn(python, [script, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] });
   let said = '';
   let isReady = false;
   const hear = (chunk: Buffer): void => {
