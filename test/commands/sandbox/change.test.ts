@@ -182,7 +182,10 @@ describe('the end of a wait', () => {
     at.script(creates('STARTING'));
     const interruption = new AbortController();
     const starting = at.invoke({ args: ['sandbox', 'start', '--json'], signal: interruption.signal });
-    await until(() => at.server.asked.some(({ query }) => query.get('id') === 'sandbox-new'));
+    // A request of the case before may arrive late: the read is one after the create.
+    const { asked } = at.server;
+    const created = () => asked.findIndex(({ method }) => method === 'POST');
+    await until(() => created() >= 0 && asked.slice(created()).some(({ query }) => query.get('id') === 'sandbox-new'));
     interruption.abort(new AppError('interrupted', 'interrupted', { exitCode }));
     const ended = await starting;
     expect(ended.code).toBe(exitCode);
