@@ -1,4 +1,5 @@
 import { setDefaultResultOrder } from 'node:dns';
+import { setMaxListeners } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import { isIP, setDefaultAutoSelectFamilyAttemptTimeout, type Socket } from 'node:net';
@@ -52,6 +53,8 @@ export class Network {
   readonly #closing = new AbortController();
 
   constructor(options: NetworkOptions) {
+    // Each connection to a proxy that is being made adds a listener; above ten Node reports a leak on stderr.
+    setMaxListeners(0, this.#closing.signal);
     this.redaction = options.redaction;
     this.#options = options;
   }
