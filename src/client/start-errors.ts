@@ -24,7 +24,7 @@ export function refusedStart(answer: Answer, wanted: NewConversation): AppError 
   }
   if (code === 'CONFIGURATION$SETTINGS_NOT_FOUND') {
     const replay = 'or replay a recorded run: --replay <file>';
-    return error('config', text, `set a model: acs settings set llm_model=… llm_api_key=-   ${replay}`);
+    return error('config', text, `set a model: acs settings set llm_model=… llm_api_key=-\n${replay}`);
   }
   if (code === 'CONFIGURATION$MODEL_NOT_SUPPORTED') return error('unsupported', text);
   if (member === 'conversation_id' && wanted.conversation_id !== null)
