@@ -3,7 +3,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { changedFiles, type ChangedFile, filePatch, type FileSides, lineTotals, patchFiles } from '../../src/domain/patch.ts';
+import {
+  changedFiles,
+  type ChangedFile,
+  filePatch,
+  type FileSides,
+  lineTotals,
+  patchFiles,
+} from '../../src/domain/patch.ts';
 
 const stat = (patch: string, ...paths: string[]) =>
   changedFiles({ patch: Buffer.from(patch), changes: paths.map((path) => ({ path, status: 'modified' as const })) });

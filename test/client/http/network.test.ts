@@ -354,7 +354,10 @@ it('a request ends when it is aborted while the proxy does not complete its answ
   const sockets: net.Socket[] = [];
   const proxy = net.createServer((socket) => {
     sockets.push(socket);
-    socket.on('error', () => undefined).resume().write('HTTP/1.1 200 OK\r\nx: ');
+    socket
+      .on('error', () => undefined)
+      .resume()
+      .write('HTTP/1.1 200 OK\r\nx: ');
   });
   opened.push({ close: () => (sockets.forEach((socket) => socket.destroy()), proxy.close()) });
   const env = { HTTPS_PROXY: `http://127.0.0.1:${await listen(proxy)}` };
