@@ -30,18 +30,30 @@ const options = {
   write: false,
   logLevel: 'warning',
 };
+/** The model agent is not part of the worker's file. */
+const ownFile = {
+  name: 'own-file',
+  setup(build) {
+    build.onResolve({ filter: /\/agents\/model\/agent\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: './model.js', external: true } : undefined,
+    );
+  },
+};
 const processes = {
   ...options,
   entryPoints: {
     // The local service in the background, the agent server of one sandbox, and what runs in the isolation of a sandbox.
     service: 'src/service/lifecycle/main.ts',
     worker: 'src/service/agent-server/main.ts',
+    // What the worker loads for an agent with a model.
+    model: 'src/service/agents/model/agent.ts',
     inside: 'src/service/isolation/inside.ts',
     // The thread of --jq.
     jq: 'src/output/jq-thread.ts',
   },
   outdir: 'dist',
   format: 'cjs',
+  plugins: [ownFile],
   // The other form of jq-wasm reads import.meta.url, which a CommonJS file does not have.
   alias: { 'jq-wasm': path.join(JQ, 'index.cjs') },
 };

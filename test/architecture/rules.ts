@@ -51,9 +51,11 @@ const PARTS: Record<string, string> = {
 
 /** Each library is loaded by its owner alone; other modules use the owner. */
 const LIBRARY_OWNERS: Record<string, readonly string[]> = {
+  '@ai-sdk/openai-compatible': ['src/service/agents/model/'],
   '@fastify/busboy': ['src/service/http/'],
   '@hono/node-server': ['src/service/'],
   '@inquirer/prompts': ['src/terminal/'],
+  ai: ['src/service/agents/model/'],
   chalk: ['src/terminal/'],
   commander: ['src/cli/run.ts'],
   conf: ['src/local/profiles/'],
@@ -72,7 +74,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
 
 /** Files that may use the process, the network and the system clock. */
 const EDGES =
-  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|isolation\/|supervisor|lifecycle\/))/;
+  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|agents\/model\/call|isolation\/|supervisor|lifecycle\/))/;
 
 const FILE_LINES = 400;
 

@@ -7,6 +7,7 @@ import {
   kindOf,
   list,
   mapOf,
+  number,
   oneOf,
   pageLimit,
   record,
@@ -62,8 +63,27 @@ const securityAnalyzer = v.pipe(
 );
 export const setSecurityAnalyzer = record({ security_analyzer: v.nullable(securityAnalyzer) });
 
+const numberOrNull = v.nullish(number());
+
+/** The members of an LLM of openhands-sdk that the local service obeys; `timeout` in seconds, costs in US dollars. */
+const llm = record({
+  model: v.nullish(text()),
+  api_key: v.nullish(text()),
+  base_url: v.nullish(text()),
+  temperature: numberOrNull,
+  top_p: numberOrNull,
+  max_input_tokens: numberOrNull,
+  max_output_tokens: numberOrNull,
+  num_retries: numberOrNull,
+  timeout: numberOrNull,
+  input_cost_per_token: numberOrNull,
+  output_cost_per_token: numberOrNull,
+  extra_headers: v.nullish(mapOf(text())),
+  stream: v.nullish(truth()),
+});
+
 /** `POST …/switch_llm` */
-export const switchLlm = record({ llm: record({ model: text() }) });
+export const switchLlm = record({ llm: record({ ...llm.entries, model: text() }) });
 
 /** `POST …/events/respond_to_confirmation`. */
 export const respondToConfirmation = record({
@@ -84,7 +104,11 @@ export const userCommand = record({ command: text() });
 
 export const askAgent = record({ question: text() });
 
-const withModel = record({ llm: v.nullish(record({ model: v.nullish(text()) })) });
+const withModel = record({
+  llm: v.nullish(llm),
+  mcp_config: v.nullish(dictionary()),
+  agent_context: v.nullish(record({ system_message_suffix: v.nullish(text()) })),
+});
 const AGENT = 'openhands.sdk.agent.base.AgentBase';
 
 /** An agent without `kind` is an `Agent` when it has members. */
@@ -112,10 +136,11 @@ const startMembers = record({
   agent: v.nullish(agent),
   agent_settings: v.nullish(withModel),
   agent_profile_id: v.nullish(text()),
+  max_budget_per_task: numberOrNull,
   replay: v.nullish(list(dictionary())),
 });
 
-/** `POST /api/conversations`; `replay` is a member of the local service alone. */
+/** `POST /api/conversations`; `replay` and `max_budget_per_task` are members of the local service alone. */
 export const startConversation = v.pipe(
   startMembers,
   v.check(
@@ -184,6 +209,7 @@ export const socketQuery = record({
 
 export type ConfirmationPolicyRequest = v.InferOutput<typeof confirmationPolicy>;
 export type MessageContent = v.InferOutput<typeof contentPart>;
+export type Llm = v.InferOutput<typeof llm>;
 export type StartConversation = v.InferOutput<typeof startConversation>;
 export type SecretInput = v.InferOutput<typeof secret>;
 export type EventSearch = v.InferOutput<typeof eventSearch>;

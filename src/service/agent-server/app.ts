@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { ReplayError } from '../agents/replay/steps.ts';
+import { ReplayError } from '../agents/steps.ts';
 import { json, refuse, type HttpError } from '../http/answer.ts';
 import { createRouter, type Handlers } from '../http/router.ts';
 import { IsolationError } from '../isolation/connection.ts';

@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import { EventClock } from '../lifecycle/clock.ts';
+import { BUILT_IN } from '../agents/model/definitions.ts';
+import type { ModelConfig } from '../agents/model/config.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 import type { ConversationState, StoredEvent } from '../storage/conversation-state.ts';
 import type { EventLog } from '../storage/event-log.ts';
@@ -13,24 +15,31 @@ import {
   messageEvent,
   type NewEvent,
   stateUpdate,
-  textContent,
+  systemPromptEvent,
 } from './events.ts';
 import { Mask } from './masking.ts';
 
-const SYSTEM_PROMPT =
+const REPLAY_PROMPT =
   'You work in a sandbox with a terminal and a file editor. Carry out what the user asks for, ' +
   'and finish with a message that says what was done.';
 const LONGEST_TITLE = 60;
 
+export interface ConversationListener {
+  onEvents: (runEnded: boolean) => void;
+  /** Gets an event that is not stored. */
+  onPassing: (event: NewEvent) => void;
+  onGone: () => void;
+}
+
 export class Conversation {
   readonly id: string;
   readonly log: EventLog;
-  /** `onEvents` gets true when the events end a run. */
-  readonly listeners = new Set<{ onEvents: (runEnded: boolean) => void; onGone: () => void }>();
+  readonly listeners = new Set<ConversationListener>();
   readonly #clock: EventClock;
   readonly #notify: (notice: ConversationNotice) => void;
   #state: ConversationState;
   #secrets: Record<string, string>;
+  #model: ModelConfig | null;
   #mask: Mask;
 
   constructor(
@@ -43,7 +52,8 @@ export class Conversation {
     this.log = log;
     this.#state = state;
     this.#secrets = log.readSecrets();
-    this.#mask = new Mask(this.#secrets);
+    this.#model = log.readModel();
+    this.#mask = this.#newMask();
     this.#notify = notify;
     const newest = log.search({ limit: 1, order: 'desc' }).items[0];
     this.#clock = new EventClock(nowMicroseconds, newest?.timestamp ?? null);
@@ -94,8 +104,10 @@ export class Conversation {
 
   addMessage(role: string, content: MessageContent[]): void {
     const { execution_status, title } = this.#state;
-    const [system_prompt] = textContent(SYSTEM_PROMPT);
-    const prompt = { source: 'agent', system_prompt, tools: [], kind: 'SystemPromptEvent' } as const;
+    const prompt =
+      this.#model === null
+        ? systemPromptEvent(REPLAY_PROMPT, [])
+        : systemPromptEvent(this.#model.system_prompt, BUILT_IN);
     const first = this.log.lastSequence() === 0 ? [prompt] : [];
     if (['finished', 'error', 'stuck'].includes(execution_status)) this.setStatus('idle');
     const id = randomUUID();
@@ -119,8 +131,34 @@ export class Conversation {
 
   setSecrets(secrets: Record<string, string>): void {
     this.#secrets = { ...this.#secrets, ...secrets };
-    this.#mask = new Mask(this.#secrets);
+    this.#mask = this.#newMask();
     this.log.writeSecrets(this.#secrets);
+  }
+
+  /** Null: a replay drives this conversation. */
+  get model(): Readonly<ModelConfig> | null {
+    return this.#model;
+  }
+
+  setModel(model: ModelConfig): void {
+    this.#model = model;
+    this.#mask = this.#newMask();
+    this.log.writeModel(model);
+  }
+
+  /** Endpoints repeat a key that they refuse. */
+  #newMask(): Mask {
+    const { api_key } = this.#model?.llm ?? {};
+    return new Mask({ ...this.#secrets, ...(api_key ? { api_key } : {}) });
+  }
+
+  /** Sends the text of an answer while it arrives, to clients that want it. */
+  get onText(): ((content: string) => void) | null {
+    if (this.#model?.llm.stream !== true || this.listeners.size === 0) return null;
+    return (content) => {
+      const event = { source: 'agent', content, kind: 'StreamingDeltaEvent' } as const;
+      for (const listener of this.listeners) listener.onPassing(event);
+    };
   }
 
   /** The action that has no observation yet. */

@@ -1,19 +1,28 @@
 import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import type { SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
 import { deleteEventLog, eventLogFile, type EventLog, openEventLog } from '../storage/event-log.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
-import { readSteps, type ReplayStep } from '../agents/replay/steps.ts';
+import { readSteps, type ReplayStep } from '../agents/steps.ts';
 import type { WorkerNotice } from '../sandboxes/worker-protocol.ts';
 import { ReplayAgent } from '../agents/agent.ts';
+import { type Instructions, systemPrompt } from '../agents/model/prompt.ts';
+import { ModelAgentOnUse } from './model-agent.ts';
 import { Conversation } from './conversation.ts';
 import { RunLoop } from './run-loop.ts';
 import type { Sandbox } from './sandbox.ts';
 import { Tools } from './tools.ts';
 import { noMetrics, type ConversationState } from '../storage/conversation-state.ts';
 
+/** Of the repository, for the agent. */
+const INSTRUCTIONS = ['AGENTS.md', '.openhands/microagents/repo.md', '.openhands/instructions.md'];
+const LARGEST_INSTRUCTIONS = 1024 * 1024;
+
 export interface ConversationEntry {
   conversation: Conversation;
   loop: RunLoop;
+  /** Null: a replay drives the conversation. */
+  model: ModelAgentOnUse | null;
 }
 
 export interface ConversationsOptions {
@@ -58,8 +67,18 @@ export class Conversations {
     );
   }
 
+  /** The instructions of the repository, for an agent with a model. */
+  async instructions(workingDir: string): Promise<Instructions> {
+    const { sandbox } = this.#options;
+    const texts = INSTRUCTIONS.map(async (name): Promise<[string, string]> => {
+      const read = sandbox.readFile(path.posix.join(workingDir, name), LARGEST_INSTRUCTIONS);
+      return [name, await read.then((bytes) => bytes.toString('utf8')).catch(() => '')];
+    });
+    return (await Promise.all(texts)).filter(([, text]) => text.trim() !== '');
+  }
+
   /** The id must not be in use. Throws ReplayError when the steps are invalid. */
-  create(id: string, wanted: StartConversation, workingDir: string): ConversationEntry {
+  create(id: string, wanted: StartConversation, workingDir: string, instructions: Instructions): ConversationEntry {
     const replay = wanted.replay == null ? this.#options.defaultReplay : readSteps(wanted.replay);
     const log = openEventLog(eventLogFile(this.#options.eventsDir, id));
     const now = zonedTimestamp(this.#options.nowMicroseconds());
@@ -75,13 +94,18 @@ export class Conversations {
       confirmation_policy: policyOf(wanted.confirmation_policy),
       security_analyzer: wanted.security_analyzer ?? null,
       model,
-      metrics: noMetrics(model),
+      metrics: { ...noMetrics(model), max_budget_per_task: wanted.max_budget_per_task ?? null },
       last_user_message_id: null,
       steps_done: 0,
       pending_action_id: null,
       tags: wanted.tags ?? {},
     };
     if (replay !== null) log.writeReplay(replay);
+    else {
+      const { llm, mcp_config, agent_context } = wanted.agent ?? wanted.agent_settings ?? {};
+      const system_prompt = systemPrompt(workingDir, instructions, agent_context?.system_message_suffix ?? '');
+      log.writeModel({ llm: llm ?? {}, mcp_config: mcp_config ?? {}, system_prompt });
+    }
     // Written last: a log without a state is ignored.
     log.writeState(state);
     const entry = this.#keep(state, log);
@@ -107,8 +131,11 @@ export class Conversations {
   #keep(state: ConversationState, log: EventLog): ConversationEntry {
     const { nowMicroseconds, notify, sandbox } = this.#options;
     const conversation = new Conversation(state, log, nowMicroseconds, notify);
-    const loop = new RunLoop(conversation, new ReplayAgent(log.readReplay()), new Tools(sandbox, conversation));
-    const entry = { conversation, loop };
+    const replay = log.readReplay();
+    const model = replay === null ? new ModelAgentOnUse(conversation) : null;
+    const agent = model ?? new ReplayAgent(replay ?? []);
+    const loop = new RunLoop(conversation, agent, new Tools(sandbox, conversation));
+    const entry = { conversation, loop, model };
     this.#entries.set(conversation.id, entry);
     return entry;
   }

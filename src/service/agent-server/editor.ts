@@ -1,6 +1,6 @@
 /** The file editor tool: view, create, str_replace, insert, undo_edit. Its refusals are texts for the agent. */
 import { randomUUID } from 'node:crypto';
-import type { EditStep } from '../agents/replay/steps.ts';
+import type { EditStep } from '../agents/steps.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { Sandbox } from './sandbox.ts';
 

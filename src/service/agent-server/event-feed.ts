@@ -64,6 +64,7 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
       isStateDue ||= runEnded;
       void pump();
     },
+    onPassing: sendPassing,
     onGone: () => {
       client.close(1001, 'The conversation is gone');
     },

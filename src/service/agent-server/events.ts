@@ -1,7 +1,9 @@
 /** The events of a conversation as agent server 1.34.0 writes them: members that are null are left out. */
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
-import type { ToolStep } from '../agents/replay/steps.ts';
+import type { InvalidStep, ToolStep } from '../agents/steps.ts';
+import type { ToolDefinition } from '../agents/model/definitions.ts';
+import type { Metrics } from '../storage/conversation-state.ts';
 
 export interface NewEvent {
   id?: string;
@@ -16,9 +18,9 @@ export interface Cause {
   action_id: string;
 }
 
-export function newCause({ type }: ToolStep): Cause {
-  const call = `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
-  return { tool_name: type === 'edit' ? 'file_editor' : type, tool_call_id: call, action_id: randomUUID() };
+export function newCause({ type, call }: Pick<ToolStep | InvalidStep, 'type' | 'call'>): Cause {
+  const tool_call_id = call?.id ?? `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
+  return { tool_name: call?.name ?? (type === 'edit' ? 'file_editor' : type), tool_call_id, action_id: randomUUID() };
 }
 
 export function textContent(text: string): { cache_prompt: boolean; type: 'text'; text: string }[] {
@@ -40,20 +42,35 @@ export function stateUpdate(key: string, value: unknown): NewEvent {
   return { source: 'environment', key, value, kind: 'ConversationStateUpdateEvent' };
 }
 
-export function actionEvent(step: ToolStep, { action_id, tool_call_id: call, tool_name: name }: Cause): NewEvent {
-  const { kind, ...parameters } = actionMembers(step);
+/** openhands-sdk 1.58.0 requires a number for the cost, also where the price is not known. */
+export function shownMetrics(metrics: Metrics): Metrics {
+  return { ...metrics, accumulated_cost: metrics.accumulated_cost ?? 0 };
+}
+
+export function statsUpdate(metrics: Metrics): NewEvent {
+  return stateUpdate('stats', { usage_to_metrics: { agent: shownMetrics(metrics) } });
+}
+
+/** A call that cannot be executed has no action. */
+export function actionEvent(
+  step: ToolStep | InvalidStep,
+  { action_id, tool_call_id: id, tool_name: name }: Cause,
+): NewEvent {
+  const { kind, ...parameters } = step.type === 'invalid' ? {} : actionMembers(step);
   // As a model calls the tool: arguments that are false or empty are omitted.
-  const given = JSON.stringify(Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== false)));
+  const written = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== false));
+  const given = step.call?.arguments ?? JSON.stringify(written);
   return {
     id: action_id,
     source: 'agent',
     thought: textContent(step.type === 'think' ? '' : step.thought),
+    ...(step.call?.reasoning ? { reasoning_content: step.call.reasoning } : {}),
     thinking_blocks: [],
-    action: { ...parameters, kind },
+    ...(kind === undefined ? {} : { action: { ...parameters, kind } }),
     tool_name: name,
-    tool_call_id: call,
-    tool_call: { id: call, name, arguments: given, origin: 'completion' },
-    llm_response_id: `replay-${call}`,
+    tool_call_id: id,
+    tool_call: { id, name, arguments: given, origin: 'completion' },
+    llm_response_id: step.call?.response_id ?? `replay-${id}`,
     security_risk: 'risk' in step ? (step.risk ?? 'UNKNOWN') : 'UNKNOWN',
     summary: `${name}: ${given.length > 200 ? `${given.slice(0, 200)}…` : given}`,
     kind: 'ActionEvent',
@@ -67,13 +84,17 @@ function actionMembers(step: ToolStep): Record<string, unknown> {
       return { command: step.command, is_input: step.is_input, ...timeout, reset: step.reset, kind: 'TerminalAction' };
     }
     case 'edit': {
-      const { type: _type, thought: _thought, risk: _risk, ...parameters } = step;
+      const { type: _type, thought: _thought, risk: _risk, call: _call, ...parameters } = step;
       return { ...parameters, kind: 'FileEditorAction' };
     }
     case 'think':
       return { thought: step.thought, kind: 'ThinkAction' };
     case 'finish':
       return { message: step.message, kind: 'FinishAction' };
+    case 'task_tracker':
+      return { command: step.command, task_list: step.task_list, kind: 'TaskTrackerAction' };
+    case 'mcp':
+      return { data: step.data, kind: 'MCPToolAction' };
   }
 }
 
@@ -83,4 +104,23 @@ export function agentError({ tool_name, tool_call_id }: Cause, error: string): N
 
 export function conversationError(code: string, detail: string): NewEvent {
   return { source: 'environment', code, detail, kind: 'ConversationErrorEvent' };
+}
+
+/** The tools in the form of genuine servers, which describe the behaviour of each. */
+export function systemPromptEvent(prompt: string, tools: readonly ToolDefinition[]): NewEvent {
+  const [system_prompt] = textContent(prompt);
+  const shown = tools.map(({ name, kind, description }) => {
+    const changes = kind === 'Terminal' || kind === 'FileEditor';
+    const hints = { readOnlyHint: !changes, destructiveHint: changes, idempotentHint: !changes };
+    return {
+      description,
+      action_type: `${kind}Action`,
+      observation_type: `${kind}Observation`,
+      annotations: { title: name, ...hints, openWorldHint: kind === 'Terminal' },
+      meta: null,
+      kind: `${kind}Tool`,
+      title: name,
+    };
+  });
+  return { source: 'agent', system_prompt, tools: shown, kind: 'SystemPromptEvent' };
 }

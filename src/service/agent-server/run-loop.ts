@@ -1,7 +1,7 @@
 /** A step is done when its observation is written; one that was cut off is tried again by the next run. */
 import type { Agent } from '../agents/agent.ts';
-import type { ReplayStep, ToolStep } from '../agents/replay/steps.ts';
-import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
+import type { Step, ToolStep } from '../agents/steps.ts';
+import { addUsage, type ConfirmationPolicy, type ConversationState } from '../storage/conversation-state.ts';
 import { storageError } from '../storage/storage-error.ts';
 import type { Conversation } from './conversation.ts';
 import {
@@ -13,6 +13,7 @@ import {
   newCause,
   type NewEvent,
   stateUpdate,
+  statsUpdate,
   textContent,
 } from './events.ts';
 import type { Tools } from './tools.ts';
@@ -33,8 +34,6 @@ export class RunLoop {
   #abort = new AbortController();
   #pauseWanted = false;
   #halted = false;
-  /** The step whose action is written but not executed: it awaits approval. */
-  #asked: ToolStep | null = null;
 
   constructor(conversation: Conversation, agent: Agent, tools: Tools) {
     this.#conversation = conversation;
@@ -66,15 +65,11 @@ export class RunLoop {
   }
 
   /** Answers the pending action; does nothing when none is pending, as genuine servers do. */
-  async respond(accept: boolean, reason: string): Promise<void> {
-    const isWaiting = (): boolean => this.#conversation.state.execution_status === 'waiting_for_confirmation';
+  respond(accept: boolean, reason: string): void {
     const cause = this.#conversation.pending();
-    if (cause === null || !isWaiting()) return;
-    // After a restart of the service the agent returns it again.
-    const step = this.#asked ?? (await this.#next());
-    // Another answer may have arrived during the call of the agent.
-    if (step.type === 'message' || step.type === 'break' || !isWaiting()) return;
-    this.#asked = null;
+    if (cause === null || this.#conversation.state.execution_status !== 'waiting_for_confirmation') return;
+    const step = this.#conversation.log.readAsked();
+    if (step === null) return;
     if (accept) {
       this.#launch(async () => {
         if ((await this.#execute(step, cause)) === 'continue') await this.#loop();
@@ -116,7 +111,7 @@ export class RunLoop {
     // The first message stores three events: the system prompt, itself, and its id in the state.
     const fresh = this.#conversation.log.lastSequence() <= 3;
     const { metrics } = this.#conversation.state;
-    const stats = fresh ? [stateUpdate('stats', { usage_to_metrics: { agent: metrics } })] : [];
+    const stats = fresh ? [statsUpdate(metrics)] : [];
     this.#conversation.setStatus('running', stats);
     this.#running = body()
       .catch((error: unknown) => {
@@ -142,6 +137,12 @@ export class RunLoop {
         this.#conversation.setStatus('paused', [this.#abort.signal.aborted ? WAS_INTERRUPTED : PAUSED]);
         return;
       }
+      const { accumulated_cost: cost, max_budget_per_task: budget } = this.#conversation.state.metrics;
+      if (budget !== null && cost !== null && cost >= budget) {
+        const detail = `The agent has used its budget of $${String(budget)} (max_budget_per_task).`;
+        this.#conversation.setStatus('error', [conversationError('MaxBudgetReached', detail)]);
+        return;
+      }
       if (iteration >= limit) {
         const detail = `Agent reached maximum iterations limit (${String(limit)}).`;
         this.#conversation.setStatus('error', [conversationError('MaxIterationsReached', detail)]);
@@ -151,35 +152,69 @@ export class RunLoop {
     }
   }
 
-  #next(): Promise<ReplayStep> {
-    const situation = { done: this.#conversation.state.steps_done, history: () => this.#conversation.history() };
-    return this.#agent.next(situation, this.#abort.signal);
+  /** Null: the run was interrupted, or the worker ends. */
+  async #next(): Promise<Step | null> {
+    const conversation = this.#conversation;
+    const { steps_done: done } = conversation.state;
+    const situation = { done, history: () => conversation.history(), onText: conversation.onText };
+    const { signal } = this.#abort;
+    try {
+      const step = await this.#agent.next(situation, signal);
+      return this.#halted ? null : step;
+    } catch (error) {
+      if (this.#halted || signal.aborted) return null;
+      throw error;
+    }
   }
 
   /** Writes the action of the next step before it is executed. */
   async #step(): Promise<AfterStep> {
-    const { steps_done, last_user_message_id: answered } = this.#conversation.state;
+    const { last_user_message_id: answered } = this.#conversation.state;
     const step = await this.#next();
+    // The loop writes the interruption.
+    if (step === null) return 'continue';
+    const { state } = this.#conversation;
+    const steps_done = state.steps_done + 1;
+    const { events: used, change } = this.#used(step);
     if (step.type === 'message') {
-      this.#conversation.record([messageEvent('assistant', textContent(step.text))], { steps_done: steps_done + 1 });
+      const message = messageEvent('assistant', textContent(step.text));
+      this.#conversation.record([...used, message], { ...change, steps_done });
       return step.ends_turn ? this.#endTurn(answered) : 'continue';
     }
     if (step.type === 'break') {
       const reason = step.status === 'error' ? [conversationError(step.code, step.detail)] : [];
-      this.#conversation.setStatus(step.status, reason, { steps_done: steps_done + 1 });
+      this.#conversation.setStatus(step.status, reason, { steps_done });
       return 'stop';
     }
+    if (step.type === 'condensation') {
+      const { type: _type, usage: _usage, response_id, ...members } = step;
+      const event = { source: 'environment', ...members, llm_response_id: response_id, kind: 'Condensation' } as const;
+      this.#conversation.record([...used, event], change);
+      return 'continue';
+    }
     const cause = newCause(step);
-    const pending = { pending_action_id: cause.action_id };
-    if (needsConfirmation(this.#conversation.state.confirmation_policy, step)) {
-      this.#asked = step;
+    if (step.type === 'invalid') {
+      const events = [...used, actionEvent(step, cause), agentError(cause, step.error)];
+      this.#conversation.record(events, { ...change, steps_done });
+      return 'continue';
+    }
+    const pending = { ...change, pending_action_id: cause.action_id };
+    if (needsConfirmation(state.confirmation_policy, step)) {
+      // First: an action without its step could never be approved.
+      this.#conversation.log.writeAsked(step);
       const execution_status = 'waiting_for_confirmation';
-      const events = [actionEvent(step, cause), stateUpdate('execution_status', execution_status)];
+      const events = [...used, actionEvent(step, cause), stateUpdate('execution_status', execution_status)];
       this.#conversation.record(events, { ...pending, execution_status });
       return 'stop';
     }
-    this.#conversation.record([actionEvent(step, cause)], pending);
+    this.#conversation.record([...used, actionEvent(step, cause)], pending);
     return this.#execute(step, cause, answered);
+  }
+
+  #used({ usage }: Step): { events: NewEvent[]; change: Partial<ConversationState> } {
+    if (usage === undefined) return { events: [], change: {} };
+    const metrics = addUsage(this.#conversation.state.metrics, usage);
+    return { events: [statsUpdate(metrics)], change: { metrics } };
   }
 
   async #execute(
@@ -211,7 +246,7 @@ export class RunLoop {
 const RISKS = ['LOW', 'MEDIUM', 'HIGH'];
 
 function needsConfirmation(policy: ConfirmationPolicy, step: ToolStep): boolean {
-  if (step.type !== 'terminal' && step.type !== 'edit') return false;
+  if (step.type !== 'terminal' && step.type !== 'edit' && step.type !== 'mcp') return false;
   if (policy.kind !== 'ConfirmRisky') return policy.kind === 'AlwaysConfirm';
   const { risk = 'UNKNOWN' } = step;
   if (risk === 'UNKNOWN') return policy.confirm_unknown;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import type { EditStep, TerminalStep, ToolStep } from '../agents/replay/steps.ts';
+import type { EditStep, Task, TaskTrackerStep, TerminalStep, ToolStep } from '../agents/steps.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { Conversation } from './conversation.ts';
 import { Editor } from './editor.ts';
@@ -36,6 +36,14 @@ export class Tools {
     let observation: Record<string, unknown> | null;
     if (step.type === 'terminal') observation = await this.#runCommand(step, signal);
     else if (step.type === 'edit') observation = await this.#edit(step, signal);
+    else if (step.type === 'task_tracker') observation = this.#trackTasks(step);
+    else if (step.type === 'mcp')
+      observation = {
+        content: textContent(`There is no tool ${step.name}.`),
+        is_error: true,
+        tool_name: step.name,
+        kind: 'MCPToolObservation',
+      };
     else {
       const isThought = step.type === 'think';
       const content = textContent(isThought ? 'Your thought has been logged.' : step.message);
@@ -91,6 +99,18 @@ export class Tools {
     };
   }
 
+  #trackTasks({ command, task_list: planned }: TaskTrackerStep): Record<string, unknown> {
+    const members = { is_error: false, command, kind: 'TaskTrackerObservation' };
+    if (command === 'plan') {
+      const text = `The list has ${String(planned.length)} tasks now.`;
+      return { ...members, content: textContent(text), task_list: planned };
+    }
+    const tasks = plannedTasks(this.#conversation);
+    const lines = tasks.map(({ title, notes, status }) => `- [${status}] ${title}${notes === '' ? '' : `: ${notes}`}`);
+    const text = tasks.length === 0 ? 'There are no tasks. Use "plan" to make a list.' : lines.join('\n');
+    return { ...members, content: textContent(text), task_list: tasks };
+  }
+
   async #edit(step: EditStep, signal?: AbortSignal): Promise<Record<string, unknown> | null> {
     const { working_dir } = this.#conversation.state;
     const file = path.resolve(working_dir, rebase(step.path, working_dir));
@@ -125,6 +145,16 @@ export class Tools {
       // The conversation was deleted, the worker ends, or the disk is full: the command stays without an observation.
       .catch(() => undefined);
   }
+}
+
+/** The newest list that was planned. */
+function plannedTasks(conversation: Conversation): Task[] {
+  let tasks: Task[] = [];
+  for (const event of conversation.history()) {
+    const observation = event['observation'] as { kind: string; task_list: Task[] } | undefined;
+    if (observation?.kind === 'TaskTrackerObservation') tasks = observation.task_list;
+  }
+  return tasks;
 }
 
 /** The path in this workspace for a path of a recorded trajectory, relative to the working directory. */

@@ -2,6 +2,7 @@
 import { toDashedId } from '../../protocol/detail.ts';
 import type { ZipMember } from '../http/zip.ts';
 import type { Conversation } from './conversation.ts';
+import { shownMetrics } from './events.ts';
 
 /** The settings of genuine servers for condensing a long history. */
 const CONDENSER = {
@@ -34,7 +35,11 @@ export function conversationView(conversation: Conversation) {
     blocked_messages: {},
     last_user_message_id: state.last_user_message_id,
     leaf_event_id: newest?.id ?? null,
-    stats: { usage_to_metrics: { agent: { ...state.metrics, costs: [], response_latencies: [], token_usages: [] } } },
+    stats: {
+      usage_to_metrics: {
+        agent: { ...shownMetrics(state.metrics), costs: [], response_latencies: [], token_usages: [] },
+      },
+    },
     secret_registry: { secret_sources: sources },
     agent_state: {},
     hook_config: null,

@@ -1,22 +1,33 @@
 /** The agent decides the next step; run-loop.ts handles confirmation, limits, pause and crash. */
-import type { ReplayStep } from './replay/steps.ts';
+import type { ReplayStep, Step } from './steps.ts';
 import type { StoredEvent } from '../storage/conversation-state.ts';
 
+/** What has happened so far. */
+export interface Situation {
+  /** The steps that are observed, rejected or a message. */
+  done: number;
+  /** The events, oldest first, read lazily. */
+  history: () => Iterable<StoredEvent>;
+  /** Gets the text of an answer while it arrives; null: no client wants it. */
+  onText: ((text: string) => void) | null;
+}
+
 export interface Agent {
-  /** The same step while none is done. `done`: the steps that are observed, rejected or a message. */
-  next(situation: { done: number; history: () => Iterable<StoredEvent> }, signal: AbortSignal): Promise<ReplayStep>;
+  /** Rejects with the reason of the signal when it is aborted. */
+  next(situation: Situation, signal: AbortSignal): Promise<Step>;
 }
 
 export class ReplayAgent implements Agent {
-  readonly #steps: ReplayStep[] | null;
+  readonly #steps: ReplayStep[];
 
-  constructor(steps: ReplayStep[] | null) {
+  constructor(steps: ReplayStep[]) {
     this.#steps = steps;
   }
 
-  next({ done }: { done: number }): Promise<ReplayStep> {
-    const why = this.#steps === null ? 'This conversation has no replay' : 'The replay is at its end';
-    const detail = `${why}, and the local service runs no agent with a model. Start a conversation with a replay, or use another server.`;
-    return Promise.resolve(this.#steps?.[done] ?? { type: 'break', status: 'error', code: 'NoModel', detail });
+  /** The same step while none is done. */
+  next({ done }: Situation): Promise<Step> {
+    const detail =
+      'The replay is at its end. Start a conversation with a replay or a model: acs settings set llm_model=<model>.';
+    return Promise.resolve(this.#steps[done] ?? { type: 'break', status: 'error', code: 'NoModel', detail });
   }
 }

@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Clock } from '../lifecycle/clock.ts';
 import { startOf } from '../lifecycle/process.ts';
-import type { ReplayStep } from '../agents/replay/steps.ts';
+import type { ReplayStep } from '../agents/steps.ts';
 import type { SandboxLimits } from '../isolation/limits.ts';
 import type { Store } from '../storage/index.ts';
 import type { SandboxRow, SandboxStore } from '../storage/sandboxes.ts';

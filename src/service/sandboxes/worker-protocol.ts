@@ -3,7 +3,7 @@
  * or `failed`; each command is answered by the notice with the same `request`. At the end of stdin the worker kills
  * every process of the sandbox and exits.
  */
-import type { ReplayStep } from '../agents/replay/steps.ts';
+import type { ReplayStep } from '../agents/steps.ts';
 import type { SandboxLimits } from '../isolation/limits.ts';
 import type { FaultRule } from '../faults/schema.ts';
 import type { ExecutionStatus, Metrics } from '../storage/conversation-state.ts';

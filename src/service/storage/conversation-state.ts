@@ -1,3 +1,5 @@
+import type { ModelUsage } from '../agents/steps.ts';
+
 export const EXECUTION_STATUSES = [
   'idle',
   'running',
@@ -19,10 +21,10 @@ export interface StoredEvent {
   [member: string]: unknown;
 }
 
-/** What a run has cost, in the shape both servers show. `accumulated_cost` in US dollars. */
+/** What a run has cost, in the shape both servers show. `accumulated_cost` in US dollars; null: the price is unknown. */
 export interface Metrics {
   model_name: string;
-  accumulated_cost: number;
+  accumulated_cost: number | null;
   max_budget_per_task: number | null;
   accumulated_token_usage: {
     model: string;
@@ -53,6 +55,18 @@ export function noMetrics(model: string): Metrics {
       per_turn_token: 0,
       response_id: '',
     },
+  };
+}
+
+export function addUsage(metrics: Metrics, usage: ModelUsage): Metrics {
+  const { cost, response_id, ...tokens } = usage;
+  const before = metrics.accumulated_token_usage;
+  const sums = Object.entries(tokens).map(([name, count]) => [name, before[name as keyof typeof tokens] + count]);
+  const accumulated = { ...before, ...(Object.fromEntries(sums) as typeof tokens), response_id };
+  return {
+    ...metrics,
+    accumulated_cost: cost === null || metrics.accumulated_cost === null ? null : metrics.accumulated_cost + cost,
+    accumulated_token_usage: { ...accumulated, per_turn_token: tokens.prompt_tokens + tokens.completion_tokens },
   };
 }
 

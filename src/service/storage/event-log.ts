@@ -4,7 +4,8 @@ import path from 'node:path';
 import Database from 'libsql';
 import type { ConversationState, StoredEvent } from './conversation-state.ts';
 import { makePrivateDatabase, transaction, type SqlValue } from './database.ts';
-import type { ReplayStep } from '../agents/replay/steps.ts';
+import type { ModelConfig } from '../agents/model/config.ts';
+import type { ReplayStep, ToolStep } from '../agents/steps.ts';
 import { where } from './table.ts';
 
 /** Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body` is looked for in the event's texts. */
@@ -152,6 +153,24 @@ export class EventLog {
 
   writeReplay(steps: ReplayStep[]): void {
     this.#write('replay', steps);
+  }
+
+  /** The step whose action awaits approval; its event has masked secrets. */
+  readAsked(): ToolStep | null {
+    return this.#read('asked') as ToolStep | null;
+  }
+
+  writeAsked(step: ToolStep): void {
+    this.#write('asked', step);
+  }
+
+  /** Null: no model drives this conversation. Holds the key of the model. */
+  readModel(): ModelConfig | null {
+    return this.#read('model') as ModelConfig | null;
+  }
+
+  writeModel(config: ModelConfig): void {
+    this.#write('model', config);
   }
 
   /** Secrets of this conversation only, by environment name. Never part of the state. */

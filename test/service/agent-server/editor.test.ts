@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { EditStep } from '../../../src/service/agents/replay/steps.ts';
+import type { EditStep } from '../../../src/service/agents/steps.ts';
 import { Editor, type EditResult } from '../../../src/service/agent-server/editor.ts';
 import { usePlainSandbox } from './support/plain-sandbox.ts';
 

@@ -36,7 +36,7 @@ describe('a replay', () => {
     await worker.untilStatus('error');
     const last = (await worker.events()).at(-1);
     expect(last).toMatchObject({ kind: 'ConversationErrorEvent', code: 'NoModel' });
-    expect(String(last?.['detail'])).toMatch(/^The replay is at its end.*another server/);
+    expect(String(last?.['detail'])).toMatch(/^The replay is at its end.*llm_model/);
   });
 
   it('ends in error where the recorded run did, and continues after that step', async () => {

@@ -55,9 +55,12 @@ export function workerConversationHandlers({ conversations }: WorkerContext): Ha
     'POST /api/conversations': async (c) => {
       const wanted = await readJson(c, startConversation);
       const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
+      const { working_dir } = wanted.workspace;
+      // Before the id is looked up: no other request may begin in between.
+      const instructions = wanted.replay == null ? await conversations.instructions(working_dir) : [];
       const existing = conversations.get(id);
       if (existing !== null) return json(conversationView(existing.conversation), 200);
-      const { conversation, loop } = conversations.create(id, wanted, wanted.workspace.working_dir);
+      const { conversation, loop } = conversations.create(id, wanted, working_dir, instructions);
       const message = wanted.initial_message;
       if (message != null) {
         conversation.addMessage(message.role, message.content);
@@ -116,7 +119,12 @@ export function workerConversationHandlers({ conversations }: WorkerContext): Ha
       conversation.setMember('security_analyzer', (await readJson(c, setSecurityAnalyzer)).security_analyzer);
     }),
     'POST /api/conversations/{conversation_id}/switch_llm': change(async ({ conversation }, c) => {
-      conversation.record([], { model: (await readJson(c, switchLlm)).llm.model });
+      const { llm } = await readJson(c, switchLlm);
+      const { model } = conversation;
+      // A model alone is another one of the same endpoint.
+      const next = llm.base_url == null && llm.api_key == null ? { ...model?.llm, ...llm } : llm;
+      if (model !== null) conversation.setModel({ ...model, llm: next });
+      conversation.record([], { model: llm.model });
     }),
 
     'POST /api/conversations/{conversation_id}/events': changeNamed(async ({ conversation, loop }, c) => {
@@ -128,7 +136,7 @@ export function workerConversationHandlers({ conversations }: WorkerContext): Ha
     }),
     'POST /api/conversations/{conversation_id}/events/respond_to_confirmation': changeNamed(async ({ loop }, c) => {
       const { accept, reason } = await readJson(c, respondToConfirmation);
-      await loop.respond(accept, reason);
+      loop.respond(accept, reason);
     }),
     'GET /api/conversations/{conversation_id}/events/search': (c) => {
       const { log } = entryOf(c).conversation;

@@ -2,7 +2,7 @@
 import { shellQuote } from '../../../output/text/shell-quote.ts';
 import { isTooDeep } from '../../../protocol/detail.ts';
 import { isRecord, type Json } from '../../../protocol/shape.ts';
-import { EDITOR_COMMANDS, type EditStep, ReplayError, type ReplayStep, RISKS } from './steps.ts';
+import { EDITOR_COMMANDS, type EditStep, ReplayError, type ReplayStep, RISKS } from '../steps.ts';
 
 const LISTS = ['trajectory', 'history', 'events', 'items'];
 

@@ -7,7 +7,7 @@ import type { ConversationCreateV0 } from '../../../protocol/v0/requests.ts';
 import { appConversationStart, type AppConversationStart, type Provider } from '../../../protocol/v1/requests.ts';
 import { DEMO, demoSteps } from '../../agents/replay/file.ts';
 import { parseTrajectory } from '../../agents/replay/parse.ts';
-import { ReplayError, type ReplayStep } from '../../agents/replay/steps.ts';
+import { ReplayError, type ReplayStep } from '../../agents/steps.ts';
 import { assertSpecWorks, isSpecName, type SpecChoice } from '../../sandboxes/specs.ts';
 import type { SandboxSpecName } from '../../sandboxes/worker-protocol.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';

@@ -53,7 +53,7 @@ describe('conversations', () => {
       [`POST ${conversation}/generate_title`, undefined, 200, { title: 'From the agent server' }],
     ));
 
-  it('without a replay end with an error that names both next steps', async () => {
+  it('with a model whose endpoint is unknown end with an error that names the settings', async () => {
     const id = '11111111-2222-4333-8444-55555555555a';
     await shared.worker.startConversation(null, { conversation_id: id });
     const found = await until('the error', async () => {
@@ -62,7 +62,7 @@ describe('conversations', () => {
       );
       return (body as { items: unknown[] }).items[0];
     });
-    const detail = expect.stringMatching(/^This conversation has no replay,.*another server/) as string;
+    const detail = expect.stringMatching(/acs settings set llm_model=<model> llm_base_url=<url>/) as string;
     expect(found).toMatchObject({ code: 'NoModel', detail });
     await answers(
       [`POST /api/conversations/${id}/ask_agent`, { question: 'Why?' }, 400],

@@ -1,9 +1,11 @@
+/** The steps of an agent: what a replay holds, and what a model decides besides. */
 import * as v from 'valibot';
 
 export class ReplayError extends Error {}
 
 export const EDITOR_COMMANDS = ['view', 'create', 'str_replace', 'insert', 'undo_edit'] as const;
 export const RISKS = ['UNKNOWN', 'LOW', 'MEDIUM', 'HIGH'] as const;
+export type Risk = (typeof RISKS)[number];
 
 const risk = v.optional(v.picklist(RISKS));
 const thought = v.optional(v.string(), '');
@@ -52,10 +54,78 @@ const replayStep = v.variant('type', [
   }),
 ]);
 
+export type ReplayStep = v.InferOutput<typeof replayStep>;
 export type TerminalStep = v.InferOutput<typeof terminalStep>;
 export type EditStep = v.InferOutput<typeof editStep>;
-export type ToolStep = TerminalStep | EditStep | v.InferOutput<typeof thinkStep> | v.InferOutput<typeof finishStep>;
-export type ReplayStep = v.InferOutput<typeof replayStep>;
+
+export const TASK_STATUSES = ['todo', 'in_progress', 'done'] as const;
+
+export interface Task {
+  title: string;
+  notes: string;
+  status: (typeof TASK_STATUSES)[number];
+}
+
+/** `task_list`: the whole list, for `plan` alone. */
+export interface TaskTrackerStep {
+  type: 'task_tracker';
+  command: 'view' | 'plan';
+  task_list: Task[];
+  thought: string;
+}
+
+/** A call of a tool of an MCP server. `name` as the model knows the tool. */
+export interface McpStep {
+  type: 'mcp';
+  name: string;
+  data: Record<string, unknown>;
+  thought: string;
+  risk?: Risk | undefined;
+}
+
+/** The tool call of a model behind a step. Calls of one answer have the same `response_id`. */
+export interface ModelCall {
+  response_id: string;
+  id: string;
+  name: string;
+  /** As the model wrote it: a JSON text where the model made no mistake. */
+  arguments: string;
+  /** Of the answer; on its first step alone. */
+  reasoning: string;
+}
+
+/** A tool call that cannot be executed: an unknown tool, or wrong arguments. `error` is for the model. */
+export interface InvalidStep {
+  type: 'invalid';
+  thought: string;
+  error: string;
+  call: ModelCall;
+}
+
+export interface CondensationStep {
+  type: 'condensation';
+  forgotten_event_ids: string[];
+  summary: string;
+  /** Where the summary stands among the events that are left. */
+  summary_offset: number;
+  response_id: string;
+}
+
+/** What one answer of a model has used. `cost` in US dollars; null: the price is not known. */
+export interface ModelUsage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  reasoning_tokens: number;
+  cost: number | null;
+  response_id: string;
+}
+
+type BuiltInStep = TerminalStep | EditStep | v.InferOutput<typeof thinkStep> | v.InferOutput<typeof finishStep>;
+export type ToolStep = (BuiltInStep | TaskTrackerStep | McpStep) & { call?: ModelCall };
+/** `usage`: of the answer that a step is the first of. */
+export type Step = (ReplayStep | ToolStep | InvalidStep | CondensationStep) & { usage?: ModelUsage };
 
 /** Steps that come over the wire from the app server, checked. Throws ReplayError with the path of the first error. */
 export function readSteps(document: unknown): ReplayStep[] {

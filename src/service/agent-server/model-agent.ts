@@ -1,0 +1,27 @@
+/** The agent with a model, whose libraries are a file of their own: replays do not load it. */
+import type { Agent, Situation } from '../agents/agent.ts';
+import type { ModelAgent } from '../agents/model/agent.ts';
+import type { Step } from '../agents/steps.ts';
+import type { Conversation } from './conversation.ts';
+
+export class ModelAgentOnUse implements Agent {
+  readonly #conversation: Conversation;
+  #loaded: Promise<ModelAgent> | null = null;
+
+  constructor(conversation: Conversation) {
+    this.#conversation = conversation;
+  }
+
+  /** Rejects when the file cannot be loaded. */
+  load(): Promise<ModelAgent> {
+    this.#loaded ??= import('../agents/model/agent.ts').then(({ ModelAgent }) => {
+      const none = { llm: {}, mcp_config: {}, system_prompt: '' };
+      return new ModelAgent(() => this.#conversation.model ?? none, null);
+    });
+    return this.#loaded;
+  }
+
+  async next(situation: Situation, signal: AbortSignal): Promise<Step> {
+    return (await this.load()).next(situation, signal);
+  }
+}

@@ -1,0 +1,109 @@
+/** An agent that a model drives: one answer of the model is one step, or several when it calls several tools. */
+import { randomUUID } from 'node:crypto';
+import type { Agent, Situation } from '../agent.ts';
+import type { ModelCall, Step } from '../steps.ts';
+import type { StoredEvent } from '../../storage/conversation-state.ts';
+import { callModel, type ModelAnswer, ModelFailure, type ModelRequest } from './call.ts';
+import { condense, LONGEST_HISTORY } from './condense.ts';
+import type { ModelConfig } from './config.ts';
+import { type Exchange, exchangesOf } from './history.ts';
+import { isStuck } from './stuck.ts';
+import { BUILT_IN, type ToolDefinition } from './definitions.ts';
+import { stepOf, toolSet } from './tools.ts';
+
+/** The tools of MCP servers. */
+export interface McpTools {
+  definitions(signal: AbortSignal): Promise<ToolDefinition[]>;
+}
+
+export class ModelAgent implements Agent {
+  readonly #config: () => ModelConfig;
+  readonly #mcp: McpTools | null;
+  /** Further calls of the newest answer. */
+  #rest: Step[] = [];
+
+  constructor(config: () => ModelConfig, mcp: McpTools | null) {
+    this.#config = config;
+    this.#mcp = mcp;
+  }
+
+  async next({ history, onText }: Situation, signal: AbortSignal): Promise<Step> {
+    const events = [...history()];
+    const next = this.#rest.shift();
+    // After anything but a result, such as a rejection or a message, the model decides anew.
+    if (next !== undefined && isResult(events.at(-1))) return next;
+    this.#rest = [];
+    if (isStuck(events)) return { type: 'break', status: 'stuck', code: '', detail: '' };
+    try {
+      return await this.#ask(exchangesOf(events), isCondensationDue(events), onText, signal);
+    } catch (error) {
+      if (!(error instanceof ModelFailure)) throw error;
+      return { type: 'break', status: 'error', code: error.code, detail: error.message };
+    }
+  }
+
+  /** An answer that does not enter the history. Throws ModelFailure. */
+  async answer(question: string, events: Iterable<StoredEvent>, signal: AbortSignal): Promise<string> {
+    const { llm, system_prompt: system } = this.#config();
+    const messages = [
+      ...exchangesOf(events).flatMap((each) => each.messages),
+      { role: 'user' as const, content: question },
+    ];
+    const { text } = await callModel(llm, { system, messages, tools: {}, onText: null }, signal);
+    return text;
+  }
+
+  async #ask(
+    exchanges: Exchange[],
+    isDue: boolean,
+    onText: ModelRequest['onText'],
+    signal: AbortSignal,
+  ): Promise<Step> {
+    const { llm, system_prompt: system } = this.#config();
+    const events = exchanges.flatMap(({ ids }) => ids).length;
+    if (isDue || events > LONGEST_HISTORY) {
+      const step = await condense(llm, exchanges, signal);
+      if (step !== null) return step;
+    }
+    const mcp = (await this.#mcp?.definitions(signal)) ?? [];
+    const messages = exchanges.flatMap((exchange) => exchange.messages);
+    const tools = toolSet([...BUILT_IN, ...mcp]);
+    try {
+      const answer = await callModel(llm, { system, messages, tools, onText }, signal);
+      return this.#stepsOf(answer, new Set(mcp.map(({ name }) => name)));
+    } catch (error) {
+      if (!(error instanceof ModelFailure) || error.code !== 'LLMContextWindowExceedError') throw error;
+      const step = await condense(llm, exchanges, signal);
+      if (step === null) throw error;
+      return step;
+    }
+  }
+
+  #stepsOf({ text, reasoning, calls, usage, responseId }: ModelAnswer, mcpTools: ReadonlySet<string>): Step {
+    const steps = calls.map((call, index): Step => {
+      const isFirst = index === 0;
+      const modelCall: ModelCall = {
+        response_id: responseId,
+        // Some endpoints give each call of each answer the same id.
+        id: `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+        name: call.name,
+        arguments: typeof call.input === 'string' ? call.input : JSON.stringify(call.input),
+        reasoning: isFirst ? reasoning : '',
+      };
+      return stepOf(call, isFirst ? text : '', modelCall, mcpTools);
+    });
+    const [first = { type: 'message', text, ends_turn: true } as const, ...rest] = steps;
+    this.#rest = rest;
+    return { ...first, usage };
+  }
+}
+
+function isResult(event: StoredEvent | undefined): boolean {
+  return event?.kind === 'ObservationEvent' || event?.kind === 'AgentErrorEvent';
+}
+
+/** A client has asked for it, and it has not been done since. */
+function isCondensationDue(events: readonly StoredEvent[]): boolean {
+  const newest = events.findLast(({ kind }) => kind === 'CondensationRequest' || kind === 'Condensation');
+  return newest?.kind === 'CondensationRequest';
+}

@@ -1,0 +1,41 @@
+/** Replaces the older part of a long history with a summary that the model writes. */
+import type { Llm } from '../../../protocol/agent-server/requests.ts';
+import type { CondensationStep, ModelUsage } from '../steps.ts';
+import { callModel } from './call.ts';
+import type { Exchange } from './history.ts';
+
+/** Events that the history may hold; the value of genuine servers. */
+export const LONGEST_HISTORY = 240;
+/** Exchanges that stay at the beginning: the task. */
+const KEPT_FIRST = 1;
+/** Characters of one result that the summary is made from. */
+const LONGEST_RESULT = 2000;
+
+const SYSTEM = `You summarize the earlier part of the work of a software engineer, who goes on with your summary instead of it.
+Keep what is needed to go on: what the user wants, word for word where it matters; what is done and how it was checked; what
+is left; files and names; commands that work; errors that are open; the list of tasks with each status. Write plain notes.`;
+
+/** Null: nothing is left that could be forgotten. Throws as callModel. */
+export async function condense(
+  llm: Llm,
+  exchanges: readonly Exchange[],
+  signal: AbortSignal,
+): Promise<(CondensationStep & { usage: ModelUsage }) | null> {
+  const forgotten = exchanges.slice(KEPT_FIRST, KEPT_FIRST + Math.ceil((exchanges.length - KEPT_FIRST) / 2));
+  const ids = forgotten.flatMap((exchange) => exchange.ids);
+  if (ids.length === 0) return null;
+  const text = forgotten.flatMap(({ messages }) =>
+    messages.map((message) => JSON.stringify(message).slice(0, LONGEST_RESULT)),
+  );
+  const content = `${text.join('\n')}\n\nSummarize this.`;
+  const request = { system: SYSTEM, messages: [{ role: 'user' as const, content }], tools: {}, onText: null };
+  const answer = await callModel(llm, request, signal);
+  return {
+    type: 'condensation',
+    forgotten_event_ids: ids,
+    summary: answer.text,
+    summary_offset: exchanges.slice(0, KEPT_FIRST).flatMap((exchange) => exchange.ids).length,
+    response_id: answer.responseId,
+    usage: answer.usage,
+  };
+}

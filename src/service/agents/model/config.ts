@@ -1,0 +1,44 @@
+/** What drives a conversation with a model, as its client sent it. */
+import type { Llm } from '../../../protocol/agent-server/requests.ts';
+
+/** Stored with the conversation, readable by its owner alone: it holds the key. */
+export interface ModelConfig {
+  llm: Llm;
+  /** By name; the forms of `mcpServers` of openhands-sdk. */
+  mcp_config: Record<string, unknown>;
+  system_prompt: string;
+}
+
+/** OpenAI-compatible interfaces by the provider that the name of a model begins with. */
+const PROVIDERS: Readonly<Record<string, string>> = {
+  anthropic: 'https://api.anthropic.com/v1',
+  deepseek: 'https://api.deepseek.com/v1',
+  gemini: 'https://generativelanguage.googleapis.com/v1beta/openai',
+  groq: 'https://api.groq.com/openai/v1',
+  mistral: 'https://api.mistral.ai/v1',
+  openai: 'https://api.openai.com/v1',
+  openrouter: 'https://openrouter.ai/api/v1',
+  together_ai: 'https://api.together.xyz/v1',
+  xai: 'https://api.x.ai/v1',
+};
+const LOCAL: Readonly<Record<string, string>> = {
+  hosted_vllm: 'http://127.0.0.1:8000/v1',
+  lm_studio: 'http://127.0.0.1:1234/v1',
+  ollama: 'http://127.0.0.1:11434/v1',
+  ollama_chat: 'http://127.0.0.1:11434/v1',
+};
+/** Prefixes that say how a server is spoken to, and are not part of the name at an endpoint of its own. */
+const ROUTED = new Set(['openai', 'openrouter', 'litellm_proxy', ...Object.keys(LOCAL)]);
+
+/** The endpoint and the name of the model there. Null: nothing says where the model is. */
+export function endpointOf({ model, base_url }: Llm): { baseUrl: string; model: string } | null {
+  const named = model?.trim() ?? '';
+  const [, prefix = '', rest = ''] = /^([^/]+)\/(.+)$/.exec(named) ?? [];
+  if (named === '') return null;
+  if (base_url) return { baseUrl: base_url.replace(/\/+$/, ''), model: ROUTED.has(prefix) ? rest : named };
+  const known = PROVIDERS[prefix] ?? LOCAL[prefix];
+  if (known !== undefined) return { baseUrl: known, model: rest };
+  return prefix === '' && /^(?:gpt|o\d|chatgpt)/.test(named)
+    ? { baseUrl: PROVIDERS['openai'] ?? '', model: named }
+    : null;
+}

@@ -1,0 +1,53 @@
+/** When an agent repeats itself. Source: stuck_detector.py of openhands-sdk 1.58.0 with its default thresholds. */
+import { isDeepStrictEqual } from 'node:util';
+import type { StoredEvent } from '../../storage/conversation-state.ts';
+
+const WINDOW = 20;
+const SAME_PAIRS = 4;
+const SAME_ERRORS = 3;
+const MESSAGES = 3;
+const ALTERNATING = 6;
+
+const RESULTS = ['ObservationEvent', 'UserRejectObservation', 'AgentErrorEvent'];
+
+export function isStuck(history: Iterable<StoredEvent>): boolean {
+  const events = [...history]
+    .filter(({ kind }) => ['MessageEvent', 'ActionEvent', ...RESULTS].includes(kind))
+    .slice(-WINDOW);
+  const since = events.slice(
+    events.findLastIndex(({ kind, source }) => kind === 'MessageEvent' && source === 'user') + 1,
+  );
+  const newestFirst = since.reverse();
+  const actions = newestFirst.filter(({ kind }) => kind === 'ActionEvent');
+  const results = newestFirst.filter(({ kind }) => RESULTS.includes(kind));
+  const isSame = (list: StoredEvent[], count: number): boolean =>
+    list.length >= count && list.slice(0, count).every((event) => isEqual(event, list[0]));
+  const isAlternating = (list: StoredEvent[]): boolean =>
+    list.length >= ALTERNATING && list.slice(2, ALTERNATING).every((event, index) => isEqual(event, list[index]));
+  const errors = results.findIndex(({ kind }) => kind !== 'AgentErrorEvent');
+  const errorCount = errors === -1 ? results.length : errors;
+  return (
+    (isSame(actions, SAME_PAIRS) && isSame(results, SAME_PAIRS)) ||
+    // One more than the genuine threshold, at which the model is reminded.
+    (isSame(actions, SAME_ERRORS + 1) && errorCount > SAME_ERRORS) ||
+    newestFirst.slice(0, MESSAGES).filter(({ kind }) => kind === 'MessageEvent').length === MESSAGES ||
+    (isAlternating(actions) && isAlternating(results))
+  );
+}
+
+/** Without what differs between two events of the same content. */
+function isEqual(one: StoredEvent, other: StoredEvent | undefined): boolean {
+  return other !== undefined && isDeepStrictEqual(contentOf(one), contentOf(other));
+}
+
+function contentOf({ kind, ...event }: StoredEvent): unknown {
+  if (kind === 'ActionEvent')
+    return [
+      event['thought'],
+      event['action'],
+      event['tool_name'],
+      (event['tool_call'] as { arguments: string }).arguments,
+    ];
+  const { metadata: _metadata, ...observation } = (event['observation'] ?? {}) as Record<string, unknown>;
+  return [kind, observation, event['tool_name'], event['error'], event['rejection_reason']];
+}

@@ -1,0 +1,109 @@
+/** A worker whose conversation is driven by the scripted model behind an OpenAI-compatible interface. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ScriptedModel, startModel } from '../../../genuine/model.ts';
+import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
+import { sandboxOfTest } from '../../agent-server/support/shared-worker.ts';
+import { ID, type TestWorker } from '../../agent-server/support/worker.ts';
+
+const sandbox = sandboxOfTest();
+let model: ScriptedModel;
+beforeAll(async () => {
+  model = await startModel('/nowhere');
+});
+afterAll(() => model.close());
+
+const KEY = 'sk-key-of-the-model';
+
+function start(worker: TestWorker, words: string, more: object = {}) {
+  return worker.startConversation(null, {
+    initial_message: { role: 'user', content: [{ type: 'text', text: words }], run: true },
+    agent: { llm: { model: 'openai/gpt-4o', api_key: KEY, base_url: model.url, num_retries: 0 } },
+    ...more,
+  });
+}
+
+function content(file: string): string {
+  return readFileSync(path.join(sandbox.place.workspace, file), 'utf8');
+}
+
+function outline(events: StoredEvent[]): string[] {
+  return events.filter(({ kind }) => kind !== 'ConversationStateUpdateEvent').map(({ kind }) => kind);
+}
+
+it('a model works with the terminal, finishes, and its use is counted', async () => {
+  const worker = await sandbox.start();
+  await start(worker, 'WORK', {
+    agent: {
+      llm: {
+        model: 'openai/gpt-4o',
+        api_key: KEY,
+        base_url: model.url,
+        input_cost_per_token: 0.001,
+        output_cost_per_token: 0.01,
+      },
+    },
+  });
+  await worker.untilStatus('finished');
+  const events = await worker.events();
+  const pair = ['ActionEvent', 'ObservationEvent'];
+  expect(outline(events)).toEqual(['SystemPromptEvent', 'MessageEvent', ...pair, ...pair, ...pair]);
+  expect(events.map((event) => event['tool_name']).filter(Boolean)).toEqual(
+    ['terminal', 'terminal', 'finish'].flatMap((name) => [name, name]),
+  );
+  expect(content('hello.txt')).toBe('hello from the agent\n');
+  const { body } = await worker.call('GET', `/api/conversations/${ID}`);
+  expect(body).toMatchObject({
+    stats: {
+      usage_to_metrics: {
+        agent: {
+          accumulated_cost: 3 * (100 * 0.001 + 20 * 0.01),
+          accumulated_token_usage: { prompt_tokens: 300, completion_tokens: 60 },
+        },
+      },
+    },
+  });
+});
+
+it('the key of a model is in no event and no answer', async () => {
+  const worker = await sandbox.start();
+  await start(worker, `WORK ${KEY}`);
+  await worker.untilStatus('finished');
+  const { body } = await worker.call('GET', `/api/conversations/${ID}`);
+  expect(JSON.stringify([await worker.events(), body])).not.toContain(KEY);
+});
+
+it('after a crash of the worker a message continues the history that the log has', async () => {
+  const first = await sandbox.start();
+  await start(first, 'PLAIN');
+  await first.untilStatus('finished');
+  await first.kill('SIGKILL');
+  const second = await sandbox.start();
+  await second.call('POST', `/api/conversations/${ID}/events`, {
+    role: 'user',
+    content: [{ type: 'text', text: 'Now WORK.' }],
+    run: true,
+  });
+  await second.untilStatus('finished');
+  expect(content('hello.txt')).toBe('hello from the agent\n');
+});
+
+it('an action that awaits approval is executed after a crash and an approval', async () => {
+  const first = await sandbox.start();
+  await start(first, 'RISKY', { confirmation_policy: { kind: 'ConfirmRisky' } });
+  await first.untilStatus('waiting_for_confirmation');
+  expect(existsSync(path.join(sandbox.place.workspace, 'risky.txt'))).toBe(false);
+  await first.kill('SIGKILL');
+  const second = await sandbox.start();
+  await second.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept: true });
+  await second.untilStatus('finished');
+  expect(content('risky.txt')).toBe('carried out\n');
+});
+
+it('a model that repeats itself ends the run as stuck', async () => {
+  const worker = await sandbox.start();
+  await start(worker, 'LOOP');
+  await worker.untilStatus('stuck');
+  expect(outline(await worker.events()).filter((kind) => kind === 'ActionEvent')).toHaveLength(4);
+});
