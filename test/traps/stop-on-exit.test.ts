@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ID, OTHER_ID } from '../client/support/v1-world.ts';
 import type { Ended } from '../support/world.ts';
+import type { Reply } from '../support/server.ts';
 import { useLoose } from '../support/use-loose.ts';
 import { useIdleV1 } from '../support/use-v1.ts';
 import { errorOf } from '../support/use-world.ts';
@@ -39,7 +40,7 @@ describe('conv new --stop-on-exit', () => {
       if (/\/(interrupt|pause)$/.test(path)) {
         stops.push(path);
         if (at.v1.conversations.has(ID)) at.v1.conversations.get(ID)!['execution_status'] = 'paused';
-        return { json: { success: true } };
+        return path.startsWith('/api/v1/sandboxes/') ? null : { json: { success: true } };
       }
       return null;
     };
@@ -74,6 +75,7 @@ describe('conv new --stop-on-exit', () => {
     ['keeps the sandbox of other conversations', '(sandbox sb9 has other conversations) and may continue', 0],
   ])('%s of a start that is not ready', async (_, message, pauses) => {
     sandboxId = 'sb9';
+    at.v1.addSandbox(sandboxId);
     if (pauses === 0) at.v1.addConversation({ sandbox_id: 'sb9' });
     const ended = await start();
     expect(errorOf(ended).message).toContain(message);
@@ -115,6 +117,39 @@ describe('conv new --stop-on-exit', () => {
     };
     const ended = await start();
     expect(errorOf(ended).hint).toContain(`acs conv stop ${ID}`);
+  });
+});
+
+describe('conv new --stop-on-exit', () => {
+  const loose = useLoose();
+  const LINE = 'conv new WORK --no-repo --wait --wait-timeout 3s --stop-on-exit --json';
+
+  it.each<[string, boolean, Reply | null]>([
+    ['the run continues', true, null],
+    ['its record cannot be read', false, { status: 500, json: {} }],
+  ])('does not claim a stop that the server accepts where %s after it', async (_, isIgnored, reply) => {
+    if (isIgnored) loose.serve({ ignores: ['stop'] });
+    let isSent = false;
+    loose.script(({ method, path }) => {
+      isSent ||= method === 'POST' && /(pause|interrupt)$/.test(path);
+      return isSent && method === 'GET' ? reply : null;
+    });
+    const ended = await loose.ends(LINE, { code: 124, out: { status: 'running' }, hides: /was stopped/ });
+    const [id] = loose.loose.conversations.keys();
+    expect(errorOf(ended).message).toMatch(/accepted that and does not show the effect\) and may continue$/);
+    expect(errorOf(ended).hint).toContain(`acs conv stop ${id}`);
+  });
+
+  it('does not claim a pause of the sandbox that the server ignores', async () => {
+    loose.serve({ ignores: ['pause'] });
+    loose.script(({ path }) => {
+      const items = [...loose.loose.tasks.values()].map((task) => ({ ...task, status: 'WAITING_FOR_SANDBOX' }));
+      if (path.endsWith('/start-tasks')) return { json: items };
+      if (path.endsWith('/start-tasks/search')) return { json: { items, next_page_id: null } };
+      return path.endsWith('/app-conversations/search') ? { json: { items: [], next_page_id: null } } : null;
+    });
+    const ended = await loose.ends(LINE, { code: 124, hides: /was paused/ });
+    expect(errorOf(ended).message).toMatch(/accepted that and does not show the effect\) and may continue$/);
   });
 });
 

@@ -76,18 +76,20 @@ export async function stopEarly(
   };
   try {
     const stopped = await poll(stop, polling);
-    const { id } = current;
+    early = new AppError('timeout', 'the server accepted that and does not show the effect');
+    const { id, sandbox_id: sandboxId } = current;
     const hint = `see its status: acs conv show ${id || name}`;
     if (stopped === 'sandbox') {
-      const result = `its sandbox ${current.sandbox_id} was paused before the conversation had started`;
+      const isPaused = async () => (await sandboxes.get(sandboxId ?? '')).status === 'paused' || undefined;
+      await poll(isPaused, polling);
+      const result = `its sandbox ${sandboxId} was paused before the conversation had started`;
       return { end: end(result, hint, {}), after: { ...current, sandbox_status: 'paused' } };
     }
-    const seen: Conversation = { ...current, status: 'paused', waiting_for: null, execution_status: null };
-    const after = await untilStopped(server, seen, { ...polling, until: Infinity }).catch(() => seen);
+    const after = await untilStopped(server, current, { ...polling, until: Infinity });
     const result = after.status === 'waiting' ? staysWaiting(id) : `conversation ${id} was stopped`;
     return { end: end(result, hint, { id, last_status: after.status }), after };
   } catch (error) {
-    const cause = error === OVER && early !== null ? (early as AppError) : error;
+    const cause = error === OVER && early !== null ? early : error;
     const reason = isAppError(cause) ? cause.message : OVER.message;
     const known = current.id || name;
     const what = known === conversation.start_task_id ? 'start task' : 'conversation';
