@@ -130,9 +130,8 @@ export class NewsReader {
       }
     }
     const state = info.status.toUpperCase() === 'RUNNING' ? this.#newest : (this.#newestOfRun ?? this.#newest);
-    const agentState = state?.state ?? null;
     return {
-      agentState: this.#isPending && (agentState === null || agentState === 'running') ? WAITING : agentState,
+      agentState: this.#isPending ? WAITING : (state?.state ?? null),
       reason: state?.reason ?? '',
       answered: this.#answered,
       ...(this.#isCountLost ? UNKNOWN : this.#spent),

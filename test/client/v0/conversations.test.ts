@@ -183,6 +183,17 @@ describe('a pending action', () => {
     await at.ends(`conv confirm ${ID} --accept`, {});
   });
 
+  it.each(['paused', 'user_confirmed', 'rate_limited', 'loading'])(
+    'counts in each state of the agent that does not end it, also in %s',
+    async (state) => {
+      given([user, becomes(state), runs]);
+      if (state === 'paused') given([becomes(state)]);
+      await at.ends(`conv wait ${ID} --wait-timeout 10m --json`, { code: 8, out: { status: 'waiting', exit_code: 8 } });
+      await at.ends(`conv confirm ${ID} --json`, { code: 8, out: { kind: 'run' } });
+      await at.ends(`conv send ${ID} hello`, { code: 8, writes: [] });
+    },
+  );
+
   it.each(['finished', 'user_confirmed', 'awaiting_user_input', 'error'])(
     'is not answered when the agent is %s: the conversation would hang',
     async (state) => {
