@@ -16,6 +16,7 @@ import { isUntitled, type Conversation } from '../../domain/conversation.ts';
 import { readAppConversation } from '../../protocol/v1/records.ts';
 import { changeOverV0, changeOverV1 } from '../change-routes.ts';
 import { noConversation } from '../../domain/ids.ts';
+import { readThroughOutage } from '../../runs/poll.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../features.ts';
 import { agentOf } from '../v1/agent.ts';
@@ -25,7 +26,8 @@ import { toConversation } from '../v1/records.ts';
 
 export async function renameV1(links: Links, facts: ProbeFacts, id: string, title: string): Promise<Conversation> {
   const isThere = () => isThereV1(links, id);
-  const before = await getConversation(links, id);
+  const readRecord = () => readThroughOutage(links, () => getConversation(links, id));
+  const before = await readRecord();
   const mayBeIgnored = facts.features.rename !== 'present' && facts.dialects.includes('v0');
   const call = { method: 'PATCH', body: { title }, accept: mayBeIgnored ? [422] : [], isThere } as const;
   const answer = await changeOverV1(links, 'rename', id, call);
@@ -38,7 +40,7 @@ export async function renameV1(links: Links, facts: ProbeFacts, id: string, titl
     await links.features.learn('rename', hasTitle ? 'present' : 'absent');
   if (renamed === null || (!hasTitle && mayBeIgnored)) {
     await changeOverV0(links, facts, id, { method: 'PATCH', body: { title }, isThere });
-    return toConversation(links, await getConversation(links, id));
+    return toConversation(links, await readRecord());
   }
   // Later a change in the sandbox makes the server recreate the record, with the current time and no longer public.
   if (isUntitled(before.title)) await quietly(async () => (await agentOf(links, before)?.rename(title)) ?? null);

@@ -1,6 +1,7 @@
 import { AppError, isNotFound } from '../../cli/errors.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { parseTime } from '../../output/text/time.ts';
+import { readThroughOutage } from '../../runs/poll.ts';
 import { readGitChanges, readGitDiff } from '../../protocol/agent-server/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { EventRecordV0 } from '../../protocol/v0/records.ts';
@@ -58,7 +59,7 @@ export function createConversationsV0(
     runsInSandbox: () => Promise.resolve(false),
     async rename(id, title) {
       await changeOverV0(links, facts, id, { method: 'PATCH', body: { title }, isThere: () => isThere(id) });
-      return await get(id);
+      return await readThroughOutage(links, () => get(id));
     },
     remove: (id) =>
       removeOrRead(links, `conversation ${id}`, {

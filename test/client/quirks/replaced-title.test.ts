@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { useV1 } from '../../support/use-v1.ts';
 import { useLoose } from '../../support/use-loose.ts';
 import { connectTo } from '../support/connect.ts';
+import type { LooseOptions } from '../support/loose-server.ts';
 import { ID as V1_ID, SANDBOX_KEY } from '../support/v1-world.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
@@ -135,6 +136,25 @@ describe('a server that stores the title it generates after the one of the user'
     await at.ends(`conv rename ${id} First`, { err: MAY_REPLACE });
     await at.ends(`conv rename ${id} Second`, { hides: MAY_REPLACE });
   });
+});
+
+it.each<[string, LooseOptions, string]>([
+  ['before the rename', {}, 'GET /api/v1/app-conversations'],
+  [
+    'after a rename over V0',
+    { v0: true, lacks: ['PATCH /api/v1/app-conversations/:id'] },
+    'PATCH /api/conversations/:id',
+  ],
+])('conv new --title sets it where reads fail for 5 s %s', async (_, served, first) => {
+  at.serve(served);
+  let sinceMs: number | null = null;
+  at.script(({ method, path }) => {
+    const isFirst = sinceMs === null && `${method} ${path.replace(/[0-9a-f]{32}/, ':id')}` === first;
+    if (isFirst) sinceMs = at.clock.now();
+    const isFailing = sinceMs !== null && !isFirst && method === 'GET' && at.clock.now() - sinceMs < 5_000;
+    return isFailing ? { status: 500, json: {} } : null;
+  });
+  await at.ends('conv new hello --no-repo --title Chosen --json', { out: { title: 'Chosen' } });
 });
 
 function asStarting(task: Record<string, unknown>): Record<string, unknown> {
