@@ -12,6 +12,7 @@
  *           command where the route of V1 ignores the title, unless the document of the server shows that
  * Remove:   unknown
  */
+import { isFailure } from '../../cli/errors.ts';
 import { isUntitled, type Conversation } from '../../domain/conversation.ts';
 import { readAppConversation } from '../../protocol/v1/records.ts';
 import { changeOverV0, changeOverV1 } from '../change-routes.ts';
@@ -21,7 +22,6 @@ import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../features.ts';
 import { agentOf } from '../v1/agent.ts';
 import { getConversation, isThereV1, keyed } from '../v1/calls.ts';
-import { quietly } from '../v1/complete-record.ts';
 import { toConversation } from '../v1/records.ts';
 
 export async function renameV1(links: Links, facts: ProbeFacts, id: string, title: string): Promise<Conversation> {
@@ -43,6 +43,11 @@ export async function renameV1(links: Links, facts: ProbeFacts, id: string, titl
     return toConversation(links, await readRecord());
   }
   // Later a change in the sandbox makes the server recreate the record, with the current time and no longer public.
-  if (isUntitled(before.title)) await quietly(async () => (await agentOf(links, before)?.rename(title)) ?? null);
+  const agent = isUntitled(before.title) ? agentOf(links, before) : null;
+  await agent?.rename(title).catch((error: unknown) => {
+    if (!isFailure(error)) throw error;
+    // An answer after the current step is not waited for.
+    if (error.kind !== 'network') links.notice(`the title may be replaced: its sandbox refuses it (${error.message})`);
+  });
   return toConversation(links, renamed);
 }

@@ -44,9 +44,16 @@ export async function renameConversation(word: string, title: string, ctx: Conte
   });
 }
 
-/** After a rename. Servers where V1 has no route for it store the title that they generate later, over any other. */
-export async function noticeOwnTitle(ctx: Context, server: Server, { id, dialect }: Conversation): Promise<void> {
-  if (dialect !== 'v1' || server.presence('rename') === 'present') return;
+/**
+ * After a rename. Servers where V1 has no route for it store the title that they generate later, over any other; over
+ * V0 also the one that an event of the run finds.
+ */
+export async function noticeOwnTitle(
+  ctx: Context,
+  server: Server,
+  { id, dialect, status }: Conversation,
+): Promise<void> {
+  if (server.presence('rename') === 'present' || (dialect === 'v0' && !isWorking(status))) return;
   const when = 'up to about 30 s after the start this server may replace the title with its own';
   await ctx.notice(`${when}; set it again: acs conv rename ${id} <title>`);
 }

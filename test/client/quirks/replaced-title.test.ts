@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { stateChanges, userSays, useV0, V0_ID } from '../../support/use-v0.ts';
 import { useV1 } from '../../support/use-v1.ts';
 import { useLoose } from '../../support/use-loose.ts';
 import { connectTo } from '../support/connect.ts';
@@ -52,30 +53,52 @@ describe('a rename over V1', () => {
   const RECORD = `PATCH /api/v1/app-conversations/${V1_ID}`;
   const SANDBOX = `PATCH /agent/api/conversations/${V1_ID}`;
 
-  it.each<[string, string | null, number, string[]]>([
+  it.each<[string, string | null, number, string[], string]>([
     [
       'is followed by one in the sandbox, from which the server may copy a title',
       'Conversation 0a1b2',
       200,
       [RECORD, SANDBOX],
+      '',
     ],
-    ['succeeds where the one in the sandbox fails', null, 500, [RECORD, SANDBOX]],
+    ['says so where the sandbox refuses it', null, 500, [RECORD, SANDBOX], 'the title may be replaced'],
     [
       'is the only one once the server has a title: one in the sandbox would recreate the record',
       'Made up',
       200,
       [RECORD],
+      '',
     ],
-  ])('%s', async (_, title, status, writes) => {
+  ])('%s', async (_, title, status, writes, err) => {
     v1.v1.addConversation({ title });
     v1.script({
       [RECORD]: ({ body }) => ({ json: v1.v1.addConversation(body as Record<string, unknown>) }),
       [SANDBOX]: { status, json: {} },
     });
-    await v1.ends(`conv rename ${V1_ID} Chosen`, { writes });
+    await v1.ends(`conv rename ${V1_ID} Chosen`, { writes, err });
     const [, inSandbox] = v1.server.writes();
     if (inSandbox !== undefined)
       expect([inSandbox.body, inSandbox.headers['x-session-api-key']]).toEqual([{ title: 'Chosen' }, SANDBOX_KEY]);
+  });
+});
+
+describe('a V0 server, which may write the title back that it has read before', () => {
+  const v0 = useV0();
+
+  it.each([
+    ['says so while the run is in progress', 'running', 'may replace the title'],
+    ['says nothing after its end', 'finished', /^(?!.*may replace)/s],
+  ])('conv new --title %s', async (_, state, err) => {
+    userSays(v0.v0, 'hello');
+    stateChanges(v0.v0, state);
+    v0.v0.record['status'] = 'RUNNING';
+    v0.script({
+      [`PATCH /api/conversations/${V0_ID}`]: ({ body }) => {
+        Object.assign(v0.v0.record, body);
+        return { json: true };
+      },
+    });
+    await v0.ends('conv new hello --no-repo --title Chosen --json', { out: { title: 'Chosen' }, err });
   });
 });
 
