@@ -29,7 +29,7 @@ export async function diffV1(links: Links, id: string, options: DiffOptions = {}
   const byGit = await gitDiff(agent, workingDir, script);
   if (byGit !== null) return byGit;
   let folder = workingDir.replace(/\/$/, '');
-  return diffFromFiles(
+  const diff = await diffFromFiles(
     async () => {
       try {
         return await agent.gitChanges(workingDir);
@@ -42,6 +42,10 @@ export async function diffV1(links: Links, id: string, options: DiffOptions = {}
     (path) => agent.gitDiff(`${folder}/${path}`),
     options,
   );
+  // Where nothing was cloned, a server answers as where nothing changed.
+  if (diff.changes.length === 0 && repository !== null)
+    diff.omissions.push(`changes of ${repository}: whether it arrived in the workspace cannot be read`);
+  return diff;
 }
 
 async function gitDiff(agent: AgentClient, workingDir: string, script: string): Promise<WorkspaceDiff | null> {
