@@ -147,10 +147,11 @@ async function sendStart(
   };
   const { id } = sent;
   const data = { conversation_id: id };
+  const isOwnId = facts.echoes_ids || facts.features['caller-conversation-id'] === 'present';
   const lookFirst =
     id === null
       ? 'look for it: acs conv list\nstop it: acs conv stop <id>'
-      : `look: acs conv show ${id}\nstop it: acs conv stop ${id}`;
+      : `look: acs conv show ${id}${isOwnId ? '' : '; if the server chose another id: acs conv list'}\nstop it: acs conv stop ${id}`;
   const maybeTaken = { as: id === null ? '' : `, as conversation ${id}`, hint: lookFirst, data };
   try {
     return await post();

@@ -41,7 +41,9 @@ describe('a start without an answer', () => {
     expect(ended.code).toBe(130);
     expect(errorOf(ended)).toMatchObject({ code: 'interrupted', conversation_id: id });
     expect(errorOf(ended).message).toContain('may have taken the start');
-    expect(errorOf(ended).hint).toBe(`look: acs conv show ${id}\nstop it: acs conv stop ${id}`);
+    expect(errorOf(ended).hint).toBe(
+      `look: acs conv show ${id}; if the server chose another id: acs conv list\nstop it: acs conv stop ${id}`,
+    );
     expect(json(ended)).toMatchObject({ id, status: 'unknown(not-read)', outcome: { exit_code: 130 } });
   });
 
