@@ -189,6 +189,12 @@ class Connection {
           'this is about the git provider, not the key of acs: store a token with acs git-provider set <provider>';
         return new AppError('auth', text ?? 'the git provider does not allow this', { ...details, hint });
       }
+      if (again === null || again.status >= 500) {
+        const hint =
+          'the route that checks the key fails, so it is not known whether this is about the key: acs doctor';
+        const { kind, message, details: known } = statusError(answer, details);
+        return new AppError(kind, message, { ...known, hint });
+      }
     }
     const { keyError } = await import('./probe.ts');
     const error = keyError(this.#options, answer);

@@ -46,6 +46,16 @@ it('a key that a V0 start refuses is exit 4 with the sources of the URL and of t
   await at.ends(START, { code: 4, err, writes: ['POST /api/conversations'] });
 });
 
+it('a refusal does not blame the key where the route that checks the key fails', async () => {
+  await at.ends('sandbox list', {});
+  at.script({
+    'POST /api/conversations': { status: 401, json: 'No token for this provider' },
+    'GET /api/options/config': { status: 503, json: {} },
+  });
+  const err = ['answered 401: No token for this provider', 'it is not known whether this is about the key'];
+  await at.ends(START, { code: 4, err, hides: 'refuses the key' });
+});
+
 it('a V0 start that is refused for the git provider is exit 4 and does not blame the key', async () => {
   at.script({ 'POST /api/conversations': { status: 401, json: 'No token for this provider' } });
   const err = ['No token for this provider', 'about the git provider, not the key of acs'];
