@@ -2,7 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { json, ok } from './support.ts';
-import type { Target } from './target.ts';
+import { STEP_MS, type Target } from './target.ts';
 
 /** Requests with the key, past acs; one that came too soon after others, and was not taken, is sent again. */
 export function callServer(url: string, key: string): Target['request'] {
@@ -12,6 +12,7 @@ export function callServer(url: string, key: string): Target['request'] {
         method,
         headers: { 'x-session-api-key': key, 'content-type': 'application/json' },
         body: body === undefined ? undefined : JSON.stringify(body),
+        signal: AbortSignal.timeout(STEP_MS),
       });
     let response = await send();
     for (let tries = 1; response.status === 429 && tries < 10; tries++) {

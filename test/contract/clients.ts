@@ -5,11 +5,11 @@ import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { setUp } from '../genuine/set-up.mjs';
 import { agentServerOf, events, finished, started, type EventJson } from './support.ts';
-import type { ContractCase, Target } from './target.ts';
+import { STEP_MS, type ContractCase, type Target } from './target.ts';
 
 const GENUINE = path.join(import.meta.dirname, '..', 'genuine');
-/** A bound for a client that never ends; on a loaded machine it takes half a minute to load. */
-const CLIENT_TIMEOUT_MS = 400_000;
+/** For a client that never ends; on a loaded machine it takes half a minute to load. */
+const CLIENT_TIMEOUT_MS = STEP_MS + 30_000;
 
 interface Attached {
   client: string;

@@ -13,6 +13,7 @@ import { freeBlock } from '../support/ports.ts';
 import type { Dialect, Target, Trait } from './target.ts';
 
 const KEY = 'key-of-the-contract';
+/** For a server that never gets ready: below the time-out of its start, so that its output is reported. */
 const READY_MS = 580_000;
 const END_MS = 60_000;
 

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { startRelay, type Relay, type RelayOptions } from './relay.ts';
 import type { Ended } from '../support/world.ts';
-import type { ContractCase, Dialect, Scenario, Target, Verdict } from './target.ts';
+import { STEP_MS, type ContractCase, type Dialect, type Scenario, type Target, type Verdict } from './target.ts';
 
 export interface ConversationJson {
   id: string;
@@ -154,7 +154,7 @@ export async function lastStates(target: Target, id: string): Promise<string> {
 }
 
 /** Until it holds; throws after the bound, which means that it never came. */
-export async function until(what: string, holds: () => Promise<boolean>, boundMs = 300_000): Promise<void> {
+export async function until(what: string, holds: () => Promise<boolean>, boundMs = STEP_MS): Promise<void> {
   const end = Date.now() + boundMs;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`did not come: ${what}`);

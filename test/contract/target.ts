@@ -6,6 +6,9 @@
 import type { Ended, Invocation } from '../support/world.ts';
 import type { ScenarioWord } from '../genuine/model.ts';
 
+/** For one command, request or wait of a case: a server that hangs costs a minute. */
+export const STEP_MS = 60_000;
+
 export type Dialect = 'v0' | 'v1';
 
 /** What the agent of a conversation does; see test/genuine/model.ts. */

@@ -1,6 +1,7 @@
 /** What a case did on its target, for whoever looks into a failure: each command with its exit code and output. */
+import { AppError } from '../../src/cli/errors.ts';
 import type { Ended, Invocation } from '../support/world.ts';
-import type { Target } from './target.ts';
+import { STEP_MS, type Target } from './target.ts';
 
 const LONGEST_OUTPUT = 400;
 const LONGEST_TRANSCRIPT = 6_000;
@@ -10,12 +11,16 @@ export interface Transcript {
   take(): string;
 }
 
-/** Records the commands that `target` runs from now on. */
+/** Records the commands that `target` runs from now on, and interrupts one that does not end. */
 export function record(target: Target): Transcript {
   const invoke = target.invoke.bind(target);
   let steps: string[] = [];
   target.invoke = async (invocation) => {
-    const ended = await invoke(invocation);
+    const limit = new AbortController();
+    const over = new AppError('interrupted', `acs ${invocation.args[0]} did not end within ${STEP_MS / 1000} s`);
+    const timer = setTimeout(() => limit.abort(over), STEP_MS);
+    const signal = AbortSignal.any([limit.signal, ...(invocation.signal ? [invocation.signal] : [])]);
+    const ended = await invoke({ ...invocation, signal }).finally(() => clearTimeout(timer));
     steps.push(step(invocation, ended));
     return ended;
   };

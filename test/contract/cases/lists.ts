@@ -24,19 +24,23 @@ async function fill(target: Target): Promise<void> {
   const isV1 = newest(target) === 'v1';
   const path = isV1 ? '/api/v1/app-conversations' : '/api/conversations';
   const body = isV1 ? { sandbox_id: await target.sandbox(), ...replay } : replay;
-  await until(`${WANTED} conversations`, async () => {
-    const missing = WANTED - (await list(target, '--all-pages')).items.length;
-    if (missing <= 0) return true;
-    const starts = Array.from({ length: Math.min(missing, 5) }, () => target.request('POST', path, body));
-    // A server whose database is busy refuses some of them.
-    const taken = (await Promise.all(starts)).filter(({ status }) => status === 200);
-    if (isV1)
-      await untilStarted(
-        target,
-        taken.map((start) => (start.body as { id: string }).id),
-      );
-    return false;
-  });
+  await until(
+    `${WANTED} conversations`,
+    async () => {
+      const missing = WANTED - (await list(target, '--all-pages')).items.length;
+      if (missing <= 0) return true;
+      const starts = Array.from({ length: Math.min(missing, 5) }, () => target.request('POST', path, body));
+      // A server whose database is busy refuses some of them.
+      const taken = (await Promise.all(starts)).filter(({ status }) => status === 200);
+      if (isV1)
+        await untilStarted(
+          target,
+          taken.map((start) => (start.body as { id: string }).id),
+        );
+      return false;
+    },
+    300_000,
+  );
 }
 
 /** After an error of its database a server may leave a start as it is for ever: it makes no conversation any more. */

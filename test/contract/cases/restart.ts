@@ -25,7 +25,7 @@ export const RESTART: ContractCase[] = inEachDialect(
   'follow: the server is ended and started again in the middle',
   async (target, dialect) => {
     const { id } = await started(target, dialect, 'COUNT');
-    const follow = acsProcess(target, 'conv', 'follow', id, '--json', '--wait-timeout', '8m');
+    const follow = acsProcess(target, 'conv', 'follow', id, '--json', '--wait-timeout', '4m');
     try {
       await until('the command on the screen', () => Promise.resolve(/Action|action:run/.test(follow.said.out)));
       if ((await show(target, id)).dialect === 'v1') await untilMessagePassedOn(target, id);
