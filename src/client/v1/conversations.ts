@@ -61,7 +61,7 @@ export function createConversationsV1(
       await removeOrRead(links, `conversation ${id}`, { remove, isThere });
     },
     eventPages: (id, query) => eventPagesV1(links, copy, id, query),
-    follow: (id, options) => followV1(links, id, options),
+    follow: (id, options) => followV1(links, copy, id, options),
     result: (id) => resultV1(links, copy, id),
     send: (id, message) => sendV1(links, id, message),
     pending: (id, paused) => pendingV1(links, id, paused),

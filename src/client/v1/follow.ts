@@ -9,7 +9,7 @@ import { openEventSocket } from '../agent-server/socket.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../links.ts';
 import { createBusyWatch } from '../quirks/busy-sandbox.ts';
-import { COPY_OVERLAP_MS, createCopySource, lateReason } from '../quirks/late-copy.ts';
+import { COPY_OVERLAP_MS, createCopySource, lateReason, type CopyNotices } from '../quirks/late-copy.ts';
 import { createLostWatch } from '../quirks/lost-at-sandbox.ts';
 import { createAvoidance } from '../quirks/silent-sandbox.ts';
 import { keyLocations } from '../quirks/socket-key-in-query.ts';
@@ -22,7 +22,12 @@ import { toConversation } from './records.ts';
 
 const SANDBOX_MEMBERS = ['sandbox_id', 'sandbox_status', 'conversation_url', 'session_api_key'] as const;
 
-export function followV1(links: Links, id: string, options: FollowOptions): AsyncIterable<FollowItem> {
+export function followV1(
+  links: Links,
+  notices: CopyNotices,
+  id: string,
+  options: FollowOptions,
+): AsyncIterable<FollowItem> {
   const { clock } = links;
   const { redaction } = links.network;
   let record: AppConversationRecord | null = null;
@@ -98,6 +103,7 @@ export function followV1(links: Links, id: string, options: FollowOptions): Asyn
         return Promise.resolve(from);
       };
       if (agent === null) await readCopy();
+      if (current.sandbox_status === 'PAUSED') await notices.asleep(current);
       for await (const event of eventRecords(links, current.id, agent, { since }, readCopy)) yield sourceEvent(event);
       copy.read(from, current);
     },
