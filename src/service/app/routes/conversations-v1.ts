@@ -154,7 +154,7 @@ export function conversationHandlersV1(context: AppContext): AppHandlers {
       if (profile === undefined) throw refuse(404, `Profile '${name}' not found`);
       const { model } = profile;
       if (typeof model !== 'string') throw refuse(400, `Profile '${name}' names no model`);
-      const answer = await post(id, 'switch_llm', { llm: { model } }, 502);
+      const answer = await post(id, 'switch_llm', { llm: profile }, 502);
       if (answer.status >= 400) throw refuse(502, textOf(answer));
       conversations.update(id, { llm_model: model });
       return SUCCESS;

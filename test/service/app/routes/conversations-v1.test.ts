@@ -59,10 +59,17 @@ describe('a conversation of V1', () => {
     );
   });
 
-  it('gets the model of a profile at app server and agent server while its sandbox runs', async () => {
+  it('gets the whole model settings of a profile at app server and agent server while its sandbox runs', async () => {
     const task = await startedTask(app, { replay_json: 'demo' });
     const [id, sandbox] = [task.app_conversation_id ?? '', task.sandbox_id ?? ''];
-    const llm = { model: 'openai/second', api_key: 'k-second' };
+    const llm = { model: 'openai/second', api_key: 'k-second', base_url: 'https://second.example/v1' };
+    const { supervisor } = app.context;
+    const send = supervisor.send.bind(supervisor);
+    const sent: unknown[] = [];
+    supervisor.send = (to, request) => {
+      if (request.path.endsWith('/switch_llm')) sent.push(request.json);
+      return send(to, request);
+    };
     const switched = `POST ${V1}/${id}/switch_profile`;
     await expectAnswers(app, [
       ['POST /api/v1/settings/profiles/second', { llm }, 201],
@@ -73,9 +80,10 @@ describe('a conversation of V1', () => {
       [`POST ${V1}/${UNKNOWN}/switch_profile`, { profile_name: 'second' }, 404],
       [`POST ${V1}/${id}/switch_acp_model`, { model: 'x' }, 400],
     ]);
-    const { body } = await app.context.supervisor.send(sandbox, { method: 'GET', path: `/api/conversations/${id}` });
+    expect(sent).toEqual([{ llm }]);
+    const { body } = await supervisor.send(sandbox, { method: 'GET', path: `/api/conversations/${id}` });
     expect(JSON.parse(body.toString())).toMatchObject({ agent: { llm: { model: 'openai/second' } } });
-    await app.context.supervisor.pause(sandbox);
+    await supervisor.pause(sandbox);
     await expectAnswers(app, [
       [switched, { profile_name: 'second' }, 409],
       [
