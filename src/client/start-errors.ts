@@ -26,7 +26,6 @@ export function refusedStart(answer: Answer, wanted: NewConversation): AppError 
     const replay = 'or replay a recorded run: --replay <file>';
     return error('config', text, `set a model: acs settings set llm_model=… llm_api_key=-\n${replay}`);
   }
-  if (code === 'CONFIGURATION$MODEL_NOT_SUPPORTED') return error('unsupported', text);
   if (member === 'conversation_id' && wanted.conversation_id !== null)
     return error('unsupported', 'this server chooses the ids of its conversations itself');
   return error('usage', `the server refuses this start: ${text}`);

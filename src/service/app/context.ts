@@ -22,7 +22,7 @@ export interface AppContext {
   specs: SpecChoice;
   log(line: string): void;
   faults?: readonly FaultRule[];
-  /** The default replay of conversations when no model is set; null: they are refused. */
+  /** The replay of conversations that name none; null: the model of the settings. */
   defaultReplay: ReplayStep[] | null;
   pages: Pages;
   activity: { begin(): void; end(): void; idleSeconds(): number };

@@ -18,7 +18,7 @@ export interface ServeFlags {
   /** End after so long without client and running conversation. Default 30 minutes; 0: never. */
   idleTimeoutMs?: number | undefined;
   scenario?: string | undefined;
-  /** The default replay of conversations when no model is set: `demo` or the absolute path of a trajectory. */
+  /** The replay of conversations that name none, also when a model is set: `demo` or the absolute path of a trajectory. */
   replay?: string | undefined;
 }
 

@@ -65,13 +65,15 @@ export function specChoice(named: SandboxSpecName | null, whyNoBubblewrap: strin
   return { byDefault: 'process', warning, whyNoBubblewrap };
 }
 
-export function newSandbox(spec: SandboxSpecName, now: string, detail: string | null = null): SandboxRow {
+/** `warning`: that of a fallback to `process`. */
+export function newSandbox(spec: SandboxSpecName, now: string, warning: string | null = null): SandboxRow {
   return {
     id: Array.from({ length: 22 }, () => BASE62[randomInt(BASE62.length)]).join(''),
     spec_id: spec,
     isolation: spec,
+    fell_back: warning !== null,
     status: 'STARTING',
-    status_detail: detail,
+    status_detail: warning,
     session_api_key: randomBytes(32).toString('base64url'),
     port: null,
     working_dir: null,
@@ -92,6 +94,26 @@ export function assertSpecWorks(spec: SandboxSpecName, { whyNoBubblewrap }: Spec
   throw new SpecRefused(
     `the spec ${spec} needs bubblewrap, which does not work here: ${whyNoBubblewrap}. ` +
       'Make it work and restart the service, or use the spec process, which runs commands without isolation',
+  );
+}
+
+/**
+ * An agent with a model runs commands that nobody has seen: it gets a sandbox without isolation only where that was
+ * asked for by name. `named`: the spec of a new sandbox. Throws SpecRefused.
+ */
+export function assertModelMayRun(
+  { named, sandbox }: { named: SandboxSpecName | null; sandbox: Pick<SandboxRow, 'id' | 'fell_back'> | null },
+  { warning, whyNoBubblewrap }: SpecChoice,
+): void {
+  const isFallback = sandbox === null ? named === null && warning !== null : sandbox.fell_back;
+  if (!isFallback) return;
+  const why =
+    sandbox === null
+      ? `and bubblewrap does not work here: ${whyNoBubblewrap}`
+      : `which sandbox ${sandbox.id} does not have`;
+  throw new SpecRefused(
+    `an agent with a model needs isolation, ${why}. Make bubblewrap work and restart the service, or permit commands ` +
+      'without isolation in a new sandbox: --spec process, or default_sandbox_spec_id=process in the settings',
   );
 }
 

@@ -14,14 +14,15 @@ export interface Sql {
 }
 
 /** Grows by one with each change of the tables; `user_version` of the file has the version that wrote it. */
-const SCHEMA_VERSION = 4;
+const SCHEMA_VERSION = 5;
 
 const SCHEMA = `
   CREATE TABLE documents (name TEXT PRIMARY KEY, body TEXT NOT NULL);
   CREATE TABLE secrets (
     name TEXT PRIMARY KEY, value TEXT NOT NULL, description TEXT NOT NULL);
   CREATE TABLE sandboxes (
-    id TEXT PRIMARY KEY, spec_id TEXT NOT NULL, isolation TEXT NOT NULL, status TEXT NOT NULL, status_detail TEXT,
+    id TEXT PRIMARY KEY, spec_id TEXT NOT NULL, isolation TEXT NOT NULL, fell_back INTEGER NOT NULL,
+    status TEXT NOT NULL, status_detail TEXT,
     session_api_key TEXT NOT NULL, port INTEGER, working_dir TEXT, worker_pid INTEGER, worker_start TEXT,
     created_at TEXT NOT NULL, last_active_at TEXT NOT NULL);
   CREATE INDEX sandboxes_by_time ON sandboxes (created_at);
@@ -52,6 +53,9 @@ const STEPS = [
     UPDATE conversations SET execution_status = NULL;`,
   // `pending_messages` of version 3 stays: no other place has what users queued for conversations that never started.
   '',
+  // Whether `process` was asked for by name is not known: no agent with a model is started in such a sandbox.
+  `ALTER TABLE sandboxes ADD COLUMN fell_back INTEGER NOT NULL DEFAULT 0;
+    UPDATE sandboxes SET fell_back = 1 WHERE isolation = 'process';`,
 ];
 
 /** Creates a database file unless it exists. It and the files that SQLite keeps beside it are their owner's alone. */

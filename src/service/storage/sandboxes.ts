@@ -8,6 +8,8 @@ export interface SandboxRow {
   spec_id: string;
   /** The spec that it runs with, in every worker; another one than `spec_id` only in rows of earlier versions. */
   isolation: SandboxSpecName;
+  /** Whether it runs without isolation because bubblewrap did not work, and not because `process` was named. */
+  fell_back: boolean;
   /** As in interface section 5.2, where MISSING is one that is not in the store. */
   status: 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR';
   status_detail: string | null;
@@ -23,14 +25,14 @@ export interface SandboxRow {
 }
 
 export interface SandboxStore extends Pick<Table<SandboxRow>, 'insert' | 'get' | 'remove'> {
-  update(id: string, change: Partial<Omit<SandboxRow, 'id' | 'created_at' | 'isolation'>>): void;
+  update(id: string, change: Partial<Omit<SandboxRow, 'id' | 'created_at' | 'isolation' | 'fell_back'>>): void;
   /** Newest first. */
   page(limit: number, offset: number): SandboxRow[];
   all(): SandboxRow[];
 }
 
 export function createSandboxStore(sql: Sql): SandboxStore {
-  const table = createTable<SandboxRow>(sql, 'sandboxes');
+  const table = createTable<SandboxRow>(sql, 'sandboxes', { flags: ['fell_back'] });
   return {
     ...table,
     page: (limit, offset) => table.select('ORDER BY created_at DESC, id LIMIT ? OFFSET ?', limit, offset),

@@ -82,7 +82,9 @@ describe('without a restart', () => {
     await at.world.service.close();
     const database = new Database(path.join(at.world.dataDir, 'service.db'));
     database.exec("UPDATE conversations SET execution_status = 'running'");
-    database.exec('ALTER TABLE sandboxes DROP COLUMN isolation; PRAGMA user_version = 2;');
+    database.exec(
+      'ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes DROP COLUMN fell_back; PRAGMA user_version = 2;',
+    );
     database.close();
     await at.world.restart();
     expect(await listed()).toMatchObject({ [id]: ['finished', 'paused'], [finished]: ['finished', 'paused'] });

@@ -1,8 +1,12 @@
+import { readFileSync, statSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { check } from '../../../src/protocol/detail.ts';
 import { conversationCreate } from '../../../src/protocol/v0/requests.ts';
 import { appConversationStart } from '../../../src/protocol/v1/requests.ts';
 import { agentConversation } from '../../../src/service/app/starts/starter.ts';
+import { dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
 import { startFromV0, startFromV1, type StartRequest } from '../../../src/service/app/starts/start-request.ts';
 import {
   appOfEachTest,
@@ -62,22 +66,16 @@ describe('a start that is refused', () => {
     expect([answer.status, JSON.stringify(answer.body)]).toEqual([status, expect.stringMatching(words)]);
     expect([app.store.startTasks.count({}), app.store.conversations.count({})]).toEqual([0, 0]);
   });
-
-  it('is one with a model and no replay, in either dialect', async () => {
-    const model = { agent_settings_diff: { llm: { model: 'openai/small', api_key: 'sk' } } };
-    await expectAnswers(app, [
-      [`POST /api/v1/settings`, model, 200],
-      [`POST ${V1}`, {}, 400, { msg_id: 'CONFIGURATION$MODEL_NOT_SUPPORTED' }],
-      [`POST ${V0}`, { initial_user_msg: 'hi' }, 400, { msg_id: 'CONFIGURATION$MODEL_NOT_SUPPORTED' }],
-    ]);
-  });
 });
 
 describe('what a start asks for', () => {
-  it('has the replay of the service where it names none, and needs none for a conversation that exists', async () => {
+  it('has the replay of the service where it names none, else a model, and needs neither for a conversation that exists', async () => {
     app.context.defaultReplay = v1({ replay_json: 'demo' }).replay;
+    await post('/api/v1/settings', { agent_settings_diff: { llm: { model: 'of the settings' } } });
     for (const start of [v1, v0]) expect(start({}).replay).toBe(app.context.defaultReplay);
     app.context.defaultReplay = null;
+    for (const start of [v1, v0]) expect(start({}).replay).toBeNull();
+    await post('/api/v1/settings', { agent_settings_diff: { llm: null } });
     const { app_conversation_id: conversation_id } = await startedTask(app, { replay_json: 'demo' });
     for (const start of [v1, v0]) expect(start({ conversation_id }).replay).toEqual([]);
   });
@@ -216,5 +214,67 @@ describe('the conversation in the request to an agent server', () => {
     ]);
     const start = v1({ replay_json: 'demo', secrets: { A: 'of the request' }, ...request });
     expect(agentConversation('a'.repeat(32), start, '/workspace', app.store)).toMatchObject(expected);
+  });
+});
+
+describe('the agent with a model in the request to an agent server', () => {
+  const id = 'a'.repeat(32);
+  const llm = { model: 'small', api_key: 'sk-model', base_url: 'http://127.0.0.1:9/v1', num_retries: 2 };
+  const sent = (start: StartRequest) =>
+    agentConversation(id, start, '/workspace', app.store) as Record<string, unknown>;
+
+  it('has the model, the key and the limits of the settings, and no replay', async () => {
+    await expectAnswers(app, [
+      ['POST /api/v1/settings', { agent_settings_diff: { llm }, max_budget_per_task: 2.5 }, 200],
+    ]);
+    for (const start of [v1({}), v0({ initial_user_msg: 'hi' })]) {
+      const { agent, ...rest } = sent(start);
+      expect(agent).toMatchObject({
+        kind: 'Agent',
+        llm,
+        tools: [{ name: 'terminal' }, { name: 'file_editor' }, { name: 'task_tracker' }],
+        mcp_config: {},
+      });
+      expect(rest).toMatchObject({ max_budget_per_task: 2.5, max_iterations: 500 });
+      expect(rest).not.toHaveProperty('replay');
+    }
+    expect(sent(v1({ llm_model: 'large' })).agent).toMatchObject({ llm: { ...llm, model: 'large' } });
+  });
+
+  it('has the instructions and the MCP servers of the request, else the servers of the settings', async () => {
+    const ofSettings = { docs: { url: 'https://a.example/mcp', headers: { Authorization: 'Bearer t' } } };
+    await post('/api/v1/settings', { agent_settings_diff: { llm, mcp_config: ofSettings } });
+    const agent_context = { system_message_suffix: 'Be brief.' };
+    const asked = v1({ system_message_suffix: 'Be brief.' });
+    expect(sent(asked).agent).toMatchObject({ agent_context, mcp_config: ofSettings });
+    const mcp_config = { stdio_servers: [{ name: 'files', command: 'npx', args: ['-y'] }] };
+    const { agent } = sent(v0({ initial_user_msg: 'hi', conversation_instructions: 'Be brief.', mcp_config }));
+    expect(agent).toMatchObject({ agent_context });
+    expect(agent).toHaveProperty('mcp_config', { files: { command: 'npx', args: ['-y'], env: {} } });
+  });
+
+  it('has a key that no answer of the app server shows, and that only the owner can read on the disk', async () => {
+    await post('/api/v1/settings', { agent_settings_diff: { llm } });
+    await post('/api/v1/settings/profiles/one', { include_secrets: true });
+    const task = await startedTask(app, { initial_message: says('hi') });
+    const answers = await Promise.all(
+      [
+        '/api/settings',
+        '/api/v1/settings',
+        '/api/v1/users/me',
+        '/api/v1/settings/profiles',
+        '/api/v1/settings/profiles/one',
+        `${V1}?ids=${task.app_conversation_id}`,
+        `${V1}/start-tasks?ids=${task.id}`,
+        `/api/v1/conversation/${task.app_conversation_id}/events/search`,
+        `${V0}/${task.app_conversation_id}`,
+        '/api/v1/sandboxes/search',
+      ].map((path) => get(path)),
+    );
+    expect(JSON.stringify(answers)).not.toContain('sk-model');
+    const files = (await readdir(app.dir, { recursive: true })).map((name) => path.join(app.dir, name));
+    const withKey = files.filter((file) => statSync(file).isFile() && readFileSync(file).includes('sk-model'));
+    expect(withKey).toContain(dataPaths(app.dir).database);
+    for (const file of withKey) expect(statSync(file).mode & 0o077, file).toBe(0);
   });
 });

@@ -80,7 +80,7 @@ it('a service opens the store of the schema before, and loses nothing of it', as
   await first.close();
   const older = new Database(inData('service.db'));
   older.exec("CREATE TABLE pending_messages (body TEXT); INSERT INTO pending_messages VALUES ('not sent yet')");
-  older.exec('PRAGMA user_version = 3');
+  older.exec('ALTER TABLE sandboxes DROP COLUMN fell_back; PRAGMA user_version = 3');
   older.close();
   const second = await services.start();
   expect(await conversation(clientOf(second), id)).toMatchObject({ id, execution_status: 'finished' });

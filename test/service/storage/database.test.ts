@@ -35,7 +35,7 @@ describe('a database of an older version', () => {
   it('migrates rows of version 2: which sandboxes ran without the requested isolation', () => {
     db.store.close();
     const older = new Database(db.file);
-    older.exec('ALTER TABLE sandboxes DROP COLUMN isolation');
+    older.exec('ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes DROP COLUMN fell_back');
     const insert = older.prepare(
       `INSERT INTO sandboxes (id, spec_id, status, session_api_key, working_dir, created_at, last_active_at)
        VALUES (?, ?, 'PAUSED', 'key', ?, '', '')`,
@@ -48,13 +48,16 @@ describe('a database of an older version', () => {
     older.exec('PRAGMA user_version = 2');
     older.close();
     db.open();
-    expect(Object.fromEntries(db.store.sandboxes.all().map(({ id, isolation }) => [id, isolation]))).toEqual({
+    const migrated = db.store.sandboxes.all();
+    expect(Object.fromEntries(migrated.map(({ id, isolation }) => [id, isolation]))).toEqual({
       isolated: 'bubblewrap',
       offline: 'bubblewrap-offline',
       'never-ran': 'bubblewrap',
       'fell-back': 'process',
       plain: 'process',
     });
+    const open = migrated.filter(({ fell_back: fellBack }) => fellBack).map(({ id }) => id);
+    expect(open.sort()).toEqual(['fell-back', 'plain']);
   });
 
   it('opens a database of an older version, with the start tasks of V0 marked', () => {
@@ -62,7 +65,10 @@ describe('a database of an older version', () => {
     db.store.conversations.insert(numberedConversation(1));
     db.store.close();
     const older = new Database(db.file);
-    older.exec('ALTER TABLE start_tasks DROP COLUMN dialect; ALTER TABLE sandboxes DROP COLUMN isolation');
+    older.exec(
+      `ALTER TABLE start_tasks DROP COLUMN dialect;
+       ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes DROP COLUMN fell_back`,
+    );
     const insert = older.prepare(
       `INSERT INTO start_tasks (id, status, conversation_id, request, created_at, updated_at)
        VALUES (?, 'READY', ?, '{}', '2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000000Z')`,
@@ -90,7 +96,7 @@ describe('a file that is refused', () => {
     expect(() => openDatabase(db.file)).toThrow('it was written by a newer version (99)');
     const again = new Database(db.file);
     expect(again.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: 99 });
-    again.exec('PRAGMA user_version = 4');
+    again.exec('PRAGMA user_version = 5');
     again.close();
     db.open();
   });

@@ -77,6 +77,22 @@ export function toV1(entries: McpEntry[]): JsonObject {
   return Object.fromEntries(entries.map((entry) => [entry.name, shown(entry)]));
 }
 
+/** For an agent, with the secrets, in the form of `mcpServers` of openhands-sdk. */
+export function toAgent(entries: McpEntry[]): JsonObject {
+  const server = ({ kind, more, url = '', api_key, timeout, command = '', args = [], env = {} }: McpEntry) => {
+    if (kind === 'stdio') return { ...more, command, args, env };
+    const headers = isObject(more?.headers) ? more.headers : {};
+    return {
+      ...more,
+      url,
+      transport: kind === 'sse' ? 'sse' : 'http',
+      ...(timeout == null ? {} : { timeout }),
+      headers: { ...headers, ...(api_key ? { Authorization: `Bearer ${api_key}` } : {}) },
+    };
+  };
+  return Object.fromEntries(entries.map((entry) => [entry.name, server(entry)]));
+}
+
 /** `config`: the map itself or one in `mcpServers`. A masked value keeps the stored one. Throws HttpError 400. */
 export function fromV1(config: Json, before: McpEntry[]): McpEntry[] {
   if (config === null) return [];

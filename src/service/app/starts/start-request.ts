@@ -8,12 +8,13 @@ import { appConversationStart, type AppConversationStart, type Provider } from '
 import { DEMO, demoSteps } from '../../agents/replay/file.ts';
 import { parseTrajectory } from '../../agents/replay/parse.ts';
 import { ReplayError, type ReplayStep } from '../../agents/steps.ts';
-import { assertSpecWorks, isSpecName, type SpecChoice } from '../../sandboxes/specs.ts';
+import { assertModelMayRun, assertSpecWorks, isSpecName, type SpecChoice } from '../../sandboxes/specs.ts';
 import type { SandboxSpecName } from '../../sandboxes/worker-protocol.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
 import type { Store } from '../../storage/index.ts';
 import { isBranchName, shownRepository } from '../repository.ts';
 import { MASK, valueAt } from '../settings/fields.ts';
+import { fromV0, type McpEntry } from '../settings/mcp.ts';
 import { readSettings } from '../settings/settings.ts';
 
 export interface StartRequest {
@@ -24,7 +25,12 @@ export interface StartRequest {
   spec: SandboxSpecName | null;
   /** Null: the conversation is idle until a message or a run request arrives. */
   message: { role: string; content: unknown[] } | null;
-  replay: ReplayStep[];
+  /** Null: an agent with the model of `row.llm_model`. */
+  replay: ReplayStep[] | null;
+  /** What the agent is told beside the messages. */
+  instructions: string | null;
+  /** Null: as the settings say. */
+  mcp: McpEntry[] | null;
   /** Null: as the settings say. */
   confirmationPolicy: ConfirmationPolicyRequest | null;
   /** The repository with user and password, for the clone alone. */
@@ -65,7 +71,7 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
   const { conversation_id: conversationId = null, secrets, replay_json: replay } = body;
   const settings = readSettings(around.store.documents);
   const stored = valueAt(settings?.agent ?? {}, 'llm.model');
-  const model = typeof stored === 'string' ? stored : null;
+  const model = body.llm_model ?? (typeof stored === 'string' && stored !== '' ? stored : null);
 
   const isKnown = conversationId !== null && around.store.conversations.get(conversationId)?.start_state === 'ready';
   const { steps, userMessage } = replayOf(replay, isKnown, around, model);
@@ -78,6 +84,10 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     throw new StartRefused(`unknown sandbox spec '${String(spec)}'`, 'SANDBOX$UNKNOWN_SPEC', 'sandbox_spec_id');
   }
   if (spec !== null) assertSpecWorks(spec, around.specs);
+  if (steps === null) {
+    const sandbox = body.sandbox_id == null ? null : around.store.sandboxes.get(body.sandbox_id);
+    assertModelMayRun({ named: spec, sandbox }, around.specs);
+  }
   if (branch !== null && !isBranchName(branch)) {
     const message = `'${branch.slice(0, 100)}' is not a valid branch name`;
     throw new StartRefused(message, 'CONFIGURATION$BRANCH_INVALID', 'selected_branch');
@@ -94,6 +104,8 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     spec,
     message: said == null || said.content.length === 0 ? recorded : { role: said.role, content: said.content },
     replay: steps,
+    instructions: body.system_message_suffix ?? null,
+    mcp: null,
     confirmationPolicy: body.confirmation_policy ?? null,
     cloneFrom,
     provider,
@@ -107,7 +119,7 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
       git_provider: provider,
       trigger: body.trigger ?? null,
       pr_number: body.pr_number,
-      llm_model: body.llm_model ?? model,
+      llm_model: model,
     },
     echo: {
       ...Object.fromEntries(echo),
@@ -122,7 +134,7 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
 
 /** Throws as startFromV1. */
 export function startFromV0(body: ConversationCreateV0, around: Surroundings, trigger: string): StartRequest {
-  const { initial_user_msg: text, image_urls: images, create_microagent: microagent, ...same } = body;
+  const { initial_user_msg: text, image_urls: images, create_microagent: microagent, mcp_config: mcp, ...same } = body;
   if (same.conversation_id != null && toHexId(same.conversation_id) === null) {
     throw new StartRefused('conversation_id must be a UUID, with or without dashes', 'CONVERSATION$INVALID_ID');
   }
@@ -135,13 +147,14 @@ export function startFromV0(body: ConversationCreateV0, around: Surroundings, tr
       ],
     },
     replay_json: same.replay_json,
+    system_message_suffix: same.conversation_instructions,
     selected_repository: same.repository ?? microagent?.repo,
     selected_branch: same.selected_branch,
     git_provider: same.git_provider ?? microagent?.git_provider,
     trigger,
   });
   const { row, ...request } = startFromV1(asV1, around);
-  return { ...request, row: { ...row, dialect: 'V0' }, echo: {} };
+  return { ...request, mcp: mcp == null ? null : fromV0(mcp, []), row: { ...row, dialect: 'V0' }, echo: {} };
 }
 
 function replayOf(
@@ -149,7 +162,7 @@ function replayOf(
   isKnown: boolean,
   { defaultReplay }: Surroundings,
   model: string | null,
-): { steps: ReplayStep[]; userMessage: string | null } {
+): { steps: ReplayStep[] | null; userMessage: string | null } {
   if (text != null) {
     if (text.trim() === DEMO) return { steps: demoSteps(), userMessage: 'Show what you can do.' };
     try {
@@ -162,16 +175,11 @@ function replayOf(
   }
   // The start of a conversation that exists returns it, and need not name its replay again.
   if (isKnown) return { steps: [], userMessage: null };
-  if (model !== null) {
-    throw new StartRefused(
-      'This version of the local service only replays recorded trajectories; it does not run an agent with a model. Give a recorded trajectory to replay, or use another server.',
-      'CONFIGURATION$MODEL_NOT_SUPPORTED',
-    );
-  }
   // Without the recorded message: nothing begins before the first message of the client.
   if (defaultReplay !== null) return { steps: defaultReplay, userMessage: null };
+  if (model !== null) return { steps: null, userMessage: null };
   throw new StartRefused(
-    'The conversation has no replay and no model. Give a recorded trajectory to replay ("demo" is built in), or use a server that runs agents with the model of its settings (llm_model, llm_api_key, llm_base_url).',
+    'The conversation has no replay, and the settings have no model (llm_model).',
     'CONFIGURATION$SETTINGS_NOT_FOUND',
   );
 }

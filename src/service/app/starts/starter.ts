@@ -16,7 +16,9 @@ import type { SandboxRow } from '../../storage/sandboxes.ts';
 import type { StartTaskRow } from '../../storage/start-tasks.ts';
 import { readProviders } from '../git-providers.ts';
 import { cloneRepository, initWorkspace, RepositoryError, repositorySource, type Cloned } from '../repository.ts';
-import { readSettings } from '../settings/settings.ts';
+import { isObject, type JsonObject } from '../settings/fields.ts';
+import { toAgent, type McpEntry } from '../settings/mcp.ts';
+import { emptySettings, readSettings } from '../settings/settings.ts';
 import type { StartRequest } from './start-request.ts';
 
 export type Starter = ReturnType<typeof createStarter>;
@@ -246,7 +248,7 @@ export function agentConversation(
   workingDir: string,
   { documents, secrets }: Pick<Store, 'documents' | 'secrets'>,
 ): unknown {
-  const settings = readSettings(documents)?.conversation ?? {};
+  const { plain, agent, conversation: settings, mcp } = readSettings(documents) ?? emptySettings();
   const policy =
     settings.confirmation_mode === true
       ? { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true }
@@ -260,7 +262,22 @@ export function agentConversation(
     confirmation_policy: request.confirmationPolicy ?? policy,
     security_analyzer: analyzer === undefined || analyzer === 'llm' ? { kind: 'LLMSecurityAnalyzer' } : null,
     secrets: { ...secrets.values(), ...request.secrets },
-    replay: request.replay,
-    agent: { llm: { model: request.row.llm_model ?? 'replay' } },
+    ...(request.replay === null
+      ? { agent: modelAgent(request, agent, mcp), max_budget_per_task: plain.max_budget_per_task ?? null }
+      : { agent: { llm: { model: request.row.llm_model ?? 'replay' } }, replay: request.replay }),
+  };
+}
+
+/** What the settings leave out has the default of the agent. */
+function modelAgent({ row, instructions, mcp }: StartRequest, agent: JsonObject, ofSettings: McpEntry[]): JsonObject {
+  const { llm, tools } = agent;
+  return {
+    kind: 'Agent',
+    llm: { ...(isObject(llm) ? llm : {}), model: row.llm_model },
+    tools: Array.isArray(tools)
+      ? tools
+      : ['terminal', 'file_editor', 'task_tracker'].map((name) => ({ name, params: {} })),
+    mcp_config: toAgent(mcp ?? ofSettings),
+    ...(instructions === null ? {} : { agent_context: { system_message_suffix: instructions } }),
   };
 }

@@ -118,6 +118,29 @@ describe('where bubblewrap does not work', () => {
     ]);
   });
 
+  it('an agent with a model runs without isolation only where process is named', async () => {
+    const starts = '/api/v1/app-conversations';
+    const { body } = await without.post(SANDBOXES);
+    const { id } = body as { id: string };
+    await without.post('/api/v1/settings', { agent_settings_diff: { llm: { model: 'small' } } });
+    const inDefault = { detail: expect.stringMatching(/not work here: .*not installed.*--spec process/) as string };
+    const inSandbox = { detail: expect.stringMatching(`needs isolation, which sandbox ${id} does not`) as string };
+    await expectAnswers(without, [
+      [`POST ${starts}`, {}, 501, inDefault],
+      ['POST /api/conversations', { initial_user_msg: 'hi' }, 501, inDefault],
+      [`POST ${starts}`, { sandbox_id: id }, 501, inSandbox],
+      [`POST ${starts}`, { sandbox_id: id, replay_json: 'demo' }, 200],
+      [`POST ${starts}`, { sandbox_spec_id: 'process' }, 200],
+    ]);
+    const named = (await without.post(`${SANDBOXES}?sandbox_spec_id=process`)).body as { id: string };
+    await expectAnswers(without, [
+      [`POST ${starts}`, { sandbox_id: named.id }, 200],
+      ['POST /api/v1/settings', { default_sandbox_spec_id: 'process' }, 200],
+      [`POST ${starts}`, {}, 200],
+      ['POST /api/conversations', { initial_user_msg: 'hi' }, 200],
+    ]);
+  });
+
   it('a sandbox that ran isolated is not resumed without isolation', async () => {
     without.store.sandboxes.insert({ ...newSandbox('bubblewrap', without.context.clock.stamp()), status: 'PAUSED' });
     const before = without.store.sandboxes.all();

@@ -1,12 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { MASK, type Json } from '../../../../src/service/app/settings/fields.ts';
-import { fromV0, fromV1, toV0, toV1, type McpEntry } from '../../../../src/service/app/settings/mcp.ts';
+import { fromV0, fromV1, toAgent, toV0, toV1, type McpEntry } from '../../../../src/service/app/settings/mcp.ts';
 
 const STORED: McpEntry[] = [
   { name: 'search', kind: 'shttp', url: 'https://a.example/mcp', api_key: 'secret-1', timeout: 90 },
   { name: 'events', kind: 'sse', url: 'https://b.example/sse', more: { headers: { 'X-Key': 'secret-2' }, note: 'n' } },
   { name: 'files', kind: 'stdio', command: 'npx', args: ['-y'], env: { TOKEN: 'secret-3' }, more: { cwd: '/srv' } },
 ];
+
+it('an agent gets the MCP servers with their secrets', () => {
+  expect(toAgent(STORED)).toEqual({
+    search: {
+      url: 'https://a.example/mcp',
+      transport: 'http',
+      timeout: 90,
+      headers: { Authorization: 'Bearer secret-1' },
+    },
+    events: { url: 'https://b.example/sse', transport: 'sse', headers: { 'X-Key': 'secret-2' }, note: 'n' },
+    files: { command: 'npx', args: ['-y'], env: { TOKEN: 'secret-3' }, cwd: '/srv' },
+  });
+});
 
 describe('the MCP servers of V1', () => {
   it('show no secret', () => {
