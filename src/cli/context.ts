@@ -6,6 +6,7 @@ import type { Emitter } from '../output/emit.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
 import type { NewKey, ResolvedTarget, TargetPlan } from '../local/profiles/resolve.ts';
 import type { DeviceFlow } from '../client/device-flow.ts';
+import type { ModelEndpoint } from '../client/model-endpoint.ts';
 import type { Server } from '../client/server.ts';
 import type { LineInput } from '../terminal/line-input.ts';
 import type { Progress, Text } from '../terminal/progress.ts';
@@ -120,6 +121,7 @@ export interface Context {
   connectedServers(): readonly string[];
   connect(target: ConnectTarget, within?: AbortSignal): Promise<Server>;
   deviceFlow(baseUrl: string): Promise<DeviceFlow>;
+  modelEndpoint(baseUrl: string, key: string | null): Promise<ModelEndpoint>;
   /** Null for `none`. Throws `config` when the key cannot be had or sent. */
   readKey(from: NewKey): Promise<string | null>;
   lastConversation: {

@@ -144,6 +144,7 @@ export function createContext(platform: Platform): Context {
     connectedServers: () => servers.urls(),
     connect: (target, within) => servers.connect({ local: false, ...target }, within),
     deviceFlow: (baseUrl) => servers.deviceFlow(baseUrl),
+    modelEndpoint: (baseUrl, key) => servers.modelEndpoint(baseUrl, key),
     machine: () =>
       Promise.resolve({
         platform: platform.platform,

@@ -6,6 +6,7 @@ import { AppError, isFailure, type RequestDetails } from '../cli/errors.ts';
 import type { DeviceFlow } from './device-flow.ts';
 import { readServerFacts, type ServerFacts, featuresThat } from './features.ts';
 import type { Links } from './links.ts';
+import type { ModelEndpoint } from './model-endpoint.ts';
 import type { ConnectOptions } from './probe.ts';
 import type { Adapter, Server } from './server.ts';
 import { routeOf, serverText, statusError, type Answer } from './http/answer.ts';
@@ -35,6 +36,13 @@ export async function openDeviceFlow(options: Omit<ConnectOptions, 'key'>): Prom
   const { DeviceFlow } = await import('./device-flow.ts');
   const connection = new Connection({ ...options, key: null });
   return new DeviceFlow(connection.app(options.signal), connection.network);
+}
+
+/** `key`: that of the endpoint. */
+export async function openModelEndpoint(options: ConnectOptions): Promise<ModelEndpoint> {
+  const { ModelEndpoint } = await import('./model-endpoint.ts');
+  const connection = new Connection(options);
+  return new ModelEndpoint(connection.model(options), connection.network, options.key);
 }
 
 class Connection {
@@ -129,6 +137,17 @@ class Connection {
       surprised: () => this.facts?.lookAgain() ?? Promise.resolve(null),
     });
     return transport;
+  }
+
+  model({ signal, key, clock }: Pick<ConnectOptions, 'signal' | 'key' | 'clock'>): Transport {
+    return new Transport({
+      ...this.#common(),
+      signal,
+      baseUrl: this.baseUrl,
+      pace: new Pace(() => null, clock),
+      headers: key === null ? {} : { authorization: `Bearer ${key}` },
+      refused: (answer, details) => Promise.resolve(statusError(answer, details)),
+    });
   }
 
   #agent(of: Pick<TransportOptions, 'signal' | 'usualTimeoutMs'>, url: string, key: string | null): Transport {

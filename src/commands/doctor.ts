@@ -1,4 +1,4 @@
-/** Sends reads only, starts nothing, and leaves nothing on the disk. */
+/** Sends reads and one call of the model, starts nothing, and leaves nothing on the disk. */
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
@@ -11,6 +11,7 @@ import type { ResolvedTarget } from '../local/profiles/resolve.ts';
 import { KEY_VARIABLES } from '../output/text/secret-names.ts';
 import type { LinePart, View } from '../output/view.ts';
 import { explain } from './declare.ts';
+import { callsModelFromHere, tryModel } from './model-check.ts';
 import { checkKey } from './whoami.ts';
 
 interface Result {
@@ -88,9 +89,9 @@ export function declareDoctor(root: Command, ctx: Context): void {
     });
   explain(command, {
     notes: [
-      'Checks one server: the active one, or that of --profile or --base-url. A check that needs one that failed is skipped. Doctor sends only requests that read, and does not start the local service. Whether that service can store data is tried with a file in its data directory, which is removed again.',
+      'Checks one server: the active one, or that of --profile or --base-url. A check that needs one that failed is skipped. Doctor does not start the local service, and sends only requests that read; of the model of the local service it requests one token. Whether that service can store data is tried with a file in its data directory, which is removed again.',
       'The checks are store, config, environment (variables that contradict each other), connection (DNS, proxy, TLS), server, key, clock, model, sandboxes, local-service, disk, isolation (bubblewrap), node and git.',
-      'No server has a route that only calls the model: `model` reads the settings. A run shows whether the model answers: acs conv new --no-repo "Reply with OK" --wait',
+      'Elsewhere `model` reads the settings, because no server has a route that only calls the model. A run shows whether it answers: acs conv new --no-repo "Reply with OK" --wait',
       'The result of a check is pass, warn, fail or skip. The exit code is 1 when a check failed, whatever the reason; warnings do not change it. The exit code is 3 only when the file of --output cannot be written.',
     ],
     json: ({ listForm }) => [listForm(checkView)],
@@ -269,7 +270,8 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
   });
 
   await check('model', blocked, async () => {
-    const { values, secrets } = await server.settings.read();
+    const snapshot = await server.settings.read();
+    const { values, secrets } = snapshot;
     const { flavour } = server.info;
     const name = typeof values['llm_model'] === 'string' ? values['llm_model'] : '';
     const keyState = secrets['llm_api_key'] ?? 'unknown';
@@ -277,6 +279,10 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     if (name === '') {
       if (flavour === 'local') return skip('no model is set: conversations need a replay', data);
       return warn('no model is set', 'acs settings set llm_model=<provider/model> llm_api_key=@<file>', data);
+    }
+    if (await callsModelFromHere(ctx, server)) {
+      const { url } = (await tryModel(ctx, snapshot)) ?? {};
+      return pass(`${name} at ${url} answers`, data);
     }
     if (keyState === 'unset' && flavour !== 'cloud') {
       const hint = 'if the model requires a key: acs settings set llm_api_key=@<file>';

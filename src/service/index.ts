@@ -1,4 +1,7 @@
 /** The local service as the command line uses it; the server and its libraries are loaded only when it is started. */
+import { valueAt } from './app/settings/fields.ts';
+import type { StoredSettings } from './app/settings/settings.ts';
+import { dataPaths } from './lifecycle/data-dir.ts';
 import type { ServiceOptions, RunningService } from './lifecycle/service-options.ts';
 
 export { checkFiles, ensureLocalService, stopService } from './lifecycle/background.ts';
@@ -10,6 +13,14 @@ export {
   type ServiceOptions,
 } from './lifecycle/service-options.ts';
 export { askActivity, runningService } from './lifecycle/state-file.ts';
+
+/** Read beside a service that uses the directory. Null: none is stored. */
+export async function storedModelKey(dataDir: string): Promise<string | null> {
+  const { readDocument } = await import('./storage/database.ts');
+  const settings = readDocument(dataPaths(dataDir).database, 'settings') as StoredSettings | null;
+  const key = valueAt(settings?.agent ?? {}, 'llm.api_key');
+  return typeof key === 'string' ? key : null;
+}
 
 /** Throws ServiceError when the data directory cannot be used, another service owns it, or the port is taken. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {

@@ -116,6 +116,11 @@ export async function createLocalService(wiring: {
       translated(() => service.checkFiles(files)),
     /** Null: none was running. */
     stop: (): Promise<number | null> => translated(async () => (await service.stopService(dataDir)).pid),
+    /** Where the agent calls a model of the settings, and its name there. Null: nothing says where it is. */
+    modelEndpoint: async (llm: { model: string; base_url: string }) =>
+      (await import('../../service/agents/model/config.ts')).endpointOf(llm),
+    /** Of the model in the settings, which no answer of the service has. */
+    modelKey: (): Promise<string | null> => translated(() => service.storedModelKey(dataDir)),
     /** By a trial that leaves nothing behind. Throws `config`. */
     tryDataDir: (): Promise<void> => translated(() => Promise.resolve(service.tryDataDir(dataDir))),
     /** By a trial. `unavailable`: not installed or not permitted; `failed`: a service would not start. */

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { ConnectTarget, Context, Platform } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { DeviceFlow } from '../../client/device-flow.ts';
+import type { ModelEndpoint } from '../../client/model-endpoint.ts';
 import type { ProbeCache } from '../../client/features.ts';
 import type { Server } from '../../client/server.ts';
 import type { ServerCache } from '../../local/profiles/cache.ts';
@@ -96,6 +97,14 @@ export class Servers {
     const flow = await openDeviceFlow(this.#options(baseUrl, false));
     this.#open.push(flow);
     return flow;
+  }
+
+  async modelEndpoint(baseUrl: string, key: string | null): Promise<ModelEndpoint> {
+    if (key !== null) this.#secrets.keep(key);
+    const { openModelEndpoint } = await import('../../client/connect.ts');
+    const endpoint = await openModelEndpoint({ ...this.#options(baseUrl, false), key });
+    this.#open.push(endpoint);
+    return endpoint;
   }
 
   /** Also of servers that failed to open, and not of those that were only tried; without a user name or password. */

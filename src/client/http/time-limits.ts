@@ -14,6 +14,8 @@ export const LIMITS_MS = {
   /** A start of a conversation, and creating, pausing, resuming or deleting a sandbox, which waits for its runtime. */
   start: 120_000,
   send: 90_000,
+  /** An endpoint on this machine may load the model first. */
+  model: 120_000,
   deletion: 60_000,
   readAfterDeletion: 5_000,
   /** A request that the agent server answers when the current step has ended. */

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import type { Context } from '../../cli/context.ts';
-import { AppError, DryRunStop, isAppError } from '../../cli/errors.ts';
+import { AppError, DryRunStop, isAppError, isFailure } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
 import { differencesOf, recordOf, unstoredOf, type RequestedSettings } from '../../domain/settings-diff.ts';
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../declare.ts';
 import { readText } from '../files.ts';
+import { callsModelFromHere, tryModel } from '../model-check.ts';
 import { declareModelProfile } from './profile.ts';
 import { findField, parseDocument, readAssignments, requireField, valuesOf, valuesOfDocument } from './values.ts';
 
@@ -28,12 +29,14 @@ export const fieldView: View<SettingsField> = {
   tsv: ['name', 'type', 'nullable', 'secret', 'default', 'choices', 'minimum', 'maximum', 'description'],
 };
 
+const MODEL_SETTINGS = ['llm_model', 'llm_base_url', 'llm_api_key'];
 const ALL_SETTINGS = '{"<name>":<value>,…} of all settings, plus "changed"';
 const ALLOW_LOSS = ['--allow-loss', 'write even when a secret that cannot be read back is lost'] as const;
 
 interface WriteOptions {
   file?: string;
   allowLoss?: boolean;
+  check?: boolean;
 }
 
 export function declareSettings(root: Command, ctx: Context): void {
@@ -59,19 +62,25 @@ export function declareSettings(root: Command, ctx: Context): void {
   set
     .argument('[key=value...]', 'key=value, key=@file, key=- for stdin, or a secret alone to be asked for it')
     .option('--file <settings.json>', 'read a JSON object of settings, or - for stdin; arguments take precedence')
-    .option(...ALLOW_LOSS);
+    .option(...ALLOW_LOSS)
+    .option('--no-check', 'store llm_… without a call of the model');
   explain(set, {
     notes: [
       'Values are checked before they are sent. The changes are printed to stderr; unchanged settings are not written.',
       'A secret is read from a file, stdin or a prompt, never from the command line.',
+      'On the local service, a change of llm_model, llm_base_url or llm_api_key is stored when the model has answered a call of one token.',
       'A secret that is null or masked in --file is left unchanged.',
       'mcp_config has the form of the server: on V0 three lists (sse_servers, shttp_servers, stdio_servers), on V1 an object of servers by name.',
     ],
     json: () => [ALL_SETTINGS],
-    exits: ['conflict', 'unsupported'],
+    exits: ['not-found', 'conflict', 'rate-limited', 'unsupported'],
     examples: [
       { command: 'acs settings set max_iterations=7', does: 'change one setting' },
       { command: 'acs settings set llm_model=openai/gpt-4o llm_api_key=@key.txt', does: 'read the key from a file' },
+      {
+        command: 'acs settings set llm_model=qwen3 llm_base_url=http://127.0.0.1:11434/v1',
+        does: 'a model of Ollama, for the local service',
+      },
     ],
   });
   set.action((words: string[], options: WriteOptions) => setSettings(ctx, words, options));
@@ -143,7 +152,8 @@ async function getSettings(ctx: Context, keys: readonly string[]): Promise<void>
   await printSettings(ctx, names, record);
 }
 
-async function setSettings(ctx: Context, words: readonly string[], { file, allowLoss }: WriteOptions): Promise<void> {
+async function setSettings(ctx: Context, words: readonly string[], options: WriteOptions): Promise<void> {
+  const { file, allowLoss, check } = options;
   if (words.length === 0 && file === undefined)
     throw new AppError('usage', 'nothing to set', { hint: 'acs settings set key=value, or --file settings.json' });
   const assignments = readAssignments(words, file === '-');
@@ -154,6 +164,20 @@ async function setSettings(ctx: Context, words: readonly string[], { file, allow
     ...valuesOfDocument(fields, document, recordOf(snapshot, fields)),
     ...(await valuesOf(ctx, fields, assignments)),
   ]);
+  const change = Object.fromEntries([...set].map(([field, value]) => [field.name, value]));
+  if (check && MODEL_SETTINGS.some((name) => name in change) && (await callsModelFromHere(ctx, server))) {
+    const progress = await ctx.progress('calling the model', 'nothing');
+    try {
+      await tryModel(ctx, snapshot, change);
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      const { kind, message, details } = error;
+      const hint = [details.hint, 'nothing was stored; --no-check stores it without a call'].filter(Boolean).join('\n');
+      throw new AppError(kind, message, { ...details, hint, cause: error });
+    } finally {
+      await progress.done();
+    }
+  }
   await applySettings(ctx, { server, fields, snapshot }, { set, unset: [] }, allowLoss);
 }
 

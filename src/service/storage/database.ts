@@ -120,6 +120,17 @@ export function openDatabase(file: string, onNew = (): void => undefined): Sql {
   };
 }
 
+/** A document of a file that a service may have open, which is not changed. */
+export function readDocument(file: string, name: string): unknown {
+  const database = new Database(file, { readonly: true });
+  try {
+    const row = database.prepare('SELECT body FROM documents WHERE name = ?').get(name) as { body: string } | undefined;
+    return row === undefined ? null : (JSON.parse(row.body) as unknown);
+  } finally {
+    database.close();
+  }
+}
+
 /** Everything in `work` or nothing. A full disk rolls back by itself, which a handler inside `work` may have ignored. */
 export function transaction<Result>(database: Database.Database, work: () => Result): Result {
   database.exec('BEGIN IMMEDIATE');

@@ -1,0 +1,34 @@
+import type { Context } from '../cli/context.ts';
+import { AppError } from '../cli/errors.ts';
+import type { Server } from '../client/server.ts';
+import type { JsonValue, SettingsSnapshot } from '../domain/settings.ts';
+
+/** The local service of this user on this machine: it calls the model from here, as acs does to try it. */
+export async function callsModelFromHere(ctx: Context, { info }: Server): Promise<boolean> {
+  if (info.flavour !== 'local') return false;
+  return (await (await ctx.localService()).running())?.url === info.base_url;
+}
+
+/**
+ * Calls the model of the settings after a change, for one token. Null where none is set. Throws `not-found` for a model
+ * without a URL, and as ModelEndpoint.complete.
+ */
+export async function tryModel(
+  ctx: Context,
+  { values, secrets }: SettingsSnapshot,
+  change: Readonly<Record<string, JsonValue>> = {},
+): Promise<{ model: string; url: string } | null> {
+  const textOf = (name: string): string => String((name in change ? change[name] : values[name]) ?? '');
+  const model = textOf('llm_model');
+  if (model === '') return null;
+  const service = await ctx.localService();
+  const endpoint = await service.modelEndpoint({ model, base_url: textOf('llm_base_url') });
+  if (endpoint === null)
+    throw new AppError('not-found', `llm_model: where "${model}" is served is not known`, {
+      hint: 'give its URL: acs settings set llm_base_url=<url>',
+    });
+  const isStored = !('llm_api_key' in change) && secrets['llm_api_key'] === 'set';
+  const key = isStored ? await service.modelKey() : textOf('llm_api_key') || null;
+  await (await ctx.modelEndpoint(endpoint.baseUrl, key)).complete(endpoint.model);
+  return { model, url: endpoint.baseUrl };
+}

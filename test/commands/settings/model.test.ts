@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { NOT_FOUND, routed, startFake, type FakeServer, type Routes } from '../../support/server.ts';
+import { useWorld, type Ending } from '../../support/use-world.ts';
+
+const at = useWorld({ api: 'both', spec: 'process' });
+/** The commands see that the service is one of this machine. */
+const here = () => ({ ACS_BASE_URL: at.world.service.url, ACS_DATA_DIR: at.world.dataDir });
+
+const CHAT = 'POST /v1/chat/completions';
+const MODELS = 'GET /v1/models';
+const listed = { json: { data: [{ id: 'small' }, { id: 'large' }] } };
+const answered = { json: { choices: [{ message: { content: 'OK' } }] } };
+const refused = (status: number, message: string) => ({ status, json: { error: { message } } });
+
+let endpoint: FakeServer;
+let routes: Routes;
+beforeAll(async () => {
+  endpoint = await startFake((asked) => routed(routes)(asked));
+});
+beforeEach(() => {
+  endpoint.asked.length = 0;
+  routes = { [CHAT]: answered, [MODELS]: listed };
+});
+afterAll(() => endpoint.close());
+
+const set = (line: string, ending: Ending & { stdin?: string; env?: Record<string, string> } = {}) =>
+  at.ends(`settings set ${line}`, { ...ending, env: { ...here(), ...ending.env } });
+const stored = () => at.json('settings get llm_model llm_base_url llm_api_key', { env: here() });
+const calls = () => endpoint.asked.map(({ method, url, headers }) => [`${method} ${url}`, headers.authorization]);
+
+describe('settings set of a model on the local service of this machine', () => {
+  it('stores a model that answers a call of one token with the key', async () => {
+    await set(`llm_model=small llm_base_url=${endpoint.url}/v1 llm_api_key=-`, { stdin: 'sk-one', hides: 'sk-one' });
+    expect(calls()).toEqual([[CHAT, 'Bearer sk-one']]);
+    expect(endpoint.asked[0]?.body).toMatchObject({ model: 'small', max_tokens: 1 });
+    expect(await stored()).toEqual({ llm_model: 'small', llm_base_url: `${endpoint.url}/v1`, llm_api_key: '(set)' });
+  });
+
+  it('calls another model with the key that is stored', async () => {
+    await set('llm_model=large');
+    expect(calls()).toEqual([[CHAT, 'Bearer sk-one']]);
+    expect(await stored()).toMatchObject({ llm_model: 'large' });
+  });
+
+  it('calls nothing for other settings, without a model, with --no-check, and for a service elsewhere', async () => {
+    await set('max_iterations=7');
+    await set('llm_model=small --no-check');
+    await set('llm_model=large', { env: { ACS_DATA_DIR: at.dir } });
+    await at.ends('settings unset llm_model', { env: here() });
+    await set('llm_base_url=http://127.0.0.1:9/v1');
+    expect(calls()).toEqual([]);
+  });
+
+  const wrong: [string, Routes, code: number, words: RegExp][] = [
+    ['a key that is refused', { [CHAT]: refused(401, 'Incorrect API key') }, 4, /llm_api_key: .* refuses the key: Inc/],
+    ['a model that is unknown', { [CHAT]: refused(404, 'no such') }, 5, /no model "new"[^]*it has small, large/],
+    ['a URL of something else', { [CHAT]: NOT_FOUND, [MODELS]: NOT_FOUND }, 9, /llm_base_url: .*\/v1/],
+    [
+      'a page in place of an answer',
+      { [CHAT]: { text: '<p>', type: 'text/html' } },
+      9,
+      /no OpenAI-compatible interface/,
+    ],
+    ['a limit that is reached', { [CHAT]: refused(429, 'You exceeded your quota') }, 7, /429: You exceeded/],
+    ['a server that fails', { [CHAT]: refused(503, 'overloaded') }, 9, /503: overloaded/],
+  ];
+  it.each(wrong)('stores nothing after %s', async (_, script, code, words) => {
+    const before = await stored();
+    routes = { ...routes, ...script };
+    const line = `llm_model=new llm_base_url=${endpoint.url}/v1 llm_api_key=-`;
+    await set(line, { stdin: 'sk-two', code, out: '', err: [words, '--no-check'], hides: 'sk-two' });
+    expect(await stored()).toEqual(before);
+  });
+
+  it('names the URL where nothing listens', async () => {
+    const line = 'llm_model=small llm_base_url=http://127.0.0.1:9/v1';
+    await set(line, { code: 10, err: 'llm_base_url: nothing listens at 127.0.0.1:9' });
+  });
+
+  it('stores a model that the endpoint lists and that refuses an answer of one token', async () => {
+    routes = { ...routes, [CHAT]: refused(400, 'max_tokens is not supported') };
+    await set(`llm_model=large llm_base_url=${endpoint.url}/v1`);
+    expect(await stored()).toMatchObject({ llm_model: 'large' });
+  });
+});
+
+describe('doctor on the local service of this machine', () => {
+  const model = async (code: number) => {
+    const { out } = await at.ends('doctor --json', { code, env: here(), hides: 'sk-one' });
+    const { items } = JSON.parse(out) as { items: { id: string; status: string; text: string; hint: string | null }[] };
+    return items.find(({ id }) => id === 'model');
+  };
+
+  it('calls the model with the stored key, and passes or fails by its answer', async () => {
+    await set(`llm_model=small llm_base_url=${endpoint.url}/v1 llm_api_key=-`, { stdin: 'sk-one' });
+    endpoint.asked.length = 0;
+    expect(await model(0)).toMatchObject({ status: 'pass', text: `small at ${endpoint.url}/v1 answers` });
+    expect(calls()).toEqual([[CHAT, 'Bearer sk-one']]);
+    routes = { ...routes, [CHAT]: refused(401, 'expired') };
+    const hint = 'give the key: acs settings set llm_api_key=-';
+    expect(await model(1)).toMatchObject({
+      status: 'fail',
+      text: expect.stringContaining('refuses the key: expired') as string,
+      hint,
+    });
+  });
+});
