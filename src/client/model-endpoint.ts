@@ -2,6 +2,7 @@
 import { AppError, isAppError } from '../cli/errors.ts';
 import { isRecord } from '../protocol/shape.ts';
 import { reasonOf, type Answer } from './http/answer.ts';
+import type { Call } from './http/call.ts';
 import type { Network } from './http/network.ts';
 import { LIMITS_MS } from './http/time-limits.ts';
 import type { Transport } from './http/transport.ts';
@@ -25,7 +26,7 @@ export class ModelEndpoint {
 
   /** Null where the endpoint has no list of its models. Throws `network`, and `auth` for the key. */
   async models(): Promise<string[] | null> {
-    const { status, body } = await this.#request({ method: 'GET', path: '/models' });
+    const { status, body } = await this.#request({ method: 'GET', path: '/models', timeoutMs: LIMITS_MS.probe });
     if (status !== 200 || !isRecord(body) || !Array.isArray(body['data'])) return null;
     const ids = body['data'].map((item: unknown) => (isRecord(item) ? item['id'] : null));
     return ids.filter((id) => typeof id === 'string');
@@ -41,6 +42,7 @@ export class ModelEndpoint {
       method: 'POST',
       path: '/chat/completions',
       body: { model, messages, max_tokens: 1 },
+      timeoutMs: LIMITS_MS.model,
     });
     const { status, body, request } = answer;
     const { baseUrl } = this.#app;
@@ -67,12 +69,11 @@ export class ModelEndpoint {
     throw new AppError(kind, `llm_model: ${baseUrl} answered ${status}: ${reasonOf(answer)}`, { status, request });
   }
 
-  async #request(call: { method: 'GET' | 'POST'; path: string; body?: unknown }): Promise<Answer> {
+  async #request(call: Pick<Call, 'method' | 'path' | 'body' | 'timeoutMs'>): Promise<Answer> {
     let answer: Answer;
     try {
       // It changes nothing, so a dry run sends it too.
-      const limits = { safe: 'read', expect: 'any', timeoutMs: LIMITS_MS.model, accept: [429] } as const;
-      answer = await this.#app.request({ ...call, ...limits });
+      answer = await this.#app.request({ ...call, safe: 'read', expect: 'any', accept: [429] });
     } catch (error) {
       if (!isAppError(error) || error.kind !== 'network') throw error;
       throw new AppError('network', `llm_base_url: ${error.message}`, { ...error.details, cause: error });

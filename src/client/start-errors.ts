@@ -16,15 +16,16 @@ export function refusedStart(answer: Answer, wanted: NewConversation): AppError 
   const shown = member !== null && member in wanted.body ? reason : reason.replace(`${member}: `, '');
   const text = flag === undefined ? reason : `${flag}: ${shown}`;
   const code = isRecord(body) && typeof body['msg_id'] === 'string' ? body['msg_id'] : '';
-  const error = (kind: ErrorKind, message: string, hint?: string) =>
-    new AppError(kind, message, { status, request, hint });
+  const error = (kind: ErrorKind, message: string, hint?: string, data?: Record<string, unknown>) =>
+    new AppError(kind, message, { status, request, hint, data });
   if (code === 'STATUS$ERROR_LLM_AUTHENTICATION') {
     const hint = 'replace the key: acs settings set llm_api_key=-';
     return error('config', `the provider of the model refuses the key: ${text}`, hint);
   }
   if (code === 'CONFIGURATION$SETTINGS_NOT_FOUND') {
     const replay = 'or replay a recorded run: --replay <file>';
-    return error('config', text, `set a model: acs settings set llm_model=… llm_api_key=-\n${replay}`);
+    const model = 'set a model: acs settings set llm_model=… llm_base_url=… llm_api_key=-';
+    return error('config', text, `${model}\n${replay}`, { reason: 'no-model' });
   }
   if (member === 'conversation_id' && wanted.conversation_id !== null)
     return error('unsupported', 'this server chooses the ids of its conversations itself');

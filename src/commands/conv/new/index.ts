@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Context } from '../../../cli/context.ts';
-import { AppError, fileProblem } from '../../../cli/errors.ts';
+import { AppError, fileProblem, isAppError } from '../../../cli/errors.ts';
 import type { Server } from '../../../client/server.ts';
 import { withinDeadline } from '../../../runs/deadline.ts';
 import { explain } from '../../declare.ts';
@@ -11,7 +11,7 @@ import { eventView } from '../event-view.ts';
 import { keepingMessage } from '../message.ts';
 import { conversationView, outcomeView, startedShape } from '../conversations.ts';
 import { addNewOptions, checkNewOptions, newLimits, type NewOptions } from './options.ts';
-import { checkServer, completeDraft, hasTask, readDraft } from './request.ts';
+import { checkServer, completeDraft, hasTask, readDraft, type Draft } from './request.ts';
 import { Start } from './start.ts';
 import { askForTask, chooseStart, confirmTask } from './wizard.ts';
 
@@ -80,7 +80,7 @@ export async function beginConversation(
       throw new AppError('config', `--id-file: cannot write ${idFile}: ${fileProblem(cause).reason}`, { hint, cause });
     });
   const draft = await readDraft(ctx, argument, options);
-  if (hasTask(draft)) {
+  const startGiven = async (draft: Draft): Promise<{ server: Server; start: Start; task: 'given' }> => {
     const limits = newLimits(ctx, options);
     const { server, known, request } = await withinDeadline(ctx, limits, async (timed) => {
       try {
@@ -98,6 +98,18 @@ export async function beginConversation(
     const start = new Start(ctx, lasting, { ...options, ...limits });
     await start.run(request, known);
     return { server: lasting, start, task: 'given' };
+  };
+  if (hasTask(draft)) {
+    try {
+      return await startGiven(draft);
+    } catch (error) {
+      if (!ctx.interactive || !(isAppError(error) && error.details.data?.['reason'] === 'no-model')) throw error;
+      const server = await ctx.server();
+      if (server.presence('demo-replay') !== 'present') throw error;
+      // The time of the prompts does not count.
+      const { replay } = await chooseStart(ctx, server);
+      return await startGiven({ ...draft, replay });
+    }
   }
   if (!ctx.interactive)
     throw new AppError('usage', 'missing: the message', {

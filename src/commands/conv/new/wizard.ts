@@ -3,12 +3,22 @@ import { AppError, isAppError, isFailure } from '../../../cli/errors.ts';
 import type { Server } from '../../../client/server.ts';
 import type { Repository } from '../../../domain/git-provider.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
+import { callsModelFromHere } from '../../model-check.ts';
 import { writeMessage, type TypedMessage } from '../message.ts';
+import { setUpModel } from './model-set-up.ts';
 import type { NewOptions } from './options.ts';
 import { repositoryProblem } from './repository.ts';
 import { DEMO, readReplay } from './request.ts';
 
 const MOST_SHOWN = 20;
+const MODEL_CHOICE = {
+  value: 'model',
+  name: 'set up a model',
+  description: 'of Ollama, llama.cpp or LM Studio on this machine, or hosted',
+} as const;
+
+/** A spec of the local service. */
+const WITHOUT_ISOLATION = 'process';
 
 /** A server that has the demo and no model would refuse every message. `replay`: null for a message. */
 export async function chooseStart(ctx: Context, server: Server): Promise<{ server: Server; replay: string | null }> {
@@ -16,13 +26,18 @@ export async function chooseStart(ctx: Context, server: Server): Promise<{ serve
   if (((await server.settings.read()).values['llm_model'] ?? '') !== '') return { server, replay: null };
   const prompt = await ctx.prompt();
   const answer = await prompt.select({
-    message: 'The local service has no model, so no agent can answer a message. What should be started?',
+    message: 'The local service has no model. How do you want to continue?',
     choices: [
-      { value: 'demo', name: 'the demo', description: 'the built-in recorded run' },
-      { value: 'replay', name: 'a replay file', description: 'a recorded run of your own' },
-      { value: 'profile', name: 'a conversation on another server', description: 'one of your server profiles' },
-    ] as const,
+      ...((await callsModelFromHere(ctx, server)) ? [MODEL_CHOICE] : []),
+      { value: 'demo', name: 'run the demo', description: 'the built-in recorded run' } as const,
+      { value: 'replay', name: 'replay a file', description: 'a recorded run of your own' } as const,
+      { value: 'profile', name: 'use another server', description: 'one of your server profiles' } as const,
+    ],
   });
+  if (answer === 'model') {
+    await setUpModel(ctx, server);
+    return { server, replay: null };
+  }
   if (answer === 'demo') return { server, replay: DEMO };
   if (answer === 'replay') {
     const file = await prompt.input({
@@ -104,10 +119,15 @@ export async function askForTask(
     });
     const preferred = items.find((item) => item.default)?.id;
     if (items.length > 1) {
-      const choices = items.map(({ id }) => ({ value: id, name: id === preferred ? `${id} (default)` : id }));
+      const choices = items.map(({ id }) => ({
+        value: id,
+        name: id === preferred ? `${id} (default)` : id,
+        ...(id === WITHOUT_ISOLATION ? { description: 'no isolation: the agent has your rights' } : {}),
+      }));
       const first = preferred === undefined ? {} : { default: preferred };
       const answer = await prompt.select({ message: 'Sandbox spec', choices, ...first });
-      if (answer !== preferred) spec = answer;
+      // The local service takes it for an agent with a model only by name.
+      if (answer !== preferred || answer === WITHOUT_ISOLATION) spec = answer;
     }
   }
   return { message, options: { repo, branch, spec, gitProvider } };

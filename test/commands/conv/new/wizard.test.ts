@@ -1,6 +1,7 @@
+import { createServer, type Server } from 'node:http';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { branchRecord, repositoryRecord, useGitServer } from '../../../client/support/git-server.ts';
 import { createWorld, invoke, type Ended, type World } from '../../../support/world.ts';
 import { git, json, makeRepository, type ConversationJson } from '../support.ts';
@@ -111,10 +112,13 @@ describe('conv new without a message, on a terminal', () => {
 
   it('stores a typed message in a file that the error names when the start fails or is refused', async () => {
     for (const [last, code] of [
-      [true, 12], // the local service runs no agent with a model
+      [true, 12],
       [false, 2],
     ] as const) {
-      const asked = await onTerminal(repository, ['--spec', 'process'], ['none', 'Do it all', last]);
+      const mcp = path.join(world.dir, 'mcp.json');
+      await writeFile(mcp, '{}'); // for one conversation: V0 has that, and this service speaks V1 alone
+      const args = ['--spec', 'process', '--mcp-config', mcp];
+      const asked = await onTerminal(repository, args, ['none', 'Do it all', last]);
       expect(asked.code, asked.err).toBe(code);
       const file = /new\s+--file\s+(\S+)/.exec(asked.err)?.[1] ?? '';
       expect(await readFile(file, 'utf8'), asked.err).toBe('Do it all\n');
@@ -133,7 +137,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
 
   it('offers the demo before the first question and starts it', async () => {
     const asked = await onTerminal(repository, ['-y', '--wait'], ['demo', 'none', 'process'], bare);
-    expect(asked.questions[0]).toContain('[the demo | a replay file | a conversation on another server]');
+    expect(asked.questions[0]).toContain('[run the demo | replay a file | use another server]');
     expect(asked.code, asked.err).toBe(0);
     expect(asked.err).toMatch(/: acs conv result (\S+)\n.*: acs conv diff \1\n.*: acs conv chat \1\n$/);
   });
@@ -149,6 +153,68 @@ describe('conv new without a message and without a model, on a terminal', () => 
     );
     expect(asked.questions[2]).toContain('cannot read nowhere.json');
     expect(asked.code, asked.err).toBe(0);
+  });
+
+  describe('on the machine of the service', () => {
+    let endpoint: Server;
+    let url = '';
+    const keys: (string | undefined)[] = [];
+    const onMachine = (args: string[], answers: (string | boolean)[]): Promise<Ended> =>
+      onTerminal(repository, args, answers, { ...bare, env: { ...bare.env, ACS_DATA_DIR: bare.dataDir } });
+    const settings = async () =>
+      json(await bare.acs('settings', 'get', 'llm_model', 'llm_base_url', 'llm_api_key', '--json'));
+    beforeAll(async () => {
+      endpoint = createServer((request, response) => {
+        const isList = request.url === '/v1/models';
+        if (!isList) keys.push(request.headers.authorization);
+        response.statusCode = isList || request.headers.authorization !== 'Bearer sk-wrong' ? 200 : 401;
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify(isList ? { data: [{ id: 'small' }, { id: 'large' }] } : { choices: [] }));
+      });
+      url = `http://127.0.0.1:${await listenOnUsualPort(endpoint)}/v1`;
+    });
+    afterEach(() => bare.acs('settings', 'unset', 'llm_model', 'llm_base_url', 'llm_api_key'));
+    afterAll(() => new Promise((resolve) => endpoint.close(resolve)));
+
+    it('finds a model, calls it, stores it and goes on', async () => {
+      const asked = await onMachine([], ['model', url, 'large', 'none', 'Do it', 'process', false]);
+      expect(asked.questions[0]).toContain('[set up a model | run the demo |');
+      expect(asked.questions.slice(1, 4)).toEqual([
+        expect.stringMatching(/^Where is the model\? \[.* \| another URL\]$/),
+        'Model [small | large]',
+        expect.stringContaining('Repository'),
+      ]);
+      expect(asked.err).toContain(`the model large at ${url} answers and is stored`);
+      await rm(path.dirname(/saved in (\S+);/.exec(asked.err)?.[1] ?? ''), { recursive: true });
+      expect(await settings()).toEqual({ llm_model: 'large', llm_base_url: url, llm_api_key: null });
+    });
+
+    it('asks again for a URL, a model or a key that does not work', async () => {
+      const answers = ['model', '', 'ftp://x', 'http://127.0.0.1:9/v1', url, 'sk-wrong', 'small', true];
+      const asked = await onMachine(['--dry-run'], [...answers, '', url, 'sk-right', 'small']);
+      expect(asked.questions.slice(2, 7)).toEqual([
+        'URL of the OpenAI-compatible endpoint',
+        'URL of the OpenAI-compatible endpoint an http or https URL is needed',
+        'URL of the OpenAI-compatible endpoint nothing listens at 127.0.0.1:9 (connection refused)',
+        'Key (empty: none)',
+        'Model [small | large]',
+      ]);
+      expect(asked.err).toContain('refuses the key');
+      expect(asked.out).toContain(`"base_url": "${url}"`);
+      expect(asked.out + asked.err).not.toMatch(/sk-(?:wrong|right)/);
+      expect(keys.slice(-2)).toEqual(['Bearer sk-wrong', 'Bearer sk-right']);
+      expect(asked.code, asked.err).toBe(0);
+      expect(await settings()).toMatchObject({ llm_model: null });
+    });
+
+    it('is offered for a message as well, and the message is started then', async () => {
+      const args = ['Do it', '--no-repo', '--spec', 'process', '--json'];
+      const asked = await onMachine(args, ['model', url, 'small']);
+      expect(asked.code, asked.err).toBe(0);
+      expect(json(asked)).toMatchObject({ model: 'small' });
+      const without = await bare.invoke({ args: ['conv', 'new', 'Do it', '--no-repo', '--model', 'small', '--json'] });
+      expect(without.code, without.err).toBe(0);
+    });
   });
 
   it('signs in to another server without a stored profile, and offers the profile afterwards', async () => {
@@ -216,3 +282,15 @@ describe.each(['v1', 'v0'] as const)('the wizard of conv new at a server with gi
     expect(startOf(typed)).toMatchObject({ [member]: 'acme/typed' });
   });
 });
+
+/** One of those that are looked at; another run of the tests may have the others. */
+async function listenOnUsualPort(server: Server): Promise<number> {
+  for (const port of [1234, 11_434, 8080]) {
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (isFree) return port;
+  }
+  throw new Error('the ports of Ollama, llama.cpp and LM Studio are in use');
+}
