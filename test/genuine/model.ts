@@ -11,6 +11,7 @@ export const SCENARIOS = [
   'PLAIN', // answer in text, call no tool
   'WORK', // look around, write hello.txt (in the repository's folder where there is one), finish
   'MATRIX', // one change of each kind that a patch can hold (in the repository's folder where there is one), finish
+  'REPAIR', // run check.sh, correct sum.sh, run check.sh again, finish
   'SLOW', // a command that ends when it is released (heldCommand), then finish
   'RISKY', // a command marked as high risk, which leaves `risky.txt`
   'LOOP', // the same harmless command for ever
@@ -27,6 +28,7 @@ export type ScenarioWord = (typeof SCENARIOS)[number];
 const COMMANDS: Partial<Record<ScenarioWord, readonly string[]>> = {
   WORK: ['ls -la', 'cd hello 2>/dev/null; echo hello from the agent > hello.txt; cd - >/dev/null 2>&1; true'],
   MATRIX: [`cd hello 2>/dev/null; ${MATRIX_CHANGES}`],
+  REPAIR: ['sh check.sh', `echo 'echo $(($1 + $2))' > sum.sh`, 'sh check.sh'],
   RISKY: ['echo carried out > risky.txt'],
 };
 

@@ -1,0 +1,64 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { startModel, type ScriptedModel } from '../genuine/model.ts';
+import { hasBubblewrap } from '../support/bubblewrap.ts';
+import { shell, start, type Start } from './processes.ts';
+
+const KEY = 'sk-key-of-the-model';
+
+let dir: string;
+let place: Start;
+let model: ScriptedModel;
+
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'acs-e2e-'));
+  const [home, cwd] = [path.join(dir, 'home'), path.join(dir, 'calculator')];
+  for (const folder of [home, cwd]) await mkdir(folder);
+  place = { cwd, env: { PATH: process.env.PATH, HOME: home, ACS_PROFILE: 'local' } };
+  model = await startModel('/nowhere');
+});
+afterEach(async () => {
+  await start(['serve', '--stop'], place).ended;
+  await model.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function acs(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
+  const running = start(args, place);
+  running.child.stdin?.end(`${KEY}\n`);
+  const ended = await running.ended;
+  expect(ended.out + ended.err).not.toContain(KEY);
+  return ended;
+}
+
+it('a model is set up on a fresh machine, repairs a failing test in a sandbox, and its change is pulled', async () => {
+  const { cwd = '' } = place;
+  await writeFile(path.join(cwd, 'sum.sh'), 'echo $(($1 - $2))\n');
+  await writeFile(path.join(cwd, 'check.sh'), '[ "$(sh sum.sh 2 2)" = 4 ]\n');
+  const commit = 'git init -qb main && git add . && git -c user.name=T -c user.email=t@example.com commit -qm first';
+  expect(await shell(commit, place).ended).toMatchObject({ code: 0 });
+  expect((await shell('sh check.sh', place).ended).code).toBe(1);
+
+  const spec = hasBubblewrap ? [] : ['--spec', 'process'];
+  const task = 'Fix the failing tests (REPAIR).';
+  const without = await acs('conv', 'new', task, '--wait', ...spec);
+  expect(without).toMatchObject({
+    code: 3,
+    err: expect.stringMatching(/settings set llm_model.*\n.*--replay/) as string,
+  });
+
+  const set = await acs('settings', 'set', 'llm_model=gpt-4o', `llm_base_url=${model.url}`, 'llm_api_key=-');
+  expect(set.code, set.err).toBe(0);
+  expect((await acs('doctor')).out).toContain(`gpt-4o at ${model.url} answers`);
+
+  const run = await acs('conv', 'new', task, '--follow', ...spec);
+  expect(run.code, run.out + run.err).toBe(0);
+  expect(run.out).toMatch(/\$ sh check\.sh[^]*sum\.sh[^]*\$ sh check\.sh[^]*finished/);
+  expect(await readFile(path.join(cwd, 'sum.sh'), 'utf8')).toContain('-');
+
+  const pulled = await acs('conv', 'pull', '@last');
+  expect(pulled.code, pulled.err).toBe(0);
+  expect((await shell('sh check.sh', place).ended).code).toBe(0);
+});
