@@ -5,7 +5,7 @@ import path from 'node:path';
 import { createWorld, invoke, PACKAGE_ROOT } from '../support/world.ts';
 import { startService } from '../../src/service/index.ts';
 import type { Scenario, Target } from './target.ts';
-import { heldCommand } from '../genuine/model.ts';
+import { heldCommand, startModel } from '../genuine/model.ts';
 import { callServer, heldCommands, sharedSandbox } from './arrange.ts';
 import { addConversations } from './many.ts';
 import { MATRIX_BASE, MATRIX_CHANGES, shell } from '../support/patch-matrix.ts';
@@ -39,6 +39,7 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
   const { dir, env } = world;
   let service = world.service;
   const held = heldCommands(dir);
+  const model = await startModel(held.released);
   const repository = makeRepository(path.join(dir, 'hello'));
   const call = callServer(service.url, service.key);
   const again = async (meanwhile: () => void): Promise<void> => {
@@ -60,6 +61,7 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
     name: api === 'v0' ? 'local-v0' : 'local',
     dialects: api === 'v0' ? ['v0'] : ['v1', 'v0'],
     hasModel: false,
+    modelUrl: model.url,
     traits: [],
     env,
     dir,
@@ -88,11 +90,13 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
     sandbox: sharedSandbox(() => target),
     request: call,
     releaseCommands: held.release,
+    releaseModel: () => model.release(),
     restart: () => again(() => {}),
     fill: (count) => again(() => addConversations(path.join(world.dataDir, 'service.db'), count, target.dialects)),
     async close() {
       if (service !== world.service) await service.close('the test is over');
       await world.close();
+      await model.close();
     },
   };
   return target;

@@ -37,8 +37,10 @@ export type Trait =
 export interface Target {
   readonly name: string;
   readonly dialects: readonly Dialect[];
-  /** Genuine servers have a scripted model; the local service plays recorded runs. */
+  /** Genuine servers always have a scripted model; the local service plays recorded runs of most scenarios. */
   readonly hasModel: boolean;
+  /** Of a scripted model for the others. */
+  readonly modelUrl?: string;
   readonly traits: readonly Trait[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly dir: string;

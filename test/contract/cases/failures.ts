@@ -1,7 +1,5 @@
 /** Runs that end badly: each with an outcome, a reason in words, and its exit code. */
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { expect } from 'vitest';
 import {
   agentServerOf,
@@ -67,30 +65,28 @@ async function steps(target: Target, id: string): Promise<number> {
   return (await events(target, id)).filter(({ kind }) => kind === 'ActionEvent').length;
 }
 
-/** The local service plays recorded runs: without one its error names that, with a model it refuses. */
-async function refusesModels(target: Target, dialect: Dialect, scenario: Scenario): Promise<Verdict> {
-  expectCode(await conversation(target, dialect, scenario), 3, 'neither replay nor model');
-  const key = path.join(target.dir, 'model.key');
-  await writeFile(key, 'none');
-  await ok(
-    target,
-    'settings',
-    'set',
-    'llm_model=openai/gpt-4o',
-    'llm_base_url=http://127.0.0.1:9/v1',
-    `llm_api_key=@${key}`,
-  );
+/** The local service gets the model for the time of the case; before, a start is refused. */
+async function withModel(
+  target: Target,
+  dialect: Dialect,
+  run: () => Promise<Verdict | void>,
+): Promise<Verdict | void> {
+  const { modelUrl } = target;
+  if (modelUrl === undefined) return await run();
+  expectCode(await conversation(target, dialect, 'FAIL401'), 3, 'neither replay nor model');
+  const settings = ['llm_model=openai/gpt-4o', `llm_base_url=${modelUrl}`];
+  // A refused call is repeated for 15 s otherwise.
+  if (target.dialects.includes('v1')) settings.push('agent_settings.llm.num_retries=0');
+  await ok(target, 'settings', 'set', ...settings);
   try {
-    expectCode(await conversation(target, dialect, scenario), 12, 'a model');
+    return await run();
   } finally {
-    await ok(target, 'settings', 'unset', 'llm_model', 'llm_base_url', 'llm_api_key');
+    await ok(target, 'settings', 'unset', ...settings.map((each) => each.replace(/=.*/, '')));
   }
-  return 'unsupported';
 }
 
 async function fails(target: Target, dialect: Dialect, scenario: Scenario, reason: RegExp): Promise<Verdict | void> {
-  if (!target.hasModel) return refusesModels(target, dialect, scenario);
-  if (dialect === 'v0' && scenario === 'FAIL429') {
+  if (target.hasModel && dialect === 'v0' && scenario === 'FAIL429') {
     const states = await lastStates(target, await continues(target, dialect, scenario));
     return {
       notHere: `the server never says that the run has ended, and wait ends with 124; its last states, the newest first: ${states}`,
@@ -107,29 +103,27 @@ async function fails(target: Target, dialect: Dialect, scenario: Scenario, reaso
 
 export const FAILURES: ContractCase[] = [
   ...inEachDialect('failure: the model refuses the key', (target, dialect) =>
-    fails(target, dialect, 'FAIL401', /authentication|API key|AUTHENTICATION/i),
+    withModel(target, dialect, () => fails(target, dialect, 'FAIL401', /authentication|API key|AUTHENTICATION/i)),
   ),
   ...inEachDialect('failure: the model limits its rate', (target, dialect) =>
-    fails(target, dialect, 'FAIL429', /rate/i),
+    withModel(target, dialect, () => fails(target, dialect, 'FAIL429', /rate/i)),
   ),
   ...inEachDialect('failure: the model answers 500', (target, dialect) =>
-    fails(target, dialect, 'FAIL500', /error|unavailable/i),
+    withModel(target, dialect, () => fails(target, dialect, 'FAIL500', /error|unavailable/i)),
   ),
   ...inEachDialect('failure: the model closes the connection', (target, dialect) =>
-    fails(target, dialect, 'CUT', /connection|error|unavailable/i),
+    withModel(target, dialect, () => fails(target, dialect, 'CUT', /connection|error|unavailable/i)),
   ),
-  ...inEachDialect(
-    'failure: the model returns nothing: the run continues, and can be stopped',
-    async (target, dialect) => {
-      if (!target.hasModel) return refusesModels(target, dialect, 'SILENT');
-      if (dialect === 'v0') return stopsLate(target);
+  ...inEachDialect('failure: the model returns nothing: the run continues, and can be stopped', (target, dialect) =>
+    withModel(target, dialect, async () => {
+      if (target.hasModel && dialect === 'v0') return stopsLate(target);
       if (target.traits.includes('no interrupt')) {
         const answer = await answerToInterrupt(target, await endedRun(target, 'v1', 'QUICK'));
         expect(answer).toBe('404 {"detail":"Not Found"}');
         return { notHere: `a stop waits for the model: the agent server answers POST …/interrupt with ${answer}` };
       }
       await continues(target, dialect, 'SILENT');
-    },
+    }),
   ),
   ...inEachDialect('failure: too many steps', async (target, dialect) => {
     await ok(target, 'settings', 'set', 'max_iterations=3');
@@ -151,24 +145,25 @@ export const FAILURES: ContractCase[] = [
       await ok(target, 'settings', 'unset', 'max_iterations');
     }
   }),
-  ...inEachDialect('failure: an agent that repeats one step is stuck', async (target, dialect) => {
-    if (!target.hasModel) return refusesModels(target, dialect, 'LOOP');
-    const ended = expectCode(await conversation(target, dialect, 'LOOP', '--wait', '--json'), 1);
-    expect(json(ended)).toMatchObject({ status: dialect === 'v1' ? 'stuck' : 'failed', outcome: { exit_code: 1 } });
-  }),
+  ...inEachDialect('failure: an agent that repeats one step is stuck', (target, dialect) =>
+    withModel(target, dialect, async () => {
+      const ended = expectCode(await conversation(target, dialect, 'LOOP', '--wait', '--json'), 1);
+      expect(json(ended)).toMatchObject({ status: dialect === 'v1' ? 'stuck' : 'failed', outcome: { exit_code: 1 } });
+    }),
+  ),
   {
     name: 'failure: a model that cannot be reached',
-    async run(target) {
-      if (!target.hasModel) return refusesModels(target, newest(target), 'FAIL500');
-      const before = json<{ llm_base_url: string }>(await ok(target, 'settings', 'get', '--json')).llm_base_url;
-      await ok(target, 'settings', 'set', 'llm_base_url=http://127.0.0.1:9/v1');
-      try {
-        const made = json(expectCode(await conversation(target, 'v1', 'QUICK', '--wait', '--json'), 1));
-        expect(made.outcome?.reason?.text).toBeTruthy();
-      } finally {
-        await ok(target, 'settings', 'set', `llm_base_url=${before}`);
-      }
-    },
+    run: (target) =>
+      withModel(target, newest(target), async () => {
+        const before = json<{ llm_base_url: string }>(await ok(target, 'settings', 'get', '--json')).llm_base_url;
+        await ok(target, 'settings', 'set', 'llm_base_url=http://127.0.0.1:9/v1');
+        try {
+          const made = json(expectCode(await conversation(target, newest(target), 'FAIL500', '--wait', '--json'), 1));
+          expect(made.outcome?.reason?.text).toBeTruthy();
+        } finally {
+          await ok(target, 'settings', 'set', `llm_base_url=${before}`);
+        }
+      }),
   },
   {
     name: 'failure: a start and a message without a text are exit 2',
