@@ -46,9 +46,9 @@ export const SECRET_NAMES: Readonly<Record<string, readonly NameKind[] | null>> 
   signature: ['query'],
 };
 
-/** Cursors of paged lists end in `token` and are not secrets; a script needs them. Keys of caches and lists are data. */
+/** Cursors of paged lists and prices end in `token` and are not secrets; a script needs them. Keys of caches and lists are data. */
 const NOT_SECRET =
-  /(?:^|_)(?:(?:(?:next_|prev_|previous_)?page|continuation|next|sync)_token|(?:public|cache|idempotency|sort|primary|foreign|partition)_key|(?:max|min)_(?:\w+_)?tokens|(?:has|is|use|no)_\w+)$/;
+  /(?:^|_)(?:(?:(?:next_|prev_|previous_)?page|continuation|next|sync)_token|cost_per_token|(?:public|cache|idempotency|sort|primary|foreign|partition)_key|(?:max|min)_(?:\w+_)?tokens|(?:has|is|use|no)_\w+)$/;
 
 const ENDS = new Map(KINDS.map((kind) => [kind, endsIn(kind)]));
 

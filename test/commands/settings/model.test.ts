@@ -72,6 +72,11 @@ describe('settings set of a model on the local service of this machine', () => {
     expect(await stored()).toEqual(before);
   });
 
+  it('stores the price of a token', async () => {
+    const price = 'agent_settings.llm.input_cost_per_token';
+    await set(`${price}=0.0000025`, { out: '0.0000025\n' });
+  });
+
   it('names the URL where nothing listens', async () => {
     const line = 'llm_model=small llm_base_url=http://127.0.0.1:9/v1';
     await set(line, { code: 10, err: 'llm_base_url: nothing listens at 127.0.0.1:9' });

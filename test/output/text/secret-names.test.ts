@@ -13,12 +13,19 @@ it.each([
   expect(isSecretName(name, 'member')).toBe(true);
 });
 
-it.each(['next_page_token', 'pageToken', 'has_api_key', 'tokens_used', 'keyboard', 'id', 'use_token', 'user_code'])(
-  'isSecretName returns false for %s',
-  (name) => {
-    expect(isSecretName(name, 'member')).toBe(false);
-  },
-);
+it.each([
+  'next_page_token',
+  'pageToken',
+  'has_api_key',
+  'tokens_used',
+  'keyboard',
+  'id',
+  'use_token',
+  'user_code',
+  'input_cost_per_token',
+])('isSecretName returns false for %s', (name) => {
+  expect(isSecretName(name, 'member')).toBe(false);
+});
 
 it.each([
   ['key', 'query', true],
