@@ -12,7 +12,7 @@ import { query, type AppHandlers } from './route.ts';
 
 const MAX_IDS = 100;
 
-export function sandboxHandlers({ store, supervisor, starter, specs, clock, log }: AppContext): AppHandlers {
+export function sandboxHandlers({ store, supervisor, starter, specs, clock }: AppContext): AppHandlers {
   const { sandboxes, secrets, documents } = store;
   const shownSpecs = sandboxSpecs(specs.byDefault, clock.stamp());
   const idOf = (c: Context): string => c.req.param('sandbox_id') ?? '';
@@ -53,13 +53,9 @@ export function sandboxHandlers({ store, supervisor, starter, specs, clock, log 
       await Promise.all([starter.prepare(created.id), supervisor.whenRunning(created.id).catch(() => undefined)]);
       return sandboxRecord(sandboxes.get(created.id) ?? created);
     },
-    'POST /api/v1/sandboxes/{sandbox_id}/pause': (c) => {
-      const id = idOf(c);
-      if (sandboxes.get(id) === null) throw refuse(404, 'Not Found');
-      // Answered before the processes inside have stopped.
-      supervisor.pause(id).catch((error: unknown) => {
-        log(`sandbox ${id} could not be paused: ${String(error)}`);
-      });
+    // Answered when the sandbox is paused: a client that reads its status next sees that.
+    'POST /api/v1/sandboxes/{sandbox_id}/pause': async (c) => {
+      if (!(await supervisor.pause(idOf(c)))) throw refuse(404, 'Not Found');
       return SUCCESS;
     },
     'POST /api/v1/sandboxes/{sandbox_id}/resume': async (c) => {

@@ -31,7 +31,7 @@ async function started(): Promise<Sandbox> {
 }
 
 describe('a sandbox', () => {
-  it('starts, pauses, resumes with the same key, and is deleted with its workspace', async () => {
+  it('starts, is paused when the pause is answered, resumes with the same key, and is deleted with its workspace', async () => {
     const running = await started();
     const { id } = running;
     expect(id).toMatch(/^[0-9A-Za-z]{22}$/);
@@ -40,8 +40,10 @@ describe('a sandbox', () => {
     ];
     expect(running).toMatchObject({ exposed_urls });
     for (let count = 0; count < 2; count++) {
-      await expectAnswers(app, [[`POST ${SANDBOXES}/${id}/pause`, undefined, 200, { success: true }]]);
-      expect(await becomes(id, 'PAUSED')).toMatchObject({ session_api_key: null, exposed_urls: null });
+      await expectAnswers(app, [
+        [`POST ${SANDBOXES}/${id}/pause`, undefined, 200, { success: true }],
+        [`${SANDBOXES}?id=${id}`, undefined, 200, [{ status: 'PAUSED', session_api_key: null, exposed_urls: null }]],
+      ]);
     }
     await expectAnswers(app, [[`POST ${SANDBOXES}/${id}/resume`, undefined, 200, { success: true }]]);
     expect(await becomes(id, 'RUNNING')).toMatchObject({ session_api_key: running.session_api_key });
