@@ -1,6 +1,7 @@
 /**
  * A route is served when a client of the service calls it. `npm run generate` writes docs/served-routes.md from these
- * tables. Callers are separated by commas; `sdk 1.11.5` is a call that later releases of openhands-sdk do not make.
+ * tables. Callers are separated by commas; `sdk 1.11.5` is a call that later releases of openhands-sdk do not make;
+ * `cloud workspace 1.11.5` likewise.
  */
 
 /** Routes of the app server by `METHOD /path`; `{name}` is a part of the path, `{name:path}` may contain slashes. */
@@ -52,6 +53,9 @@ export const APP_ROUTES = {
   'GET /api/v1/app-conversations/{conversation_id}/file': 'typescript-client',
   'GET /api/v1/app-conversations/{conversation_id}/download': 'typescript-client',
   'GET /api/v1/conversation/{conversation_id}/events/search': 'acs conv events, acs conv export, acs conv follow',
+  'GET /api/v1/conversation/{conversation_id}/events/count': 'openhands-api skill',
+  'GET /api/v1/app-conversations/{conversation_id}/skills': 'OpenHands frontend',
+  'GET /api/v1/skills/search': 'typescript-client',
   'GET /api/shared-conversations': 'typescript-client',
   'GET /api/shared-events/search': 'typescript-client',
   'POST /api/v1/sandboxes': 'acs conv new, cloud workspace',
@@ -59,6 +63,7 @@ export const APP_ROUTES = {
   'GET /api/v1/sandboxes/search': 'acs sandbox list',
   'POST /api/v1/sandboxes/{sandbox_id}/pause': 'acs sandbox pause, typescript-client',
   'POST /api/v1/sandboxes/{sandbox_id}/resume': 'acs sandbox start, cloud workspace, typescript-client',
+  'DELETE /api/v1/sandboxes': 'cloud workspace 1.11.5',
   'DELETE /api/v1/sandboxes/{id}': 'acs sandbox delete, cloud workspace',
   'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets': 'cloud workspace',
   'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets/{secret_name}': 'cloud workspace',
@@ -98,6 +103,14 @@ export const AGENT_ROUTES = {
   'GET /server_info': 'sdk, typescript-client',
   'GET /api/tools/': 'typescript-client',
   'GET /api/vscode/url': 'typescript-client',
+  'POST /api/skills': 'sdk, cloud workspace, typescript-client',
+  'GET /api/settings': 'sdk, typescript-client',
+  'PATCH /api/settings': 'typescript-client',
+  'GET /api/settings/secrets': 'sdk, typescript-client',
+  'PUT /api/settings/secrets': 'typescript-client',
+  'GET /api/settings/secrets/{name}': 'sdk, typescript-client',
+  'DELETE /api/settings/secrets/{name}': 'typescript-client',
+  'GET /api/profiles/{name}': 'sdk, typescript-client',
 
   'POST /api/conversations': 'local app server, sdk, typescript-client',
   'GET /api/conversations': 'typescript-client',
@@ -116,6 +129,7 @@ export const AGENT_ROUTES = {
   'POST /api/conversations/{conversation_id}/security_analyzer': 'sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/switch_llm': 'local app server, typescript-client',
   'POST /api/conversations/{conversation_id}/generate_title': 'sdk 1.11.5',
+  'POST /api/conversations/{conversation_id}/fork': 'sdk, typescript-client',
 
   'GET /api/conversations/{conversation_id}/events/search': 'acs conv follow, sdk, typescript-client',
   'GET /api/conversations/{conversation_id}/events/count': 'typescript-client',

@@ -11,7 +11,9 @@ import {
   oneOf,
   pageLimit,
   record,
+  storableText,
   text,
+  textLike,
   time,
   truth,
   uuid,
@@ -91,7 +93,8 @@ export const respondToConfirmation = record({
   reason: v.optional(text(), 'User rejected the action.'),
 });
 
-const secret = v.union([v.string(), record({ value: v.nullish(text()) })]);
+/** `url`: of a LookupSecret, from which the value is to be read. */
+const secret = v.union([v.string(), record({ value: v.nullish(text()), url: v.nullish(text()) })]);
 export const setSecrets = record({ secrets: mapOf(secret) });
 
 export const updateConversation = record({
@@ -101,6 +104,28 @@ export const updateConversation = record({
 
 /** `POST /local/…/user_command`, a route of the local service alone. */
 export const userCommand = record({ command: text() });
+
+/** `POST …/fork` */
+export const forkConversation = record({
+  id: v.nullish(uuid()),
+  title: v.nullish(v.pipe(text(), v.maxLength(200))),
+  tags: v.nullish(mapOf(text())),
+  reset_metrics: v.optional(truth(), true),
+  from_event_id: v.nullish(text()),
+});
+
+/** `PATCH /api/settings` */
+export const settingsPatch = record({
+  agent_settings_diff: v.nullish(dictionary()),
+  conversation_settings_diff: v.nullish(dictionary()),
+});
+
+/** `PUT /api/settings/secrets` */
+export const secretPut = record({
+  name: textLike(/^[A-Za-z][A-Za-z0-9_]{0,63}$/),
+  value: storableText(),
+  description: v.nullish(storableText()),
+});
 
 export const askAgent = record({ question: text() });
 
@@ -211,6 +236,7 @@ export type ConfirmationPolicyRequest = v.InferOutput<typeof confirmationPolicy>
 export type MessageContent = v.InferOutput<typeof contentPart>;
 export type Llm = v.InferOutput<typeof llm>;
 export type StartConversation = v.InferOutput<typeof startConversation>;
+export type ForkConversation = v.InferOutput<typeof forkConversation>;
 export type SecretInput = v.InferOutput<typeof secret>;
 export type EventSearch = v.InferOutput<typeof eventSearch>;
 export type BashCommandRequest = v.InferOutput<typeof bashCommand>;

@@ -190,6 +190,7 @@ const eventFilter = {
   timestamp__gte: v.optional(time()),
   timestamp__lt: v.optional(time()),
 };
+export const eventCountQuery = record(eventFilter);
 export const eventSearchQuery = record({
   ...eventFilter,
   ...page(100, 100),

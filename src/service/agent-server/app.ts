@@ -6,6 +6,7 @@ import { IsolationError } from '../isolation/connection.ts';
 import type { AgentRoute } from '../served-routes.ts';
 import type { WorkerContext } from './context.ts';
 import { workerConversationHandlers } from './routes/conversations.ts';
+import { workerSettingsHandlers } from './routes/settings.ts';
 import { workspaceHandlers } from './routes/workspace.ts';
 import { ConflictError } from './run-loop.ts';
 
@@ -44,8 +45,11 @@ export function createAgentApp(worker: WorkerContext): Hono {
     'GET /ready': () => json({ status: 'ready' }),
     'GET /api/tools/': () => json(TOOLS),
     'GET /api/vscode/url': () => json({ url: null }),
+    // There are no skills.
+    'POST /api/skills': () => json({ skills: [], sources: {} }),
     ...workerConversationHandlers(worker),
     ...workspaceHandlers(worker),
+    ...workerSettingsHandlers(worker),
   };
   return createRouter(handlers, {
     host: '127.0.0.1',

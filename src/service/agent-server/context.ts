@@ -1,5 +1,6 @@
 import type { BashService } from './bash.ts';
 import type { Conversations } from './conversations.ts';
+import type { Store } from '../storage/index.ts';
 import type { FaultRules } from '../faults/rules.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -10,6 +11,8 @@ export interface WorkerContext {
   conversations: Conversations;
   bash: BashService;
   sandbox: Sandbox;
+  /** The store of the service, opened by the first request that needs it. */
+  userStore: () => Pick<Store, 'documents' | 'secrets'>;
   nowMicroseconds: () => number;
   /** Null: no fault is injected. */
   faultRules: FaultRules | null;

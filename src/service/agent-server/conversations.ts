@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import type { SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
+import type { ForkConversation, SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
+import { toDashedId } from '../../protocol/detail.ts';
 import { deleteEventLog, eventLogFile, type EventLog, openEventLog } from '../storage/event-log.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
 import { readSteps, type ReplayStep } from '../agents/steps.ts';
@@ -12,7 +13,7 @@ import { Conversation } from './conversation.ts';
 import { RunLoop } from './run-loop.ts';
 import type { Sandbox } from './sandbox.ts';
 import { Tools } from './tools.ts';
-import { noMetrics, type ConversationState } from '../storage/conversation-state.ts';
+import { noMetrics, type ConversationState, type StoredEvent } from '../storage/conversation-state.ts';
 
 /** Of the repository, for the agent. */
 const INSTRUCTIONS = ['AGENTS.md', '.openhands/microagents/repo.md', '.openhands/instructions.md'];
@@ -113,6 +114,34 @@ export class Conversations {
     return entry;
   }
 
+  /** A copy with another id, idle, that continues behind the last event it has. Null: it has no event `from_event_id`. */
+  fork(source: Conversation, id: string, wanted: ForkConversation): ConversationEntry | null {
+    const { from_event_id: last, title = null, tags, reset_metrics: isFresh } = wanted;
+    const { metrics, model } = source.state;
+    const sequence = last == null ? source.log.lastSequence() : source.log.sequenceOf(last);
+    if (sequence === null) return null;
+    const now = zonedTimestamp(this.#options.nowMicroseconds());
+    const left = source.log
+      .readAfter(sequence, Number.MAX_SAFE_INTEGER)
+      .map(({ json }) => JSON.parse(json) as StoredEvent);
+    const state: ConversationState = {
+      ...source.state,
+      conversation_id: id,
+      execution_status: 'idle',
+      title,
+      created_at: now,
+      updated_at: now,
+      metrics: isFresh ? { ...noMetrics(model), max_budget_per_task: metrics.max_budget_per_task } : metrics,
+      steps_done: source.state.steps_done - left.filter(endsStep).length,
+      pending_action_id: null,
+      tags: tags ?? source.state.tags,
+      forked_from: { conversation_id: toDashedId(source.id), event_id: last ?? null },
+    };
+    const log = openEventLog(eventLogFile(this.#options.eventsDir, id));
+    log.copyFrom(eventLogFile(this.#options.eventsDir, source.id), sequence, state);
+    return this.#keep(state, log);
+  }
+
   async delete(id: string): Promise<void> {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
@@ -139,6 +168,11 @@ export class Conversations {
     this.#entries.set(conversation.id, entry);
     return entry;
   }
+}
+
+function endsStep({ kind, source }: StoredEvent): boolean {
+  if (kind === 'MessageEvent') return source === 'agent';
+  return kind === 'ObservationEvent' || kind === 'UserRejectObservation';
 }
 
 export function policyOf(wanted: StartConversation['confirmation_policy']): ConversationState['confirmation_policy'] {

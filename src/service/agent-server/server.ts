@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { createFaultRules } from '../faults/rules.ts';
 import { createHttpServer, dropServer, listenPreferring, portOf } from '../http/server.ts';
 import type { WorkerConfig, WorkerNotice } from '../sandboxes/worker-protocol.ts';
+import { openStore, type Store } from '../storage/index.ts';
 import { createAgentApp } from './app.ts';
 import { BashService } from './bash.ts';
 import type { WorkerContext } from './context.ts';
@@ -29,11 +30,13 @@ export async function startWorker({
   const { events_dir: eventsDir, default_replay: defaultReplay = null, faults = [] } = config;
   const conversations = new Conversations({ eventsDir, defaultReplay, sandbox, nowMicroseconds, notify });
   const { workingDir } = await sandbox.folders();
+  let store: Store | null = null;
   const context: WorkerContext = {
     ...options,
     sessionApiKey: config.session_api_key,
     conversations,
     bash: new BashService(sandbox, nowMicroseconds),
+    userStore: () => (store ??= openStore(config.database)),
     faultRules: faults.length === 0 ? null : createFaultRules(faults, log),
   };
   const sockets = new Sockets(context, (count) => {
@@ -74,6 +77,7 @@ export async function startWorker({
       await Promise.all([close(), sandbox.close()]);
       for (const { conversation } of conversations.all()) conversation.recover();
       conversations.close();
+      store?.close();
     },
   };
 }

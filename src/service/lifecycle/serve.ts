@@ -74,6 +74,7 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
       limits,
       workspacesDir: paths.workspaces,
       eventsDir: paths.events,
+      database: paths.database,
       env,
       log,
       onConversation(sandboxId, notice) {

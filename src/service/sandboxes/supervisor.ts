@@ -28,6 +28,8 @@ export interface SupervisorOptions {
   workspacesDir: string;
   /** Folder of `<sandbox>/<conversation>.db` event logs. */
   eventsDir: string;
+  /** File of the store. */
+  database: string;
   env: Readonly<Record<string, string | undefined>>;
   log(line: string): void;
   onConversation(sandboxId: string, notice: ConversationNotice): void;
@@ -241,7 +243,7 @@ export class Supervisor {
 
   #launch(row: SandboxRow): void {
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
-    const { root, limits, env, log, initialEnv, faults = [], defaultReplay } = this.#options;
+    const { root, database, limits, env, log, initialEnv, faults = [], defaultReplay } = this.#options;
     const { id, port } = row;
     const config = {
       sandbox_id: id,
@@ -251,6 +253,7 @@ export class Supervisor {
       root,
       workspace_dir: this.workspaceOf(id),
       events_dir: this.eventsOf(id),
+      database,
       initial_env: initialEnv?.() ?? {},
       ...(limits === undefined ? {} : { limits }),
       faults,

@@ -22,6 +22,8 @@ export interface WorkerConfig {
   workspace_dir: string;
   /** Folder on the host, existing, that holds the event log of each conversation. */
   events_dir: string;
+  /** The store of the service, for the settings and secrets of the user. */
+  database: string;
   /** Package root: `<root>/dist/inside.js` is what runs inside. */
   root: string;
   port?: number;

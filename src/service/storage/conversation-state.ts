@@ -94,4 +94,6 @@ export interface ConversationState {
   /** Id of the ActionEvent that has no observation yet: it waits for a confirmation, or was cut off. */
   pending_action_id: string | null;
   tags: Record<string, string>;
+  /** Of a fork: the id with dashes of its source, and the last event that was copied when one was named. */
+  forked_from?: { conversation_id: string; event_id: string | null };
 }

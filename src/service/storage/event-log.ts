@@ -94,6 +94,22 @@ export class EventLog {
     });
   }
 
+  /** Into a new log: the events of another one up to that position, its documents, and in place of its state this one. */
+  copyFrom(file: string, sequence: number, state: ConversationState): void {
+    this.#database.prepare('ATTACH ? AS source').run(file);
+    transaction(this.#database, () => {
+      this.#database.prepare('INSERT INTO events SELECT * FROM source.events WHERE sequence <= ?').run(sequence);
+      this.#database.exec('INSERT INTO documents SELECT * FROM source.documents');
+      this.writeState(state);
+    });
+    this.#database.exec('DETACH source');
+  }
+
+  /** The position of an event; null: there is no such event. */
+  sequenceOf(id: string): number | null {
+    return (this.#byId.get(id) as { sequence: number } | undefined)?.sequence ?? null;
+  }
+
   count(filter: EventFilter = {}): number {
     return this.#count(conditionsOf(filter));
   }
@@ -202,12 +218,9 @@ export class EventLog {
 
   /** 0 for an unknown id: genuine servers start at the beginning. */
   #offsetOf(id: string, page: EventPageRequest): number {
-    const row = this.#byId.get(id) as { sequence: number } | undefined;
-    if (row === undefined) return 0;
-    return this.#count({
-      ...conditionsOf(page),
-      [`sequence ${page.order === 'asc' ? '<' : '>'} ?`]: row.sequence,
-    });
+    const sequence = this.sequenceOf(id);
+    if (sequence === null) return 0;
+    return this.#count({ ...conditionsOf(page), [`sequence ${page.order === 'asc' ? '<' : '>'} ?`]: sequence });
   }
 }
 

@@ -93,6 +93,7 @@ beforeEach(() => {
     }),
     bash: new BashService(sandbox, nowMicroseconds),
     sandbox,
+    userStore: () => expect.fail(),
     nowMicroseconds,
     faultRules: null,
     log: () => undefined,

@@ -66,6 +66,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     root: PACKAGE_ROOT,
     workspacesDir: paths.workspaces,
     eventsDir: paths.events,
+    database: paths.database,
     env,
     log,
     onConversation(sandboxId, notice) {

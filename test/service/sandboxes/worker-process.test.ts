@@ -33,6 +33,7 @@ function start(program: string, env: Record<string, string> = {}): WorkerProcess
     spec: 'process',
     workspace_dir: folder.path,
     events_dir: folder.path,
+    database: path.join(folder.path, 'service.db'),
     root: folder.path,
     initial_env: {},
   } as const;

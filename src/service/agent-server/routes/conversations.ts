@@ -7,6 +7,7 @@ import {
   conversationSearch,
   eventSearch,
   type EventSearch,
+  forkConversation,
   respondToConfirmation,
   sendMessage,
   setConfirmationPolicy,
@@ -17,7 +18,7 @@ import {
   updateConversation,
   userCommand,
 } from '../../../protocol/agent-server/requests.ts';
-import { toHexId } from '../../../protocol/detail.ts';
+import { toDashedId, toHexId } from '../../../protocol/detail.ts';
 import { json, refuse, SUCCESS } from '../../http/answer.ts';
 import { cursorPage, pathId, readCheckedList, readJson, readQuery } from '../../http/request.ts';
 import type { Handlers } from '../../http/router.ts';
@@ -27,11 +28,12 @@ import type { EventFilter } from '../../storage/event-log.ts';
 import type { WorkerContext } from '../context.ts';
 import { type ConversationEntry, policyOf, secretValues } from '../conversations.ts';
 import { conversationView, finalResponse, trajectoryMembers } from '../views.ts';
+import { lookedUp } from './settings.ts';
 
 const NO_MODEL = 'The local service runs no agent with a model, so no answer is possible. Use another server.';
 
 /** The routes of conversations, of their runs, and of their events. */
-export function workerConversationHandlers({ conversations }: WorkerContext): Handlers<AgentRoute> {
+export function workerConversationHandlers({ conversations, userStore }: WorkerContext): Handlers<AgentRoute> {
   /** The conversation in the path; 422 for a malformed id, 404 for an unknown one. */
   const entryOf = (c: Context, unknown = 'Not Found'): ConversationEntry => {
     const entry = conversations.get(pathId(c));
@@ -60,7 +62,8 @@ export function workerConversationHandlers({ conversations }: WorkerContext): Ha
       const instructions = wanted.replay == null ? await conversations.instructions(working_dir) : [];
       const existing = conversations.get(id);
       if (existing !== null) return json(conversationView(existing.conversation), 200);
-      const { conversation, loop } = conversations.create(id, wanted, working_dir, instructions);
+      const secrets = lookedUp(wanted.secrets ?? {}, userStore);
+      const { conversation, loop } = conversations.create(id, { ...wanted, secrets }, working_dir, instructions);
       const message = wanted.initial_message;
       if (message != null) {
         conversation.addMessage(message.role, message.content);
@@ -104,13 +107,22 @@ export function workerConversationHandlers({ conversations }: WorkerContext): Ha
       await readJson(c, askAgent);
       throw refuse(400, NO_MODEL);
     },
+    'POST /api/conversations/{conversation_id}/fork': async (c) => {
+      const { conversation } = entryOf(c, 'Source conversation not found');
+      const wanted = await readJson(c, forkConversation, {});
+      const id = wanted.id ?? randomUUID().replaceAll('-', '');
+      if (conversations.get(id) !== null) throw refuse(409, `Conversation with id ${toDashedId(id)} already exists`);
+      const fork = conversations.fork(conversation, id, wanted);
+      if (fork === null) throw refuse(404, `from_event_id ${wanted.from_event_id ?? ''} not found`);
+      return json(conversationView(fork.conversation), 201);
+    },
     'GET /api/conversations/{conversation_id}/agent_final_response': (c) =>
       json({ response: finalResponse(entryOf(c).conversation) }),
     'POST /api/conversations/{conversation_id}/generate_title': (c) =>
       json({ title: entryOf(c).conversation.state.title ?? 'Untitled' }),
 
     'POST /api/conversations/{conversation_id}/secrets': change(async ({ conversation }, c) => {
-      conversation.setSecrets(secretValues((await readJson(c, setSecrets)).secrets));
+      conversation.setSecrets(secretValues(lookedUp((await readJson(c, setSecrets)).secrets, userStore)));
     }),
     'POST /api/conversations/{conversation_id}/confirmation_policy': change(async ({ conversation }, c) => {
       conversation.setMember('confirmation_policy', policyOf((await readJson(c, setConfirmationPolicy)).policy));

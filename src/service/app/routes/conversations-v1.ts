@@ -12,6 +12,7 @@ import type { ZipMember } from '../../http/zip.ts';
 import { textOf, type AgentAnswer } from '../../sandboxes/agent-client.ts';
 import { SandboxUnavailable } from '../../sandboxes/supervisor.ts';
 import type { ConversationFilter, ConversationRow } from '../../storage/conversations.ts';
+import type { EventFilter } from '../../storage/event-log.ts';
 import type { StartTaskRow } from '../../storage/start-tasks.ts';
 import type { AppContext } from '../context.ts';
 import { conversationRecord, removeConversation, sandboxOf, sharedMembers, workspacePath } from '../conversations.ts';
@@ -74,10 +75,7 @@ export function conversationHandlersV1(context: AppContext): AppHandlers {
   ) => {
     if (!/^\d{1,12}$/.test(pageId)) throw refuse(400, 'Invalid page_id');
     const order: 'asc' | 'desc' = sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
-    // Times of events are naive, UTC, and compared as text.
-    const gte = given.timestamp__gte?.replace(/Z$/, '');
-    const lt = given.timestamp__lt?.replace(/Z$/, '');
-    const filter = { ...present({ kind: given.kind__eq, exceptKind, gte, lt }), limit, offset: Number(pageId), order };
+    const filter = { ...eventFilter(given), ...present({ exceptKind }), limit, offset: Number(pageId), order };
     const page = row === null ? null : logs.read(row, (log) => log.search(filter));
     return { items: page?.items ?? [], next_page_id: page?.next == null ? null : String(page.next.offset) };
   };
@@ -166,6 +164,18 @@ export function conversationHandlersV1(context: AppContext): AppHandlers {
     'GET /api/v1/conversation/{conversation_id}/events/search': query(v1.eventSearchQuery, (given, c) =>
       search(findConversation(context, pathId(c)), given),
     ),
+    'GET /api/v1/conversation/{conversation_id}/events/count': query(v1.eventCountQuery, (given, c) => {
+      const row = findConversation(context, pathId(c));
+      return row === null ? 0 : (logs.read(row, (log) => log.count(eventFilter(given))) ?? 0);
+    }),
+    // There are no skills.
+    'GET /api/v1/app-conversations/{conversation_id}/skills': (c) => {
+      const id = pathId(c);
+      const row = findConversation(context, id);
+      if (row === null) throw new HttpError(404, { error: `Conversation ${toDashedId(id)} not found` });
+      if (sandboxOf(row, context).sandbox !== null) return { skills: [] };
+      throw new HttpError(404, { error: `Sandbox not found for conversation ${toDashedId(id)}` });
+    },
     'GET /api/shared-conversations': (c) =>
       idsOf(c).map((id) => {
         const row = publicRow(id);
@@ -206,6 +216,13 @@ export function conversationHandlersV1(context: AppContext): AppHandlers {
       });
     },
   };
+}
+
+/** Times of events are naive, UTC, and compared as text. */
+function eventFilter(given: v.InferOutput<typeof v1.eventCountQuery>): EventFilter {
+  const gte = given.timestamp__gte?.replace(/Z$/, '');
+  const lt = given.timestamp__lt?.replace(/Z$/, '');
+  return present({ kind: given.kind__eq, gte, lt });
 }
 
 /** Times have a `Z` in the first answer and are naive in later ones, as on genuine servers. */

@@ -5,28 +5,29 @@ import { missing, refuse, SUCCESS } from '../../http/answer.ts';
 import { isKey } from '../../http/guard.ts';
 import { listPage, offsetPage, readQueryList } from '../../http/request.ts';
 import { isSpecName, sandboxSpecs } from '../../sandboxes/specs.ts';
-import type { SandboxRow } from '../../storage/sandboxes.ts';
+import type { SandboxRow, SandboxStore } from '../../storage/sandboxes.ts';
 import type { AppContext } from '../context.ts';
-import { readProviders } from '../git-providers.ts';
+import { userSecrets } from '../settings/user-secrets.ts';
 import { query, type AppHandlers } from './route.ts';
 
 const MAX_IDS = 100;
 
 export function sandboxHandlers({ store, supervisor, starter, specs, clock }: AppContext): AppHandlers {
-  const { sandboxes, secrets, documents } = store;
+  const { sandboxes } = store;
   const shownSpecs = sandboxSpecs(specs.byDefault, clock.stamp());
   const idOf = (c: Context): string => c.req.param('sandbox_id') ?? '';
-  /** For the key of the sandbox: the tokens of providers, of which a secret of the user with the same name has precedence. */
-  const tokensFor = (c: Context): [name: string, token: string][] => {
-    const given = c.req.header('x-session-api-key');
-    if (given === undefined) throw refuse(401, 'X-Session-API-Key header is required');
-    const sandbox = sandboxes.all().find(({ session_api_key: key }) => isKey(given, key));
-    if (sandbox === undefined) throw refuse(401, 'Invalid session API key');
-    if (sandbox.status !== 'RUNNING') throw refuse(401, 'Sandbox is not running');
-    if (sandbox.id !== idOf(c)) throw refuse(403, 'Session API key does not match sandbox');
-    return Object.entries(readProviders(documents))
-      .map(([provider, { token }]): [string, string] => [`${provider}_token`, token])
-      .filter(([name]) => secrets.get(name) === null);
+  const remove = async (c: Context): Promise<unknown> => {
+    const named = c.req.query('sandbox_id');
+    if (named === undefined) throw missing('query', 'sandbox_id');
+    const inPath = c.req.param('id') ?? named;
+    if (named !== inPath) throw refuse(400, 'The sandbox in the path and the one in the query differ');
+    if (!(await supervisor.remove(named))) throw refuse(404, 'Not Found');
+    return SUCCESS;
+  };
+  /** For the key of the sandbox. */
+  const secretsFor = (c: Context) => {
+    if (sandboxOfKey(c, sandboxes).id !== idOf(c)) throw refuse(403, 'Session API key does not match sandbox');
+    return userSecrets(store);
   };
   return {
     'GET /api/v1/sandbox-specs/search': query(pageQuery, (given) => listPage(given, shownSpecs)),
@@ -62,24 +63,27 @@ export function sandboxHandlers({ store, supervisor, starter, specs, clock }: Ap
       if (!(await supervisor.resume(idOf(c), c.req.query('sandbox_spec_id')))) throw refuse(404, 'Not Found');
       return SUCCESS;
     },
-    'DELETE /api/v1/sandboxes/{id}': async (c) => {
-      const named = c.req.query('sandbox_id');
-      if (named === undefined) throw missing('query', 'sandbox_id');
-      if (named !== c.req.param('id')) throw refuse(400, 'The sandbox in the path and the one in the query differ');
-      if (!(await supervisor.remove(named))) throw refuse(404, 'Not Found');
-      return SUCCESS;
-    },
-    'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets': (c) => {
-      const provided = tokensFor(c).map(([name]) => ({ name, description: 'Token of a git provider' }));
-      return { secrets: [...secrets.list(), ...provided] };
-    },
+    'DELETE /api/v1/sandboxes': remove,
+    'DELETE /api/v1/sandboxes/{id}': remove,
+    'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets': (c) => ({
+      secrets: [...secretsFor(c)].map(([name, { description }]) => ({ name, description })),
+    }),
     'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets/{secret_name}': (c) => {
-      const values = new Map([...tokensFor(c), ...Object.entries(secrets.values())]);
-      const value = values.get(c.req.param('secret_name') ?? '');
-      if (value === undefined) throw refuse(404, 'Secret not found');
-      return new Response(value, { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
+      const secret = secretsFor(c).get(c.req.param('secret_name') ?? '');
+      if (secret === undefined) throw refuse(404, 'Secret not found');
+      return new Response(secret.value, { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
     },
   };
+}
+
+/** The running sandbox whose key the request has; 401 for any other. */
+export function sandboxOfKey(c: Context, sandboxes: SandboxStore): SandboxRow {
+  const given = c.req.header('x-session-api-key');
+  if (given === undefined) throw refuse(401, 'X-Session-API-Key header is required');
+  const sandbox = sandboxes.all().find(({ session_api_key: key }) => isKey(given, key));
+  if (sandbox === undefined) throw refuse(401, 'Invalid session API key');
+  if (sandbox.status !== 'RUNNING') throw refuse(401, 'Sandbox is not running');
+  return sandbox;
 }
 
 function sandboxRecord(row: SandboxRow): unknown {

@@ -18,6 +18,7 @@ import {
   setAt,
   valueAt,
   type JsonObject,
+  type Mask,
 } from '../settings/fields.ts';
 import {
   emptySettings,
@@ -33,6 +34,7 @@ import {
   type StoredSettings,
 } from '../settings/settings.ts';
 import { body, query, type AppHandlers } from './route.ts';
+import { sandboxOfKey } from './sandboxes.ts';
 
 const MAX_PROFILES = 10;
 
@@ -89,11 +91,21 @@ export function settingsHandlers({ store, clock }: AppContext): AppHandlers {
     'GET /api/v1/settings/agent-schema': () => schemaOf('AgentSettings', AGENT_FIELDS, 'openhands'),
     'GET /api/v1/settings/conversation-schema': () => schemaOf('ConversationSettings', CONVERSATION_FIELDS, null),
     'GET /api/v1/users/me': (c) => {
-      // The secrets require the key of a sandbox, which this service does not accept here.
-      if (c.req.query('expose_secrets') === 'true') throw refuse(401, 'Invalid session API key');
       const settings = readSettings(documents) ?? emptySettings();
-      return { ...shownV1(settings, readProfiles(documents), clock.stamp(), MASK), id: null };
+      const shown = (mask: Mask) => ({ ...shownV1(settings, readProfiles(documents), clock.stamp(), mask), id: null });
+      if (c.req.query('expose_secrets') !== 'true') return shown(MASK);
+      // Beside the key of the owner, which the router has checked.
+      sandboxOfKey(c, store.sandboxes);
+      // Read by OpenHandsCloudWorkspace.get_llm, and sent by servers up to 1.6.0.
+      return {
+        ...shown(undefined),
+        llm_model: valueAt(settings.agent, 'llm.model') ?? null,
+        llm_api_key: valueAt(settings.agent, 'llm.api_key') ?? null,
+        llm_base_url: valueAt(settings.agent, 'llm.base_url') ?? null,
+      };
     },
+    // There are no skills.
+    'GET /api/v1/skills/search': query(v1.pageQuery, (given) => listPage(given, [])),
     'GET /api/v1/settings/profiles': () => {
       const { profiles, active } = readProfiles(documents);
       const lines = Object.entries(profiles).map(([name, { model = null, base_url = null, api_key }]) => ({

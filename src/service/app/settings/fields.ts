@@ -195,8 +195,12 @@ export function defaultsOf(fields: SettingField[]): JsonObject {
   return result;
 }
 
-export function withoutSecrets(fields: SettingField[], object: JsonObject, mask: string | null): JsonObject {
+/** What takes the place of each secret; `undefined`: secrets are shown. */
+export type Mask = string | null | undefined;
+
+export function withoutSecrets(fields: SettingField[], object: JsonObject, mask: Mask): JsonObject {
   const copy = structuredClone(object);
+  if (mask === undefined) return copy;
   for (const { path, isSecret } of fields) {
     if (isSecret && valueAt(copy, path) != null) setAt(copy, path, mask);
   }

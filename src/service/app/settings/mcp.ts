@@ -60,18 +60,19 @@ export function fromV0(config: McpConfigV0 | null | undefined, before: McpEntry[
   return [...sse, ...stdio, ...shttp];
 }
 
-export function toV1(entries: McpEntry[]): JsonObject {
-  const masked = (values: object): JsonObject => Object.fromEntries(Object.keys(values).map((name) => [name, MASK]));
+export function toV1(entries: McpEntry[], showsSecrets = false): JsonObject {
+  const shownValues = (values: object): JsonObject =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, showsSecrets ? (value as Json) : MASK]));
   const shown = ({ kind, more, url = '', api_key, timeout, command = '', args = [], env = {} }: McpEntry) => ({
     ...more,
-    ...(isObject(more?.headers) ? { headers: masked(more.headers) } : {}),
+    ...(isObject(more?.headers) ? { headers: shownValues(more.headers) } : {}),
     ...(kind === 'stdio'
-      ? { command, args, ...(Object.keys(env).length > 0 ? { env: masked(env) } : {}) }
+      ? { command, args, ...(Object.keys(env).length > 0 ? { env: shownValues(env) } : {}) }
       : {
           url,
           transport: kind === 'sse' ? 'sse' : 'http',
           ...(timeout == null ? {} : { timeout }),
-          ...(api_key ? { auth: { strategy: 'bearer' } } : {}),
+          ...(api_key ? { auth: { strategy: 'bearer', ...(showsSecrets ? { value: api_key } : {}) } } : {}),
         }),
   });
   return Object.fromEntries(entries.map((entry) => [entry.name, shown(entry)]));
@@ -119,7 +120,7 @@ export function fromV1(config: Json, before: McpEntry[]): McpEntry[] {
     const bearer = Object.keys(given).find((header) => /^authorization$/i.test(header)) ?? '';
     const [, inHeader = null] = /^Bearer\s+(.+)$/i.exec(given[bearer] ?? '') ?? [];
     if (inHeader !== null) Reflect.deleteProperty(given, bearer);
-    const token = isObject(auth) ? auth.token : undefined;
+    const token = isObject(auth) && auth.value !== MASK ? (auth.token ?? auth.value) : undefined;
     // A stored token is not sent to another address.
     const stored = isObject(auth) && auth.strategy === 'bearer' && known?.url === url ? known.api_key : null;
     const key = [api_key, token, inHeader, stored].find((each) => typeof each === 'string') ?? null;

@@ -18,6 +18,7 @@ import {
   withoutSecrets,
   type Json,
   type JsonObject,
+  type Mask,
 } from './fields.ts';
 import { fromV0, fromV1, toV0, toV1, type McpEntry } from './mcp.ts';
 
@@ -169,8 +170,8 @@ const AGENT_CONTEXT = {
   secrets: null,
 };
 
-/** `now` in RFC 3339; `mask` takes the place of each secret. */
-export function shownV1(settings: StoredSettings, all: Profiles, now: string, mask: string | null): JsonObject {
+/** `now` in RFC 3339. */
+export function shownV1(settings: StoredSettings, all: Profiles, now: string, mask: Mask): JsonObject {
   const names = PLAIN_NAMES.filter((name) => name !== 'enable_solvability_analysis'); // V0 only
   const agent = overlay({ schema_version: 4, agent_kind: 'openhands', ...defaultsOf(AGENT_FIELDS) }, settings.agent);
   const conversation = overlay({ schema_version: 1, ...defaultsOf(CONVERSATION_FIELDS) }, settings.conversation);
@@ -179,12 +180,11 @@ export function shownV1(settings: StoredSettings, all: Profiles, now: string, ma
   const profiles = Object.entries(all.profiles).map(([name, llm]) => [name, profileConfig(llm, mask)] as const);
   return {
     ...plainMembers(settings, names),
-    search_api_key: null,
-    sandbox_api_key: null,
+    ...(mask === undefined ? {} : { search_api_key: null, sandbox_api_key: null }),
     secrets_store: { provider_tokens: {} },
     agent_settings: {
       ...withoutSecrets(AGENT_FIELDS, agent, mask),
-      mcp_config: toV1(settings.mcp),
+      mcp_config: toV1(settings.mcp, mask === undefined),
       agent_context: { ...AGENT_CONTEXT, current_datetime: now },
     },
     conversation_settings: conversation,
@@ -195,7 +195,7 @@ export function shownV1(settings: StoredSettings, all: Profiles, now: string, ma
   };
 }
 
-export function profileConfig(llm: JsonObject, mask: string | null): JsonObject {
+export function profileConfig(llm: JsonObject, mask: Mask): JsonObject {
   return withoutSecrets(AGENT_FIELDS, withDefaults(llm), mask).llm as JsonObject;
 }
 

@@ -13,7 +13,7 @@ export function usePlainSandbox(): { readonly sandbox: Sandbox; folder: () => st
     const workspace_dir = path.join(dir, 'workspaces', 'one');
     mkdirSync(workspace_dir, { recursive: true });
     const root = path.resolve(import.meta.dirname, '../../../..');
-    const rest = { session_api_key: 'key', events_dir: dir, initial_env: {} };
+    const rest = { session_api_key: 'key', events_dir: dir, database: '', initial_env: {} };
     sandbox = new Sandbox({ sandbox_id: path.basename(dir), spec: 'process', workspace_dir, root, ...rest });
     await sandbox.folders();
   });

@@ -141,6 +141,7 @@ export async function startTestWorker(place: Place, options: WorkerOptions = {})
       spec: options.spec ?? (hasBubblewrap ? 'bubblewrap' : 'process'),
       workspace_dir: place.workspace,
       events_dir: place.events,
+      database: path.join(place.dir, 'service.db'),
       root: ROOT,
       port: options.port,
       initial_env: options.initialEnv ?? {},

@@ -34,7 +34,7 @@ function writeLog({ context }: AppOfTests, ids: Record<'v1' | 'sandbox', string>
 describe('a conversation of V1', () => {
   const app = appOfEachTest();
 
-  it('is searched, counted, renamed and deleted with its sandbox', async () => {
+  it('has no skills, and is searched, counted, renamed and deleted with its sandbox', async () => {
     const task = await startedTask(app, { replay_json: 'demo' });
     const id = task.app_conversation_id ?? '';
     await ended(app, id);
@@ -45,7 +45,11 @@ describe('a conversation of V1', () => {
     ]);
     await untilShown(app, id, { execution_status: 'error' }); // the replay has no further answer
     const found = { items: [{ id, title: 'Renamed by hand' }], next_page_id: null };
+    const error = expect.stringMatching(/^Conversation \S+ not found$/) as string;
     await expectAnswers(app, [
+      [`${V1}/${id}/skills`, undefined, 200, { skills: [] }],
+      [`${V1}/${UNKNOWN}/skills`, undefined, 404, { error }],
+      ['/api/v1/skills/search', undefined, 200, { items: [], next_page_id: null }],
       [`${V1}/search?title__contains=renamed&limit=1`, undefined, 200, found],
       [`${V1}/count?title__contains=renamed`, undefined, 200, 1],
       [`${V1}/count?created_at__lt=2020-01-01T00:00:00Z`, undefined, 200, 0],
@@ -216,6 +220,17 @@ describe('the events of a conversation of V1', () => {
     ['timestamp__gte=2026-01-01T00:00:01Z&timestamp__lt=2026-01-01T00:00:03Z', [1, 2], null],
   ])('with %j are %j and the next page %j', async (query, numbers, next) => {
     expect(await found(`${search()}?${query}`)).toEqual([numbers, next]);
+  });
+
+  it.each([
+    ['', 6],
+    ['?kind__eq=MessageEvent', 3],
+    ['?timestamp__gte=2026-01-01T00:00:01Z&timestamp__lt=2026-01-01T00:00:03Z', 2],
+  ])('are counted with %j: %i', async (query, count) => {
+    await expectAnswers(app, [
+      [`/api/v1/conversation/${ids.v1}/events/count${query}`, undefined, 200, count],
+      [`/api/v1/conversation/${UNKNOWN}/events/count${query}`, undefined, 200, 0],
+    ]);
   });
 
   it.each([

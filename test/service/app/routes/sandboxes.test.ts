@@ -56,6 +56,8 @@ describe('a sandbox', () => {
       [`DELETE ${SANDBOXES}/${id}?sandbox_id=${id}`, undefined, 200, { success: true }],
       [`${SANDBOXES}?id=${id}`, undefined, 200, [null]],
       [`DELETE ${SANDBOXES}/nope?sandbox_id=nope`, undefined, 404],
+      [`DELETE ${SANDBOXES}?sandbox_id=${id}`, undefined, 404],
+      [`DELETE ${SANDBOXES}`, undefined, 422],
       [`POST ${SANDBOXES}/nope/pause`, undefined, 404],
       [`POST ${SANDBOXES}/nope/resume`, undefined, 404],
       [SANDBOXES, undefined, 422],
@@ -96,6 +98,14 @@ describe('a sandbox', () => {
     expect((await becomes(first.id, 'PAUSED')).status_detail).toContain('more than 2 sandboxes');
     for (const { id } of [second, third]) expect(app.store.sandboxes.get(id)?.status).toBe('RUNNING');
   });
+});
+
+it('a sandbox is deleted by its id in the query alone, as OpenHandsCloudWorkspace 1.11 does', async () => {
+  const { id } = await started();
+  await expectAnswers(app, [
+    [`DELETE ${SANDBOXES}?sandbox_id=${id}`, undefined, 200, { success: true }],
+    [`${SANDBOXES}?id=${id}`, undefined, 200, [null]],
+  ]);
 });
 
 describe('where bubblewrap does not work', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { gitIdentity } from '../../../../src/service/app/settings/settings.ts';
-import { appOfEachTest, expectAnswers } from '../support.ts';
+import { newSandbox } from '../../../../src/service/sandboxes/specs.ts';
+import { appOfEachTest, expectAnswers, KEY } from '../support.ts';
 
 const app = appOfEachTest();
 const { get, post } = app;
@@ -53,6 +54,39 @@ describe('settings of both dialects', () => {
     const shown = JSON.stringify([await get(V1), await get('/api/v1/users/me')]);
     expect(shown).not.toMatch(/sk-secret|tvly-secret|box-secret|sse-key|stdio-secret/);
     expect(JSON.stringify(await get(V0))).not.toMatch(/sk-secret|tvly-secret|box-secret/);
+  });
+
+  it('are shown with their secrets to who has the key of the server and that of a running sandbox', async () => {
+    const row = newSandbox('process', app.context.clock.stamp());
+    app.store.sandboxes.insert({ ...row, status: 'RUNNING', port: 1 });
+    const llm = { llm_model: 'openai/small', llm_api_key: 'sk-secret', llm_base_url: 'http://127.0.0.1:9/v1' };
+    await post(V0, { ...llm, search_api_key: 'tvly-secret', mcp_config: MCP });
+    await post(`${V1}/profiles/fast`, { llm: { model: 'openai/fast', api_key: 'sk-fast' } });
+    const ask = async (headers: Record<string, string>, query = '?expose_secrets=true') => {
+      const { status, body } = await app.call('GET', `/api/v1/users/me${query}`, undefined, headers);
+      return status === 200 ? body : [status, (body as { detail: string }).detail];
+    };
+    const owner = { Authorization: `Bearer ${KEY}` };
+    const both = { ...owner, 'X-Session-API-Key': row.session_api_key };
+    expect(await ask(both)).toMatchObject({
+      ...llm,
+      search_api_key: 'tvly-secret',
+      agent_settings: {
+        llm: { model: 'openai/small', api_key: 'sk-secret' },
+        mcp_config: {
+          'sse-1': { auth: { strategy: 'bearer', value: 'sse-key' } },
+          files: { env: { TOKEN: 'stdio-secret' } },
+        },
+      },
+      llm_profiles: { profiles: { fast: { model: 'openai/fast', api_key: 'sk-fast' } } },
+    });
+    expect(JSON.stringify(await ask(both, ''))).not.toMatch(/sk-|tvly-|sse-key|stdio-secret/);
+    expect(await ask(owner)).toEqual([401, 'X-Session-API-Key header is required']);
+    expect(await ask({ 'X-Session-API-Key': KEY })).toEqual([401, 'Invalid session API key']);
+    expect(await ask({ ...owner, 'X-Session-API-Key': 'nope' })).toEqual([401, 'Invalid session API key']);
+    expect(await ask({ 'X-Session-API-Key': row.session_api_key })).toEqual([401, 'Unauthorized']);
+    app.store.sandboxes.update(row.id, { status: 'PAUSED' });
+    expect(await ask(both)).toEqual([401, 'Sandbox is not running']);
   });
 
   it('are the name and the address under which git in a sandbox commits, and none where none is set', async () => {
