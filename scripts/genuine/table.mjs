@@ -7,7 +7,7 @@ const DIALECTS = ['v1', 'v0'];
 /**
  * `results`: for each target `{name, isClient, only?, entries, problem, seconds}`, `only` being the titles of the cases
  * that were chosen when it was not all of them; an entry is `{name, dialect?, verdict, why?,
- * seconds, output?, runs?}`. The texts to print in order, the table first.
+ * conversationSeconds?, seconds, output?, runs?}`. The texts to print in order, the table first.
  */
 export function present(results) {
   const clients = results.filter(({ isClient }) => isClient);
@@ -25,6 +25,7 @@ export function present(results) {
         (only ?? []).map((title) => `  ${title}`),
       ),
     ),
+    section('seconds from the creation of a conversation to the end of its run:', results.flatMap(timed)),
     section('cases that a server cannot meet:', results.flatMap(unmet)),
     section('flaky cases:', results.flatMap(described('flaky'))),
     section('failed cases:', results.flatMap(described('failed'))),
@@ -34,8 +35,9 @@ export function present(results) {
 }
 
 function columnOf(dialect) {
-  return ({ name, only, entries }) => ({
-    absent: only === undefined ? 'not run' : '-',
+  return ({ name, isClient, only, entries }) => ({
+    // Each client has cases that others do not have.
+    absent: only === undefined && !isClient ? 'not run' : '-',
     title: dialect === undefined ? name : `${name} ${dialect}`,
     entries: new Map(entries.filter((entry) => entry.dialect === dialect).map((entry) => [entry.name, entry])),
   });
@@ -55,6 +57,12 @@ function grid(title, columns) {
 
 function section(title, lines) {
   return lines.length === 0 ? '' : [title, ...lines].join('\n');
+}
+
+function timed({ name, entries }) {
+  return entries
+    .filter(({ conversationSeconds }) => conversationSeconds !== undefined)
+    .map((entry) => `  ${name}: ${titleOf(entry)}: ${entry.conversationSeconds.toFixed(1)}`);
 }
 
 function unmet({ name, entries }) {

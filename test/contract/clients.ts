@@ -4,6 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { setUp } from '../genuine/set-up.mjs';
+import { conversingCases } from './conversing.ts';
 import { agentServerOf, events, finished, started, type EventJson } from './support.ts';
 import { STEP_MS, type ContractCase, type Target } from './target.ts';
 
@@ -62,7 +63,10 @@ function expectOverSocket({ stored = [], live = [] }: Attached, all: EventJson[]
 /** The cases of one release of a client; `release` as in CLIENTS. */
 export function clientCases(release: string): ContractCase[] {
   const client = release.replace(/^.*-/, '');
+  // This one does not attach to a conversation.
+  if (release.startsWith('cli-')) return conversingCases(release);
   const cases: ContractCase[] = [
+    ...conversingCases(release),
     {
       name: 'attaches to a replayed conversation and reads every event',
       async run(target) {

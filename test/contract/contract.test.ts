@@ -1,6 +1,6 @@
 /**
  * Runs the contract on the target that ACS_CONTRACT_TARGET names: the local service, a genuine release, or a release of
- * a client of the local service. ACS_CONTRACT_CASES names a JSON file with the titles of the cases to run,
+ * a client of the local service (`<client>@<release>`: of that genuine server instead). ACS_CONTRACT_CASES names a JSON file with the titles of the cases to run,
  * ACS_CONTRACT_PART=1/2 chooses every second name; without them all run. ACS_CONTRACT_REPORT names the file that gets a
  * line for each case.
  */
@@ -14,7 +14,7 @@ import { createLocalTarget } from './local.ts';
 import type { ContractCase, Target, Verdict } from './target.ts';
 import { record, shortened, type Transcript } from './transcript.ts';
 
-const name = process.env.ACS_CONTRACT_TARGET ?? 'local';
+const [name = '', beside] = (process.env.ACS_CONTRACT_TARGET ?? 'local').split('@');
 const report = process.env.ACS_CONTRACT_REPORT;
 const only = process.env.ACS_CONTRACT_CASES;
 const part = process.env.ACS_CONTRACT_PART;
@@ -27,7 +27,8 @@ let target: Target | undefined;
 let transcript: Transcript | undefined;
 
 beforeAll(async () => {
-  if (name === 'local' || CLIENTS.includes(name)) target = await createLocalTarget('both');
+  if (beside !== undefined) target = await createGenuineTarget(beside);
+  else if (name === 'local' || CLIENTS.includes(name)) target = await createLocalTarget('both');
   else if (name === 'local-v0') target = await createLocalTarget('v0');
   else target = await createGenuineTarget(name);
   transcript = record(target);
@@ -64,9 +65,10 @@ function enter(each: ContractCase, verdict: Verdict | Error, startedMs: number):
   appendFileSync(report, `${JSON.stringify(entry)}\n`);
 }
 
-function reported(verdict: Verdict | Error): { verdict: string; why?: string } {
+function reported(verdict: Verdict | Error): { verdict: string; why?: string; conversationSeconds?: number } {
   if (verdict instanceof Error) return { verdict: 'failed', why: shortened(verdict.message, 1_000) };
-  return typeof verdict === 'string' ? { verdict } : { verdict: 'not here', why: verdict.notHere };
+  if (typeof verdict === 'string') return { verdict };
+  return 'notHere' in verdict ? { verdict: 'not here', why: verdict.notHere } : { verdict: 'passed', ...verdict };
 }
 
 describe(`the contract on ${name}`, () => {

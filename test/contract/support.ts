@@ -17,6 +17,7 @@ export interface ConversationJson {
   branch: string | null;
   model: string | null;
   url: string | null;
+  created_at: string;
   cost_usd: number | null;
   tokens: { input: number; output: number } | null;
   changed?: boolean;

@@ -70,8 +70,10 @@ export interface Target {
 /**
  * `unsupported`: the server cannot do it, and acs exited with 12. `notHere`: the case cannot come about on
  * this target for another reason, which is printed below the table with the answer of the server that shows it.
+ * `conversationSeconds`: it passed, and a client needed so long from the creation of a conversation to the end of its
+ * run, which is printed below the table.
  */
-export type Verdict = 'passed' | 'unsupported' | { notHere: string };
+export type Verdict = 'passed' | 'unsupported' | { notHere: string } | { conversationSeconds: number };
 
 export interface ContractCase {
   name: string;

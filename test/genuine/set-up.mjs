@@ -12,8 +12,11 @@ import { promisify } from 'node:util';
 
 /** The server releases of the suite: the newest, the newest that serves V0 as well, and an older one of both. */
 export const RELEASES = ['1.11.0', '1.6.0', '1.4.0'];
-/** The releases of other makers' clients that read conversations of the local service: of openhands-sdk, and from npm. */
-export const CLIENTS = ['sdk-1.11.5', 'sdk-1.58.0', 'typescript-client-1.39.0'];
+/**
+ * The releases of other makers' clients that use the local service: of openhands-sdk with its cloud workspace, of the
+ * `openhands` CLI, and from npm.
+ */
+export const CLIENTS = ['sdk-1.11.5', 'sdk-1.58.0', 'cli-1.16.0', 'typescript-client-1.39.0'];
 
 const PINS = path.join(import.meta.dirname, 'pins');
 const BYTES_FOR_ONE = 2.5 * 1024 ** 3;

@@ -77,6 +77,8 @@ export interface WorldOptions {
   port?: number;
   /** A scenario as a file would hold it. */
   faults?: unknown;
+  /** The default replay: the path of a file, or `demo`. */
+  replay?: string;
 }
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
@@ -95,6 +97,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       api: options.api ?? 'both',
       ...(options.spec ? { spec: options.spec } : {}),
       ...(port === undefined ? {} : { port }),
+      ...(options.replay === undefined ? {} : { replay: options.replay }),
       ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
       ...options.limits,
       ...scenario,
