@@ -2,6 +2,7 @@
 import { input, select } from '@inquirer/prompts';
 import { AppError, isAppError } from '../cli/errors.ts';
 import { safeLine } from '../output/text/safe-text.ts';
+import { wrap } from '../output/text/width.ts';
 import { readYesNo, YES_OR_NO } from '../output/text/yes-no.ts';
 import { editText } from './editor.ts';
 import { takesColors } from './palette.ts';
@@ -57,6 +58,8 @@ export function createPrompt({
   color?: 'auto' | 'never';
 }): Prompt {
   const colors = takesColors({ isTTY: io.stderr.isTTY, env, color }) ? 'colors' : 'no-colors';
+  // inquirer puts "? " or "> " before it, and breaks lines within words.
+  const shown = (text: string): string => wrap(`? ${safeLine(text)}`, io.stderr.columns || 80, 2).slice(2);
   const ask = async <T>(
     question: (around: Surroundings, checked: (validate: Validate) => Validate) => Promise<T>,
     until?: AbortSignal,
@@ -76,7 +79,7 @@ export function createPrompt({
         isChecking = true;
         try {
           const problem = await validate(value);
-          return problem === true || safeLine(problem);
+          return problem === true || shown(problem);
         } catch (error) {
           failed.abort(error);
           return '';
@@ -106,7 +109,7 @@ export function createPrompt({
   };
   const askText = ({ validate = () => true, ...config }: Config & { validate?: Validate }, until?: AbortSignal) =>
     ask(
-      (around, checked) => input({ ...config, message: safeLine(config.message), validate: checked(validate) }, around),
+      (around, checked) => input({ ...config, message: shown(config.message), validate: checked(validate) }, around),
       until,
     );
   return {
@@ -123,14 +126,14 @@ export function createPrompt({
     },
     input({ until, default: preset = '', ...question }) {
       // It may come from a server, and is returned as it is.
-      const shown = safeLine(preset) === preset ? { default: preset } : {};
-      return askText({ ...question, ...shown }, until);
+      const isSafe = safeLine(preset) === preset;
+      return askText({ ...question, ...(isSafe ? { default: preset } : {}) }, until);
     },
     select: ({ message, choices, default: answer }) =>
       ask((around) =>
         select(
           {
-            message: safeLine(message),
+            message: shown(message),
             // Names come from servers and repositories; values go back as they are.
             choices: choices.map(({ value, name, description }) => ({
               value,

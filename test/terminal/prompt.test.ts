@@ -5,8 +5,8 @@ import { createPrompt, type Prompt } from '../../src/terminal/prompt.ts';
 import { until } from '../support/until.ts';
 import { keptStderr, keyboard } from './streams.ts';
 
-function prompting() {
-  const stderr = keptStderr(80);
+function prompting(columns = 80) {
+  const stderr = keptStderr(columns);
   const raw = keyboard();
   const interruption = new AbortController();
   const interrupted: string[] = [];
@@ -58,6 +58,19 @@ it('the shown text is made safe, the returned value is unchanged', async () => {
   expect(await then(question, '\x1b[B\n')).toBe(hostile);
   expect(stripVTControlCharacters(stderr.text())).toContain('main\\u202e\\x1b[2J');
   expect(stderr.text()).not.toMatch(/\u202e|\u009b|\x1b\]0|\x1b\[2J/);
+});
+
+it('a long question and a long refusal break between words', async () => {
+  const { prompt, then, sees, raw, stderr } = prompting(30);
+  const validate = (text: string) => text === 'good' || 'the server cannot clone this repository';
+  const answered = then(prompt.input({ message: 'Repository (owner/name, a URL or a path)', validate }), 'bad\n');
+  await sees('> the server cannot clone this\n  repository');
+  raw.write('\x15good\n');
+  expect(await answered).toBe('good');
+  expect(stripVTControlCharacters(stderr.text())).toContain('Repository (owner/name, a\n  URL or a path)');
+  const choices = [{ value: 'demo', name: 'the demo' }];
+  await then(prompt.select({ message: 'What should the local service start?', choices }), '\n');
+  expect(stderr.text()).toContain('What should the local\n  service start?');
 });
 
 it('neither a secret nor its length is shown', async () => {
