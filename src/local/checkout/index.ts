@@ -68,7 +68,7 @@ async function topFolder(dir: string, options: CheckoutOptions): Promise<string 
     const marked = existsSync(dir) ? markedFolder(path.resolve(dir)) : null;
     if (marked === null) return null;
     throw new AppError('config', `${marked} is a git checkout, but git is not installed`, {
-      hint: 'install git, or give --repo owner/name --branch <name>, or --no-repo',
+      hint: 'install git, or add its folder to PATH',
       data: { program: 'git' },
       cause: error,
     });

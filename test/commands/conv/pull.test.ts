@@ -80,6 +80,11 @@ describe('conv pull', () => {
     await pull('--branch a..b', { code: 2 });
   });
 
+  it('exits 3 without git, whose installation is the only step', async () => {
+    const err = /is a git checkout, but git is not installed\n {2}install git, or add its folder to PATH\n$/;
+    await pull('', { env: { PATH: '/nowhere' }, code: 3, err });
+  });
+
   it('-o writes the added and changed files into a new folder, also outside of a checkout', async () => {
     const cwd = path.join(at.dir, `elsewhere-${count}`);
     const result = path.join(cwd, 'result');

@@ -19,9 +19,14 @@ export async function chooseRepository(ctx: Context, server: Server, options: Re
   if (repo === false) return NONE;
   const choice = repo === undefined ? null : await ctx.readRepository(repo);
   if (choice !== null && choice.kind !== 'path') return await namedRepository(ctx, server, choice, options);
-  const checkout = await ctx.checkout(choice === null ? undefined : path.resolve(ctx.cwd, choice.path));
-  const isCloneable = checkout !== null && (clonesPaths(server) || checkout.origin?.repository != null);
-  if (!isCloneable && choice !== null)
+  const dir = choice === null ? undefined : path.resolve(ctx.cwd, choice.path);
+  const checkout = await ctx.checkout(dir).catch((error: unknown) => {
+    if (!isGitMissing(error)) throw error;
+    const hint = 'install git, or give --repo owner/name --branch <name>, or --no-repo';
+    throw new AppError(error.kind, error.message, { ...error.details, hint });
+  });
+  const cloned = checkout !== null && isCloneable(server, checkout);
+  if (!cloned && choice !== null)
     throw checkout === null
       ? new AppError('not-found', `no git checkout at ${choice.path}`, { hint: 'nothing was started' })
       : new AppError('usage', `the checkout at ${choice.path} has no remote "origin" that a server could clone`, {
@@ -31,7 +36,7 @@ export async function chooseRepository(ctx: Context, server: Server, options: Re
     throw new AppError('usage', '--branch needs a repository, and the current folder is not a checkout', {
       hint: 'add --repo <repository>',
     });
-  if (!isCloneable) {
+  if (!cloned) {
     const why =
       checkout === null ? 'no git checkout here' : 'this checkout has no remote "origin" that a server could clone';
     await ctx.notice(`${why}: the conversation starts without a repository`);
@@ -45,9 +50,17 @@ export async function chooseRepository(ctx: Context, server: Server, options: Re
   return chosen;
 }
 
+function isGitMissing(error: unknown): error is AppError {
+  return isAppError(error) && error.details.data?.['program'] === 'git';
+}
+
 /** Such a server clones what it is given: a folder, or a URL. */
 function clonesPaths(server: Server): boolean {
   return server.presence('local-paths') === 'present';
+}
+
+export function isCloneable(server: Server, { origin }: Checkout): boolean {
+  return clonesPaths(server) || origin?.repository != null;
 }
 
 async function ofCheckout(
@@ -101,7 +114,7 @@ async function namedRepository(
   if (!isPath) {
     // Many CI images have no git; a repository that is given by name needs none.
     const own = await ctx.checkout().catch((error: unknown) => {
-      if (isAppError(error) && error.details.data?.['program'] === 'git') return null;
+      if (isGitMissing(error)) return null;
       throw error;
     });
     const name = own?.origin?.repository?.toLowerCase();

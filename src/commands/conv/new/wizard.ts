@@ -7,7 +7,7 @@ import { callsModelFromHere } from '../../model-check.ts';
 import { writeMessage, type TypedMessage } from '../message.ts';
 import { setUpModel } from './model-set-up.ts';
 import type { NewOptions } from './options.ts';
-import { repositoryProblem } from './repository.ts';
+import { isCloneable, repositoryProblem } from './repository.ts';
 import { DEMO, readReplay } from './request.ts';
 
 const MOST_SHOWN = 20;
@@ -85,7 +85,9 @@ export async function askForTask(
     const checkout = await ctx.checkout();
     const name = checkout?.origin?.repository ?? checkout?.root ?? '';
     const first = [
-      ...(checkout === null ? [] : [{ value: 'here', name, description: 'the current checkout' }]),
+      ...(checkout !== null && isCloneable(server, checkout)
+        ? [{ value: 'here', name, description: 'the current checkout' }]
+        : []),
       { value: 'none', name: 'none' },
     ];
     const answer = await askForRepository(ctx, server, first, options);

@@ -93,7 +93,8 @@ describe('the repository of a conversation at a remote server', () => {
   it('exits 3 when git is not installed, unless --repo or --no-repo is given', async () => {
     connect('github');
     const env = { PATH: '/nowhere' };
-    for (const flags of ['', '--repo .']) await chosen(checkout, flags, { env, code: 3, err: 'git is not installed' });
+    for (const flags of ['', '--repo .'])
+      await chosen(checkout, flags, { env, code: 3, err: ['git is not installed', '--no-repo'] });
     const named = await chosen(checkout, '--repo acme/app --branch main', { env });
     expect(named.place).toEqual(['acme/app', 'main', 'github']);
     expect((await chosen(checkout, '--no-repo', { env })).place).toEqual(none);

@@ -272,6 +272,13 @@ describe.each(['v1', 'v0'] as const)('the wizard of conv new at a server with gi
     expect(startOf(none)[member] ?? null).toBeNull();
   });
 
+  it('does not offer a checkout without a remote that the server could clone', async () => {
+    const cwd = await makeRepository(path.join(at.dir, 'without-remote'));
+    const args = ['conv', 'new', '--dry-run', '--json'];
+    const asked = await at.invoke({ args, cwd, answers: ['none', 'Do it', true] });
+    expect(asked.questions[0]).toBe('Repository [none | acme/app | acme/site | another repository]');
+  });
+
   it('takes a typed repository where the providers cannot be read, with a notice', async () => {
     at.script(({ path: route }) => (/repositories/.test(route) ? { status: 401, json: 'Invalid github token' } : null));
     at.data.branches['acme/typed'] = [branchRecord('main')];
