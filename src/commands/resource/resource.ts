@@ -62,7 +62,7 @@ export interface Finder<R> {
 /** One finder per server and command: the list that prefixes need is read once. */
 export function finderOf<R extends StatusRecord>(ctx: Context, server: Server, resource: Resource<R>): Finder<R> {
   const { noun, plural, command } = resource;
-  let newest: Promise<{ items: R[] }> | undefined;
+  let newest: Promise<{ items: R[]; has_more: boolean }> | undefined;
   return {
     async find(word) {
       const named = checkWord(resource, word);
@@ -86,18 +86,21 @@ export function finderOf<R extends StatusRecord>(ctx: Context, server: Server, r
         id: (record) => resource.view.id(record),
         limit: NEWEST_MAX,
       });
-      const matches = matchPrefix(prefix ?? '', (await newest).items, (record) => resource.idsOf(record));
+      const { items, has_more } = await newest;
+      const matches = matchPrefix(prefix ?? '', items, (record) => resource.idsOf(record));
       const [match] = matches;
       if (match === undefined) {
         throw new AppError('not-found', `no ${noun} begins with ${prefix}`, {
-          hint: `the newest ${NEWEST_MAX} were searched; an older one needs its full id: acs ${command} list --all-pages`,
+          hint: has_more
+            ? `the newest ${NEWEST_MAX} were searched; an older one needs its full id: acs ${command} list --all-pages`
+            : `list them with: acs ${command} list`,
         });
       }
       if (matches.length === 1) return match;
       const candidates = matches.map((record) => idOf(resource, record));
       const printed = candidates.slice(0, CANDIDATES_PRINTED).join(', ');
       throw new AppError('usage', `${candidates.length} ${plural} begin with ${prefix}: ${printed}`, {
-        hint: `the newest ${NEWEST_MAX} were searched; give more characters of the id`,
+        hint: 'give more characters of the id',
         data: { candidates },
       });
     },

@@ -120,7 +120,7 @@ async function readSource(ctx: Context, given: string): Promise<Upload> {
   const { path: from, mode, bytes } = info;
   if (info.kind === 'none') {
     throw new AppError('config', `cannot read ${given}: it does not exist`, {
-      hint: `check the path; full path: ${from}`,
+      hint: from === given ? 'check the path' : `check the path; full path: ${from}`,
     });
   }
   if (isPipe(from)) return { ...stream, leftOut: [], from, parts: once(fileParts(from)) };
@@ -146,11 +146,14 @@ function once(stream: AsyncIterable<Uint8Array>): () => AsyncIterable<Uint8Array
   };
 }
 
-const RELATIVE = { hint: 'a relative path begins at the workspace folder of the sandbox' };
+function missingIn(path: string, message: string): AppError {
+  const hint = path.startsWith('/') ? {} : { hint: 'a relative path begins at the workspace folder of the sandbox' };
+  return new AppError('not-found', message, hint);
+}
 
 async function uploadTo(ctx: Context, files: SandboxFiles, content: Upload, { id, path }: Sides): Promise<Copied> {
   const stat = (each: string) => files.stat(each);
-  const missing = (message: string) => new AppError('not-found', `${message} in the sandbox`, RELATIVE);
+  const missing = (message: string) => missingIn(path, `${message} in the sandbox`);
   const target = await targetOf(content, path, stat, missing);
   for (const each of content.leftOut) await ctx.warn(`left out: ${each}`);
   const counter = await countBytes(ctx, `copying to sandbox ${id}`, content.total);
@@ -172,7 +175,7 @@ async function uploadTo(ctx: Context, files: SandboxFiles, content: Upload, { id
 
 async function downloadTo(ctx: Context, files: SandboxFiles, { id, path, local }: Sides): Promise<Copied> {
   const source = await files.stat(path);
-  if (source.kind === 'none') throw new AppError('not-found', `sandbox ${id} has no ${source.path}`, RELATIVE);
+  if (source.kind === 'none') throw missingIn(path, `sandbox ${id} has no ${source.path}`);
   const kind = checkSource(source, path);
   const from = `${id}:${source.path}`;
   const counter = await countBytes(ctx, `copying from sandbox ${id}`, kind === 'file' ? source.bytes : null);

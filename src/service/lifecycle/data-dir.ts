@@ -119,7 +119,7 @@ function refuseForeign(dataDir: string): void {
   const others = names.filter((name) => !BEFORE_THE_DATABASE.test(name) && !(hasKey && name === path.basename(key)));
   if (others.length === 0) return;
   const named = `${others.slice(0, 3).join(', ')}${others.length > 3 ? ', …' : ''}`;
-  const hint = 'Set ACS_DATA_DIR to a folder that is empty or not there yet.';
+  const hint = 'set ACS_DATA_DIR to a folder that is empty or does not exist';
   throw refusal(dataDir, `it has files that are not of acs (${named})`, hint);
 }
 
@@ -162,7 +162,9 @@ export function dataDirError(dataDir: string, error: unknown): ServiceError {
     });
   }
   const why = REASONS.find(([pattern]) => pattern.test(text))?.[1] ?? message;
-  return refusal(dataDir, why, 'Make room in it, or set ACS_DATA_DIR to a folder that you can write.', error);
+  const isFull = why.startsWith('the disk ');
+  const hint = `${isFull ? 'free space in it, or ' : ''}set ACS_DATA_DIR to a folder that you can write`;
+  return refusal(dataDir, why, hint, error);
 }
 
 function refusal(dataDir: string, why: string, hint: string, cause?: unknown): ServiceError {

@@ -103,10 +103,19 @@ describe('an id argument', () => {
       code: 2,
       err: `"candidates":["${SECOND}","${FIRST}"]`,
     },
-    'that matches nothing exits 5 and names how many were searched': { acs: 'show bbbb', code: 5, err: '1000' },
+    'that matches nothing exits 5 and names the list': {
+      acs: 'show bbbb',
+      code: 5,
+      err: /begins with bbbb\n.*\n {2}list them with: acs conv list\n$/,
+    },
     'that is unknown exits 5': { acs: `show ${UNKNOWN}`, code: 5 },
     '@last exits 5 when nothing was started': { acs: 'show @last', code: 5 },
     'that is empty, as of an empty variable, is refused': { acs: ['wait', ''], code: 2 },
+  });
+
+  it('that matches none of the newest 1000 exits 5 and names how many were searched', async () => {
+    for (let n = 0; n < 1000; n += 1) at.v1.addConversation({ id: n.toString(16).padStart(32, '0') });
+    await at.ends('show bbbb', { code: 5, err: 'the newest 1000 were searched; an older one needs its full id' });
   });
 
   it.each(['abc', 'a b', 'https://acs.example/'])('%j is refused as malformed', async (word) => {

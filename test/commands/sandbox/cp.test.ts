@@ -272,6 +272,20 @@ describe('sandbox cp refuses', () => {
     expect([tree(at.here), tree(at.box)]).toEqual(before);
   });
 
+  it('the hint about relative paths only for one', async () => {
+    for (const [source, target] of [
+      [`${ID}:none`, '.'],
+      ['file', `${ID}:no/such`],
+    ] as const)
+      expect((await at.cp(source, target)).err).toContain('a relative path begins at');
+    for (const [source, target] of [
+      [`${ID}:/none`, '.'],
+      ['file', `${ID}:/no/such`],
+      ['/no/such', `${ID}:`],
+    ] as const)
+      expect((await at.cp(source, target)).err).not.toMatch(/relative path|full path/);
+  });
+
   it('a tree of which one part has another kind, before anything is changed', async () => {
     put(at.here, { 'src/first': '1', 'src/kind/x': 'x', 'to/src/kind': 'file' });
     put(at.box, { 'src/first': '1', 'src/kind/x': 'x', 'to/src/kind': '-> ../..' });

@@ -55,14 +55,19 @@ describe('the data directory', () => {
 
 describe('a failure in the data directory', () => {
   it.each([
-    [{ code: 'ENOSPC' }, 'the disk is full'],
-    [{ code: 'SQLITE_FULL' }, 'the disk is full'],
-    [{ code: 'EROFS' }, 'the file system is read-only'],
-  ])('for %j is reported with its cause', (members, words) => {
+    [{ code: 'ENOSPC' }, 'the disk is full', 'free space in it, or set ACS_DATA_DIR to a folder that you can write'],
+    [
+      { code: 'SQLITE_FULL' },
+      'the disk is full',
+      'free space in it, or set ACS_DATA_DIR to a folder that you can write',
+    ],
+    [{ code: 'EROFS' }, 'the file system is read-only', 'set ACS_DATA_DIR to a folder that you can write'],
+  ])('for %j is reported with its cause and a step that removes it', (members, words, hint) => {
     const refuse = (): never => {
       throw Object.assign(new Error('x'), members);
     };
-    expect(() => inDataDir(folder.path, refuse)).toThrow(`cannot use the data directory ${folder.path}: ${words}`);
+    const message = `cannot use the data directory ${folder.path}: ${words}`;
+    expect(() => inDataDir(folder.path, refuse)).toThrow(expect.objectContaining({ message, hint }));
   });
 
   it('because of a damaged database names the file, with a hint', () => {
