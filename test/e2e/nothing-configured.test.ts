@@ -36,7 +36,7 @@ describe('with ACS_PROFILE=local and an empty home', () => {
     const { code, err } = await start(['conv', 'new', '--replay', 'demo', '--no-repo', '--wait'], { ...local(), env })
       .ended;
     expect(code).toBe(0);
-    expect(err).toContain('warning: commands run without isolation, because bubblewrap does not work here');
+    expect(err).toContain('warning: commands run without isolation: bubblewrap (bwrap) is not installed');
   });
 
   it('resolves @last after a restart of the service', async () => {

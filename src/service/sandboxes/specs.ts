@@ -49,7 +49,7 @@ export async function chooseSpecs(options: {
     });
   });
   if (why !== null && spec !== undefined && spec !== 'process') {
-    throw new ServiceError('unsupported', `the spec ${spec} needs bubblewrap, which does not work here: ${why}`, {
+    throw new ServiceError('unsupported', `the spec ${spec} is not available: ${why}`, {
       hint: 'install bubblewrap, or run commands without isolation: --spec process',
     });
   }
@@ -61,7 +61,7 @@ export function specChoice(named: SandboxSpecName | null, whyNoBubblewrap: strin
   if (named !== null || whyNoBubblewrap === null) {
     return { byDefault: named ?? 'bubblewrap', warning: null, whyNoBubblewrap };
   }
-  const warning = `commands run without isolation, because bubblewrap does not work here: ${whyNoBubblewrap}`;
+  const warning = `commands run without isolation: ${whyNoBubblewrap}`;
   return { byDefault: 'process', warning, whyNoBubblewrap };
 }
 
@@ -92,8 +92,8 @@ export class SpecRefused extends Error {
 export function assertSpecWorks(spec: SandboxSpecName, { whyNoBubblewrap }: SpecChoice): void {
   if (spec === 'process' || whyNoBubblewrap === null) return;
   throw new SpecRefused(
-    `the spec ${spec} needs bubblewrap, which does not work here: ${whyNoBubblewrap}. ` +
-      'Make it work and restart the service, or use the spec process, which runs commands without isolation',
+    `the spec ${spec} is not available: ${whyNoBubblewrap}. ` +
+      'Remove the cause and restart the service, or use the spec process, which runs commands without isolation',
   );
 }
 

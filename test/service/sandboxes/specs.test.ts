@@ -30,7 +30,7 @@ it('a spec with isolation is refused where bubblewrap does not work, with the re
     assertSpecWorks(spec, works);
     expect(() => {
       assertSpecWorks(spec, broken);
-    }).toThrow(/does not work here: not installed\..*the spec process/);
+    }).toThrow(/is not available: not installed\..*the spec process/);
   }
   assertSpecWorks('process', broken);
 });

@@ -66,9 +66,8 @@ describe('a start where bubblewrap is not installed', () => {
     async (line) => {
       expect(errorOf(await at.ends(`${line} --spec bubblewrap --json`, { code: 12 }))).toMatchObject({
         message:
-          'the server does not support this: the spec bubblewrap needs bubblewrap, which does not work here: ' +
-          'bubblewrap (bwrap) is not installed. Make it work and restart the service, or use the spec process, ' +
-          'which runs commands without isolation',
+          'the server does not support this: the spec bubblewrap is not available: bubblewrap (bwrap) is not installed. ' +
+          'Remove the cause and restart the service, or use the spec process, which runs commands without isolation',
         status: 501,
         retryable: false,
       });
