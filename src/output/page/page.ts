@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { type Conversation, usedNoModel } from '../../domain/conversation.ts';
 import { RECONSTRUCTED, type ConversationDiff } from '../../domain/edits.ts';
 import { lineTotals, patchFiles, type ChangedFile } from '../../domain/patch.ts';
+import { safeLine } from '../text/safe-text.ts';
 import { parseTime, roundDuration } from '../text/time.ts';
 import { formatUsd } from '../text/usd.ts';
 import { block, markup, Markup, number } from './markup.ts';
@@ -201,7 +202,7 @@ const MOST_FILES = 500;
 
 function fileItem({ path, status, added, removed }: ChangedFile, patch: string | undefined): Markup {
   const counts = added === null ? '' : ` +${added} −${removed ?? 0}`;
-  const heading = markup`<span class="path">${path}</span> <span class="quiet">${status}${counts}</span>`;
+  const heading = markup`<span class="path">${safeLine(path)}</span> <span class="quiet">${status}${counts}</span>`;
   if (patch === undefined) return markup`<p>${heading}</p>`;
   return markup`<details><summary>${heading}</summary>${block(patch.trimEnd(), 'diff')}</details>
 `;

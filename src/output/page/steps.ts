@@ -13,6 +13,7 @@ import {
   thoughtOf,
 } from '../../domain/event-payload.ts';
 import { filePatch, isBinary, statusOf } from '../../domain/patch.ts';
+import { safeLine } from '../text/safe-text.ts';
 import { parseTime } from '../text/time.ts';
 import { block, type Form, markup, type Markup, number } from './markup.ts';
 
@@ -97,7 +98,7 @@ function stepOf(event: PageEvent & { text: string }): Step | null {
 }
 
 async function editStep({ path, before, after }: Edit): Promise<Step> {
-  const step = { kind: 'edit', title: path, body: null, form: 'diff' } as const;
+  const step = { kind: 'edit', title: safeLine(path), body: null, form: 'diff' } as const;
   const sides = { original: before ?? null, modified: after ?? null };
   if (after === undefined || before === undefined || before === after || isBinary(sides)) return step;
   const patch = await filePatch({ path, status: statusOf(sides) }, sides);

@@ -67,12 +67,12 @@ describe('conv export', () => {
   it('has the changed files of diff --stat, as Markdown, as a page and on the live page', async () => {
     const repository = await makeRepository(path.join(at.dir, 'named'));
     await replayFile(at, 'names.json', [
-      run(`git mv README.md moved.md; echo x > 'ü "q".txt'; touch ' b'; printf '\\0' > z`),
+      run(`git mv README.md moved.md; echo x > 'ü "q".txt'; touch ' b' "$(printf 't\\tb')"; printf '\\0' > z`),
       finish('done'),
     ]);
     const { id } = json(await at.ends(`new --repo ${repository} --replay names.json --wait --json`, {}));
     const stat = (await at.ends(`diff ${id} --stat`, {})).out;
-    expect(stat).toBe(' b\tadded\t\t\nmoved.md\trenamed\t\t\nz\tadded\t\t\nü "q".txt\tadded\t1\t0\n');
+    expect(stat).toBe(' b\tadded\t\t\nmoved.md\trenamed\t\t\nt\\tb\tadded\t\t\nz\tadded\t\t\nü "q".txt\tadded\t1\t0\n');
     const filesOf = (page: string) =>
       [...page.matchAll(/<summary><span class="path">(.*)<\/span> <span class="quiet">(\w+)(?: \+(\d+) −(\d+))?</g)]
         .map(([, name = '', ...facts]) => [name.replaceAll('&quot;', '"'), ...facts].join('\t') + '\n')
@@ -83,7 +83,8 @@ describe('conv export', () => {
     const cookie = link.headers.get('set-cookie')?.replace(/;.*/, '') ?? '';
     const live = await fetch(url.replace(/\?.*/, ''), { headers: { cookie } });
     expect(filesOf(await live.text())).toBe(stat);
-    const stats = 'added     b\nrenamed  moved.md\nadded    z\nadded    ü "q".txt  +1 -0\n4 files, +1 -0';
+    const stats =
+      'added     b\nrenamed  moved.md\nadded    t\\tb\nadded    z\nadded    ü "q".txt  +1 -0\n5 files, +1 -0';
     await has(`${id} --as md`, [stats]);
   });
 
