@@ -14,7 +14,7 @@ export interface JsonForms {
 
 export interface CommandHelp {
   json?: (forms: JsonForms) => readonly JsonForm[];
-  /** Kinds a script should expect besides ok, usage, config, auth, server and network. */
+  /** Kinds a script should expect besides those of every command (help exit-codes). */
   exits?: readonly ErrorKind[];
   /** All kinds, of a command to which the failure of a request is a result. */
   onlyExits?: readonly ErrorKind[];

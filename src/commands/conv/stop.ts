@@ -16,10 +16,10 @@ export function declare(command: Command, ctx: Context): void {
   addChoice(command, conversations, CONVERSATION_STATUSES);
   explain(command, {
     notes: [
-      'A conversation that is not running is left unchanged: exit 0, "changed":false. So is, on V1, one that waits for a confirmation; it does not run until that is answered.',
+      'A conversation that is not running is left unchanged: exit 0, "changed":false. On V1 a conversation that waits for a confirmation is also left unchanged: its run continues only after the answer.',
     ],
     json: ({ changeForms }) => changeForms(conversationView),
-    exits: ['failed', 'not-found', 'conflict', 'timeout'],
+    exits: ['failed', 'not-found', 'conflict', 'unsupported', 'timeout'],
     examples: [
       { command: 'acs conv stop @last', does: 'stop the last conversation' },
       { command: 'acs conv stop --status running --older-than 2h -y', does: 'stop those created 2 h ago or earlier' },

@@ -72,6 +72,18 @@ describe('conv list', () => {
     'names the known members when one is unknown': { acs: 'list --fields colour', code: 2, err: 'execution_status' },
   });
 
+  it.each([
+    [401, 4],
+    [429, 7],
+    [503, 9],
+    [501, 12],
+  ])('a refusal with %i exits %i, which acs help exit-codes names as a code of every command', async (status, code) => {
+    at.v1.before = ({ path }) => (path.endsWith('/search') ? { status, json: { detail: 'no' } } : null);
+    await at.ends('list', { code });
+    const { out } = await at.invoke({ args: ['help', 'exit-codes'] });
+    expect(/^Those of every command are (.+)\.$/m.exec(out)?.[1]?.split(/, | and /)).toContain(String(code));
+  });
+
   it('selects by the spec of the sandbox', async () => {
     at.v1.addSandbox('box1', { sandbox_spec_id: 'other' });
     at.v1.addSandbox('box2');
