@@ -97,7 +97,7 @@ export function declareCompletion(root: Command, ctx: Context): void {
   command.argument('<shell>', SHELLS.join(', '), oneOf(...SHELLS));
   explain(command, {
     notes: [
-      'Completes commands, flags, the values of flags, names of profiles and settings, and, while the local service is running, its ids with their titles, newest first, and its paths for `acs api`. It starts nothing and sends no request to another server, of which only @last is offered.',
+      'Completes commands, flags, the values of flags, names of profiles and settings, and, while the local service is running, its ids with their titles, newest first, and its paths for `acs api`. It starts nothing, and sends requests only to the local service; for other servers it offers @last alone.',
     ],
     examples: [
       {

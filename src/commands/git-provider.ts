@@ -36,7 +36,7 @@ const PROVIDERS: NamedItems<GitProvider> = {
   deleteHelp: {
     notes: [
       'The tokens for other providers are kept. The token stays valid until it is revoked at the provider.',
-      'A server without settings does not report which providers it has tokens for. Then nothing is deleted (exit 6); with --allow-loss the tokens for all providers are.',
+      'A server without settings does not report which providers it has tokens for. Then nothing is deleted (exit 6); with --allow-loss the tokens for all providers are deleted.',
     ],
     exits: ['conflict', 'unsupported'],
   },

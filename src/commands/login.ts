@@ -40,7 +40,7 @@ export function declareLogin(root: Command, ctx: Context): void {
     notes: [
       'On a terminal acs prompts for what is missing; elsewhere the name and --base-url are required. A profile without a key uses ACS_API_KEY. Replacing a stored key or URL needs a confirmation, or -y.',
       'The key is tried before it is stored, and is never printed. --key-command is run for each command. The first profile becomes the default. The local service needs no login.',
-      'With --device the address and a code are printed to stderr; on a terminal a browser is opened. acs waits until the sign-in is approved, or is refused or expired (exit code 4). A key that the cloud issues so is valid for 7 days.',
+      'With --device the address and a code are printed to stderr; on a terminal a browser is opened. acs waits until the sign-in is approved, or is refused or expired (exit code 4). A key that the cloud issues for --device is valid for 7 days.',
     ],
     json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     exits: ['conflict', 'rate-limited', 'unsupported', 'interrupted'],

@@ -61,7 +61,7 @@ export function declare(command: Command, ctx: Context): void {
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'On a terminal acs asks for the answer: y, yes, n or no. Off a terminal without --accept or --reject the action is printed and the exit code is 8; -y does not answer it.',
+      'Without --accept or --reject acs asks for the answer on a terminal: y, yes, n or no. Outside a terminal the action is printed and the exit code is 8; -y does not answer it.',
       'With --action <id> the exit code is 6 when another action, or none, awaits approval. The risk is low, medium, high or unknown.',
     ],
     json: ({ objectForm }) => [objectForm(confirmationView, 'changed')],
@@ -211,7 +211,7 @@ export interface AnswererOptions extends OnConfirmOptions {
   progress?: Pick<Progress, 'hide' | 'show'>;
 }
 
-/** Undefined where a confirmation ends the wait. Off a terminal there are no prompts. */
+/** Undefined where a confirmation ends the wait. Outside a terminal there are no prompts. */
 export function answerer(
   ctx: Context,
   server: Server,

@@ -24,7 +24,7 @@ export function declare(command: Command, ctx: Context): void {
     .option('--ignore-not-found', 'succeed when a conversation does not exist');
   explain(command, {
     notes: [
-      'Asks for confirmation unless -y is given. The server also deletes a sandbox that no other conversation uses; one without a V1 route that deletes a conversation may delete a sandbox that others use, so a conversation in a shared sandbox is refused there (6) without --with-sandbox.',
+      'Asks for confirmation unless -y is given. The server also deletes a sandbox that no other conversation uses. A server without the V1 route for deletion may delete a shared sandbox too: there --with-sandbox is required for a conversation in a shared sandbox (6).',
     ],
     json: ({ changeForms }) => changeForms(conversationView),
     exits: ['failed', 'not-found', 'unsupported', 'conflict'],

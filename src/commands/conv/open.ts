@@ -26,7 +26,7 @@ export function declare(command: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'On a terminal the page is opened in $BROWSER or the browser of the desktop. The address is printed. Outside a terminal, or with an output flag, nothing is opened.',
-      'The local service shows the conversation live and read-only. Its address is a link that can be used once, within 60 seconds; it has no key in it. The browser then keeps a cookie for this page alone, for 12 hours. Other servers show their web interface.',
+      'The local service shows the conversation live and read-only. Its address is a link that can be used once, within 60 seconds; it contains no key. The browser then keeps a cookie for this page alone, for 12 hours. Other servers show their web interface.',
     ],
     json: ({ objectForm }) => [objectForm(webPageView)],
     exits: ['not-found', 'conflict', 'unsupported'],

@@ -165,7 +165,7 @@ export async function showRecords<R extends StatusRecord, S>(
   if (failures.length === 0) return shown;
   await ctx.out.close();
   throw new AppError('failed', `${failures.length} of ${words.length} cannot be shown: ${failures.join('; ')}`, {
-    hint: `list what there is: acs ${resource.command} list`,
+    hint: `list them with: acs ${resource.command} list`,
   });
 }
 
