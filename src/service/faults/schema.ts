@@ -112,8 +112,9 @@ function areHeaders(input: unknown): boolean {
 
 /** `file`: absolute; a list of rules, or an object with `rules` and `note`. Throws ServiceError `scenario`. */
 export function readScenario(file: string): FaultRule[] {
+  const messageOf = (why: string): string => `cannot use the scenario ${file}: ${why}`;
   const refusal = (why: string, cause?: unknown): ServiceError =>
-    new ServiceError('scenario', `cannot use the scenario ${file}: ${why}`, {
+    new ServiceError('scenario', messageOf(why), {
       hint: 'members of a rule: docs/fault-injection.md, or acs serve --help',
       cause,
     });
@@ -125,7 +126,7 @@ export function readScenario(file: string): FaultRule[] {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const known = { ENOENT: 'there is no such file', EACCES: 'permission denied' }[code ?? ''];
-    throw refusal(known ?? message, error);
+    throw new ServiceError('scenario', messageOf(known ?? message), { cause: error });
   }
   let value: unknown;
   try {

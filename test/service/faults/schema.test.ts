@@ -78,9 +78,12 @@ describe('a scenario', () => {
     expect(() => readScenario(file)).toThrow(file);
   });
 
-  it('that cannot be read is refused with its path', () => {
-    expect(() => readScenario(path.join(folder.path, 'none.json'))).toThrow('none.json: there is no such file');
-    expect(() => readScenario(folder.path)).toThrow('it is not a regular file');
+  it('that cannot be read is refused with its path, and without a hint about its rules', () => {
+    const unread = (message: string) =>
+      expect.objectContaining({ message: expect.stringContaining(message) as string, hint: undefined }) as Error;
+    const missing = path.join(folder.path, 'none.json');
+    expect(() => readScenario(missing)).toThrow(unread('none.json: there is no such file'));
+    expect(() => readScenario(folder.path)).toThrow(unread('it is not a regular file'));
   });
 });
 
