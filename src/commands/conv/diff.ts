@@ -66,15 +66,14 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   checkWord(conversations, word);
   const server = await ctx.server();
   const conversation = await findStarted(ctx, server, word);
-  const command = `acs conv diff ${conversation.id}`;
-  const diff = await readChanges(ctx, server, conversation, { resume, command });
+  const diff = await readChanges(ctx, server, conversation, { resume });
   if (isList) await ctx.out.list(fileView, changedFiles(diff), { has_more: false });
   else if (nameOnly) await ctx.out.raw(diff.changes.map(({ path }) => `${safeLine(path)}\n`).join(''));
   else await ctx.out.raw(diff.patch);
   await reportOmissions(ctx, diff);
 }
 
-/** Resumes a paused sandbox first. `command`: of the user, without --resume, for the hint. */
+/** Resumes a paused sandbox first. */
 export async function readChanges(
   ctx: Context,
   server: Server,

@@ -99,7 +99,6 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
   if (checkout !== null) await refuseOtherRepository(ctx, checkout, conversation);
   const diff = await readChanges(ctx, server, conversation, {
     resume: options.resume,
-    command: `acs conv pull ${conversation.id}`,
     against: folder === null ? 'start' : 'nothing',
   });
   await reportOmissions(ctx, diff);

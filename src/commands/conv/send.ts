@@ -127,7 +127,7 @@ export async function deliver(
     const before = await server.conversations.getComplete(id);
     if (decision === null) refuseWaiting(before);
     else refuseEnded(before);
-    conversation = see(await resumeSandbox(ctx, server, found, { resume, command: `acs conv send ${id} …` }));
+    conversation = see(await resumeSandbox(ctx, server, found, { resume }));
   }
   if (decision === null) refuseWaiting(conversation);
   const { last } = await readKnownRun(server, id);

@@ -35,8 +35,8 @@ export const START_MS = 180_000;
 
 export interface ResumeOptions {
   resume?: boolean | undefined;
-  /** Of the user, without --resume: for the hint. */
-  command: string;
+  /** For the hint: the whole command without --resume; absent where it is that of the user, with all of its flags. */
+  command?: string | undefined;
 }
 
 /** `what`: in the error, `the sandbox of conversation <id>`; `name`: in the question. Throws `conflict` when neither --resume was given nor the user agrees. */
@@ -52,7 +52,7 @@ export async function agreeToResume(
     if (await prompt.confirm({ message: `${name} is ${state}. Resume it?`, default: 'yes' })) return;
   }
   throw new AppError('conflict', `${what} is ${state}`, {
-    hint: `resume it in the same command: ${command} --resume`,
+    hint: command === undefined ? 'add --resume to start it first' : `start it first: ${command} --resume`,
     data,
   });
 }

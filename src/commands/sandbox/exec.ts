@@ -71,10 +71,7 @@ async function exec(word: string, excess: readonly string[], options: ExecOption
     const next = server.presence('exec-socket') === 'absent' ? 'this server cannot' : 'add -i to pass it on';
     await ctx.notice(`stdin is not passed on to the program: ${next}`);
   }
-  const { id } = await findRunning(ctx, server, word, {
-    resume: options.resume,
-    command: (id) => `acs sandbox exec ${id}`,
-  });
+  const { id } = await findRunning(ctx, server, word, { resume: options.resume });
 
   const controls = createControls(ctx.signal, 'signal');
   let failure: AppError | null = null;

@@ -15,7 +15,7 @@ export async function findRunning(
   ctx: Context,
   server: Server,
   word: string,
-  options: { resume?: boolean; command: (id: string) => string },
+  options: { resume?: boolean; command?: (id: string) => string },
 ): Promise<Sandbox> {
   const sandbox = await findOne(ctx, server, sandboxesOrConversations, word);
   const { id, status } = sandbox;
@@ -23,7 +23,7 @@ export async function findRunning(
   if (status === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);
   if (status !== 'starting') {
     const paused = { what: `sandbox ${id}`, name: `Sandbox ${id}`, status, data: { id, sandbox_status: status } };
-    await agreeToResume(ctx, paused, { resume: options.resume, command: options.command(id) });
+    await agreeToResume(ctx, paused, { resume: options.resume, command: options.command?.(id) });
     await server.sandboxes.resume(id);
   }
   return await withinDeadline(ctx, limitsAfter(ctx, START_MS), (timed) =>

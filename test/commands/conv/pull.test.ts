@@ -140,7 +140,7 @@ describe('conv pull', () => {
 
   it('exits 6 for a paused sandbox without --resume', async () => {
     await putToSleep(at, id);
-    await pull('', { code: 6, err: '--resume' });
+    await pull('-o changed', { code: 6, err: '\n  add --resume to start it first\n' });
     await pull('--resume');
     expect(await changes()).toBe('M README.md\n?? new.txt');
   });

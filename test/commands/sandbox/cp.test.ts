@@ -306,7 +306,7 @@ describe('sandbox cp refuses', () => {
     const { code, err } = await at.cp('file', `${ID}:it's`);
     expect({ code, err }).toMatchObject({
       code: 6,
-      err: expect.stringContaining(`acs sandbox cp file '${ID}:it'\\''s' --resume`) as string,
+      err: expect.stringContaining(`\n  start it first: acs sandbox cp file '${ID}:it'\\''s' --resume\n`) as string,
     });
     expect(at.agent.requests).toEqual([]);
   });
