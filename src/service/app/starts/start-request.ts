@@ -179,7 +179,7 @@ function replayOf(
   if (defaultReplay !== null) return { steps: defaultReplay, userMessage: null };
   if (model !== null) return { steps: null, userMessage: null };
   throw new StartRefused(
-    'The conversation has no replay, and the settings have no model (llm_model).',
+    'The conversation has no replay ("demo" is built in), and the settings have no model (llm_model).',
     'CONFIGURATION$SETTINGS_NOT_FOUND',
   );
 }
