@@ -12,6 +12,7 @@ export const SCENARIOS = [
   'WORK', // look around, write hello.txt (in the repository's folder where there is one), finish
   'MATRIX', // one change of each kind that a patch can hold (in the repository's folder where there is one), finish
   'REPAIR', // run check.sh, correct sum.sh, run check.sh again, finish
+  'CALL', // the tools of the lines behind the word, each a name and its arguments in JSON, then finish
   'SLOW', // a command that ends when it is released (heldCommand), then finish
   'RISKY', // a command marked as high risk, which leaves `risky.txt`
   'LOOP', // the same harmless command for ever
@@ -43,10 +44,14 @@ interface ModelMessage {
   content?: string | { text?: string }[] | null;
 }
 
+export interface OfferedTool {
+  function: { name: string; description?: string; parameters?: { properties?: object; required?: string[] } };
+}
+
 interface ModelRequest {
   model?: string;
   messages?: ModelMessage[];
-  tools?: { function: { name: string } }[];
+  tools?: OfferedTool[];
   stream?: boolean;
 }
 
@@ -66,6 +71,8 @@ export function heldCommand(released: string): string {
 export interface ScriptedModel {
   /** Base URL for the settings of a server. */
   url: string;
+  /** Those of the newest request that had any. */
+  readonly offered: readonly OfferedTool[];
   /** Sends the answers that it has withheld. */
   release(): void;
   close(): Promise<void>;
@@ -74,6 +81,7 @@ export interface ScriptedModel {
 /** Listens on a free port of the loopback. @param released the file that releases the command of SLOW */
 export async function startModel(released: string): Promise<ScriptedModel> {
   let calls = 0;
+  let offered: OfferedTool[] = [];
   const withheld: (() => void)[] = [];
   const server = createServer((request, response) => {
     let raw = '';
@@ -83,12 +91,17 @@ export async function startModel(released: string): Promise<ScriptedModel> {
         return sendJson(response, 200, { object: 'list', data: [{ id: 'gpt-4o', object: 'model' }] });
       }
       calls += 1;
-      complete(JSON.parse(raw === '' ? '{}' : raw) as ModelRequest, { call: calls, response, withheld, released });
+      const body = JSON.parse(raw === '' ? '{}' : raw) as ModelRequest;
+      offered = body.tools ?? offered;
+      complete(body, { call: calls, response, withheld, released });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    get offered() {
+      return offered;
+    },
     release() {
       for (const answerNow of withheld.splice(0)) answerNow();
     },
@@ -110,7 +123,7 @@ interface Call {
 }
 
 function complete(body: ModelRequest, { call, response, withheld, released }: Call): void {
-  const { scenario, step } = readScenario(body.messages ?? []);
+  const { scenario, step, text } = readScenario(body.messages ?? []);
   const tools = (body.tools ?? []).map((tool) => tool.function.name);
   const error = ERRORS[scenario];
   if (error && tools.length > 0) {
@@ -118,7 +131,7 @@ function complete(body: ModelRequest, { call, response, withheld, released }: Ca
     return sendJson(response, status, { error: { message, type: code, param: null, code } });
   }
   if (scenario === 'CUT' && tools.length > 0) return void response.destroy();
-  const send = (): void => respond(body, call, response, answer({ scenario, step, tools, call, released }));
+  const send = (): void => respond(body, call, response, answer({ scenario, step, text, tools, call, released }));
   if (scenario === 'SILENT' && tools.length > 0) withheld.push(send);
   else send();
 }
@@ -146,18 +159,23 @@ function respond(body: ModelRequest, call: number, response: ServerResponse, mes
 }
 
 /** What the latest message that names a scenario chose, and how many of its steps were taken since. */
-function readScenario(messages: ModelMessage[]): { scenario: ScenarioWord; step: number } {
+function readScenario(messages: ModelMessage[]): Pick<Question, 'scenario' | 'step' | 'text'> {
   const last = messages.findLastIndex(({ role }) => role === 'user');
-  const chosenAt = messages.findLastIndex((message) => message.role === 'user' && wordIn(message) !== undefined);
+  const chosenAt = messages.findLastIndex(
+    (message) => message.role === 'user' && wordIn(textOf(message)) !== undefined,
+  );
   const at = chosenAt === -1 ? last : chosenAt;
-  const scenario = (messages[at] && wordIn(messages[at])) ?? 'WORK';
+  const text = messages[at] === undefined ? '' : textOf(messages[at]);
+  const scenario = wordIn(text) ?? 'WORK';
   const from = scenario === 'WORK' ? last : at;
-  return { scenario, step: messages.slice(from + 1).filter(({ role }) => role === 'tool').length };
+  return { scenario, text, step: messages.slice(from + 1).filter(({ role }) => role === 'tool').length };
 }
 
-function wordIn(message: ModelMessage): ScenarioWord | undefined {
-  const content = message.content ?? '';
-  const text = typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(' ');
+function textOf({ content }: ModelMessage): string {
+  return typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join(' ');
+}
+
+function wordIn(text: string): ScenarioWord | undefined {
   return SCENARIOS.find((name) => new RegExp(`\\b${name}\\b`).test(text));
 }
 
@@ -165,14 +183,18 @@ interface Question {
   scenario: ScenarioWord;
   /** How many steps of the scenario have been taken. */
   step: number;
+  /** Of the message that names the scenario. */
+  text: string;
   tools: string[];
   call: number;
   released: string;
 }
 
-function answer({ scenario, step, tools, call, released }: Question): Answer {
+function answer({ scenario, step, text, tools, call, released }: Question): Answer {
   if (tools.length === 0) return { role: 'assistant', content: 'A short title' };
   if (scenario === 'PLAIN') return { role: 'assistant', content: 'A plain answer, no tool was needed.' };
+  const [, tool, args] = (scenario === 'CALL' && /^(\S+)(?: (.+))?$/.exec(text.split('\n')[step + 1] ?? '')) || [];
+  if (tool !== undefined) return toolCall(call, tool, JSON.parse(args ?? '{}') as object, null);
   const terminal = tools.find((name) => ['terminal', 'execute_bash'].includes(name));
   const command = commandOf(scenario, step, released);
   if (terminal !== undefined && command !== undefined) {
