@@ -55,6 +55,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   '@fastify/busboy': ['src/service/http/'],
   '@hono/node-server': ['src/service/'],
   '@inquirer/prompts': ['src/terminal/'],
+  '@modelcontextprotocol/sdk': ['src/service/agents/model/'],
   ai: ['src/service/agents/model/'],
   chalk: ['src/terminal/'],
   commander: ['src/cli/run.ts'],
@@ -74,7 +75,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
 
 /** Files that may use the process, the network and the system clock. */
 const EDGES =
-  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|agents\/model\/call|isolation\/|supervisor|lifecycle\/))/;
+  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|agents\/model\/(call|mcp-transports)|isolation\/|supervisor|lifecycle\/))/;
 
 const FILE_LINES = 400;
 

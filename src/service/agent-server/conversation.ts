@@ -5,6 +5,7 @@ import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import { EventClock } from '../lifecycle/clock.ts';
 import { BUILT_IN } from '../agents/model/definitions.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
+import { secretsOf } from '../agents/model/mcp-config.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 import type { ConversationState, StoredEvent } from '../storage/conversation-state.ts';
 import type { EventLog } from '../storage/event-log.ts';
@@ -65,6 +66,11 @@ export class Conversation {
 
   get secrets(): Readonly<Record<string, string>> {
     return this.#secrets;
+  }
+
+  /** The secrets that can be variables of a program. */
+  get environment(): Record<string, string> {
+    return Object.fromEntries(Object.entries(this.#secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)));
   }
 
   /** Writes events and what they change, both or neither, and notifies the listeners. */
@@ -148,8 +154,9 @@ export class Conversation {
 
   /** Endpoints repeat a key that they refuse. */
   #newMask(): Mask {
-    const { api_key } = this.#model?.llm ?? {};
-    return new Mask({ ...this.#secrets, ...(api_key ? { api_key } : {}) });
+    const { llm: { api_key } = {}, mcp_config = {} } = this.#model ?? {};
+    const ofModel = [...(api_key ? [api_key] : []), ...secretsOf(mcp_config)];
+    return new Mask([...Object.values(this.#secrets), ...ofModel]);
   }
 
   /** Sends the text of an answer while it arrives, to clients that want it. */

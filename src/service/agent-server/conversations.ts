@@ -10,6 +10,7 @@ import { ReplayAgent } from '../agents/agent.ts';
 import { type Instructions, systemPrompt } from '../agents/model/prompt.ts';
 import { ModelAgentOnUse } from './model-agent.ts';
 import { Conversation } from './conversation.ts';
+import { McpOnUse } from './mcp.ts';
 import { RunLoop } from './run-loop.ts';
 import type { Sandbox } from './sandbox.ts';
 import { Tools } from './tools.ts';
@@ -24,6 +25,7 @@ export interface ConversationEntry {
   loop: RunLoop;
   /** Null: a replay drives the conversation. */
   model: ModelAgentOnUse | null;
+  mcp: McpOnUse;
 }
 
 export interface ConversationsOptions {
@@ -147,6 +149,7 @@ export class Conversations {
     if (entry === undefined) return;
     this.#entries.delete(id);
     await entry.loop.interrupt();
+    entry.mcp.close();
     entry.conversation.close();
     deleteEventLog(eventLogFile(this.#options.eventsDir, id));
     entry.conversation.report(true);
@@ -161,10 +164,11 @@ export class Conversations {
     const { nowMicroseconds, notify, sandbox } = this.#options;
     const conversation = new Conversation(state, log, nowMicroseconds, notify);
     const replay = log.readReplay();
-    const model = replay === null ? new ModelAgentOnUse(conversation) : null;
+    const mcp = new McpOnUse(conversation, sandbox);
+    const model = replay === null ? new ModelAgentOnUse(conversation, mcp) : null;
     const agent = model ?? new ReplayAgent(replay ?? []);
-    const loop = new RunLoop(conversation, agent, new Tools(sandbox, conversation));
-    const entry = { conversation, loop, model };
+    const loop = new RunLoop(conversation, agent, new Tools(sandbox, conversation, mcp));
+    const entry = { conversation, loop, model, mcp };
     this.#entries.set(conversation.id, entry);
     return entry;
   }

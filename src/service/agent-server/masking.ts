@@ -28,8 +28,8 @@ export class Mask {
   /** The longest first: a value may contain another one. */
   readonly #values: readonly string[];
 
-  constructor(secrets: Readonly<Record<string, string>>) {
-    const values = new Set(Object.values(secrets).flatMap(formsOf));
+  constructor(secrets: readonly string[]) {
+    const values = new Set(secrets.flatMap(formsOf));
     this.#values = [...values].sort((a, b) => b.length - a.length);
   }
 

@@ -3,20 +3,23 @@ import type { Agent, Situation } from '../agents/agent.ts';
 import type { ModelAgent } from '../agents/model/agent.ts';
 import type { Step } from '../agents/steps.ts';
 import type { Conversation } from './conversation.ts';
+import type { McpOnUse } from './mcp.ts';
 
 export class ModelAgentOnUse implements Agent {
   readonly #conversation: Conversation;
+  readonly #mcp: McpOnUse;
   #loaded: Promise<ModelAgent> | null = null;
 
-  constructor(conversation: Conversation) {
+  constructor(conversation: Conversation, mcp: McpOnUse) {
     this.#conversation = conversation;
+    this.#mcp = mcp;
   }
 
   /** Rejects when the file cannot be loaded. */
   load(): Promise<ModelAgent> {
     this.#loaded ??= import('../agents/model/agent.ts').then(({ ModelAgent }) => {
       const none = { llm: {}, mcp_config: {}, system_prompt: '' };
-      return new ModelAgent(() => this.#conversation.model ?? none, null);
+      return new ModelAgent(() => this.#conversation.model ?? none, this.#mcp);
     });
     return this.#loaded;
   }

@@ -122,10 +122,10 @@ export class Sandbox {
     const stops: (() => void)[] = [];
     const end = (why: 'time' | 'signal') => (): void => {
       limits.onEnd(why);
-      stops.push(this.#countdown(KILL_MS, () => void isolation.end().catch(() => undefined)));
+      stops.push(this.countdown(KILL_MS, () => void isolation.end().catch(() => undefined)));
     };
     const onSignal = end('signal');
-    stops.push(this.#countdown(limits.timeoutMs, end('time')));
+    stops.push(this.countdown(limits.timeoutMs, end('time')));
     if (limits.signal?.aborted) onSignal();
     limits.signal?.addEventListener('abort', onSignal, { once: true });
     try {
@@ -137,7 +137,7 @@ export class Sandbox {
   }
 
   /** Counts running time only, without pauses and suspensions. Returns a function that cancels. */
-  #countdown(durationMs: number, onEnd: () => void): () => void {
+  countdown(durationMs: number, onEnd: () => void): () => void {
     let left = durationMs;
     let last = performance.now();
     const timer = setInterval(

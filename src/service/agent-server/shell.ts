@@ -9,6 +9,8 @@ import type { RunResult, Sandbox } from './sandbox.ts';
 
 /** Linux takes at most 128 KiB in one argument. */
 const LONGEST_ARGUMENT = 100_000;
+/** Of the output of a tool as many characters are kept as genuine servers keep, half from each end. */
+export const KEPT_OUTPUT = 30_000;
 const LARGEST_STATE = 8 * 1024 * 1024;
 
 /** Inside are the programs of this machine. */

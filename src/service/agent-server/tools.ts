@@ -5,11 +5,10 @@ import { IsolationError } from '../isolation/connection.ts';
 import type { Conversation } from './conversation.ts';
 import { Editor } from './editor.ts';
 import { actionEvent, type Cause, newCause, type NewEvent, textContent } from './events.ts';
+import type { McpOnUse } from './mcp.ts';
 import type { Sandbox } from './sandbox.ts';
-import { runShell, type ShellResult, type ShellSession } from './shell.ts';
+import { KEPT_OUTPUT, runShell, type ShellResult, type ShellSession } from './shell.ts';
 
-/** Of the output of a command as many characters are kept as genuine servers keep, half from each end. */
-const KEPT_OUTPUT = 30_000;
 const COMMAND_TIMEOUT_SECONDS = 600;
 /** Where recorded trajectories of genuine servers have their workspace. */
 const RECORDED_ROOTS = ['/workspace/project', '/workspace'];
@@ -18,10 +17,12 @@ export class Tools {
   readonly #sandbox: Sandbox;
   readonly #conversation: Conversation;
   readonly #editor: Editor;
+  readonly #mcp: McpOnUse;
   #session: ShellSession;
 
-  constructor(sandbox: Sandbox, conversation: Conversation) {
+  constructor(sandbox: Sandbox, conversation: Conversation, mcp: McpOnUse) {
     this.#sandbox = sandbox;
+    this.#mcp = mcp;
     this.#conversation = conversation;
     this.#editor = new Editor(sandbox);
     this.#session = this.#newSession();
@@ -37,13 +38,7 @@ export class Tools {
     if (step.type === 'terminal') observation = await this.#runCommand(step, signal);
     else if (step.type === 'edit') observation = await this.#edit(step, signal);
     else if (step.type === 'task_tracker') observation = this.#trackTasks(step);
-    else if (step.type === 'mcp')
-      observation = {
-        content: textContent(`There is no tool ${step.name}.`),
-        is_error: true,
-        tool_name: step.name,
-        kind: 'MCPToolObservation',
-      };
+    else if (step.type === 'mcp') observation = await this.#mcp.observe(step, signal);
     else {
       const isThought = step.type === 'think';
       const content = textContent(isThought ? 'Your thought has been logged.' : step.message);
@@ -58,11 +53,11 @@ export class Tools {
     if (step.is_input) result.stderr = 'No command is running that could read this input.';
     else {
       if (step.reset) this.#session = this.#newSession();
-      const { secrets, state } = this.#conversation;
+      const { environment, state } = this.#conversation;
       const command = {
         command: step.command,
         cwd: state.working_dir,
-        env: Object.fromEntries(Object.entries(secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name))),
+        env: environment,
         merged: true,
         keepHead: KEPT_OUTPUT / 2,
         keepTail: KEPT_OUTPUT / 2,

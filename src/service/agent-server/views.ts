@@ -1,4 +1,5 @@
 /** The records of a conversation that the agent server returns, with the members of agent server 1.34.0. */
+import { shownServers } from '../agents/model/mcp-config.ts';
 import { toDashedId } from '../../protocol/detail.ts';
 import type { ZipMember } from '../http/zip.ts';
 import type { Conversation } from './conversation.ts';
@@ -57,7 +58,7 @@ export function conversationView(conversation: Conversation) {
     agent: {
       llm: { ...llm, usage_id: 'agent' },
       tools: ['terminal', 'file_editor'].map((name) => ({ name, params: {} })),
-      mcp_config: {},
+      mcp_config: shownServers(conversation.model?.mcp_config ?? {}),
       filter_tools_regex: null,
       include_default_tools: ['FinishTool', 'ThinkTool'],
       agent_context: {

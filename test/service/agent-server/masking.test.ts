@@ -46,7 +46,8 @@ describe('the events of a conversation', () => {
 });
 
 describe('a mask', () => {
-  const masked = (secrets: Record<string, string>, text: string): string => new Mask(secrets).value(text);
+  const masked = (secrets: Record<string, string>, text: string): string =>
+    new Mask(Object.values(secrets)).value(text);
 
   it('replaces the longest of values that contain each other', () => {
     expect(masked({ A: 'abc', B: 'abcdef' }, 'abcdef abc')).toBe('<secret-hidden> <secret-hidden>');

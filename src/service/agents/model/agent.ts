@@ -16,6 +16,9 @@ export interface McpTools {
   definitions(signal: AbortSignal): Promise<ToolDefinition[]>;
 }
 
+/** Evaluated by conversations with such servers alone. */
+export const loadMcp = () => import('./mcp.ts');
+
 export class ModelAgent implements Agent {
   readonly #config: () => ModelConfig;
   readonly #mcp: McpTools | null;

@@ -16,7 +16,7 @@ const object = (properties: Record<string, JSONSchema7>, required: string[]): JS
   properties,
   required,
 });
-const security_risk: JSONSchema7 = {
+export const SECURITY_RISK: JSONSchema7 = {
   type: 'string',
   enum: ['LOW', 'MEDIUM', 'HIGH'],
   description:
@@ -37,7 +37,7 @@ export const BUILT_IN: readonly ToolDefinition[] = [
         command: text('The command, in one or more lines.'),
         timeout: { type: 'number', description: 'Seconds after which the command is ended. Default: 600.' },
         reset: { type: 'boolean', description: 'Start with the directory and environment of the first command.' },
-        security_risk,
+        security_risk: SECURITY_RISK,
       },
       ['command', 'security_risk'],
     ),
@@ -62,7 +62,7 @@ export const BUILT_IN: readonly ToolDefinition[] = [
           items: { type: 'integer' },
           description: 'For `view`: first and last line; -1: the end.',
         },
-        security_risk,
+        security_risk: SECURITY_RISK,
       },
       ['command', 'path', 'security_risk'],
     ),

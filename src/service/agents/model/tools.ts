@@ -2,6 +2,7 @@
 import { jsonSchema, tool, type ToolSet } from 'ai';
 import * as v from 'valibot';
 import { EDITOR_COMMANDS, type ModelCall, RISKS, type Step, TASK_STATUSES } from '../steps.ts';
+import { isRecord } from '../../../protocol/shape.ts';
 import type { ToolCall } from './call.ts';
 import type { ToolDefinition } from './definitions.ts';
 import { riskOf } from './risk.ts';
@@ -75,7 +76,8 @@ export function stepOf(call: ToolCall, thought: string, modelCall: ModelCall, mc
   const refuse = (error: string): Step => ({ type: 'invalid', thought, error, call: modelCall });
   if (call.error !== null) return refuse(call.error);
   if (mcpTools.has(name)) {
-    const { security_risk: given, ...data } = input as Record<string, unknown>;
+    if (!isRecord(input)) return refuse(`Wrong arguments for ${name}: they are not an object.`);
+    const { security_risk: given, ...data } = input;
     const known = RISKS.find((each) => each === given);
     return { type: 'mcp', name, data, thought, risk: known, call: modelCall };
   }

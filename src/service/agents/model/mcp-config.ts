@@ -1,0 +1,144 @@
+/** The MCP servers of a conversation, in the forms that openhands-sdk 1.58.0 reads. */
+import * as v from 'valibot';
+import { shownArguments, redactPatterns } from '../../../output/text/redact.ts';
+import { isSecretName, type NameKind } from '../../../output/text/secret-names.ts';
+import { isRecord } from '../../../protocol/shape.ts';
+
+export interface ProgramServer {
+  name: string;
+  kind: 'stdio';
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+  /** Relative to the working directory of the conversation. */
+  cwd: string;
+}
+
+export interface WebServer {
+  name: string;
+  kind: 'http' | 'sse';
+  url: string;
+  headers: Record<string, string>;
+}
+
+export type McpServer = ProgramServer | WebServer;
+
+const texts = v.nullish(v.record(v.string(), v.string()), {});
+const text = v.nullish(v.string());
+const serverForm = v.object({
+  enabled: v.nullish(v.boolean(), true),
+  command: text,
+  args: v.nullish(v.array(v.string()), []),
+  env: texts,
+  cwd: text,
+  url: text,
+  transport: text,
+  type: text,
+  headers: texts,
+  /** Of settings: a bearer token. */
+  api_key: text,
+  auth: v.nullish(
+    v.union([
+      v.string(),
+      v.object({
+        strategy: v.string(),
+        value: text,
+        header_name: text,
+        username: text,
+        password: text,
+        headers: texts,
+      }),
+    ]),
+  ),
+});
+type ServerForm = v.InferOutput<typeof serverForm>;
+
+/** `config`: a map of servers by name, or one in `mcpServers`. `problems`: a sentence for each that cannot be used. */
+export function readServers(config: Readonly<Record<string, unknown>>): { servers: McpServer[]; problems: string[] } {
+  const map = isRecord(config['mcpServers']) ? config['mcpServers'] : config;
+  const servers: McpServer[] = [];
+  const problems: string[] = [];
+  for (const [name, given] of Object.entries(map)) {
+    const result = v.safeParse(serverForm, given);
+    if (!result.success) {
+      const [issue] = result.issues;
+      problems.push(problem(name, `${v.getDotPath(issue) ?? 'its description'} is not valid`));
+    } else if (result.output.enabled !== false) {
+      const server = serverOf(name, result.output);
+      if (server === null) problems.push(problem(name, 'it has no command, and no url with http or https'));
+      else servers.push(server);
+    }
+  }
+  return { servers, problems };
+}
+
+export function problem(name: string, why: string): string {
+  return `The MCP server ${name} is not used: ${why}.`;
+}
+
+function serverOf(name: string, form: ServerForm): McpServer | null {
+  if (form.command) {
+    const { command, args, env, cwd } = form;
+    return { name, kind: 'stdio', command, args: args ?? [], env: env ?? {}, cwd: cwd ?? '.' };
+  }
+  if (!URL.canParse(form.url ?? '')) return null;
+  const url = new URL(form.url ?? '');
+  if (!/^https?:$/.test(url.protocol)) return null;
+  const transport = form.transport ?? form.type ?? (/\/sse(?:\/|$)/.test(url.pathname) ? 'sse' : 'http');
+  const headers = { ...form.headers, ...bearer(form.api_key), ...authHeaders(form.auth) };
+  return { name, kind: transport === 'sse' ? 'sse' : 'http', url: url.href, headers };
+}
+
+function bearer(token: string | null | undefined): Record<string, string> {
+  return token ? { Authorization: `Bearer ${token}` } : {};
+}
+
+function authHeaders(auth: ServerForm['auth']): Record<string, string> {
+  if (auth == null || auth === 'oauth') return {};
+  if (typeof auth === 'string') return bearer(auth);
+  const { strategy, value, header_name: header, username, password, headers } = auth;
+  if (strategy === 'header') return headers ?? {};
+  if (strategy === 'basic') {
+    return { Authorization: `Basic ${Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')}` };
+  }
+  return strategy === 'api_key' && header && value ? { [header]: value } : bearer(value);
+}
+
+/** A shorter value of a header that is no secret by its name may be an ordinary word. */
+const SHORTEST_HEADER = 8;
+
+/** What events must not show. */
+export function secretsOf(config: Readonly<Record<string, unknown>>): string[] {
+  return readServers(config).servers.flatMap((server) => {
+    const named = (map: Iterable<readonly [string, string]>, kind: NameKind): string[] =>
+      [...map].flatMap(([name, value]) => (isSecretName(name, kind) ? [value] : []));
+    if (server.kind === 'stdio') return named(Object.entries(server.env), 'variable');
+    const { password, searchParams } = new URL(server.url);
+    const headers = Object.entries(server.headers);
+    return [
+      ...named(headers, 'header').flatMap((value) => [value, value.replace(/^(?:Bearer|Basic|Token)\s+/i, '')]),
+      ...headers.map(([, value]) => value).filter((value) => value.length >= SHORTEST_HEADER),
+      ...named(searchParams, 'query'),
+      ...[password, decodeURIComponent(password)].filter((value) => value !== ''),
+    ];
+  });
+}
+
+/** As openhands-sdk shows secrets. */
+const MASK = '**********';
+
+/** The servers as answers show them. */
+export function shownServers(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const masked = (values: Record<string, string>) =>
+    Object.fromEntries(Object.keys(values).map((name) => [name, MASK]));
+  const shown = readServers(config).servers.map((server) => {
+    if (server.kind !== 'stdio') {
+      const { name, kind, url, headers } = server;
+      return [name, { url: redactPatterns(url), transport: kind, headers: masked(headers) }];
+    }
+    const { name, command, args, env } = server;
+    const hidden = shownArguments(args);
+    return [name, { command, args: args.map((word, index) => hidden[index] ?? word), env: masked(env) }];
+  });
+  return Object.fromEntries(shown) as Record<string, unknown>;
+}

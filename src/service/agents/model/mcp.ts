@@ -1,0 +1,223 @@
+/** The client of the MCP servers of one conversation. A server that ends is connected again by the next call. */
+import path from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import {
+  type CallToolResult,
+  CallToolResultSchema,
+  ErrorCode,
+  ListToolsResultSchema,
+  McpError,
+  type Tool,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import type { Sandbox } from '../../agent-server/sandbox.ts';
+import { BUILT_IN, SECURITY_RISK, type ToolDefinition } from './definitions.ts';
+import { type McpServer, problem, readServers } from './mcp-config.ts';
+import { type Link, programLink, webLink } from './mcp-transports.ts';
+
+declare const ACS_VERSION: string;
+
+const LIST_SECONDS = 30;
+const CALL_SECONDS = 300;
+/** Model endpoints take 128 tools, and every request holds the definitions. */
+const MOST_TOOLS = 100;
+const MOST_CHARACTERS = 200_000;
+/** Of the reason of a failure, which a server may have written. */
+const LONGEST_REASON = 2000;
+/** The limits of time are those of `#within`: they do not run while the sandbox is paused. */
+const NO_TIMEOUT = 2 ** 31 - 1;
+
+export interface McpSurroundings {
+  sandbox: Sandbox;
+  workingDir: string;
+  secrets: () => Readonly<Record<string, string>>;
+  /** Gets what the user must know. */
+  notice: (text: string) => void;
+}
+
+interface Options {
+  signal: AbortSignal;
+  timeout: number;
+}
+
+interface Connection {
+  client: Client;
+  connected: Promise<void>;
+  why: Link['why'];
+}
+
+interface OfferedTool {
+  server: McpServer;
+  /** As its server names it. */
+  name: string;
+  definition: ToolDefinition;
+}
+
+export class McpClient {
+  readonly #around: McpSurroundings;
+  /** Without those that have failed to list their tools. */
+  #servers: McpServer[];
+  #problems: string[];
+  #offered: Map<string, OfferedTool> | null = null;
+  /** Each connected, or about to be. */
+  readonly #connections = new Map<McpServer, Connection>();
+
+  constructor(config: Readonly<Record<string, unknown>>, around: McpSurroundings) {
+    const { servers, problems } = readServers(config);
+    this.#around = around;
+    this.#servers = servers;
+    this.#problems = problems;
+  }
+
+  async definitions(signal: AbortSignal): Promise<ToolDefinition[]> {
+    return [...(await this.#list(signal)).values()].map(({ definition }) => definition);
+  }
+
+  /** Throws an error for the model, and the reason of the signal when it is aborted. */
+  async call(name: string, data: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult> {
+    const tool = (await this.#list(signal)).get(name);
+    if (tool === undefined) throw new Error(`There is no tool ${name}.`);
+    const { server } = tool;
+    return this.#within(server, CALL_SECONDS, signal, async (client, options) => {
+      const request = { method: 'tools/call' as const, params: { name: tool.name, arguments: data } };
+      return client.request(request, CallToolResultSchema, options);
+    });
+  }
+
+  close(): void {
+    for (const { client } of [...this.#connections.values()]) void client.close();
+  }
+
+  async #list(signal: AbortSignal): Promise<Map<string, OfferedTool>> {
+    if (this.#offered !== null) return this.#offered;
+    const problems = this.#problems;
+    const lists = await Promise.all(
+      this.#servers.map(async (server) => {
+        try {
+          return { server, tools: await this.#within(server, LIST_SECONDS, signal, allTools) };
+        } catch (error) {
+          signal.throwIfAborted();
+          problems.push(problem(server.name, (error as Error).message));
+          return null;
+        }
+      }),
+    );
+    const answered = lists.filter((list) => list !== null);
+    this.#servers = answered.map(({ server }) => server);
+    this.#problems = [];
+    this.#offered = offeredOf(answered, problems);
+    if (problems.length > 0) this.#around.notice(problems.join('\n'));
+    return this.#offered;
+  }
+
+  /** Work with a connected server, which is disconnected unless it has answered: a program is ended. */
+  async #within<Result>(
+    server: McpServer,
+    seconds: number,
+    signal: AbortSignal,
+    work: (client: Client, options: Options) => Promise<Result>,
+  ): Promise<Result> {
+    signal.throwIfAborted();
+    const silence = new AbortController();
+    const stop = this.#around.sandbox.countdown(seconds * 1000, () => {
+      silence.abort(new Error(`it did not answer within ${String(seconds)} s`));
+    });
+    const either = AbortSignal.any([signal, silence.signal]);
+    const aborted = new Promise<never>((_, reject) => {
+      either.addEventListener('abort', () => {
+        reject(either.reason as Error);
+      });
+    });
+    const options = { signal: either, timeout: NO_TIMEOUT };
+    const { client, connected, why } = this.#connections.get(server) ?? this.#connect(server, options);
+    try {
+      return await Promise.race([connected.then(() => work(client, options)), aborted]);
+    } catch (error) {
+      const isAnswer = error instanceof McpError && error.code !== Number(ErrorCode.ConnectionClosed);
+      if (either.aborted || !isAnswer) void client.close();
+      signal.throwIfAborted();
+      throw new Error(why() ?? reasonOf(silence.signal.aborted ? silence.signal.reason : error));
+    } finally {
+      stop();
+    }
+  }
+
+  #connect(server: McpServer, options: Options): Connection {
+    const { sandbox, workingDir, secrets } = this.#around;
+    const { transport, why } =
+      server.kind === 'stdio'
+        ? programLink(sandbox, {
+            argv: [server.command, ...server.args],
+            cwd: path.resolve(workingDir, server.cwd),
+            env: { ...secrets(), ...server.env },
+          })
+        : webLink(server);
+    const client = new Client({ name: 'acs', version: ACS_VERSION });
+    client.onclose = () => this.#connections.delete(server);
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+      this.#offered = null;
+    });
+    const connection = { client, why, connected: client.connect(transport, options) };
+    this.#connections.set(server, connection);
+    return connection;
+  }
+}
+
+async function allTools(client: Client, options: Options): Promise<Tool[]> {
+  const tools: Tool[] = [];
+  let cursor: string | undefined;
+  do {
+    const request = { method: 'tools/list' as const, params: cursor === undefined ? {} : { cursor } };
+    const page = await client.request(request, ListToolsResultSchema, options);
+    tools.push(...page.tools);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined && tools.length <= MOST_TOOLS);
+  return tools;
+}
+
+function offeredOf(lists: readonly { server: McpServer; tools: Tool[] }[], problems: string[]) {
+  const offered = new Map<string, OfferedTool>();
+  const taken = new Set(BUILT_IN.map(({ name }) => name));
+  let characters = 0;
+  for (const { server, tools } of lists) {
+    for (const { name, description, inputSchema } of tools) {
+      const free = freeName(server.name, name, taken);
+      const { properties, required = [] } = inputSchema;
+      const parameters = {
+        ...inputSchema,
+        properties: { ...properties, security_risk: SECURITY_RISK },
+        required: [...new Set([...required, 'security_risk'])],
+      } as ToolDefinition['parameters'];
+      const definition = { name: free, kind: 'MCPTool', description: description ?? '', parameters };
+      characters += JSON.stringify(definition).length;
+      if (offered.size === MOST_TOOLS || characters > MOST_CHARACTERS) {
+        problems.push(
+          `The tools of the MCP server ${server.name} from ${name} on are not used: ` +
+            `a model is offered ${String(MOST_TOOLS)} tools, and ${String(MOST_CHARACTERS)} characters about them.`,
+        );
+        return offered;
+      }
+      taken.add(free);
+      offered.set(free, { server, name, definition });
+    }
+  }
+  return offered;
+}
+
+/** Endpoints take names of up to 64 of these characters. The tool of another server may have the name too. */
+function freeName(server: string, tool: string, taken: ReadonlySet<string>): string {
+  const allowed = (name: string): string => name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64);
+  const named = allowed(`${server}_${tool}`);
+  const free = [allowed(tool), named].find((name) => name !== '' && !taken.has(name));
+  if (free !== undefined) return free;
+  let number = 2;
+  while (taken.has(`${named.slice(0, 60)}_${String(number)}`)) number += 1;
+  return `${named.slice(0, 60)}_${String(number)}`;
+}
+
+/** `fetch failed` says nothing without its cause. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  const said = cause instanceof Error ? `${message}: ${cause.message}` : message;
+  return said.slice(0, LONGEST_REASON);
+}

@@ -1,0 +1,307 @@
+/** MCP servers of the same SDK, in the sandbox and outside of it, that a model calls through a real worker. */
+import { createServer as createWebServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ScriptedModel, startModel } from '../../../genuine/model.ts';
+import { hasBubblewrap } from '../../../support/bubblewrap.ts';
+import { sandboxOfTest } from '../../agent-server/support/shared-worker.ts';
+import { ID, KEY, processesOf, type TestWorker, until } from '../../agent-server/support/worker.ts';
+import { createServer, PICTURE } from './mcp-server.ts';
+
+const MODEL_KEY = 'sk-key-of-the-model';
+const TOKEN = 'token-of-the-mcp-server';
+const sandbox = sandboxOfTest();
+let model: ScriptedModel;
+let program: string;
+let web: Server;
+let origin: string;
+/** Requests of the route `/elsewhere`. */
+const elsewhere: IncomingMessage[] = [];
+
+beforeAll(async () => {
+  model = await startModel('/nowhere');
+  const entry = path.join(import.meta.dirname, 'mcp-server.ts');
+  const options = { bundle: true, write: false, platform: 'node', format: 'cjs', target: 'node20' } as const;
+  const { outputFiles } = await build({ entryPoints: [entry], ...options });
+  program = outputFiles[0]?.text ?? '';
+  web = createWebServer((request, response) => void answerWeb(request, response));
+  await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  await model.close();
+  web.closeAllConnections();
+  web.close();
+});
+
+const sessions = new Map<string, SSEServerTransport>();
+
+async function answerWeb(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? '/', origin);
+  if (pathname === '/elsewhere') elsewhere.push(request);
+  if (pathname === '/moved')
+    response.writeHead(307, { location: `http://localhost:${new URL(origin).port}/elsewhere` });
+  if (pathname === '/cut') return void request.socket.destroy();
+  if (pathname === '/drip') {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const drip = (): void => void response.write(' '.repeat(1024 * 1024), (error) => error ?? drip());
+    return drip();
+  }
+  if (['/elsewhere', '/moved'].includes(pathname)) return void response.end();
+  if (request.headers.authorization !== `Bearer ${TOKEN}`) return void response.writeHead(401).end('Who are you?');
+  if (pathname === '/mcp') {
+    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
+    await createServer(['echo']).connect(transport);
+    return transport.handleRequest(request, response);
+  }
+  if (request.method === 'POST')
+    return sessions.get(searchParams.get('sessionId') ?? '')?.handlePostMessage(request, response);
+  const transport = new SSEServerTransport('/messages', response);
+  sessions.set(transport.sessionId, transport);
+  await createServer(['echo']).connect(transport);
+}
+
+/** A server in the sandbox with these tools. */
+function inSandbox(...tools: string[]) {
+  writeFileSync(path.join(sandbox.place.workspace, 'server.cjs'), program);
+  return { command: 'node', args: ['server.cjs', '--stdio', ...tools] };
+}
+
+/** Starts a conversation whose model makes these calls. */
+async function start(worker: TestWorker, mcp_config: object, calls: string[], more: object = {}): Promise<void> {
+  const { status } = await worker.startConversation(null, {
+    initial_message: { role: 'user', content: [{ type: 'text', text: ['CALL', ...calls].join('\n') }], run: true },
+    agent: { llm: { model: 'openai/gpt-4o', api_key: MODEL_KEY, base_url: model.url, num_retries: 0 }, mcp_config },
+    ...more,
+  });
+  expect(status).toBe(201);
+}
+
+interface Observation {
+  kind: string;
+  is_error: boolean;
+  content: { text?: string; image_urls?: string[] }[];
+}
+
+/** Of each observation of an MCP tool what it shows. */
+async function shown(worker: TestWorker): Promise<string[][]> {
+  const observations = (await worker.events()).map((event) => event['observation'] as Observation | undefined);
+  return observations.flatMap((each) =>
+    each?.kind === 'MCPToolObservation'
+      ? [[...(each.is_error ? ['error'] : []), ...each.content.flatMap((part) => part.image_urls ?? part.text ?? '')]]
+      : [],
+  );
+}
+
+/** The messages that are neither of the user nor of the agent. */
+async function notices(worker: TestWorker): Promise<string[]> {
+  const events = await worker.events();
+  return events.flatMap((event) => {
+    if (event.kind !== 'MessageEvent' || event.source !== 'environment') return [];
+    const { content } = event['llm_message'] as { content: { text: string }[] };
+    return content.flatMap(({ text }) => text.split('\n'));
+  });
+}
+
+it.each([
+  ['a program in the sandbox', () => ({ mcpServers: { docs: inSandbox('echo') } })],
+  ['streamable HTTP', () => ({ docs: { url: `${origin}/mcp`, headers: { Authorization: `Bearer ${TOKEN}` } } })],
+  ['SSE', () => ({ docs: { url: `${origin}/events`, transport: 'sse', auth: { strategy: 'bearer', value: TOKEN } } })],
+])('a model calls a tool of an MCP server: %s', async (_name, config) => {
+  const worker = await sandbox.start(hasBubblewrap ? { spec: 'bubblewrap-offline' } : {});
+  await start(worker, config(), [`echo {"words":"the words","security_risk":"LOW"}`]);
+  await worker.untilStatus('finished');
+  const events = await worker.events();
+  const [action, observation] = events.filter((event) => event['tool_name'] === 'echo');
+  expect(action).toMatchObject({
+    action: { data: { words: 'the words' }, kind: 'MCPToolAction' },
+    security_risk: 'LOW',
+  });
+  expect(observation?.['observation']).toEqual({
+    content: ["[Tool 'echo' executed.]", 'the words'].map((text) => ({ cache_prompt: false, type: 'text', text })),
+    is_error: false,
+    tool_name: 'echo',
+    kind: 'MCPToolObservation',
+  });
+  expect(await notices(worker)).toEqual([]);
+  const { properties, required } =
+    model.offered.find((tool) => tool.function.name === 'echo')?.function.parameters ?? {};
+  expect(Object.keys(properties ?? {})).toEqual(['words', 'security_risk']);
+  expect(required).toEqual(['words', 'security_risk']);
+});
+
+it('what a tool answers is shown to the model as text and images, of bounded length', async () => {
+  const worker = await sandbox.start();
+  const tools = ['picture', 'page', 'sound', 'fail', 'refuse', 'long'];
+  await start(worker, { docs: inSandbox(...tools) }, [...tools, 'think null', 'page null']);
+  await worker.untilStatus('finished');
+  const executed = tools.map((tool) => `[Tool '${tool}' executed.]`);
+  const half = 'x'.repeat(15_000);
+  expect(await shown(worker)).toEqual([
+    [executed[0], `data:image/gif;base64,${PICTURE}`],
+    [executed[1], 'of a page'],
+    [executed[2], '[A part of the result was left out: audio.]'],
+    ['error', executed[3], 'it is not there'],
+    ['error', 'Error calling MCP tool refuse: MCP error -32603: no such page'],
+    [executed[5], `${half}\n[... 10000 characters of output left out ...]\n${half}`],
+  ]);
+  const errors = (await worker.events())
+    .filter(({ kind }) => kind === 'AgentErrorEvent')
+    .map((event) => event['error']);
+  expect(errors).toEqual(['think', 'page'].map((name) => expect.stringContaining(name) as string));
+});
+
+it('a tool whose name is not allowed, or taken, is offered with an allowed one', async () => {
+  const worker = await sandbox.start();
+  const long = 'n'.repeat(70);
+  const one = inSandbox('echo', 'terminal', 'get.page/now', long);
+  await start(worker, { one, 'two.0': inSandbox('echo', `${long}2`) }, [
+    'one_terminal',
+    'get_page_now',
+    'two_0_echo {"words":"of the second"}',
+  ]);
+  await worker.untilStatus('finished');
+  const [first, cut] = ['n'.repeat(64), `two_0_${'n'.repeat(58)}`];
+  const names = model.offered.map((tool) => tool.function.name).slice(5);
+  expect(names).toEqual(['echo', 'one_terminal', 'get_page_now', first, 'two_0_echo', cut]);
+  expect((await shown(worker)).map((texts) => texts[1])).toEqual([
+    'called terminal',
+    'called get.page/now',
+    'of the second',
+  ]);
+});
+
+it('servers that cannot be used are named once, and the run goes on with the others', async () => {
+  const worker = await sandbox.start();
+  const servers = {
+    absent: [{ command: 'no-such-program' }, 'it ended with exit code 127 (no-such-program: command not found)'],
+    broken: [
+      { command: 'sh', args: ['-c', 'echo cannot find it >&2; exit 2'] },
+      'it ended with exit code 2 (cannot find it)',
+    ],
+    endless: [{ command: 'sh', args: ['-c', 'yes | tr -d "\\n"'] }, 'it sent more than 10 MiB without a message'],
+    lines: [{ command: 'yes' }, 'it sent more than 10 MiB without a message'],
+    drip: [{ url: `${origin}/drip` }, 'it sent more than 10 MiB without a message'],
+    cut: [{ url: `${origin}/cut` }, 'fetch failed: other side closed'],
+    stranger: [{ url: `${origin}/mcp`, headers: { Authorization: 'Bearer of-nobody' } }, 'Who are you?'],
+    strange: [{ url: `${origin}/sse` }, '401'],
+    moved: [{ url: `${origin}/moved`, headers: { 'X-Token': TOKEN } }, 'Redirect to http://localhost'],
+    nothing: [{ url: 'ftp://host/' }, 'it has no command, and no url with http or https'],
+    wrong: [{ command: ['sh'] }, 'command is not valid'],
+    off: [{ command: 'no-such-program', enabled: false }, null],
+    docs: [inSandbox('echo', ...Array.from({ length: 100 }, (_, at) => `echo:t${at}`)), 'from t99 on are not used'],
+  } as const;
+  const config = Object.fromEntries(Object.entries(servers).map(([name, [server]]) => [name, server]));
+  await start(worker, config, ['echo {"words":"still here"}', 'echo {"words":"and here"}']);
+  await worker.untilStatus('finished');
+  expect((await shown(worker)).map((texts) => texts[1])).toEqual(['still here', 'and here']);
+  const lines = (await notices(worker)).map((line) => [/server (\S+)/.exec(line)?.[1], line] as const);
+  const expected = Object.entries(servers).filter(([, [, why]]) => why !== null);
+  expect(lines).toHaveLength(expected.length);
+  expect(Object.fromEntries(lines)).toEqual(
+    Object.fromEntries(expected.map(([name, [, why]]) => [name, expect.stringContaining(why ?? '') as string])),
+  );
+  expect(elsewhere).toEqual([]);
+});
+
+it('a server that has ended, by itself or with the sandbox, is started again by the next call', async () => {
+  const worker = await sandbox.start();
+  const echo = (words: string): string => `echo ${JSON.stringify({ words })}`;
+  const calls = [echo('one'), 'crash', echo('two'), 'terminal {"command":"kill -9 -1"}', echo('three')];
+  await start(worker, { docs: inSandbox('echo', 'crash') }, calls);
+  await worker.untilStatus('finished');
+  expect(await shown(worker)).toEqual([
+    ["[Tool 'echo' executed.]", 'one'],
+    ['error', 'Error calling MCP tool crash: it ended with exit code 3'],
+    ["[Tool 'echo' executed.]", 'two'],
+    ["[Tool 'echo' executed.]", 'three'],
+  ]);
+  expect(await notices(worker)).toEqual([]);
+});
+
+it('a call that awaits approval is made after a crash of the worker', async () => {
+  const config = { docs: inSandbox('echo') };
+  const first = await sandbox.start();
+  await start(first, config, ['echo {"words":"approved"}'], { confirmation_policy: { kind: 'AlwaysConfirm' } });
+  await first.untilStatus('waiting_for_confirmation');
+  await first.kill('SIGKILL');
+  const second = await sandbox.start();
+  await second.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept: true });
+  await second.untilStatus('finished');
+  expect(await shown(second)).toEqual([["[Tool 'echo' executed.]", 'approved']]);
+});
+
+/** The programs of the sandbox that are servers. */
+function running(): number[] {
+  return processesOf(sandbox.place).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--stdio');
+    } catch {
+      return false;
+    }
+  });
+}
+
+it.each([
+  [
+    'an interruption of a call',
+    'hang',
+    (worker: TestWorker) => worker.call('POST', `/api/conversations/${ID}/interrupt`),
+  ],
+  [
+    'the deletion of the conversation',
+    'echo',
+    (worker: TestWorker) => worker.call('DELETE', `/api/conversations/${ID}`),
+  ],
+])('%s ends the program of the server', async (_name, tool, end) => {
+  const worker = await sandbox.start();
+  await start(worker, { docs: inSandbox('echo', 'hang') }, [`${tool} {"words":"it was called"}`]);
+  await until('the call', async () => (await worker.events()).some((event) => event['tool_name'] === tool));
+  expect(running()).not.toEqual([]);
+  expect((await end(worker)).status).toBe(200);
+  await until('the end of the program', () => running().length === 0);
+});
+
+it('no key and no secret of a server is in its program, an event or an answer', async () => {
+  const worker = await sandbox.start();
+  const secrets = {
+    header: TOKEN,
+    other: 'other-secret-header',
+    query: 'secret-of-the-query',
+    env: 'secret-of-the-env',
+  };
+  const config = {
+    docs: { ...inSandbox('variables', 'echo'), env: { DOCS_TOKEN: secrets.env, LEVEL: 'info' } },
+    web: {
+      url: `${origin}/mcp?api_key=${secrets.query}`,
+      headers: { Authorization: `Bearer ${TOKEN}`, 'X-Other': secrets.other },
+    },
+  };
+  const given = 'secret-of-the-conversation';
+  const words = [MODEL_KEY, given, ...Object.values(secrets)].join(' ');
+  const calls = ['variables', `web_echo ${JSON.stringify({ words })}`];
+  await start(worker, config, calls, { secrets: { CONVERSATION: given } });
+  await worker.untilStatus('finished');
+  const [variables, echoed] = await shown(worker);
+  const hidden = '<secret-hidden>';
+  expect(echoed?.[1]).toBe(words.replaceAll(/\S+/g, hidden));
+  const env = JSON.parse(variables?.[1] ?? '{}') as Record<string, string>;
+  expect(env).toMatchObject({ DOCS_TOKEN: hidden, LEVEL: 'info', CONVERSATION: hidden });
+  // The key of the model would be hidden as well.
+  expect(Object.values(env).filter((value) => value.includes(hidden))).toHaveLength(2);
+  const { body } = await worker.call('GET', `/api/conversations/${ID}`);
+  const mask = '**********';
+  expect((body as { agent: unknown }).agent).toMatchObject({
+    mcp_config: {
+      docs: { command: 'node', env: { DOCS_TOKEN: mask, LEVEL: mask } },
+      web: { url: `${origin}/mcp?api_key=<redacted>`, headers: { Authorization: mask, 'X-Other': mask } },
+    },
+  });
+  const all = JSON.stringify([body, await worker.events()]);
+  expect([KEY, MODEL_KEY, given, ...Object.values(secrets)].filter((secret) => all.includes(secret))).toEqual([]);
+});
