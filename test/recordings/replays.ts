@@ -1,5 +1,5 @@
 /**
- * The local service has no model: a recorded conversation becomes one that is started with a small replay, which does
+ * The local service gets no model here: a recorded conversation becomes one that is started with a small replay, which does
  * what the scripted model of the recordings did on the words of each message.
  */
 import { isCut, isObject, type Exchange, type Json, type JsonObject } from './exchanges.ts';
