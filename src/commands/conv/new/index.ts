@@ -19,7 +19,7 @@ export function declare(command: Command, ctx: Context): void {
   addNewOptions(command);
   explain(command, {
     notes: [
-      'Without a message acs asks for it on a terminal. The command exits when the conversation has started; with --wait or --follow it exits when the run ends, with its exit code. Ctrl-C ends acs; the run continues.',
+      'Without a message acs asks for it on a terminal, and offers to set up a model where the local service has none. The command exits when the conversation has started; with --wait or --follow it exits when the run ends, with its exit code. Ctrl-C ends acs; the run continues.',
     ],
     json: ({ objectForm, listForm }) => [
       ['--json', `${objectForm(conversationView, 'changed')}; --wait: "outcome"; failure: "error"`],
