@@ -34,7 +34,8 @@ export class WorkerProcess {
     // Neither a worker nor its agent gets the keys of servers.
     const withoutKeys = Object.entries(env).filter(([name]) => !/^(?:ACS|OPENHANDS)_/.test(name));
     const child = spawn(file, args, {
-      cwd: config.workspace_dir,
+      // Not the workspace: PATH and NODE_OPTIONS may have relative paths.
+      cwd: '/',
       detached: true,
       env: Object.fromEntries(withoutKeys),
       stdio: ['pipe', 'pipe', 'pipe'],

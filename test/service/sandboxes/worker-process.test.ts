@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WorkerProcess } from '../../../src/service/sandboxes/worker-process.ts';
@@ -51,8 +51,17 @@ function start(program: string, env: Record<string, string> = {}): WorkerProcess
 
 const READY = `say({ type: 'ready', port: 7, working_dir: '/w', spec: 'process' });`;
 
+it('a worker starts no program of its workspace, whatever PATH and NODE_OPTIONS name', async () => {
+  const ran = path.join(folder.path, 'ran');
+  writeFileSync(path.join(folder.path, 'setpriv'), `#!/bin/sh\ntouch ${ran}\n`, { mode: 0o755 });
+  writeFileSync(path.join(folder.path, 'hook.js'), `require('node:fs').writeFileSync('${ran}', '')`);
+  const options = { PATH: `.:${process.env['PATH'] ?? ''}`, NODE_OPTIONS: '-r ./hook.js' };
+  await start(READY, options).ready.catch(() => undefined);
+  expect(existsSync(ran)).toBe(false);
+});
+
 it('a worker gets its configuration as its first line, and no key of a server in its environment', async () => {
-  const program = `next = (config) => { require('node:fs').writeFileSync('got', JSON.stringify({ config, env: process.env })); ${READY} };`;
+  const program = `next = (config) => { require('node:fs').writeFileSync(config.workspace_dir + '/got', JSON.stringify({ config, env: process.env })); ${READY} };`;
   await start(program, { ACS_API_KEY: 'hush', OPENHANDS_API_KEY: 'hush', KEPT: 'yes' }).ready;
   const { config, env } = JSON.parse(readFileSync(path.join(folder.path, 'got'), 'utf8')) as Record<string, object>;
   expect(config).toMatchObject({ sandbox_id: 's', session_api_key: 'key' });
