@@ -39,7 +39,8 @@ async function execute({ type, request }: WorkerCommand): Promise<void> {
     await running.pause();
     notify({ type: 'paused', request });
   } else if (type === 'resume') {
-    notify({ type: 'resumed', request, port: await running.resume() });
+    running.resume();
+    notify({ type: 'resumed', request });
   } else {
     isEnding = true;
     await running.stop();

@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { createFaultRules } from '../faults/rules.ts';
 import { createHttpServer, dropServer, listenPreferring, portOf } from '../http/server.ts';
 import type { WorkerConfig, WorkerNotice } from '../sandboxes/worker-protocol.ts';
@@ -13,7 +12,7 @@ export interface RunningWorker {
   port: number;
   workingDir: string;
   pause: () => Promise<void>;
-  resume: () => Promise<number>;
+  resume: () => void;
   /** Ends every process inside and closes the logs; runs under way are paused in them. */
   stop: () => Promise<void>;
 }
@@ -43,38 +42,32 @@ export async function startWorker({
     notify({ type: 'subscribers', count });
   });
   const app = createAgentApp(context);
-  let port = config.port ?? 0;
-  let server: Server | null = null;
-  const open = async (): Promise<number> => {
-    if (server !== null) return port;
-    const opened = createHttpServer(app.fetch);
-    opened.on('upgrade', sockets.upgrade);
-    await listenPreferring(opened, '127.0.0.1', port);
-    server = opened;
-    port = portOf(opened);
-    return port;
-  };
-  const close = async (): Promise<void> => {
-    const closing = server;
-    server = null;
-    sockets.close();
-    if (closing !== null) await dropServer(closing);
-  };
-  await open();
+  const server = createHttpServer(app.fetch);
+  server.on('upgrade', sockets.upgrade);
+  // A paused worker keeps its port: on a shared network another sandbox could take it, and get the key from a client.
+  let isPaused = false;
+  server.prependListener('connection', (socket) => {
+    if (isPaused) socket.destroy();
+  });
+  await listenPreferring(server, '127.0.0.1', config.port ?? 0);
+  const port = portOf(server);
   return {
     port,
     workingDir,
     pause: async () => {
       await sandbox.freeze();
-      await close();
+      isPaused = true;
+      sockets.close();
+      server.closeAllConnections();
     },
     resume: () => {
       sandbox.thaw();
-      return open();
+      isPaused = false;
     },
     stop: async () => {
       for (const { loop } of conversations.all()) loop.halt();
-      await Promise.all([close(), sandbox.close()]);
+      sockets.close();
+      await Promise.all([dropServer(server), sandbox.close()]);
       for (const { conversation } of conversations.all()) conversation.recover();
       conversations.close();
       store?.close();

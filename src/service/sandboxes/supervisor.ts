@@ -322,9 +322,9 @@ export class Supervisor {
     const live = this.#live.get(id);
     if (live?.isPaused === true) {
       try {
-        const notice = await live.worker.ask('resume', COMMAND_TIMEOUT_MS);
+        await live.worker.ask('resume', COMMAND_TIMEOUT_MS);
         live.isPaused = false;
-        this.#rows.update(id, { status: 'RUNNING', ...(notice.type === 'resumed' ? { port: notice.port } : {}) });
+        this.#rows.update(id, { status: 'RUNNING' });
         return;
       } catch (error) {
         this.#options.log(`sandbox ${id}: ${(error as Error).message}; it gets a new worker`);

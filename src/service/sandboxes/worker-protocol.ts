@@ -51,7 +51,7 @@ export interface ConversationNotice {
 export type WorkerNotice =
   | { type: 'ready'; port: number; working_dir: string; spec: SandboxSpecName }
   | { type: 'paused'; request: string }
-  | { type: 'resumed'; request: string; port: number }
+  | { type: 'resumed'; request: string }
   | { type: 'stopped'; request: string }
   /** How many clients are connected to the web sockets now; sent on each change. */
   | { type: 'subscribers'; count: number }

@@ -63,14 +63,13 @@ describeEachSpec('with %s', (spec) => {
   it('pause stops every process of the sandbox, resume continues them', async () => {
     const worker = await sandbox.start({ spec });
     await startStubborn(worker);
-    const port = worker.port;
     expect((await worker.command('pause')).type).toBe('paused');
     await untilHeld();
     expect(states().length).toBeGreaterThanOrEqual(4);
     const held = ['own-session', 'orphan', 'direct'].map(size);
     await expect(worker.call('GET', '/alive')).rejects.toThrow();
     expect(['own-session', 'orphan', 'direct'].map(size)).toEqual(held);
-    expect(await worker.command('resume')).toMatchObject({ type: 'resumed', port });
+    expect((await worker.command('resume')).type).toBe('resumed');
     for (const [index, file] of ['own-session', 'orphan', 'direct'].entries()) {
       await until(`${file} goes on`, () => size(file) > (held[index] ?? 0));
     }

@@ -1,9 +1,10 @@
 /** A real worker process for tests: the built one, with its own folders, ended afterwards. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import type { SandboxLimits } from '../../../../src/service/isolation/limits.ts';
 import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/sandboxes/worker-protocol.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
 import WebSocket from 'ws';
@@ -120,14 +121,17 @@ export interface WorkerOptions {
   env?: Record<string, string>;
   initialEnv?: Record<string, string>;
   port?: number;
+  limits?: SandboxLimits;
+  /** Descriptors that it inherits, from 3 on. */
+  inherited?: number[];
 }
 
 /** Starts a worker and waits until it is ready. */
 export async function startTestWorker(place: Place, options: WorkerOptions = {}): Promise<TestWorker> {
   const child = spawn(process.execPath, [path.join(ROOT, 'dist', 'worker.js')], {
     env: { ...process.env, ...options.env },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+    stdio: ['pipe', 'pipe', 'pipe', ...(options.inherited ?? [])],
+  }) as ChildProcessWithoutNullStreams;
   child.stdin.on('error', () => undefined);
   const notices: WorkerNotice[] = [];
   const errors: string[] = [];
@@ -144,6 +148,7 @@ export async function startTestWorker(place: Place, options: WorkerOptions = {})
       database: path.join(place.dir, 'service.db'),
       root: ROOT,
       port: options.port,
+      limits: options.limits,
       initial_env: options.initialEnv ?? {},
     })}\n`,
   );
@@ -186,7 +191,6 @@ export async function startTestWorker(place: Place, options: WorkerOptions = {})
       const notice = await until(`answer to ${type}`, () =>
         notices.find((one) => 'request' in one && one.request === request),
       );
-      if (notice.type === 'resumed') worker.port = notice.port;
       return notice;
     },
     socket: (route, headers = {}) => openSocket(`ws://127.0.0.1:${worker.port}${route}`, headers),
@@ -249,7 +253,6 @@ export async function startOwnWorker(options: WorkerOptions = {}): Promise<OwnWo
       await worker.end();
       removePlace(place);
     };
-    // The same object: the port of a worker changes when it is resumed.
     return Object.assign(worker, { place, close });
   } catch (error) {
     removePlace(place);
