@@ -121,7 +121,7 @@ function ownNamespaces(): string[] {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   return [
     ...['--unshare-user', '--uid', String(uid), '--gid', String(gid)],
-    ...['--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
+    ...['--unshare-ipc', '--unshare-pid', '--unshare-uts'],
   ];
 }
 

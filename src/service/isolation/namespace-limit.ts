@@ -7,16 +7,18 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { shellQuote } from '../../output/text/shell-quote.ts';
 
-/** Of each kind. The one or two user namespaces that bubblewrap makes are among them. */
+/** Of each kind but cgroup. The one or two user namespaces that bubblewrap makes are among them. */
 export const MOST_NAMESPACES = 64;
 
-const KINDS = ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'time', 'user', 'uts'];
+const KINDS = ['ipc', 'mnt', 'net', 'pid', 'time', 'user', 'uts'];
+// With a cgroup namespace a process inside could mount the cgroup of the service, and end or stop all that is in it.
+const LIMITS = ['cgroup=0', ...KINDS.map((kind) => `${kind}=${String(MOST_NAMESPACES)}`)];
 
 const SET_LIMIT = [
-  `for kind in ${KINDS.join(' ')}; do`,
-  'file=/proc/sys/user/max_${kind}_namespaces;',
+  `for limit in ${LIMITS.join(' ')}; do`,
+  'file=/proc/sys/user/max_${limit%=*}_namespaces;',
   // A kernel may lack a kind. Without the limit on user namespaces nothing is limited.
-  `if [ -e "$file" ] || [ $kind = user ]; then echo ${String(MOST_NAMESPACES)} > "$file" || return 1; fi;`,
+  'if [ -e "$file" ] || [ ${limit%=*} = user ]; then echo ${limit#*=} > "$file" || return 1; fi;',
   'done',
 ].join(' ');
 
