@@ -1,5 +1,5 @@
 /** A read-only root with the system's programs, and nothing of the user but the workspace. */
-import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { WORKSPACE_INSIDE } from '../sandboxes/worker-protocol.ts';
 
@@ -32,13 +32,21 @@ const SYSTEM_SETTINGS = [
   'nsswitch.conf',
   'os-release',
   'passwd',
-  'pki',
+  'pki/ca-trust',
+  'pki/java',
+  'pki/tls/cert.pem',
+  'pki/tls/certs',
+  'pki/tls/openssl.cnf',
   'profile',
   'profile.d',
   'protocols',
   'python3',
   'services',
-  'ssl',
+  // Beside them are private keys.
+  'ssl/ca-bundle.pem',
+  'ssl/cert.pem',
+  'ssl/certs',
+  'ssl/openssl.cnf',
   'terminfo',
   'timezone',
 ];
@@ -152,7 +160,10 @@ function nameResolution(): string[] {
   }
 }
 
-/** Outside of system folders node is at /run/acs/node: the whole installation, with npm, or the binary. */
+/**
+ * Outside of system folders node is at /run/acs/node, with npm and the other programs of its packages. Nothing else of
+ * the folder is there: an installation may be below ~/.local, which has data of the user and of the service, too.
+ */
 function nodeMount(node: string, hidden: string[]): { binary: string; mounts: string[]; path: string[] } {
   const binary = realpathSync(node);
   if (isInSystemFolder(binary) && !hidden.some((folder) => isInSystemFolder(folder) && isBelow(binary, folder))) {
@@ -160,9 +171,17 @@ function nodeMount(node: string, hidden: string[]): { binary: string; mounts: st
     const isOnPath = ['/usr/local/bin', '/usr/bin', '/bin'].includes(folder);
     return { binary, mounts: [], path: isOnPath ? [] : [folder] };
   }
-  const installation = path.dirname(path.dirname(binary));
-  const whole = path.basename(path.dirname(binary)) === 'bin' && existsSync(`${installation}/lib/node_modules/npm`);
-  const inside = `${OWN_FOLDER}/node/bin/node`;
-  const mounts = whole ? ['--ro-bind', installation, `${OWN_FOLDER}/node`] : ['--ro-bind', binary, inside];
-  return { binary: inside, mounts, path: [path.dirname(inside)] };
+  const folder = path.dirname(binary);
+  const inside = `${OWN_FOLDER}/node/bin`;
+  const mounts = ['--ro-bind', binary, `${inside}/node`];
+  const packages = path.join(folder, '..', 'lib', 'node_modules');
+  if (path.basename(folder) === 'bin' && existsSync(path.join(packages, 'npm'))) {
+    const links = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isSymbolicLink());
+    const programs = links
+      .map(({ name }) => [readlinkSync(path.join(folder, name)), `${inside}/${name}`] as const)
+      .filter(([target]) => target.startsWith('../lib/node_modules/'));
+    mounts.push('--ro-bind', packages, `${OWN_FOLDER}/node/lib/node_modules`);
+    mounts.push(...programs.flatMap((program) => ['--symlink', ...program]));
+  }
+  return { binary: `${inside}/node`, mounts, path: [inside] };
 }

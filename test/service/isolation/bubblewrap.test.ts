@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { mkdirSync, realpathSync, symlinkSync, existsSync } from 'node:fs';
+import { mkdirSync, realpathSync, symlinkSync, existsSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bubblewrapPlan, hiddenFolders } from '../../../src/service/isolation/bubblewrap.ts';
 import { sandboxOfTest } from '../agent-server/support/shared-worker.ts';
@@ -31,6 +31,32 @@ describe('the hidden folders', () => {
     expect(options[options.indexOf('/usr/lib') - 1]).toBe('--tmpfs');
     expect(options.slice(0, options.indexOf('/usr/lib'))).toContain('/usr');
   });
+});
+
+it('a node below the home of the user is there with its packages, and nothing else of its folder', () => {
+  const local = path.join(sandbox.place.dir, '.local');
+  const packages = path.join(local, 'lib', 'node_modules');
+  mkdirSync(path.join(packages, 'npm'), { recursive: true });
+  mkdirSync(path.join(local, 'bin'));
+  for (const name of ['node', 'own']) writeFileSync(path.join(local, 'bin', name), '');
+  symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', path.join(local, 'bin', 'npm'));
+  symlinkSync('/opt/own', path.join(local, 'bin', 'linked'));
+  const node = path.join(local, 'bin', 'node');
+  const { options, program } = bubblewrapPlan({
+    workspaceDir: sandbox.place.workspace,
+    dist: sandbox.place.dir,
+    node,
+    offline: false,
+    hidden: [sandbox.place.dir],
+    temporary: null,
+  });
+  const inside = '/run/acs/node';
+  const from = options.indexOf(node) - 1;
+  expect(options.slice(from, options.indexOf('/workspace') - 1)).toEqual([
+    ...['--ro-bind', node, `${inside}/bin/node`, '--ro-bind', packages, `${inside}/lib/node_modules`],
+    ...['--symlink', '../lib/node_modules/npm/bin/npm-cli.js', `${inside}/bin/npm`],
+  ]);
+  expect(program[0]).toBe(`${inside}/bin/node`);
 });
 
 describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
