@@ -21,6 +21,7 @@ import {
   type Selection,
   stopProcesses,
 } from './processes.ts';
+import { seccompFilter } from './seccomp.ts';
 
 export interface StartedIsolation {
   connection: IsolationConnection;
@@ -57,17 +58,21 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     temporary: limits.temporary,
   });
   // By a descriptor, because a command line is visible to all users, also inside.
-  const { file, args } = bubblewrapCommand(['--args', '3', ...program], PATH, limitCommand(limits, PATH));
+  const pipes = [options.map((option) => `${option}\0`).join(''), seccompFilter(process.arch)];
+  const given = ['--args', '3', '--seccomp', '4', ...program];
+  const { file, args } = bubblewrapCommand(given, PATH, limitCommand(limits, PATH));
   const child = spawn(file, args, {
     cwd: '/',
     detached: true,
     env: { ...bubblewrapEnvironment(process.execPath, hidden), ...commonEnvironment(config) },
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   });
   const connection = new IsolationConnection(child);
-  const optionsPipe = child.stdio[3] as Writable;
-  optionsPipe.on('error', () => undefined);
-  optionsPipe.end(options.map((option) => `${option}\0`).join(''));
+  for (const [index, data] of pipes.entries()) {
+    const pipe = child.stdio[3 + index] as Writable;
+    pipe.on('error', () => undefined);
+    pipe.end(data);
+  }
   const hello = await connection.ready();
   const pid = child.pid ?? -1;
   return {
@@ -77,8 +82,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     // Nothing can leave the process-id namespace of bwrap, which the kernel ends with the worker.
     ...freezer({ below: pid, marked: null, except: [] }),
     end: async () => {
-      // After its end every process inside has ended, too, and its pid may belong to another process.
-      if (connection.gone === null) killProcesses({ below: pid, marked: null, except: [] });
+      // The kernel ends every process inside with it, also those that start others without end.
       child.kill('SIGKILL');
       await connection.ended;
     },
