@@ -1,11 +1,13 @@
 /** The process of a worker, outside of the isolation: only processes that sandbox.ts starts run inside. */
 import { LineReader } from '../isolation/inside/lines.ts';
 import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../sandboxes/worker-protocol.ts';
+import { closeInheritedFiles } from './inherited-files.ts';
 import { Sandbox } from './sandbox.ts';
 import type { RunningWorker } from './server.ts';
 
 declare const ACS_VERSION: string;
 
+closeInheritedFiles();
 let worker: Promise<RunningWorker> | null = null;
 let queue: Promise<void> = Promise.resolve();
 let isEnding = false;
