@@ -11,7 +11,11 @@ import { type Answer, LONGEST_LINE, type Request } from './protocol.ts';
 
 const workingDir = process.cwd();
 const mark = process.env[SANDBOX_MARKER] ?? '';
-const programs = new Programs(workingDir);
+// What commands have left in the background has taken all processes: not even `kill` could be started.
+const programs = new Programs(workingDir, () => {
+  process.stderr.write('it had as many processes as it may have\n');
+  endEverything();
+});
 
 /** A private folder for files of the worker; on a full disk it may be missing. */
 let scratch = path.join(tmpdir(), `${scratchPrefix(mark)}none`);

@@ -33,10 +33,13 @@ const REASONS: Record<string, string> = {
 
 export class Programs {
   readonly #workingDir: string;
+  readonly #onExhausted: () => void;
   readonly #running = new Map<number, Program>();
 
-  constructor(workingDir: string) {
+  /** `onExhausted` is called when no process can be started. */
+  constructor(workingDir: string, onExhausted: () => void) {
     this.#workingDir = workingDir;
+    this.#onExhausted = onExhausted;
   }
 
   async run(id: number, wanted: RunParameters, send: Send): Promise<RunEnd> {
@@ -68,6 +71,7 @@ export class Programs {
       const output = this.#pass(program, send);
       const { code, error } = await ended;
       if (error !== null) {
+        if (error.code === 'EAGAIN') this.#onExhausted();
         const reason = REASONS[error.code ?? ''] ?? error.message;
         send('stderr', Buffer.from(`${file}: ${reason}\n`).toString('base64'));
         return { exitCode: error.code === 'ENOENT' ? 127 : 126, pid: -1 };
