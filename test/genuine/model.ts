@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { MATRIX_CHANGES } from '../support/patch-matrix.ts';
 
 export const SCENARIOS = [
+  'COMMANDS', // calls with the inputs in the message, a JSON array: with a path of the editor, else of the terminal
   'QUICK', // finish at once
   'PLAIN', // answer in text, call no tool
   'WORK', // look around, write hello.txt (in the repository's folder where there is one), finish
@@ -196,6 +197,10 @@ function answer({ scenario, step, text, tools, call, released }: Question): Answ
   const [, tool, args] = (scenario === 'CALL' && /^(\S+)(?: (.+))?$/.exec(text.split('\n')[step + 1] ?? '')) || [];
   if (tool !== undefined) return toolCall(call, tool, JSON.parse(args ?? '{}') as object, null);
   const terminal = tools.find((name) => ['terminal', 'execute_bash'].includes(name));
+  if (scenario === 'COMMANDS' && terminal !== undefined) {
+    const given = (JSON.parse(text.slice(text.indexOf('['))) as object[])[step];
+    if (given !== undefined) return toolCall(call, 'path' in given ? 'file_editor' : terminal, given, null);
+  }
   const command = commandOf(scenario, step, released);
   if (terminal !== undefined && command !== undefined) {
     const words = scenario === 'LOOP' ? 'Again.' : `Step ${step + 1}.`;
