@@ -222,8 +222,10 @@ export const bashEventSearch = record({
   limit: v.optional(pageLimit(100), 100),
 });
 
-/** Query of `/api/git/changes`, `/api/git/diff` and the routes of files. */
-export const pathQuery = record({ path: text(), ref: v.optional(text()), format: v.optional(text()) });
+export const pathQuery = record({ path: text() });
+/** Query of `/api/git/changes` and `/api/git/diff`. */
+export const refQuery = record({ path: text(), ref: v.optional(text()) });
+export const archiveQuery = record({ ...refQuery.entries, format: v.optional(text(), 'git-delta') });
 
 export const socketQuery = record({
   session_api_key: v.optional(text()),

@@ -199,9 +199,10 @@ export const eventSearchQuery = record({
 
 export const pageQuery = record(page(100, 100));
 
-export const uuidList = filledList(uuid());
+export const startTaskQuery = record({ ids: filledList(uuid()) });
 
 export const gitSearchQuery = record({ provider: provider(), ...page(100, 100) });
+export const repositorySearchQuery = record({ ...gitSearchQuery.entries, query: v.optional(text(), '') });
 export const branchSearchQuery = record({ provider: provider(), repository: text(), query: text(), ...page(100, 30) });
 export const configSearchQuery = record({ query: v.optional(text()), ...page(100, 50) });
 

@@ -1,7 +1,8 @@
 import type { Hono } from 'hono';
 import { ReplayError } from '../agents/steps.ts';
-import { json, refuse, type HttpError } from '../http/answer.ts';
-import { createRouter, type Handlers } from '../http/router.ts';
+import { refuse, type HttpError } from '../http/answer.ts';
+import type { Handlers } from '../http/route.ts';
+import { createRouter } from '../http/router.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { AgentRoute } from '../served-routes.ts';
 import type { WorkerContext } from './context.ts';
@@ -21,32 +22,31 @@ export function createAgentApp(worker: WorkerContext): Hono {
   let lastUse = started;
   const secondsSince = (time: number): number => Math.floor((worker.nowMicroseconds() - time) / 1_000_000);
   const handlers: Handlers<AgentRoute> = {
-    'GET /server_info': () =>
-      json({
-        uptime: secondsSince(started),
-        idle_time: secondsSince(lastUse),
-        title: 'Agent server of the local service',
-        version: RELEASE,
-        sdk_version: RELEASE,
-        tools_version: RELEASE,
-        workspace_version: RELEASE,
-        acs_version: worker.version,
-        build_git_sha: 'unknown',
-        build_git_ref: 'unknown',
-        python_version: 'none: this server runs on Node.js',
-        usable_tools: TOOLS,
-        runtime_idle_timeout_seconds: null,
-        max_foreground_terminal_timeout_seconds: null,
-        docs: '/docs',
-        redoc: '/redoc',
-      }),
-    'GET /alive': () => json({ status: 'ok' }),
-    'GET /health': () => json({ status: 'ok' }),
-    'GET /ready': () => json({ status: 'ready' }),
-    'GET /api/tools/': () => json(TOOLS),
-    'GET /api/vscode/url': () => json({ url: null }),
+    'GET /server_info': () => ({
+      uptime: secondsSince(started),
+      idle_time: secondsSince(lastUse),
+      title: 'Agent server of the local service',
+      version: RELEASE,
+      sdk_version: RELEASE,
+      tools_version: RELEASE,
+      workspace_version: RELEASE,
+      acs_version: worker.version,
+      build_git_sha: 'unknown',
+      build_git_ref: 'unknown',
+      python_version: 'none: this server runs on Node.js',
+      usable_tools: TOOLS,
+      runtime_idle_timeout_seconds: null,
+      max_foreground_terminal_timeout_seconds: null,
+      docs: '/docs',
+      redoc: '/redoc',
+    }),
+    'GET /alive': () => ({ status: 'ok' }),
+    'GET /health': () => ({ status: 'ok' }),
+    'GET /ready': () => ({ status: 'ready' }),
+    'GET /api/tools/': () => TOOLS,
+    'GET /api/vscode/url': () => ({ url: null }),
     // There are no skills.
-    'POST /api/skills': () => json({ skills: [], sources: {} }),
+    'POST /api/skills': () => ({ skills: [], sources: {} }),
     ...workerConversationHandlers(worker),
     ...workspaceHandlers(worker),
     ...workerSettingsHandlers(worker),

@@ -2,15 +2,16 @@ import type { Hono } from 'hono';
 import * as v0 from '../../protocol/v0/requests.ts';
 import * as v1 from '../../protocol/v1/requests.ts';
 import { createFaultRules } from '../faults/rules.ts';
-import { json, refuse } from '../http/answer.ts';
+import { refuse } from '../http/answer.ts';
+import type { Handlers } from '../http/route.ts';
 import { createRouter } from '../http/router.ts';
 import { SpecRefused } from '../sandboxes/specs.ts';
+import type { AppRoute } from '../served-routes.ts';
 import type { AppContext } from './context.ts';
 import { ForgejoError } from './git-providers.ts';
 import { conversationHandlersV0 } from './routes/conversations-v0.ts';
 import { conversationHandlersV1 } from './routes/conversations-v1.ts';
 import { pageHandlers } from './routes/page.ts';
-import type { AppHandlers } from './routes/route.ts';
 import { sandboxHandlers } from './routes/sandboxes.ts';
 import { secretHandlers } from './routes/secrets.ts';
 import { settingsHandlers } from './routes/settings.ts';
@@ -21,7 +22,7 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 export function createApp(context: AppContext): Hono {
   const { api, activity, supervisor } = context;
   const { conversations, sandboxes, startTasks } = context.store;
-  const all: AppHandlers = {
+  const all: Handlers<AppRoute> = {
     ...settingsHandlers(context),
     ...secretHandlers(context),
     ...conversationHandlersV0(context),
@@ -41,15 +42,7 @@ export function createApp(context: AppContext): Hono {
     'GET /openapi.json': () => openapiDocument(Object.keys(served), context.version),
   };
   const served = Object.fromEntries(
-    Object.entries(all)
-      .filter(([route]) => api === 'both' || !route.includes(' /api/') || api === dialectOf(route))
-      .map(([route, handle]) => [
-        route,
-        async (...given: Parameters<typeof handle>) => {
-          const answer = await handle(...given);
-          return answer instanceof Response ? answer : json(answer);
-        },
-      ]),
+    Object.entries(all).filter(([route]) => api === 'both' || !route.includes(' /api/') || api === dialectOf(route)),
   );
   return createRouter(served, {
     host: context.host,

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { check, isTooDeep, malformedJson, missingBody, tooDeep, uuid, type Detail } from '../../protocol/detail.ts';
-import { invalid, missing, refuse } from './answer.ts';
+import { invalid, refuse } from './answer.ts';
 
 const MIB = 1024 * 1024;
 
@@ -47,19 +47,13 @@ export async function readJson<S extends v.GenericSchema>(
   return checked(schema, value, 'body');
 }
 
-/** The checked query, the last value of each name. */
-export function readQuery<Schema extends v.GenericSchema>(c: Context, schema: Schema): v.InferOutput<Schema> {
-  return checked(schema, c.req.query(), 'query');
-}
+export type QuerySchema = v.GenericSchema & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
 
-export function readQueryList(c: Context, name: string): string[] {
-  const values = c.req.queries(name) ?? [];
-  if (values.length === 0) throw missing('query', name);
-  return values;
-}
-
-export function readCheckedList<S extends v.GenericSchema>(c: Context, name: string, schema: S): v.InferOutput<S> {
-  return checked(schema, readQueryList(c, name), 'query', (loc) => ['query', name, ...loc.slice(1)]);
+/** The checked query: of a list all values, else the first one. */
+export function readQuery<Schema extends QuerySchema>(c: Context, schema: Schema): v.InferOutput<Schema> {
+  const lists = Object.keys(schema.entries).filter((name) => schema.entries[name]?.type === 'array');
+  const given = lists.map((name) => [name, c.req.queries(name)]);
+  return checked(schema, { ...c.req.query(), ...(Object.fromEntries(given) as object) }, 'query');
 }
 
 /** The id in the path as 32 hexadecimal digits. */

@@ -5,11 +5,7 @@ import { OPEN_ROUTES } from '../served-routes.ts';
 import { storageError } from '../storage/storage-error.ts';
 import { HttpError, json, refuse } from './answer.ts';
 import { forbidden, isKey } from './guard.ts';
-
-export type Handler = (c: Context) => Response | Promise<Response>;
-
-/** By `METHOD /path`: `{name}` is a part of the path, `{name:path}` may contain slashes. */
-export type Handlers<Name extends string> = { readonly [Each in Name]?: Handler };
+import type { Handlers } from './route.ts';
 
 export interface RouterOptions {
   host: string;
@@ -57,9 +53,11 @@ export function createRouter(handlers: Handlers<string>, options: RouterOptions)
     const source = escaped.replace(/\{\w+:path\}/g, '.+').replace(/\{\w+\}/g, '[^/]+');
     routes.push({ method, pattern: new RegExp(`^${source}$`) });
     const isOpen = OPEN_ROUTES.has(name);
-    app.on(method, path.replace(/\{(\w+):path\}/g, ':$1{.+}').replace(/\{(\w+)\}/g, ':$1'), (c) =>
-      isOpen || hasKey(c) ? handle(c) : json({ detail: 'Unauthorized' }, 401),
-    );
+    app.on(method, path.replace(/\{(\w+):path\}/g, ':$1{.+}').replace(/\{(\w+)\}/g, ':$1'), async (c) => {
+      if (!isOpen && !hasKey(c)) return json({ detail: 'Unauthorized' }, 401);
+      const answer = await handle(c);
+      return answer instanceof Response ? answer : json(answer);
+    });
   }
   const methodsAt = (path: string): string[] =>
     routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);

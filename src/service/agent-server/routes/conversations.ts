@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { randomUUID } from 'node:crypto';
+import type * as v from 'valibot';
 import {
   askAgent,
   conversationCount,
@@ -20,8 +21,8 @@ import {
 } from '../../../protocol/agent-server/requests.ts';
 import { toDashedId, toHexId } from '../../../protocol/detail.ts';
 import { json, refuse, SUCCESS } from '../../http/answer.ts';
-import { cursorPage, pathId, readCheckedList, readJson, readQuery } from '../../http/request.ts';
-import type { Handlers } from '../../http/router.ts';
+import { cursorPage, pathId } from '../../http/request.ts';
+import { body, query, type Handlers } from '../../http/route.ts';
 import { zipStream } from '../../http/zip.ts';
 import type { AgentRoute } from '../../served-routes.ts';
 import type { EventFilter } from '../../storage/event-log.ts';
@@ -44,24 +45,29 @@ export function workerConversationHandlers({ conversations, userStore }: WorkerC
     conversations
       .all()
       .filter(({ conversation }) => status === undefined || conversation.state.execution_status === status);
-  const change = (effect: (entry: ConversationEntry, c: Context) => void | Promise<void>) => async (c: Context) => {
-    await effect(entryOf(c), c);
-    return json(SUCCESS);
+  const change = (effect: (entry: ConversationEntry) => void | Promise<void>) => async (c: Context) => {
+    await effect(entryOf(c));
+    return SUCCESS;
   };
-  /** As `change`, for the two routes whose 404 names the conversation. */
-  const changeNamed: typeof change = (effect) => async (c) => {
-    await effect(entryOf(c, `Conversation not found: ${c.req.param('conversation_id') ?? ''}`), c);
-    return json(SUCCESS);
-  };
+  const set = <S extends v.GenericSchema>(
+    schema: S,
+    effect: (entry: ConversationEntry, given: v.InferOutput<S>) => void | Promise<void>,
+    find = (c: Context) => entryOf(c),
+  ) =>
+    body(schema, async (given, c) => {
+      await effect(find(c), given);
+      return SUCCESS;
+    });
+  /** For the two routes whose 404 names the conversation. */
+  const namedEntry = (c: Context) => entryOf(c, `Conversation not found: ${c.req.param('conversation_id') ?? ''}`);
   return {
-    'POST /api/conversations': async (c) => {
-      const wanted = await readJson(c, startConversation);
+    'POST /api/conversations': body(startConversation, async (wanted) => {
       const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
       const { working_dir } = wanted.workspace;
       // Before the id is looked up: no other request may begin in between.
       const instructions = wanted.replay == null ? await conversations.instructions(working_dir) : [];
       const existing = conversations.get(id);
-      if (existing !== null) return json(conversationView(existing.conversation), 200);
+      if (existing !== null) return conversationView(existing.conversation);
       const secrets = lookedUp(wanted.secrets ?? {}, userStore);
       const { conversation, loop } = conversations.create(id, { ...wanted, secrets }, working_dir, instructions);
       const message = wanted.initial_message;
@@ -70,26 +76,23 @@ export function workerConversationHandlers({ conversations, userStore }: WorkerC
         if (message.run) loop.startOrJoin();
       }
       return json(conversationView(conversation), 201);
-    },
-    'GET /api/conversations': (c) => {
-      const ids = readCheckedList(c, 'ids', conversationIds.entries.ids);
+    }),
+    'GET /api/conversations': query(conversationIds, ({ ids }) => {
       if (ids.length > 99) throw refuse(400, 'Too many ids');
-      return json(ids.map((id) => conversations.get(id)).map((entry) => entry && conversationView(entry.conversation)));
-    },
-    'GET /api/conversations/search': (c) => {
-      const { limit, page_id, sort_order, status } = readQuery(c, conversationSearch);
+      return ids.map((id) => conversations.get(id)).map((entry) => entry && conversationView(entry.conversation));
+    }),
+    'GET /api/conversations/search': query(conversationSearch, ({ limit, page_id, sort_order, status }) => {
       const member = sort_order.startsWith('UPDATED') ? 'updated_at' : 'created_at';
       const sign = sort_order.endsWith('_DESC') ? -1 : 1;
       const found = withStatus(status)
         .map(({ conversation }) => conversation)
         .sort((a, b) => (a.state[member] < b.state[member] ? -sign : sign));
       const page = cursorPage({ limit, page_id: toHexId(page_id ?? '') ?? undefined }, found, ({ id }) => id);
-      return json({ ...page, items: page.items.map(conversationView) });
-    },
-    'GET /api/conversations/count': (c) => json(withStatus(readQuery(c, conversationCount).status).length),
-    'GET /api/conversations/{conversation_id}': (c) => json(conversationView(entryOf(c).conversation)),
-    'PATCH /api/conversations/{conversation_id}': change(async ({ conversation }, c) => {
-      const { title, tags } = await readJson(c, updateConversation);
+      return { ...page, items: page.items.map(conversationView) };
+    }),
+    'GET /api/conversations/count': query(conversationCount, ({ status }) => withStatus(status).length),
+    'GET /api/conversations/{conversation_id}': (c) => conversationView(entryOf(c).conversation),
+    'PATCH /api/conversations/{conversation_id}': set(updateConversation, ({ conversation }, { title, tags }) => {
       conversation.record([], { ...(title == null ? {} : { title }), ...(tags == null ? {} : { tags }) });
     }),
     'DELETE /api/conversations/{conversation_id}': change(({ conversation }) => conversations.delete(conversation.id)),
@@ -99,39 +102,42 @@ export function workerConversationHandlers({ conversations, userStore }: WorkerC
     }),
     'POST /api/conversations/{conversation_id}/pause': change(({ loop }) => loop.pause()),
     'POST /api/conversations/{conversation_id}/interrupt': change(({ loop }) => loop.interrupt()),
-    'POST /local/conversations/{conversation_id}/user_command': change(async ({ loop }, c) => {
-      loop.tools.runForUser((await readJson(c, userCommand)).command);
+    'POST /local/conversations/{conversation_id}/user_command': set(userCommand, ({ loop }, { command }) => {
+      loop.tools.runForUser(command);
     }),
-    'POST /api/conversations/{conversation_id}/ask_agent': async (c) => {
-      entryOf(c);
-      await readJson(c, askAgent);
+    'POST /api/conversations/{conversation_id}/ask_agent': set(askAgent, () => {
       throw refuse(400, NO_MODEL);
-    },
-    'POST /api/conversations/{conversation_id}/fork': async (c) => {
-      const { conversation } = entryOf(c, 'Source conversation not found');
-      const wanted = await readJson(c, forkConversation, {});
-      const id = wanted.id ?? randomUUID().replaceAll('-', '');
-      if (conversations.get(id) !== null) throw refuse(409, `Conversation with id ${toDashedId(id)} already exists`);
-      const fork = conversations.fork(conversation, id, wanted);
-      if (fork === null) throw refuse(404, `from_event_id ${wanted.from_event_id ?? ''} not found`);
-      return json(conversationView(fork.conversation), 201);
-    },
-    'GET /api/conversations/{conversation_id}/agent_final_response': (c) =>
-      json({ response: finalResponse(entryOf(c).conversation) }),
-    'POST /api/conversations/{conversation_id}/generate_title': (c) =>
-      json({ title: entryOf(c).conversation.state.title ?? 'Untitled' }),
+    }),
+    'POST /api/conversations/{conversation_id}/fork': body(
+      forkConversation,
+      (wanted, c) => {
+        const { conversation } = entryOf(c, 'Source conversation not found');
+        const id = wanted.id ?? randomUUID().replaceAll('-', '');
+        if (conversations.get(id) !== null) throw refuse(409, `Conversation with id ${toDashedId(id)} already exists`);
+        const fork = conversations.fork(conversation, id, wanted);
+        if (fork === null) throw refuse(404, `from_event_id ${wanted.from_event_id ?? ''} not found`);
+        return json(conversationView(fork.conversation), 201);
+      },
+      {},
+    ),
+    'GET /api/conversations/{conversation_id}/agent_final_response': (c) => ({
+      response: finalResponse(entryOf(c).conversation),
+    }),
+    'POST /api/conversations/{conversation_id}/generate_title': (c) => ({
+      title: entryOf(c).conversation.state.title ?? 'Untitled',
+    }),
 
-    'POST /api/conversations/{conversation_id}/secrets': change(async ({ conversation }, c) => {
-      conversation.setSecrets(secretValues(lookedUp((await readJson(c, setSecrets)).secrets, userStore)));
+    'POST /api/conversations/{conversation_id}/secrets': set(setSecrets, ({ conversation }, { secrets }) => {
+      conversation.setSecrets(secretValues(lookedUp(secrets, userStore)));
     }),
-    'POST /api/conversations/{conversation_id}/confirmation_policy': change(async ({ conversation }, c) => {
-      conversation.setMember('confirmation_policy', policyOf((await readJson(c, setConfirmationPolicy)).policy));
-    }),
-    'POST /api/conversations/{conversation_id}/security_analyzer': change(async ({ conversation }, c) => {
-      conversation.setMember('security_analyzer', (await readJson(c, setSecurityAnalyzer)).security_analyzer);
-    }),
-    'POST /api/conversations/{conversation_id}/switch_llm': change(async ({ conversation }, c) => {
-      const { llm } = await readJson(c, switchLlm);
+    'POST /api/conversations/{conversation_id}/confirmation_policy': set(
+      setConfirmationPolicy,
+      ({ conversation }, { policy }) => conversation.setMember('confirmation_policy', policyOf(policy)),
+    ),
+    'POST /api/conversations/{conversation_id}/security_analyzer': set(setSecurityAnalyzer, ({ conversation }, given) =>
+      conversation.setMember('security_analyzer', given.security_analyzer),
+    ),
+    'POST /api/conversations/{conversation_id}/switch_llm': set(switchLlm, ({ conversation }, { llm }) => {
       const { model } = conversation;
       // A model alone is another one of the same endpoint.
       const next = llm.base_url == null && llm.api_key == null ? { ...model?.llm, ...llm } : llm;
@@ -139,30 +145,34 @@ export function workerConversationHandlers({ conversations, userStore }: WorkerC
       conversation.record([], { model: llm.model });
     }),
 
-    'POST /api/conversations/{conversation_id}/events': changeNamed(async ({ conversation, loop }, c) => {
-      const { role, content, run } = await readJson(c, sendMessage);
-      // Before the message is stored: a later run would process it without the user's knowledge.
-      if (run) loop.assertNotWaiting();
-      conversation.addMessage(role, content);
-      if (run) loop.startOrJoin();
-    }),
-    'POST /api/conversations/{conversation_id}/events/respond_to_confirmation': changeNamed(async ({ loop }, c) => {
-      const { accept, reason } = await readJson(c, respondToConfirmation);
-      loop.respond(accept, reason);
-    }),
-    'GET /api/conversations/{conversation_id}/events/search': (c) => {
+    'POST /api/conversations/{conversation_id}/events': set(
+      sendMessage,
+      ({ conversation, loop }, { role, content, run }) => {
+        // Before the message is stored: a later run would process it without the user's knowledge.
+        if (run) loop.assertNotWaiting();
+        conversation.addMessage(role, content);
+        if (run) loop.startOrJoin();
+      },
+      namedEntry,
+    ),
+    'POST /api/conversations/{conversation_id}/events/respond_to_confirmation': set(
+      respondToConfirmation,
+      ({ loop }, { accept, reason }) => loop.respond(accept, reason),
+      namedEntry,
+    ),
+    'GET /api/conversations/{conversation_id}/events/search': query(eventSearch, (given, c) => {
       const { log } = entryOf(c).conversation;
-      const query = readQuery(c, eventSearch);
-      const order = query.sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
-      const page = log.search({ ...filterOf(query), fromId: query.page_id, limit: query.limit, order });
-      return json({ items: page.items, next_page_id: page.next?.id ?? null });
-    },
-    'GET /api/conversations/{conversation_id}/events/count': (c) =>
-      json(entryOf(c).conversation.log.count(filterOf(readQuery(c, eventSearch)))),
+      const order = given.sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
+      const page = log.search({ ...filterOf(given), fromId: given.page_id, limit: given.limit, order });
+      return { items: page.items, next_page_id: page.next?.id ?? null };
+    }),
+    'GET /api/conversations/{conversation_id}/events/count': query(eventSearch, (given, c) =>
+      entryOf(c).conversation.log.count(filterOf(given)),
+    ),
     'GET /api/conversations/{conversation_id}/events/{event_id}': (c) => {
       const [event] = entryOf(c).conversation.log.get([c.req.param('event_id') ?? '']);
       if (!event) throw refuse(404, 'Event not found');
-      return json(event);
+      return event;
     },
     'GET /api/file/download-trajectory/{conversation_id}': (c) => {
       const { conversation } = entryOf(c);

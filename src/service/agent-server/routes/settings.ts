@@ -13,15 +13,15 @@ import {
   writeSettings,
 } from '../../app/settings/settings.ts';
 import { userSecrets } from '../../app/settings/user-secrets.ts';
-import { json, refuse } from '../../http/answer.ts';
-import { pathPart, readJson } from '../../http/request.ts';
-import type { Handlers } from '../../http/router.ts';
+import { refuse } from '../../http/answer.ts';
+import { pathPart } from '../../http/request.ts';
+import { body, type Handlers } from '../../http/route.ts';
 import { zonedTimestamp } from '../../lifecycle/clock.ts';
 import type { AgentRoute } from '../../served-routes.ts';
 import type { WorkerContext } from '../context.ts';
 
 export function workerSettingsHandlers({ userStore, nowMicroseconds }: WorkerContext): Handlers<AgentRoute> {
-  const shown = (mask: Mask): Response => {
+  const shown = (mask: Mask) => {
     const { documents } = userStore();
     const settings = readSettings(documents) ?? emptySettings();
     const profiles = readProfiles(documents);
@@ -31,19 +31,18 @@ export function workerSettingsHandlers({ userStore, nowMicroseconds }: WorkerCon
       zonedTimestamp(nowMicroseconds()),
       mask,
     );
-    return json({
+    return {
       agent_settings,
       conversation_settings,
       llm_api_key_is_set: Boolean(valueAt(settings.agent, 'llm.api_key')),
       active_profile: profiles.active,
       active_agent_profile_id: null,
       misc_settings: {},
-    });
+    };
   };
   return {
     'GET /api/settings': (c) => shown(maskFor(c, MASK)),
-    'PATCH /api/settings': async (c) => {
-      const given = await readJson(c, settingsPatch);
+    'PATCH /api/settings': body(settingsPatch, (given) => {
       const diffs = Object.fromEntries(Object.entries(given).filter(([, diff]) => isObject(diff)));
       if (Object.keys(diffs).length === 0) {
         throw refuse(400, 'At least one of agent_settings_diff and conversation_settings_diff must be provided');
@@ -51,21 +50,21 @@ export function workerSettingsHandlers({ userStore, nowMicroseconds }: WorkerCon
       const { documents } = userStore();
       writeSettings(documents, mergedV1(readSettings(documents) ?? emptySettings(), diffs as JsonObject));
       return shown(MASK);
-    },
+    }),
     'GET /api/profiles/{name}': (c) => {
       const name = pathPart(c, 'name', profileName());
       const llm = readProfiles(userStore().documents).profiles[name];
       if (llm === undefined) throw refuse(404, `Profile '${name}' not found`);
-      return json({ name, config: profileConfig(llm, maskFor(c, null)), api_key_set: Boolean(llm.api_key) });
+      return { name, config: profileConfig(llm, maskFor(c, null)), api_key_set: Boolean(llm.api_key) };
     },
-    'GET /api/settings/secrets': () =>
-      json({ secrets: [...userSecrets(userStore())].map(([name, { description }]) => ({ name, description })) }),
-    'PUT /api/settings/secrets': async (c) => {
-      const { name, value, description } = await readJson(c, secretPut);
+    'GET /api/settings/secrets': () => ({
+      secrets: [...userSecrets(userStore())].map(([name, { description }]) => ({ name, description })),
+    }),
+    'PUT /api/settings/secrets': body(secretPut, ({ name, value, description }) => {
       const { secrets } = userStore();
       secrets.put(name, value, description ?? '');
-      return json(secrets.get(name));
-    },
+      return secrets.get(name);
+    }),
     'GET /api/settings/secrets/{name}': (c) => {
       const secret = userSecrets(userStore()).get(c.req.param('name') ?? '');
       if (secret === undefined) throw refuse(404, 'Secret not found');
@@ -73,7 +72,7 @@ export function workerSettingsHandlers({ userStore, nowMicroseconds }: WorkerCon
     },
     'DELETE /api/settings/secrets/{name}': (c) => {
       if (!userStore().secrets.remove(c.req.param('name') ?? '')) throw refuse(404, 'Secret not found');
-      return json({ deleted: true });
+      return { deleted: true };
     },
   };
 }

@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type { Context } from 'hono';
-import { bashCommand, bashEventSearch, pathQuery } from '../../../protocol/agent-server/requests.ts';
-import { json, missing, refuse, SUCCESS } from '../../http/answer.ts';
+import {
+  archiveQuery,
+  bashCommand,
+  bashEventSearch,
+  pathQuery,
+  refQuery,
+} from '../../../protocol/agent-server/requests.ts';
+import { missing, refuse, SUCCESS } from '../../http/answer.ts';
 import { readFilePart } from '../../http/file-part.ts';
-import { readJson, readQuery } from '../../http/request.ts';
-import type { Handlers } from '../../http/router.ts';
+import { body, query, type Handler, type Handlers } from '../../http/route.ts';
 import type { AgentRoute } from '../../served-routes.ts';
 import type { WorkerContext } from '../context.ts';
 import { gitChanges, gitDelta, gitDiff } from '../git.ts';
@@ -14,41 +19,41 @@ import { attachment } from './conversations.ts';
 
 const CHUNK = 256 * 1024;
 
-/** The path in the query, or, as up to agent server 1.19, in what follows the route. */
-const inQuery = (c: Context): [path: string, ref: string | null] => {
-  const { path: file, ref = null } = readQuery(c, pathQuery);
-  return [file, ref];
-};
-const inPath = (c: Context): [path: string, ref: null] => [c.req.param('path') ?? '', null];
+/** A handler that reads the file of a multipart body. */
+const filePart = (handle: Handler): Handler =>
+  Object.assign((c: Context) => handle(c), { takes: { ...handle.takes, file: 'file' } });
+
+/** Up to agent server 1.19 the path is what follows the route. */
+const inPath = (c: Context): string => c.req.param('path') ?? '';
 
 export function workspaceHandlers({ bash, sandbox }: WorkerContext): Handlers<AgentRoute> {
+  const save = (c: Context, target: string) => upload(c, sandbox, target);
   return {
-    'POST /api/bash/execute_bash_command': async (c) => json(await bash.execute(await readJson(c, bashCommand))),
-    'POST /api/bash/start_bash_command': async (c) => json(bash.start(await readJson(c, bashCommand))),
-    'GET /api/bash/bash_events/search': (c) => json(bash.search(readQuery(c, bashEventSearch))),
+    'POST /api/bash/execute_bash_command': body(bashCommand, (given) => bash.execute(given)),
+    'POST /api/bash/start_bash_command': body(bashCommand, (given) => bash.start(given)),
+    'GET /api/bash/bash_events/search': query(bashEventSearch, (given) => bash.search(given)),
     'GET /api/bash/bash_events/{event_id}': (c) => {
       const found = bash.get((c.req.param('event_id') ?? '').replaceAll('-', ''));
       if (found === null) throw refuse(404, 'Event not found');
-      return json(found);
+      return found;
     },
-    'GET /api/git/changes': async (c) => json(await gitChanges(sandbox, ...inQuery(c))),
-    'GET /api/git/changes/{path:path}': async (c) => json(await gitChanges(sandbox, ...inPath(c))),
-    'GET /api/git/diff': async (c) => json(await gitDiff(sandbox, ...inQuery(c))),
-    'GET /api/git/diff/{path:path}': async (c) => json(await gitDiff(sandbox, ...inPath(c))),
-    'GET /api/file/archive': async (c) => {
-      const { path: folder, ref = null, format = 'git-delta' } = readQuery(c, pathQuery);
+    'GET /api/git/changes': query(refQuery, ({ path: folder, ref = null }) => gitChanges(sandbox, folder, ref)),
+    'GET /api/git/changes/{path:path}': (c) => gitChanges(sandbox, inPath(c), null),
+    'GET /api/git/diff': query(refQuery, ({ path: file, ref = null }) => gitDiff(sandbox, file, ref)),
+    'GET /api/git/diff/{path:path}': (c) => gitDiff(sandbox, inPath(c), null),
+    'GET /api/file/archive': query(archiveQuery, async ({ path: folder, ref = null, format }) => {
       assertAbsolute(folder);
       if (format !== 'git-delta') throw refuse(400, 'The only format is git-delta');
       const headers = { ...attachment('changes.patch'), 'Content-Type': 'text/x-patch; charset=utf-8' };
       return new Response(await gitDelta(sandbox, folder, ref), { headers });
-    },
-    'GET /api/file/download': (c) => download(sandbox, inQuery(c)[0]),
-    'GET /api/file/download/{path:path}': (c) => download(sandbox, inPath(c)[0]),
-    'POST /api/file/upload': (c) => upload(c, sandbox, inQuery(c)[0]),
-    'POST /api/file/upload/{path:path}': (c) => upload(c, sandbox, inPath(c)[0]),
+    }),
+    'GET /api/file/download': query(pathQuery, (given) => download(sandbox, given.path)),
+    'GET /api/file/download/{path:path}': (c) => download(sandbox, inPath(c)),
+    'POST /api/file/upload': filePart(query(pathQuery, (given, c) => save(c, given.path))),
+    'POST /api/file/upload/{path:path}': filePart((c) => save(c, inPath(c))),
     'GET /api/file/home': async () => {
       const { home } = await sandbox.folders();
-      return json({ home, favorites: [], locations: [{ label: '/', path: '/' }] });
+      return { home, favorites: [], locations: [{ label: '/', path: '/' }] };
     },
   };
 }
@@ -85,7 +90,7 @@ async function download(sandbox: Sandbox, file: string): Promise<Response> {
 }
 
 /** Writes a file while it is received; after a failure or a cut connection nothing of it is left. */
-async function upload(c: Context, sandbox: Sandbox, target: string): Promise<Response> {
+async function upload(c: Context, sandbox: Sandbox, target: string): Promise<typeof SUCCESS> {
   assertAbsolute(target);
   const token = randomUUID();
   const write = async (data: string, then: 'more' | 'done' | 'abandoned'): Promise<void> => {
@@ -99,5 +104,5 @@ async function upload(c: Context, sandbox: Sandbox, target: string): Promise<Res
     await write('', 'abandoned').catch(() => undefined);
     throw error;
   }
-  return json(SUCCESS);
+  return SUCCESS;
 }

@@ -4,8 +4,10 @@ import { toHexId } from '../../../protocol/detail.ts';
 import * as v0 from '../../../protocol/v0/requests.ts';
 import { HttpError, refuse } from '../../http/answer.ts';
 import { present } from '../../http/request.ts';
+import { body, query, type Handlers } from '../../http/route.ts';
 import { jsonOf, textOf, type AgentAnswer, type AgentRequest } from '../../sandboxes/agent-client.ts';
 import { SandboxUnavailable } from '../../sandboxes/supervisor.ts';
+import type { AppRoute } from '../../served-routes.ts';
 import { defaultTitle, type ConversationFilter, type ConversationRow } from '../../storage/conversations.ts';
 import type { AppContext } from '../context.ts';
 import { removeConversation, sandboxOf, workspacePath } from '../conversations.ts';
@@ -13,7 +15,6 @@ import { connectedForgejo } from '../git-providers.ts';
 import { repositoryForm } from '../repository.ts';
 import { StartRefused, startFromV0 } from '../starts/start-request.ts';
 import { AGENT_STATES, createV0EventReader } from '../v0-events.ts';
-import { body, query, type AppHandlers } from './route.ts';
 
 const MAX_LIMIT = 500;
 const MAX_EVENTS = 100;
@@ -53,7 +54,7 @@ function findOwn(context: AppContext, c: Context): ConversationRow | null {
   return row?.dialect === 'V0' ? row : null;
 }
 
-export function conversationHandlersV0(context: AppContext): AppHandlers {
+export function conversationHandlersV0(context: AppContext): Handlers<AppRoute> {
   const { store, supervisor } = context;
   const statusOf = (row: ConversationRow) => STATUSES[sandboxOf(row, context).state][0];
   const answer = (conversation_id: string, message: string | null, conversation_status: string) => ({

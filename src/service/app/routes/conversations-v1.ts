@@ -2,15 +2,16 @@
  * Conversations of V1 and their events (interface sections 4 and 7.1). Without a key a conversation that is not public
  * does not exist.
  */
-import type { Context } from 'hono';
-import type * as v from 'valibot';
-import { record, toDashedId, toHexId, uuid } from '../../../protocol/detail.ts';
+import * as v from 'valibot';
+import { list, record, text, toDashedId, toHexId, uuid } from '../../../protocol/detail.ts';
 import * as v1 from '../../../protocol/v1/requests.ts';
 import { HttpError, invalidMember, refuse, SUCCESS } from '../../http/answer.ts';
-import { offsetPage, pathId, present, readCheckedList, readQueryList } from '../../http/request.ts';
+import { offsetPage, pathId, present } from '../../http/request.ts';
 import type { ZipMember } from '../../http/zip.ts';
+import { body, query, type Handlers } from '../../http/route.ts';
 import { textOf, type AgentAnswer } from '../../sandboxes/agent-client.ts';
 import { SandboxUnavailable } from '../../sandboxes/supervisor.ts';
+import type { AppRoute } from '../../served-routes.ts';
 import type { ConversationFilter, ConversationRow } from '../../storage/conversations.ts';
 import type { EventFilter } from '../../storage/event-log.ts';
 import type { StartTaskRow } from '../../storage/start-tasks.ts';
@@ -19,7 +20,6 @@ import { conversationRecord, removeConversation, sandboxOf, sharedMembers, works
 import { repositoryForm, shownRepository } from '../repository.ts';
 import { readProfiles } from '../settings/settings.ts';
 import { StartRefused, startFromV1 } from '../starts/start-request.ts';
-import { body, query, type AppHandlers } from './route.ts';
 
 const MAX_IDS = 99;
 const PAGE = 500;
@@ -32,15 +32,18 @@ function findConversation({ store }: AppContext, id: string): ConversationRow | 
   return row?.dialect === 'V1' ? row : null;
 }
 
-function idsOf(c: Context): string[] {
-  const given = readQueryList(c, 'ids');
+/** Its ids are checked below: other errors are a 400 at genuine servers. */
+const idsQuery = record({ ids: list(text()) });
+const fileQuery = record({ file_path: v.optional(text(), 'PLAN.md') });
+
+function hexIds(given: string[]): string[] {
   if (given.length > MAX_IDS) throw refuse(400, `Too many ids requested. Maximum is ${MAX_IDS}.`);
   const wrong = given.filter((id) => toHexId(id) === null).map((id) => `'${id.slice(0, 100)}'`);
   if (wrong.length > 0) throw refuse(400, `Invalid UUID format for ids: [${wrong.join(', ')}]`);
   return given.map((id) => toHexId(id) ?? '');
 }
 
-export function conversationHandlersV1(context: AppContext): AppHandlers {
+export function conversationHandlersV1(context: AppContext): Handlers<AppRoute> {
   const { store, supervisor, starter, logs } = context;
   const { conversations, startTasks } = store;
 
@@ -100,12 +103,11 @@ export function conversationHandlersV1(context: AppContext): AppHandlers {
       const page = offsetPage(given, (limit, offset) => startTasks.page(filter, given.sort_order, limit, offset));
       return { ...page, items: page.items.map((task) => taskRecord(task)) };
     }),
-    'GET /api/v1/app-conversations/start-tasks': (c) => {
-      const ids = readCheckedList(c, 'ids', v1.uuidList);
+    'GET /api/v1/app-conversations/start-tasks': query(v1.startTaskQuery, ({ ids }) => {
       if (ids.length > 100) throw refuse(400, `Cannot request more than 100 start tasks at once, got ${ids.length}`);
       const tasks = ids.map((id) => startTasks.get(id));
       return tasks.map((task) => (task?.dialect === 'V1' ? taskRecord(task) : null));
-    },
+    }),
     'GET /api/v1/app-conversations/search': query(v1.conversationSearchQuery, (given) => {
       const filter = filterOf(given);
       const page = offsetPage(given, (limit, offset) => conversations.page(filter, limit, offset));
@@ -114,10 +116,10 @@ export function conversationHandlersV1(context: AppContext): AppHandlers {
     'GET /api/v1/app-conversations/count': query(v1.conversationCountQuery, (given) =>
       conversations.count(filterOf(given)),
     ),
-    'GET /api/v1/app-conversations': (c) => {
-      const rows = idsOf(c).map((id) => findConversation(context, id));
+    'GET /api/v1/app-conversations': query(idsQuery, ({ ids }) => {
+      const rows = hexIds(ids).map((id) => findConversation(context, id));
       return rows.map((row) => (row === null ? null : conversationRecord(row, context)));
-    },
+    }),
     'PATCH /api/v1/app-conversations/{conversation_id}': body(v1.appConversationPatch, (given, c) => {
       const id = pathId(c);
       const { selected_repository: repository, selected_branch: branch, ...same } = given;
@@ -176,8 +178,8 @@ export function conversationHandlersV1(context: AppContext): AppHandlers {
       if (sandboxOf(row, context).sandbox !== null) return { skills: [] };
       throw new HttpError(404, { error: `Sandbox not found for conversation ${toDashedId(id)}` });
     },
-    'GET /api/shared-conversations': (c) =>
-      idsOf(c).map((id) => {
+    'GET /api/shared-conversations': query(idsQuery, ({ ids }) =>
+      hexIds(ids).map((id) => {
         const row = publicRow(id);
         if (row === null) return null;
         // No path of this machine.
@@ -185,15 +187,16 @@ export function conversationHandlersV1(context: AppContext): AppHandlers {
         const selected_repository = isLocal ? null : shownRepository(row.repository ?? '');
         return { ...sharedMembers(row, context), selected_repository };
       }),
+    ),
     'GET /api/shared-events/search': query(sharedSearchQuery, (given) =>
       // State updates name paths and settings of this machine.
       search(publicRow(given.conversation_id), given, 'ConversationStateUpdateEvent'),
     ),
     // Empty for any problem, as on genuine servers.
-    'GET /api/v1/app-conversations/{conversation_id}/file': async (c) => {
+    'GET /api/v1/app-conversations/{conversation_id}/file': query(fileQuery, async ({ file_path: file }, c) => {
       const row = findConversation(context, pathId(c));
       if (row?.sandbox_id == null) return '';
-      const path = workspacePath(row, c.req.query('file_path') ?? 'PLAN.md');
+      const path = workspacePath(row, file);
       try {
         const request = { method: 'GET' as const, path: '/api/file/download', query: { path } };
         const answer = await supervisor.send(row.sandbox_id, request);
@@ -202,7 +205,7 @@ export function conversationHandlersV1(context: AppContext): AppHandlers {
         if (error instanceof SandboxUnavailable) return '';
         throw error;
       }
-    },
+    }),
     'GET /api/v1/app-conversations/{conversation_id}/download': async (c) => {
       const id = pathId(c);
       const row = findConversation(context, id);

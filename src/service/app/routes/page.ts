@@ -1,17 +1,22 @@
 /** A client with the key requests a one-time link, which the browser exchanges for a cookie of this page. */
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
-import { toHexId } from '../../../protocol/detail.ts';
+import * as v from 'valibot';
+import { record, text, toHexId } from '../../../protocol/detail.ts';
 import { refuse } from '../../http/answer.ts';
 import { pathId } from '../../http/request.ts';
+import { query, type Handlers } from '../../http/route.ts';
+import type { AppRoute } from '../../served-routes.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
 import type { AppContext } from '../context.ts';
 import { LINK_SECONDS, SESSION_SECONDS } from '../pages.ts';
-import type { AppHandlers } from './route.ts';
 
 const COOKIE = 'acs_page';
 
-export function pageHandlers(context: AppContext): AppHandlers {
+const pageQuery = record({ once: v.optional(text()) });
+const liveQuery = record({ after: v.optional(text()), again: v.optional(text()) });
+
+export function pageHandlers(context: AppContext): Handlers<AppRoute> {
   const { pages } = context;
   const allowedRow = async (c: Context): Promise<ConversationRow | Response> => {
     const id = toHexId(c.req.param('conversation_id') ?? '');
@@ -31,8 +36,7 @@ export function pageHandlers(context: AppContext): AppHandlers {
       if (context.store.conversations.get(id) === null) throw refuse(404, `Conversation ${id} not found`);
       return { token: pages.createLink(id), expires_in_seconds: LINK_SECONDS };
     },
-    'GET /conversations/{conversation_id}': async (c) => {
-      const once = c.req.query('once');
+    'GET /conversations/{conversation_id}': query(pageQuery, async ({ once }, c) => {
       if (once === undefined) {
         const allowed = await allowedRow(c);
         if (allowed instanceof Response) return allowed;
@@ -49,16 +53,16 @@ export function pageHandlers(context: AppContext): AppHandlers {
       setCookie(c, COOKIE, session, { path, httpOnly: true, sameSite: 'Strict', maxAge: SESSION_SECONDS });
       c.header('Referrer-Policy', 'no-referrer');
       return c.redirect(path, 303);
-    },
-    'GET /conversations/{conversation_id}/live': async (c) => {
+    }),
+    'GET /conversations/{conversation_id}/live': query(liveQuery, async ({ after = '', again }, c) => {
       const allowed = await allowedRow(c);
       if (allowed instanceof Response) return allowed;
       const { liveMessages } = await import('../live-page.ts');
       // Behind the last event that the browser reports on a reconnection, else behind that of the page.
       const last = c.req.header('last-event-id');
-      const given = last ?? c.req.query('after') ?? '';
+      const given = last ?? after;
       const position = /^\d{1,15}$/.test(given) ? Number(given) : 0;
-      const isAgain = last !== undefined || c.req.query('again') !== undefined;
+      const isAgain = last !== undefined || again !== undefined;
       const viewer = pages.join();
       const messages = liveMessages(context, allowed.id, { position, isAgain }, viewer);
       const headers = { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Content-Type-Options': 'nosniff' };
@@ -66,7 +70,7 @@ export function pageHandlers(context: AppContext): AppHandlers {
         streamOf(messages, () => viewer.leave()),
         { headers },
       );
-    },
+    }),
   };
 }
 

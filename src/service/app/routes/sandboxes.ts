@@ -1,29 +1,34 @@
 /** Sandboxes, their specs, and the secrets that a sandbox may read (interface sections 5 and 6). */
 import type { Context } from 'hono';
+import * as v from 'valibot';
+import { list, record, text } from '../../../protocol/detail.ts';
 import { pageQuery } from '../../../protocol/v1/requests.ts';
-import { missing, refuse, SUCCESS } from '../../http/answer.ts';
+import { refuse, SUCCESS } from '../../http/answer.ts';
 import { isKey } from '../../http/guard.ts';
-import { listPage, offsetPage, readQueryList } from '../../http/request.ts';
+import { listPage, offsetPage } from '../../http/request.ts';
+import { query, type Handlers } from '../../http/route.ts';
 import { isSpecName, sandboxSpecs } from '../../sandboxes/specs.ts';
+import type { AppRoute } from '../../served-routes.ts';
 import type { SandboxRow, SandboxStore } from '../../storage/sandboxes.ts';
 import type { AppContext } from '../context.ts';
 import { userSecrets } from '../settings/user-secrets.ts';
-import { query, type AppHandlers } from './route.ts';
 
 const MAX_IDS = 100;
 
-export function sandboxHandlers({ store, supervisor, starter, specs, clock }: AppContext): AppHandlers {
+const idQuery = record({ id: list(text()) });
+const specQuery = record({ sandbox_spec_id: v.optional(text()) });
+const sandboxQuery = record({ sandbox_id: text() });
+
+export function sandboxHandlers({ store, supervisor, starter, specs, clock }: AppContext): Handlers<AppRoute> {
   const { sandboxes } = store;
   const shownSpecs = sandboxSpecs(specs.byDefault, clock.stamp());
   const idOf = (c: Context): string => c.req.param('sandbox_id') ?? '';
-  const remove = async (c: Context): Promise<unknown> => {
-    const named = c.req.query('sandbox_id');
-    if (named === undefined) throw missing('query', 'sandbox_id');
+  const remove = query(sandboxQuery, async ({ sandbox_id: named }, c) => {
     const inPath = c.req.param('id') ?? named;
     if (named !== inPath) throw refuse(400, 'The sandbox in the path and the one in the query differ');
     if (!(await supervisor.remove(named))) throw refuse(404, 'Not Found');
     return SUCCESS;
-  };
+  });
   /** For the key of the sandbox. */
   const secretsFor = (c: Context) => {
     if (sandboxOfKey(c, sandboxes).id !== idOf(c)) throw refuse(403, 'Session API key does not match sandbox');
@@ -31,21 +36,20 @@ export function sandboxHandlers({ store, supervisor, starter, specs, clock }: Ap
   };
   return {
     'GET /api/v1/sandbox-specs/search': query(pageQuery, (given) => listPage(given, shownSpecs)),
-    'GET /api/v1/sandbox-specs': (c) =>
-      readQueryList(c, 'id').map((id) => shownSpecs.find((spec) => spec.id === id) ?? null),
+    'GET /api/v1/sandbox-specs': query(idQuery, (given) =>
+      given.id.map((id) => shownSpecs.find((spec) => spec.id === id) ?? null),
+    ),
     'GET /api/v1/sandboxes/search': query(pageQuery, (given) => {
       const page = offsetPage(given, (limit, offset) => sandboxes.page(limit, offset));
       return { ...page, items: page.items.map(sandboxRecord) };
     }),
-    'GET /api/v1/sandboxes': (c) => {
-      const ids = readQueryList(c, 'id');
+    'GET /api/v1/sandboxes': query(idQuery, ({ id: ids }) => {
       if (ids.length > MAX_IDS) {
         throw refuse(400, `Cannot request more than ${MAX_IDS} sandboxes at once, got ${ids.length}`);
       }
       return ids.map((id) => sandboxes.get(id)).map((row) => (row === null ? null : sandboxRecord(row)));
-    },
-    'POST /api/v1/sandboxes': async (c) => {
-      const wanted = c.req.query('sandbox_spec_id') ?? null;
+    }),
+    'POST /api/v1/sandboxes': query(specQuery, async ({ sandbox_spec_id: wanted = null }) => {
       if (wanted !== null && !isSpecName(wanted)) {
         throw refuse(400, `Sandbox spec not found: ${wanted.slice(0, 100)}`);
       }
@@ -53,16 +57,16 @@ export function sandboxHandlers({ store, supervisor, starter, specs, clock }: Ap
       // Answered when the sandbox runs, as genuine servers do. The record of one that failed has the reason.
       await Promise.all([starter.prepare(created.id), supervisor.whenRunning(created.id).catch(() => undefined)]);
       return sandboxRecord(sandboxes.get(created.id) ?? created);
-    },
+    }),
     // Answered when the sandbox is paused: a client that reads its status next sees that.
     'POST /api/v1/sandboxes/{sandbox_id}/pause': async (c) => {
       if (!(await supervisor.pause(idOf(c)))) throw refuse(404, 'Not Found');
       return SUCCESS;
     },
-    'POST /api/v1/sandboxes/{sandbox_id}/resume': async (c) => {
-      if (!(await supervisor.resume(idOf(c), c.req.query('sandbox_spec_id')))) throw refuse(404, 'Not Found');
+    'POST /api/v1/sandboxes/{sandbox_id}/resume': query(specQuery, async ({ sandbox_spec_id: spec }, c) => {
+      if (!(await supervisor.resume(idOf(c), spec))) throw refuse(404, 'Not Found');
       return SUCCESS;
-    },
+    }),
     'DELETE /api/v1/sandboxes': remove,
     'DELETE /api/v1/sandboxes/{id}': remove,
     'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets': (c) => ({

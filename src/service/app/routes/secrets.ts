@@ -7,13 +7,14 @@ import * as v0 from '../../../protocol/v0/requests.ts';
 import * as v1 from '../../../protocol/v1/requests.ts';
 import { HttpError, json, refuse } from '../../http/answer.ts';
 import { listPage } from '../../http/request.ts';
+import { body, query, type Handlers } from '../../http/route.ts';
+import type { AppRoute } from '../../served-routes.ts';
 import type { AppContext } from '../context.ts';
 import { replaceProviders, searchedForgejo, storeProviders, type Forgejo } from '../git-providers.ts';
-import { body, query, type AppHandlers } from './route.ts';
 
 const ELSEWHERE = 'the local service clones with tokens of other providers, and searches Forgejo hosts only';
 
-export function secretHandlers({ store: { secrets, documents } }: AppContext): AppHandlers {
+export function secretHandlers({ store: { secrets, documents } }: AppContext): Handlers<AppRoute> {
   const secretId = (c: Context): string => c.req.param('secret_id') ?? '';
   const unset = () => {
     replaceProviders(documents, {});
@@ -103,8 +104,8 @@ export function secretHandlers({ store: { secrets, documents } }: AppContext): A
       hostV1(provider);
       throw refuse(400, "Provider ProviderType.FORGEJO doesn't support installations");
     }),
-    'GET /api/v1/git/repositories/search': query(v1.gitSearchQuery, async (given, c) =>
-      listPage(given, await hostV1(given.provider).repositories(c.req.query('query') ?? '')),
+    'GET /api/v1/git/repositories/search': query(v1.repositorySearchQuery, async (given) =>
+      listPage(given, await hostV1(given.provider).repositories(given.query)),
     ),
     'GET /api/v1/git/branches/search': query(v1.branchSearchQuery, async (given) =>
       listPage(given, await hostV1(given.provider).branches(given.repository, given.query)),

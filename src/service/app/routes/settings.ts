@@ -1,10 +1,13 @@
 /** Settings of both dialects, their schemas, the user, and named model settings (interface sections 2.1 to 2.8). */
 import type { Context } from 'hono';
-import { dictionary } from '../../../protocol/detail.ts';
+import * as v from 'valibot';
+import { dictionary, record, truth } from '../../../protocol/detail.ts';
 import * as v0 from '../../../protocol/v0/requests.ts';
 import * as v1 from '../../../protocol/v1/requests.ts';
 import { HttpError, invalidMember, json, refuse } from '../../http/answer.ts';
-import { listPage, pathPart, readJson } from '../../http/request.ts';
+import { listPage, pathPart } from '../../http/request.ts';
+import { body, query, type Handlers } from '../../http/route.ts';
+import type { AppRoute } from '../../served-routes.ts';
 import type { AppContext } from '../context.ts';
 import { readProviders } from '../git-providers.ts';
 import { PROVIDER_HOSTS } from '../repository.ts';
@@ -33,12 +36,13 @@ import {
   writeSettings,
   type StoredSettings,
 } from '../settings/settings.ts';
-import { body, query, type AppHandlers } from './route.ts';
 import { sandboxOfKey } from './sandboxes.ts';
 
 const MAX_PROFILES = 10;
 
-export function settingsHandlers({ store, clock }: AppContext): AppHandlers {
+const userQuery = record({ expose_secrets: v.optional(truth(), false) });
+
+export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRoute> {
   const { documents } = store;
   const storedSettings = (): StoredSettings => {
     const settings = readSettings(documents);
@@ -90,10 +94,10 @@ export function settingsHandlers({ store, clock }: AppContext): AppHandlers {
     }),
     'GET /api/v1/settings/agent-schema': () => schemaOf('AgentSettings', AGENT_FIELDS, 'openhands'),
     'GET /api/v1/settings/conversation-schema': () => schemaOf('ConversationSettings', CONVERSATION_FIELDS, null),
-    'GET /api/v1/users/me': (c) => {
+    'GET /api/v1/users/me': query(userQuery, (given, c) => {
       const settings = readSettings(documents) ?? emptySettings();
       const shown = (mask: Mask) => ({ ...shownV1(settings, readProfiles(documents), clock.stamp(), mask), id: null });
-      if (c.req.query('expose_secrets') !== 'true') return shown(MASK);
+      if (!given.expose_secrets) return shown(MASK);
       // Beside the key of the owner, which the router has checked.
       sandboxOfKey(c, store.sandboxes);
       // Read by OpenHandsCloudWorkspace.get_llm, and sent by servers up to 1.6.0.
@@ -103,7 +107,7 @@ export function settingsHandlers({ store, clock }: AppContext): AppHandlers {
         llm_api_key: valueAt(settings.agent, 'llm.api_key') ?? null,
         llm_base_url: valueAt(settings.agent, 'llm.base_url') ?? null,
       };
-    },
+    }),
     // There are no skills.
     'GET /api/v1/skills/search': query(v1.pageQuery, (given) => listPage(given, [])),
     'GET /api/v1/settings/profiles': () => {
@@ -121,31 +125,34 @@ export function settingsHandlers({ store, clock }: AppContext): AppHandlers {
       const { llm } = knownProfile(name);
       return { name, config: profileConfig(llm, null), api_key_set: Boolean(llm.api_key) };
     },
-    'POST /api/v1/settings/profiles/{name}': async (c) => {
-      const name = nameIn(c);
-      const given = await readJson(c, v1.profileSave, {});
-      const all = readProfiles(documents);
-      const before = all.profiles[name];
-      if (before === undefined && Object.keys(all.profiles).length >= MAX_PROFILES) {
-        throw refuse(409, `No more than ${MAX_PROFILES} profiles can be stored`);
-      }
-      const settings = readSettings(documents);
-      if (given.llm == null && settings === null) throw refuse(404, 'Settings not found');
-      const model = given.llm == null ? settings?.agent.llm : (given.llm as JsonObject);
-      const llm: JsonObject = {};
-      for (const each of AGENT_FIELDS.filter(({ section }) => section === 'llm')) {
-        const member = each.path.slice('llm.'.length);
-        const value = isObject(model) ? model[member] : null;
-        if (value == null) continue;
-        const problem = problemOf(each, value);
-        if (problem !== null) throw invalidMember('llm', `${each.path}: ${problem}`);
-        llm[member] = value;
-      }
-      if (!given.include_secrets) Reflect.deleteProperty(llm, 'api_key');
-      if (given.preserve_existing_api_key && before?.api_key != null) llm.api_key ??= before.api_key;
-      writeProfiles(documents, { ...all, profiles: { ...all.profiles, [name]: llm } });
-      return json({ name, message: `Profile '${name}' saved` }, 201);
-    },
+    'POST /api/v1/settings/profiles/{name}': body(
+      v1.profileSave,
+      (given, c) => {
+        const name = nameIn(c);
+        const all = readProfiles(documents);
+        const before = all.profiles[name];
+        if (before === undefined && Object.keys(all.profiles).length >= MAX_PROFILES) {
+          throw refuse(409, `No more than ${MAX_PROFILES} profiles can be stored`);
+        }
+        const settings = readSettings(documents);
+        if (given.llm == null && settings === null) throw refuse(404, 'Settings not found');
+        const model = given.llm == null ? settings?.agent.llm : (given.llm as JsonObject);
+        const llm: JsonObject = {};
+        for (const each of AGENT_FIELDS.filter(({ section }) => section === 'llm')) {
+          const member = each.path.slice('llm.'.length);
+          const value = isObject(model) ? model[member] : null;
+          if (value == null) continue;
+          const problem = problemOf(each, value);
+          if (problem !== null) throw invalidMember('llm', `${each.path}: ${problem}`);
+          llm[member] = value;
+        }
+        if (!given.include_secrets) Reflect.deleteProperty(llm, 'api_key');
+        if (given.preserve_existing_api_key && before?.api_key != null) llm.api_key ??= before.api_key;
+        writeProfiles(documents, { ...all, profiles: { ...all.profiles, [name]: llm } });
+        return json({ name, message: `Profile '${name}' saved` }, 201);
+      },
+      {},
+    ),
     'DELETE /api/v1/settings/profiles/{name}': (c) => {
       const name = nameIn(c);
       const all = readProfiles(documents);
