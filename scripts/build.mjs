@@ -14,6 +14,8 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const dist = path.join(root, 'dist');
 const JQ = path.join(root, 'node_modules/jq-wasm/dist');
 const HELP = 'scripts/build/help-pages.ts';
+/** Files that are loaded here and are not part of the package. */
+const TEMPORARY = ['scripts.js', 'openapi.js'];
 const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 const options = {
   absWorkingDir: root,
@@ -50,6 +52,7 @@ const processes = {
     inside: 'src/service/isolation/inside.ts',
     // The thread of --jq.
     jq: 'src/output/jq-thread.ts',
+    openapi: 'scripts/build/openapi.ts',
   },
   outdir: 'dist',
   format: 'cjs',
@@ -67,27 +70,31 @@ const built = await Promise.all([commandLine({ ...options, plugins: [lazyBuiltin
 // Written to a temporary folder and renamed, so that dist/ is never incomplete.
 const fresh = `${dist}.${process.pid}`;
 rmSync(fresh, { recursive: true, force: true });
-mkdirSync(path.join(fresh, 'help'), { recursive: true });
+for (const folder of ['help', 'openapi']) mkdirSync(path.join(fresh, folder), { recursive: true });
 for (const { path: file, contents } of built.flatMap(({ outputFiles }) => outputFiles))
   writeFileSync(path.join(fresh, path.basename(file)), contents);
 writeFileSync(path.join(fresh, 'package.json'), '{ "type": "commonjs" }\n');
 copyFileSync(path.join(JQ, 'build/jq.wasm'), path.join(fresh, 'jq.wasm'));
 
-const scripts = path.join(fresh, 'scripts.js');
-const { helpPages } = createRequire(import.meta.url)(scripts)[HELP];
+const load = createRequire(path.join(fresh, 'none.cjs'));
+const { helpPages } = load('./scripts.js')[HELP];
 for (const [name, text] of await helpPages()) writeFileSync(path.join(fresh, 'help', name), text);
-rmSync(scripts);
+const { openapiDocuments } = load('./openapi.js');
+for (const [server, text] of Object.entries(openapiDocuments(version)))
+  writeFileSync(path.join(fresh, 'openapi', `${server}.json`), text);
+for (const name of TEMPORARY) rmSync(path.join(fresh, name));
 
 const outputs = built.flatMap(({ metafile }) => Object.entries(metafile.outputs));
 const chunks = Object.fromEntries(
   outputs
-    .filter(([name]) => name !== 'dist/scripts.js')
+    .filter(([name]) => !TEMPORARY.includes(path.basename(name)))
     .map(([name, { inputs }]) => [path.basename(name), Object.keys(inputs).filter((input) => !input.includes(':'))]),
 );
 const inputs = [...new Set(Object.values(chunks).flat())].sort();
 writeFileSync(path.join(fresh, 'licenses.txt'), licenses(root, inputs));
 // Not published: which source went into which file, for the tests of the start and of a build that is out of date.
-const sources = inputs.filter((input) => input.startsWith('src/'));
+const read = outputs.flatMap(([, { inputs: all }]) => Object.keys(all));
+const sources = [...new Set(read)].filter((input) => input.startsWith('src/')).sort();
 const meta = { version, sources, digest: digest(root, sources), chunks };
 writeFileSync(path.join(fresh, 'meta.json'), `${JSON.stringify(meta, null, 2)}\n`);
 

@@ -3,7 +3,7 @@ import { AGENT_ROUTES, AGENT_SOCKETS, APP_ROUTES, OPEN_ROUTES } from '../src/ser
 
 export const ROUTES_PAGE = 'docs/served-routes.md';
 
-const INTRO = `A route of an OpenHands server is served by the local service when a command of \`acs\` or another program for OpenHands servers calls it: openhands-sdk, its cloud workspace, the \`openhands\` CLI, @openhands/typescript-client, the openhands-api skill or the OpenHands frontend. Any other path is answered with 404.
+const INTRO = `A route of an OpenHands server is served by the local service when a command of \`acs\` or another program for OpenHands servers calls it: openhands-sdk, its cloud workspace, the \`openhands\` CLI, @openhands/typescript-client, the openhands-api skill or the OpenHands frontend. Any other path is answered with 404. Both servers describe their routes at \`/openapi.json\`, in documents that the build makes of the schemas that check the requests and of the answers in \`src/service/openapi/\`.
 
 - \`acs (probe)\`: every command, when it connects to a server.
 - \`sdk\`: \`RemoteConversation\` and \`RemoteWorkspace\` of openhands-sdk 1.11.5 and 1.58.0; \`sdk 1.11.5\`: that release only. \`cloud workspace\`: \`OpenHandsCloudWorkspace\` of openhands-workspace 1.58.0; \`cloud workspace 1.11.5\`: of releases up to 1.11.5. \`openhands-api skill\`: the client in the repository OpenHands/extensions. \`openhands CLI\`: release 1.16.0. \`typescript-client\`: @openhands/typescript-client 1.39.0.

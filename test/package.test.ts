@@ -49,6 +49,7 @@ describe('the package', () => {
         'dist/inside.js',
         'dist/licenses.txt',
         'dist/help/acs.conv.list.txt',
+        'dist/openapi/app-server.json',
       ]),
     );
     expect(files.filter((file) => /\.ts$|meta\.json$|\.test\./.test(file))).toEqual([]);

@@ -106,7 +106,7 @@ export const oneOf = <const Options extends readonly string[]>(options: Options)
 export const literal = <const Options extends readonly string[]>(options: Options) =>
   v.picklist(options, `literal_error: Invalid type: Expected ${options.map((each) => `"${each}"`).join(' | ')}`);
 
-/** `read` returns null for what is refused; `typeOf` gives the error type. */
+/** `read` returns null for what is refused; `typeOf` gives the error type; `expected` is the type in JSON Schema. */
 const parsed = <Value>(expected: string, read: (input: unknown) => Value | null, typeOf: (input: unknown) => string) =>
   v.pipe(
     v.unknown(),
@@ -116,6 +116,7 @@ const parsed = <Value>(expected: string, read: (input: unknown) => Value | null,
       addIssue({ message: `${typeOf(dataset.value)}: Invalid type: Expected ${expected}`, input: dataset.value });
       return NEVER;
     }),
+    v.metadata({ type: expected }),
   );
 
 /** A whole number; a text that is one counts, as genuine servers take it. */
@@ -186,6 +187,7 @@ export const time = () =>
     text(),
     v.check((input) => toStamp(input) !== null, 'datetime_from_date_parsing: Invalid time: Expected RFC 3339'),
     v.transform((input) => toStamp(input) ?? input),
+    v.metadata({ format: 'date-time' }),
   );
 
 function toStamp(input: string): string | null {
@@ -226,10 +228,16 @@ export const kindOf = (family: string, kinds: readonly string[]) =>
     ),
   );
 
+/** Takes any value: the schema is for what is made of it, such as a JSON Schema. */
+function unchecked(schema: v.GenericSchema): v.GenericSchema<unknown> {
+  const { '~run': run } = v.unknown();
+  return Object.assign(schema, { '~run': run });
+}
+
 /** The names are those of genuine servers. For a value that matches none, the error lists all mismatches. */
 export const anyOf = <const Options extends Record<string, v.GenericSchema>>(options: Options) =>
   v.pipe(
-    v.unknown(),
+    unchecked(v.union(Object.values(options))),
     v.rawTransform<unknown, v.InferOutput<Options[keyof Options]>>(({ dataset, addIssue, NEVER }) => {
       const details: Detail[] = [];
       for (const [name, option] of Object.entries(options)) {

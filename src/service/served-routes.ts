@@ -96,6 +96,7 @@ export const APP_ROUTES = {
 
 /** Routes of the agent server of a sandbox. `local app server`: the app server of the service sends it for a client. */
 export const AGENT_ROUTES = {
+  'GET /openapi.json': 'acs (probe)',
   'POST /local/conversations/{conversation_id}/user_command': 'local app server',
   'GET /alive': 'typescript-client',
   'GET /health': 'sdk, cloud workspace, typescript-client',

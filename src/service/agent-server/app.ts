@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import { ReplayError } from '../agents/steps.ts';
 import { refuse, type HttpError } from '../http/answer.ts';
+import { readDocument } from '../http/document.ts';
 import type { Handlers } from '../http/route.ts';
 import { createRouter } from '../http/router.ts';
 import { IsolationError } from '../isolation/connection.ts';
@@ -14,17 +15,18 @@ import { ConflictError } from './run-loop.ts';
 /** A message is read into memory whole; the file of an upload is not, and has no limit. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 /** The agent server and openhands-sdk release that is served. The TypeScript client refuses one below 1.23.0. */
-const RELEASE = '1.34.0';
+export const RELEASE = '1.34.0';
 const TOOLS = ['file_editor', 'terminal'];
 
-export function createAgentApp(worker: WorkerContext): Hono {
+/** `lastUse` in microseconds. */
+export function agentHandlers(worker: WorkerContext, lastUse: () => number): Handlers<AgentRoute> {
   const started = worker.nowMicroseconds();
-  let lastUse = started;
   const secondsSince = (time: number): number => Math.floor((worker.nowMicroseconds() - time) / 1_000_000);
-  const handlers: Handlers<AgentRoute> = {
+  return {
+    'GET /openapi.json': () => readDocument(worker.root, 'agent-server'),
     'GET /server_info': () => ({
       uptime: secondsSince(started),
-      idle_time: secondsSince(lastUse),
+      idle_time: secondsSince(lastUse()),
       title: 'Agent server of the local service',
       version: RELEASE,
       sdk_version: RELEASE,
@@ -51,6 +53,11 @@ export function createAgentApp(worker: WorkerContext): Hono {
     ...workspaceHandlers(worker),
     ...workerSettingsHandlers(worker),
   };
+}
+
+export function createAgentApp(worker: WorkerContext): Hono {
+  let lastUse = worker.nowMicroseconds();
+  const handlers = agentHandlers(worker, () => lastUse);
   return createRouter(handlers, {
     host: '127.0.0.1',
     key: worker.sessionApiKey,

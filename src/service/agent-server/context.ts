@@ -8,6 +8,8 @@ export interface WorkerContext {
   sessionApiKey: string;
   /** Of acs. */
   version: string;
+  /** Of the package. */
+  root: string;
   conversations: Conversations;
   bash: BashService;
   sandbox: Sandbox;

@@ -32,6 +32,7 @@ export async function startWorker({
   let store: Store | null = null;
   const context: WorkerContext = {
     ...options,
+    root: config.root,
     sessionApiKey: config.session_api_key,
     conversations,
     bash: new BashService(sandbox, nowMicroseconds),

@@ -1,8 +1,7 @@
 import type { Hono } from 'hono';
-import * as v0 from '../../protocol/v0/requests.ts';
-import * as v1 from '../../protocol/v1/requests.ts';
 import { createFaultRules } from '../faults/rules.ts';
 import { refuse } from '../http/answer.ts';
+import { readDocument } from '../http/document.ts';
 import type { Handlers } from '../http/route.ts';
 import { createRouter } from '../http/router.ts';
 import { SpecRefused } from '../sandboxes/specs.ts';
@@ -19,10 +18,10 @@ import { settingsHandlers } from './routes/settings.ts';
 /** The largest body is a replay or a file. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-export function createApp(context: AppContext): Hono {
-  const { api, activity, supervisor } = context;
+export function appHandlers(context: AppContext): Handlers<AppRoute> {
+  const { supervisor } = context;
   const { conversations, sandboxes, startTasks } = context.store;
-  const all: Handlers<AppRoute> = {
+  return {
     ...settingsHandlers(context),
     ...secretHandlers(context),
     ...conversationHandlersV0(context),
@@ -39,12 +38,18 @@ export function createApp(context: AppContext): Hono {
         unknown_workspaces: supervisor.unknownWorkspaces(),
       };
     },
-    'GET /openapi.json': () => openapiDocument(Object.keys(served), context.version),
+    'GET /openapi.json': async () => {
+      const { info, paths, ...same } = await readDocument(context.root, 'app-server');
+      const served = Object.entries(paths).filter(([path]) => isServed(context, path));
+      return { ...same, info: { ...info, version: context.version }, paths: Object.fromEntries(served) };
+    },
   };
-  const served = Object.fromEntries(
-    Object.entries(all).filter(([route]) => api === 'both' || !route.includes(' /api/') || api === dialectOf(route)),
-  );
-  return createRouter(served, {
+}
+
+export function createApp(context: AppContext): Hono {
+  const { activity } = context;
+  const served = Object.entries(appHandlers(context)).filter(([route]) => isServed(context, route.split(' ')[1] ?? ''));
+  return createRouter(Object.fromEntries(served), {
     host: context.host,
     key: context.key,
     acceptsBearer: true,
@@ -61,46 +66,7 @@ export function createApp(context: AppContext): Hono {
   });
 }
 
-const dialectOf = (route: string): 'v0' | 'v1' => (/ \/api\/(?:v1\/|shared-)/.test(route) ? 'v1' : 'v0');
-
-/** What no route shows, under the names of the client (src/client/features.ts). */
-const STATED_FEATURES = {
-  'web-interface': false,
-  'immediate-events': true,
-  'old-v0-conversations': true,
-  'v0-sandboxes': true,
-  'local-paths': true,
-  'demo-replay': true,
-  'exec-socket': true,
-};
-
-/** Clients read from these which members a server takes: those of V0 are all that it takes. */
-const BODIES = [
-  ['POST /api/v1/app-conversations', 'AppConversationStartRequest', v1.appConversationStart, {}],
-  ['PATCH /api/v1/app-conversations/{conversation_id}', 'AppConversationUpdateRequest', v1.appConversationPatch, {}],
-  ['POST /api/conversations', 'InitSessionRequest', v0.conversationCreate, { additionalProperties: false }],
-] as const;
-
-function openapiDocument(routes: readonly string[], version: string): unknown {
-  const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes) {
-    const [method = '', path = ''] = route.split(' ');
-    const [, name] = BODIES.find(([of]) => of === route) ?? [];
-    const content = { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
-    (paths[path] ??= {})[method.toLowerCase()] = {
-      ...(name === undefined ? {} : { requestBody: { required: true, content } }),
-      responses: { '200': { description: 'Successful Response' } },
-    };
-  }
-  const schemas = BODIES.map(([, name, { entries }, more]) => {
-    const properties = Object.keys(entries).map((title) => [title, { title }]);
-    return [name, { type: 'object', properties: Object.fromEntries(properties) as unknown, ...more }];
-  });
-  const description = 'Serves the interface of OpenHands servers locally';
-  return {
-    openapi: '3.1.0',
-    info: { title: 'acs local service', description, version, 'x-features': STATED_FEATURES },
-    paths,
-    components: { schemas: Object.fromEntries(schemas) as unknown },
-  };
+function isServed({ api }: AppContext, path: string): boolean {
+  const dialect = /^\/api\/(?:v1\/|shared-)/.test(path) ? 'v1' : 'v0';
+  return api === 'both' || !path.startsWith('/api/') || api === dialect;
 }

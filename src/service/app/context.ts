@@ -19,6 +19,8 @@ export interface AppContext {
   api: ServiceApi;
   host: string;
   version: string;
+  /** Of the package. */
+  root: string;
   specs: SpecChoice;
   log(line: string): void;
   faults?: readonly FaultRule[];

@@ -104,6 +104,7 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
       api,
       host,
       version,
+      root,
       specs,
       log,
       faults: rules.filter((rule) => rule.server === 'app'),

@@ -84,6 +84,7 @@ beforeEach(() => {
   app = createAgentApp({
     sessionApiKey: KEY,
     version: '1.2.3',
+    root: path.resolve(import.meta.dirname, '../../..'),
     conversations: new Conversations({
       eventsDir: dir,
       defaultReplay: null,
@@ -117,6 +118,12 @@ it('the time since the start and since the last request below /api are whole sec
   now += 5 * SECOND;
   await ask('/alive');
   expect((await ask('/server_info')).body).toMatchObject({ uptime: 15, idle_time: 5 });
+});
+
+it('the document is that of an agent server, and returned without the key', async () => {
+  const { status, body } = await ask('/openapi.json', '');
+  expect({ status, body }).toMatchObject({ status: 200, body: { openapi: '3.1.0' } });
+  expect((body as { info: { title: string } }).info.title).toMatch(/^agent server/i);
 });
 
 it('the tools are those of the agent, and returned only with the key', async () => {

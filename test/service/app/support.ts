@@ -17,7 +17,9 @@ import { newSandbox, specChoice } from '../../../src/service/sandboxes/specs.ts'
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import type { ServiceApi } from '../../../src/service/index.ts';
 import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
+import { APP_ANSWERS } from '../../../src/service/openapi/app-server.ts';
 import { conversationRow } from '../../support/conversation-row.ts';
+import { expectDocumented } from '../openapi/documented.ts';
 
 export const PACKAGE_ROOT = path.resolve(import.meta.dirname, '../../..');
 export const KEY = 'test-key';
@@ -87,6 +89,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     api: options.api ?? 'both',
     host: '127.0.0.1',
     version: '0.0.0-test',
+    root: PACKAGE_ROOT,
     specs,
     log,
     defaultReplay: null,
@@ -111,7 +114,9 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
       } catch {
         // a text
       }
-      return { status: answer.status, headers: answer.headers, body: parsed };
+      const { status, headers: given } = answer;
+      expectDocumented(APP_ANSWERS, { method, path: target, status, headers: given, body: parsed });
+      return { status, headers: given, body: parsed };
     },
     async close() {
       pages.close();

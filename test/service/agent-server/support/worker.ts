@@ -6,7 +6,9 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { SandboxLimits } from '../../../../src/service/isolation/limits.ts';
 import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/sandboxes/worker-protocol.ts';
+import { AGENT_ANSWERS } from '../../../../src/service/openapi/agent-server.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
+import { expectDocumented } from '../../openapi/documented.ts';
 import WebSocket from 'ws';
 import { sandboxMark, selectProcesses } from '../../../../src/service/isolation/processes.ts';
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
@@ -182,7 +184,9 @@ export async function startTestWorker(place: Place, options: WorkerOptions = {})
       const text = await response.text();
       let parsed: unknown = text;
       if (response.headers.get('content-type')?.includes('json')) parsed = JSON.parse(text);
-      return { status: response.status, body: parsed, headers: response.headers };
+      const { status, headers: received } = response;
+      expectDocumented(AGENT_ANSWERS, { method, path: route, status, headers: received, body: parsed });
+      return { status, body: parsed, headers: received };
     },
     async command(type) {
       requests += 1;
