@@ -53,7 +53,7 @@ export function createRouter(handlers: Handlers<string>, options: RouterOptions)
     const source = escaped.replace(/\{\w+:path\}/g, '.+').replace(/\{\w+\}/g, '[^/]+');
     routes.push({ method, pattern: new RegExp(`^${source}$`) });
     const isOpen = OPEN_ROUTES.has(name);
-    app.on(method, path.replace(/\{(\w+):path\}/g, ':$1{.+}').replace(/\{(\w+)\}/g, ':$1'), async (c) => {
+    app.on(method, path.replace(/\{(\w+):path\}/g, ':$1{[\\s\\S]+}').replace(/\{(\w+)\}/g, ':$1'), async (c) => {
       if (!isOpen && !hasKey(c)) return json({ detail: 'Unauthorized' }, 401);
       const answer = await handle(c);
       return answer instanceof Response ? answer : json(answer);

@@ -44,6 +44,7 @@ describe('a router', () => {
     ['/one/1/2', [404, { detail: 'Not Found' }]],
     ['/one/', [404, { detail: 'Not Found' }]],
     ['/files/a/b/c', [200, 'file']],
+    ['/files/a/line%0Abreak', [200, 'file']],
     ['/one/1/?q=1', [307, '/one/1?q=1']],
     ['/slash?q=1', [307, '/slash/?q=1']],
     ['//one/1/', [404, { detail: 'Not Found' }]],
