@@ -6,9 +6,10 @@
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CLIENTS } from '../genuine/set-up.mjs';
+import { CLIENTS, TOOLS } from '../genuine/set-up.mjs';
 import { CASES } from './cases/index.ts';
 import { clientCases } from './clients.ts';
+import { documentCases } from './documents.ts';
 import { createGenuineTarget } from './genuine.ts';
 import { createLocalTarget } from './local.ts';
 import type { ContractCase, Target, Verdict } from './target.ts';
@@ -41,7 +42,8 @@ afterAll(async () => {
 const titleOf = ({ name, dialect }: ContractCase): string => (dialect === undefined ? name : `${name} (${dialect})`);
 
 function selected(): readonly ContractCase[] {
-  const cases = CLIENTS.includes(name) ? clientCases(name) : CASES;
+  const ofClient = TOOLS.includes(name) ? documentCases : clientCases;
+  const cases = CLIENTS.includes(name) ? ofClient(name) : CASES;
   if (only === undefined) return partOf(cases);
   const titles = JSON.parse(readFileSync(only, 'utf8')) as string[];
   const unknown = titles.filter((title) => !cases.some((each) => titleOf(each) === title));

@@ -12,11 +12,13 @@ import { promisify } from 'node:util';
 
 /** The server releases of the suite: the newest, the newest that serves V0 as well, and an older one of both. */
 export const RELEASES = ['1.11.0', '1.6.0', '1.4.0'];
+/** The releases of tools that take the OpenAPI documents of the local service: generators of clients, and a tester. */
+export const TOOLS = ['openapi-typescript-7.13.0', 'openapi-python-client-0.29.1', 'schemathesis-4.32.5'];
 /**
  * The releases of other makers' clients that use the local service: of openhands-sdk with its cloud workspace, of the
- * `openhands` CLI, and from npm.
+ * `openhands` CLI, and from npm; and the tools.
  */
-export const CLIENTS = ['sdk-1.11.5', 'sdk-1.58.0', 'cli-1.16.0', 'typescript-client-1.39.0'];
+export const CLIENTS = ['sdk-1.11.5', 'sdk-1.58.0', 'cli-1.16.0', 'typescript-client-1.39.0', ...TOOLS];
 
 const PINS = path.join(import.meta.dirname, 'pins');
 const BYTES_FOR_ONE = 2.5 * 1024 ** 3;
@@ -46,7 +48,7 @@ export async function setUp(release, say) {
   if (RELEASES.includes(release)) await needSystemPackages(say);
   const cache = cacheFolder();
   await mkdir(cache, { recursive: true });
-  const kind = release.startsWith('typescript-client-') ? fromNpm(release) : fromPython(release, cache);
+  const kind = existsSync(path.join(PINS, release)) ? fromNpm(release) : fromPython(release, cache);
   const digest = createHash('sha256')
     .update(await readFile(kind.pins))
     .digest('hex')
@@ -70,7 +72,7 @@ export async function setUp(release, say) {
 }
 
 function fromPython(release, cache) {
-  const pins = path.join(PINS, `openhands-${release}.txt`);
+  const pins = path.join(PINS, TOOLS.includes(release) ? `${release}.txt` : `openhands-${release}.txt`);
   return {
     pins,
     entry: path.join('bin', 'python'),
