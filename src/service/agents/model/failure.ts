@@ -1,0 +1,100 @@
+/** Why there is no answer of a model, and what to do. */
+import { APICallError, JSONParseError, TypeValidationError } from 'ai';
+
+/** `code` as in the ConversationErrorEvent of genuine servers; `message` says what to do. */
+export class ModelFailure extends Error {
+  readonly code: string;
+  readonly retryAfterMs: number | null;
+  readonly isPassing: boolean;
+
+  constructor(code: string, message: string, passing: { retryAfterMs: number | null } | null = null) {
+    super(message);
+    this.code = code;
+    this.isPassing = passing !== null;
+    this.retryAfterMs = passing?.retryAfterMs ?? null;
+  }
+}
+
+const LONGEST_SAID = 500;
+const LATER = 'Continue later with a message: acs conv send';
+const CONNECTIONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'there is no such host',
+};
+const CUT_OFF = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** Of whatever the call of a model has thrown. */
+export function failureOf(error: unknown, { baseUrl, model }: { baseUrl: string; model: string }): ModelFailure {
+  const causes = causesOf(error);
+  const own = causes.find((each) => each instanceof ModelFailure);
+  if (own !== undefined) return own;
+  const { message = 'unknown error' } = error as Partial<Error>;
+  const said = message.slice(0, LONGEST_SAID);
+  const status = statusOf(error);
+  if (status !== null) return refusal(error, status, said, baseUrl, model);
+  if (causes.some((each) => JSONParseError.isInstance(each) || TypeValidationError.isInstance(each))) {
+    const [read] = said.split('\nError message');
+    const detail = `The answer of ${baseUrl} is not of an OpenAI-compatible interface: ${read} Correct llm_base_url.`;
+    return new ModelFailure('LLMBadResponseError', detail);
+  }
+  const codes = causes.map((each) => (each as NodeJS.ErrnoException).code);
+  const isUnanswered = APICallError.isInstance(error) && error.statusCode === undefined;
+  if (isUnanswered && !codes.some((code) => CUT_OFF.has(code ?? ''))) {
+    const why = codes.map((code) => CONNECTIONS[code ?? '']).find((each) => each !== undefined) ?? said;
+    const detail = `Cannot reach the model at ${baseUrl}: ${why}. Start it, or correct llm_base_url.`;
+    return new ModelFailure('LLMServiceUnavailableError', detail);
+  }
+  const detail = `The answer of ${baseUrl} was cut off: ${said}. ${LATER}.`;
+  return new ModelFailure('LLMServiceUnavailableError', detail, { retryAfterMs: null });
+}
+
+function causesOf(error: unknown): object[] {
+  const causes: object[] = [];
+  for (let each = error; typeof each === 'object' && each !== null && causes.length < 5; each = (each as Error).cause)
+    causes.push(each);
+  return causes;
+}
+
+/** An endpoint may report an error within an answer that has begun with 200. */
+function statusOf(error: unknown): number | null {
+  if (APICallError.isInstance(error)) {
+    const { statusCode: status = 0 } = error;
+    return status >= 400 ? status : null;
+  }
+  if (error instanceof Error) return null;
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'number' ? code : 500;
+}
+
+function refusal(error: unknown, status: number, said: string, baseUrl: string, model: string): ModelFailure {
+  const { responseBody = '', responseHeaders = {} } = error as Partial<APICallError>;
+  const at = `${baseUrl} answered with HTTP ${String(status)}: ${said.replace(/[.\s]+$/, '')}`;
+  if (status === 401 || status === 403)
+    return new ModelFailure('LLMAuthenticationError', `${at}. Set another key: acs settings set llm_api_key=-`);
+  if (status === 404)
+    return new ModelFailure('LLMNotFoundError', `${at}. Correct llm_base_url, or llm_model (${model}).`);
+  if (status === 413 || isOverflow(`${said} ${responseBody}`)) {
+    const detail = `${at}. Use a model with a longer context, or start a new conversation.`;
+    return new ModelFailure('LLMContextWindowExceedError', detail);
+  }
+  const passing = { retryAfterMs: retryAfterMs(responseHeaders) };
+  if (status === 429) return new ModelFailure('LLMRateLimitError', `${at}. ${LATER}.`, passing);
+  if (status === 408 || status >= 500)
+    return new ModelFailure('LLMServiceUnavailableError', `${at}. ${LATER}.`, passing);
+  return new ModelFailure('LLMBadRequestError', `${at}. Correct the settings of the model (acs settings list).`);
+}
+
+/** OpenAI has a code for it; vLLM, llama.cpp, ollama, Gemini, xAI and others have words alone. */
+function isOverflow(text: string): boolean {
+  return /context_length_exceeded|context (?:length|window|size)|maximum (?:context|prompt)|too many tokens|prompt is too long|token count .*exceeds/i.test(
+    text,
+  );
+}
+
+function retryAfterMs(headers: Record<string, string>): number | null {
+  const given = headers['retry-after'];
+  if (given === undefined) return null;
+  const seconds = Number(given);
+  const ms = Number.isNaN(seconds) ? Date.parse(given) - Date.now() : seconds * 1000;
+  return Number.isNaN(ms) ? null : Math.max(0, ms);
+}

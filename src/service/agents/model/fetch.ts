@@ -1,0 +1,36 @@
+/** Requests to the endpoint of a model. Their failures are ModelFailures. */
+import { ModelFailure } from './failure.ts';
+
+/** Each token takes some 250 bytes of a stream. */
+const LARGEST_ANSWER = 64 * 1024 * 1024;
+const SHOWN = 200;
+
+/** A redirect is not followed: it would get the key and the conversation. */
+export async function fetchAnswer(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  const answer = await fetch(input, { ...init, redirect: 'manual' });
+  const { status, headers } = answer;
+  const { origin } = new URL(answer.url);
+  const type = headers.get('content-type') ?? '';
+  const body = answer.body?.pipeThrough(limit()) ?? null;
+  if (status >= 300 && status < 400) {
+    await body?.cancel();
+    const detail = `${origin} redirects to ${headers.get('location') ?? 'nowhere'}. Correct llm_base_url.`;
+    throw new ModelFailure('LLMBadResponseError', detail);
+  }
+  const limited = new Response(body, { status, statusText: answer.statusText, headers });
+  if (!answer.ok || !/html|json/i.test(type)) return limited;
+  const said = (await limited.text()).trim().slice(0, SHOWN);
+  const detail = `${origin} answered with ${type} in place of a stream: ${said}. Correct llm_base_url: most end with /v1.`;
+  throw new ModelFailure('LLMBadResponseError', detail);
+}
+
+function limit(): TransformStream<Uint8Array, Uint8Array> {
+  let length = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      length += chunk.byteLength;
+      if (length > LARGEST_ANSWER) throw new ModelFailure('LLMBadResponseError', 'The answer is longer than 64 MiB.');
+      controller.enqueue(chunk);
+    },
+  });
+}

@@ -1,0 +1,133 @@
+/** An OpenAI-compatible endpoint whose answers a test gives. */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+
+export interface Part {
+  type: string;
+  text?: string;
+  image_url?: { url: string };
+}
+
+export interface Message {
+  role: string;
+  content?: string | Part[] | null;
+  tool_calls?: { id: string; function: { name: string; arguments: string } }[];
+  tool_call_id?: string;
+}
+
+export interface Asked {
+  model: string;
+  messages: Message[];
+  tools?: { function: { name: string } }[];
+  headers: IncomingHttpHeaders;
+}
+
+export type Reply = (response: ServerResponse) => void;
+
+export interface Endpoint {
+  /** Set while tests run. */
+  readonly url: string;
+  /** The calls of this test. */
+  readonly asked: Asked[];
+  /** The replies to the next calls; the last one is repeated. */
+  reply(...replies: Reply[]): void;
+}
+
+export function useEndpoint(): Endpoint {
+  let url = '';
+  let asked: Asked[] = [];
+  let replies: Reply[] = [];
+  const server = createServer((request, response) => {
+    let raw = '';
+    request.on('data', (chunk: Buffer) => (raw += chunk.toString()));
+    request.on('end', () => {
+      if (raw !== '') asked.push({ ...(JSON.parse(raw) as Asked), headers: request.headers });
+      (replies.length > 1 ? replies.shift() : replies[0])?.(response);
+    });
+  });
+  beforeAll(async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  });
+  beforeEach(() => {
+    asked = [];
+    replies = [];
+  });
+  afterAll(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return {
+    get url() {
+      return url;
+    },
+    get asked() {
+      return asked;
+    },
+    reply(...given) {
+      replies = given;
+    },
+  };
+}
+
+export function send(response: ServerResponse, ...chunks: unknown[]): void {
+  if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const chunk of chunks) response.write(`data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`);
+}
+
+let answers = 0;
+
+export function delta(members: object, finish_reason: string | null = null): object {
+  return { id: `chat-${answers}`, choices: [{ index: 0, delta: members, finish_reason }] };
+}
+
+function end(response: ServerResponse, reason: string): void {
+  const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
+  send(response, delta({}, reason), { choices: [], usage }, '[DONE]');
+  response.end();
+}
+
+/** A text, in pieces. */
+export function say(text: string, more: object = {}): Reply {
+  return (response) => {
+    answers += 1;
+    send(response, delta({ role: 'assistant', content: '', ...more }));
+    for (const content of text.match(/.{1,8}/gs) ?? []) send(response, delta({ content }));
+    end(response, 'stop');
+  };
+}
+
+/** Calls of tools; arguments are a record, or a text that is sent as it is. */
+export function call(...calls: [name: string, input: object | string][]): Reply {
+  return (response) => {
+    answers += 1;
+    for (const [index, [name, input]] of calls.entries()) {
+      const text = typeof input === 'string' ? input : JSON.stringify(input);
+      const named = { index, id: `call_${index}`, type: 'function', function: { name, arguments: '' } };
+      send(response, delta({ tool_calls: [named] }));
+      for (const part of text.match(/.{1,16}/gs) ?? [])
+        send(response, delta({ tool_calls: [{ index, function: { arguments: part } }] }));
+    }
+    end(response, 'tool_calls');
+  };
+}
+
+export function run(command: string, more: object = {}): [string, object] {
+  return ['terminal', { command, security_risk: 'LOW', ...more }];
+}
+
+export const FINISH: [string, object] = ['finish', { message: 'All done.' }];
+
+export function fail(status: number, message: string, headers: Record<string, string> = {}): Reply {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify({ error: { message, type: null, param: null, code: null } }));
+  };
+}
+
+export function plain(type: string, body: string): Reply {
+  return (response) => response.writeHead(200, { 'content-type': type }).end(body);
+}
