@@ -1,4 +1,5 @@
 /** One call of the model: an answer, or the reason why there is none, within bounded time. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { type LanguageModelUsage, type ModelMessage, streamText, type TextStreamPart, type ToolSet } from 'ai';
@@ -79,9 +80,11 @@ async function callOnce(llm: Llm, request: ModelRequest, signal: AbortSignal): P
       const detail = `The model ${endpoint.model} gave an empty answer. Use another model.`;
       throw new ModelFailure('LLMNoResponseError', detail, { retryAfterMs: null });
     }
-    // Not before: these promises reject, also unread, once they are made.
-    const { id } = await result.response;
-    return { ...answer, responseId: id, usage: usageOf(llm, id, await result.usage) };
+    // Not before: the promise rejects, also unread, once it is made.
+    const usage = await result.usage;
+    // Not that of the endpoint: ollama draws a number below 1000.
+    const responseId = randomUUID();
+    return { ...answer, responseId, usage: usageOf(llm, responseId, usage) };
   } catch (error) {
     signal.throwIfAborted();
     if (isSilent) {

@@ -26,7 +26,9 @@ export function exchangesOf(events: Iterable<StoredEvent>): Exchange[] {
     if (summary !== null && count === summary.offset) exchanges.push(summaryExchange(summary.text));
     count += 1;
     if (event.kind === 'MessageEvent') exchanges.push(messageExchange(event));
-    else if (event.kind === 'ActionEvent' && event.source === 'agent') {
+    else if (event.source === 'user') {
+      if (event.kind === 'ObservationEvent') exchanges.push(commandExchange(event));
+    } else if (event.kind === 'ActionEvent') {
       const answer = String(event['llm_response_id']);
       let exchange = answers.get(answer);
       if (exchange === undefined) {
@@ -66,6 +68,13 @@ function summaryExchange(text: string): Exchange {
     ids: [],
     messages: [{ role: 'user', content: `Summary of the earlier part of this conversation:\n\n${text}` }],
   };
+}
+
+/** A command that the user ran beside the agent. */
+function commandExchange(event: StoredEvent): Exchange {
+  const { command, content } = event['observation'] as { command: string; content: Part[] };
+  const shown = `The user ran the command \`${command}\`:\n${textOf(content)}`;
+  return { ids: [event.id], messages: [{ role: 'user', content: shown }] };
 }
 
 function messageExchange(event: StoredEvent): Exchange {
@@ -123,20 +132,21 @@ function toolMessage(toolCallId: string, toolName: string, value: string): Model
   return { role: 'tool', content };
 }
 
-/** Endpoints refuse a tool call without a result: a run may have ended between both. Images follow all results. */
+/** Endpoints refuse a tool call without exactly one result: a run may have ended between both. Images follow all results. */
 function withEveryResult({ ids, messages }: Exchange): Exchange {
   const [first, ...rest] = messages;
   if (first?.role !== 'assistant' || typeof first.content === 'string') return { ids, messages };
-  const tools = rest.filter(({ role }) => role === 'tool');
-  const answered = new Set(
-    tools.flatMap(({ content }) => (content as ToolContent).map((part) => 'toolCallId' in part && part.toolCallId)),
-  );
-  const missing = first.content.flatMap((part) =>
-    part.type === 'tool-call' && !answered.has(part.toolCallId)
-      ? [toolMessage(part.toolCallId, part.toolName, 'This call has no result: it was not completed.')]
-      : [],
-  );
-  return { ids, messages: [first, ...tools, ...missing, ...rest.filter(({ role }) => role !== 'tool')] };
+  const results = first.content.flatMap((part) => {
+    if (part.type !== 'tool-call') return [];
+    const { toolCallId: id, toolName } = part;
+    const found = rest.find(({ role, content }) => role === 'tool' && content.some((each) => idOf(each) === id));
+    return [found ?? toolMessage(id, toolName, 'This call has no result: it was not completed.')];
+  });
+  return { ids, messages: [first, ...results, ...rest.filter(({ role }) => role !== 'tool')] };
+}
+
+function idOf(part: ToolContent[number]): string | undefined {
+  return part.type === 'tool-result' ? part.toolCallId : undefined;
 }
 
 function textOf(content: Part[]): string {
