@@ -1,21 +1,35 @@
-/** A command that destroys or sends away what cannot be brought back is of high risk, whatever the model says. */
+/** A command that destroys, publishes or sends away what cannot be brought back is of high risk, whatever the model says. */
 import type { Risk } from '../steps.ts';
 
-const DESTRUCTIVE: readonly RegExp[] = [
-  /\brm\s+(?:-\S+\s+)*-\S*[rR]\S*\s+(?:\S+\s+)*(?:\/|~|\$HOME|\/\*|\.\.?|\*)(?:\s|\/?$|;|&|\|)/,
-  /\b(?:mkfs(?:\.\w+)?|shred|wipefs)\s/,
-  /\bdd\b[^|;&]*\bof=\/dev\//,
+/** Where a command begins; a quoted text is not told from a command. */
+const BEGINNING = /[;\n|&`()]+|\b(?:ba|da|z)?sh\s+-\w*c\s+/;
+const BEFORE = /^(?:["'\s]|\w+=\S*\s|(?:command|env|exec|nohup|time|xargs)\s)+/;
+/** The whole workspace, a home, or a folder of the system; not one of /tmp. */
+const TREE = String.raw`["']?(?:(?:/|~/?|\$\{?HOME\}?["']?/?|\.{1,2}/?)\*?|\*|\.git/?|/(?!tmp/)[^\s/]+(?:/[^\s/]+)?/?)["']?(?=\s|$)`;
+
+const OF_ONE_COMMAND: readonly RegExp[] = [
+  new RegExp(String.raw`^rm(?=.*\s-(?:\w*[rR]|-recursive)).*\s${TREE}`),
+  new RegExp(String.raw`^ch(?:mod|own)\s+-\w*R.*\s${TREE}`),
+  /^(?:mkfs(?:\.\w+)?|shred|wipefs|shutdown|reboot|halt|poweroff|sudo|su|doas)(?:\s|$)/,
+  /^dd\s.*\bof=\/dev\//,
   />\s*\/dev\/(?:sd|nvme|hd|vd)/,
-  /\bgit\s+push\b[^|;&]*(?:\s-\S*f\b|--force|--delete|--mirror)/,
-  /\b(?:curl|wget)\b[^|;&]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b/,
-  /\bcurl\b[^|;&]*(?:\s-d|\s--data\S*|\s-F|\s-T|--upload-file)[= ]?@?/,
-  /\b(?:sudo|su|doas)\s/,
-  /\bchmod\s+(?:-\S+\s+)*(?:777|a\+w)\s+\//,
-  /\b(?:shutdown|reboot|halt|poweroff)\b/,
-  /\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b/i,
-  /:\s*\(\)\s*\{[^}]*:\s*\|\s*:/,
+  /^git\s(?:.*\s)?push\s(?:.*\s)?(?:-\w*f\b|-d\b|--force|--delete|--mirror|\+\w|:\w)/,
+  /^(?:cargo|npm|pnpm|poetry|uv|yarn)\s+publish\b|^twine\s+upload\b|^docker\s+push\b/,
+  /^curl(?!.*(?:\blocalhost|\b127\.0\.0\.1|\[::1\])).*\s(?:-[dFT]|--data|--json|--form|--upload-file)/,
+  /^wget\s.*--post-/,
+  /^(?:scp|sftp|rsync)\s.*[^\s/]:|^(?:nc|ncat|netcat)\s/,
+  /^(?:mariadb|mysql|psql|sqlite3)\s.*\b(?:DROP|TRUNCATE)\s/i,
+];
+const OF_ALL: readonly RegExp[] = [
+  /\b(?:curl|wget)\s[^;&]*\|\s*(?:sudo\s+)?(?:(?:ba|da|z)?sh|python3?|perl|node)\b/,
+  /\b(?:ba|da|z)?sh\s[^;]*(?:<\(|\$\()\s*(?:curl|wget)\s/,
 ];
 
 export function riskOf(command: string, given: Risk | undefined): Risk | undefined {
-  return DESTRUCTIVE.some((pattern) => pattern.test(command)) ? 'HIGH' : given;
+  // The time of the patterns grows with the square of the length.
+  const commands = command.split(BEGINNING).map((each) => each.slice(0, 2000).replace(BEFORE, ''));
+  const isHigh =
+    OF_ALL.some((pattern) => pattern.test(command.slice(0, 20_000))) ||
+    commands.some((each) => OF_ONE_COMMAND.some((pattern) => pattern.test(each)));
+  return isHigh ? 'HIGH' : given;
 }
