@@ -125,6 +125,7 @@ export const AGENT_ROUTES = {
   'POST /api/conversations/{conversation_id}/pause': 'acs conv stop, sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/interrupt': 'acs conv stop, sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/ask_agent': 'sdk, typescript-client',
+  'POST /api/conversations/{conversation_id}/condense': 'sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/secrets': 'sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/confirmation_policy': 'acs conv new, sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/security_analyzer': 'sdk, typescript-client',

@@ -129,6 +129,8 @@ export const secretPut = record({
 
 export const askAgent = record({ question: text() });
 
+export const generateTitle = record({ max_length: v.optional(integerFrom(1), 50) });
+
 const withModel = record({
   llm: v.nullish(llm),
   mcp_config: v.nullish(dictionary()),

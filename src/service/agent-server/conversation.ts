@@ -7,7 +7,8 @@ import { BUILT_IN } from '../agents/model/definitions.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
 import { secretsOf } from '../agents/model/mcp-config.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
-import type { ConversationState, StoredEvent } from '../storage/conversation-state.ts';
+import type { ModelUsage } from '../agents/steps.ts';
+import { addUsage, type ConversationState, type StoredEvent } from '../storage/conversation-state.ts';
 import type { EventLog } from '../storage/event-log.ts';
 import {
   agentError,
@@ -16,6 +17,7 @@ import {
   messageEvent,
   type NewEvent,
   stateUpdate,
+  statsUpdate,
   systemPromptEvent,
 } from './events.ts';
 import { Mask } from './masking.ts';
@@ -121,6 +123,13 @@ export class Conversation {
       last_user_message_id: id,
       title: title ?? titleOf(this.#mask.value(content)),
     });
+  }
+
+  /** What an answer of the model has used, to be recorded. */
+  used(usage: ModelUsage | undefined): { events: NewEvent[]; change: Partial<ConversationState> } {
+    if (usage === undefined) return { events: [], change: {} };
+    const metrics = addUsage(this.#state.metrics, usage);
+    return { events: [statsUpdate(metrics)], change: { metrics } };
   }
 
   /** Oldest first, read lazily. */

@@ -1,7 +1,7 @@
 /** The events of a conversation as agent server 1.34.0 writes them: members that are null are left out. */
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
-import type { InvalidStep, ToolStep } from '../agents/steps.ts';
+import type { CondensationStep, InvalidStep, ToolStep } from '../agents/steps.ts';
 import type { ToolDefinition } from '../agents/model/definitions.ts';
 import type { Metrics } from '../storage/conversation-state.ts';
 
@@ -100,6 +100,18 @@ function actionMembers(step: ToolStep): Record<string, unknown> {
 
 export function agentError({ tool_name, tool_call_id }: Cause, error: string): NewEvent {
   return { source: 'agent', tool_name, tool_call_id, error, kind: 'AgentErrorEvent' };
+}
+
+export function condensationEvent(step: CondensationStep): NewEvent {
+  const { forgotten_event_ids, summary, summary_offset, response_id: llm_response_id } = step;
+  return {
+    source: 'environment',
+    forgotten_event_ids,
+    summary,
+    summary_offset,
+    llm_response_id,
+    kind: 'Condensation',
+  };
 }
 
 export function conversationError(code: string, detail: string): NewEvent {

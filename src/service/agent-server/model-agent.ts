@@ -2,6 +2,8 @@
 import type { Agent, Situation } from '../agents/agent.ts';
 import type { ModelAgent } from '../agents/model/agent.ts';
 import type { Step } from '../agents/steps.ts';
+import type { ModelFailure } from '../agents/model/failure.ts';
+import { refuse } from '../http/answer.ts';
 import type { Conversation } from './conversation.ts';
 import type { McpOnUse } from './mcp.ts';
 
@@ -22,6 +24,16 @@ export class ModelAgentOnUse implements Agent {
       return new ModelAgent(() => this.#conversation.model ?? none, this.#mcp);
     });
     return this.#loaded;
+  }
+
+  /** For a route. Throws a 502 with the reason why there is no answer. */
+  async ask<Answer>(ask: (agent: ModelAgent) => Promise<Answer>): Promise<Answer> {
+    const agent = await this.load();
+    return ask(agent).catch((error: unknown) => {
+      // By its name: the class is in the other file too.
+      if (!(error instanceof Error) || error.name !== 'ModelFailure') throw error;
+      throw refuse((error as ModelFailure).code === 'NoModel' ? 400 : 502, error.message);
+    });
   }
 
   async next(situation: Situation, signal: AbortSignal): Promise<Step> {

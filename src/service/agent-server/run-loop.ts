@@ -1,13 +1,14 @@
 /** A step is done when its observation is written; one that was cut off is tried again by the next run. */
 import type { Agent } from '../agents/agent.ts';
 import type { Step, ToolStep } from '../agents/steps.ts';
-import { addUsage, type ConfirmationPolicy, type ConversationState } from '../storage/conversation-state.ts';
+import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
 import { storageError } from '../storage/storage-error.ts';
 import type { Conversation } from './conversation.ts';
 import {
   actionEvent,
   agentError,
   type Cause,
+  condensationEvent,
   conversationError,
   messageEvent,
   newCause,
@@ -49,6 +50,10 @@ export class RunLoop {
     this.assertNotWaiting();
     if (this.#conversation.state.execution_status === 'finished') return;
     this.#launch(() => this.#loop());
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== null;
   }
 
   startOrJoin(): void {
@@ -175,7 +180,7 @@ export class RunLoop {
     if (step === null) return 'continue';
     const { state } = this.#conversation;
     const steps_done = state.steps_done + 1;
-    const { events: used, change } = this.#used(step);
+    const { events: used, change } = this.#conversation.used(step.usage);
     if (step.type === 'message') {
       const message = messageEvent('assistant', textContent(step.text));
       this.#conversation.record([...used, message], { ...change, steps_done });
@@ -187,9 +192,7 @@ export class RunLoop {
       return 'stop';
     }
     if (step.type === 'condensation') {
-      const { type: _type, usage: _usage, response_id, ...members } = step;
-      const event = { source: 'environment', ...members, llm_response_id: response_id, kind: 'Condensation' } as const;
-      this.#conversation.record([...used, event], change);
+      this.#conversation.record([...used, condensationEvent(step)], change);
       return 'continue';
     }
     const cause = newCause(step);
@@ -209,12 +212,6 @@ export class RunLoop {
     }
     this.#conversation.record([...used, actionEvent(step, cause)], pending);
     return this.#execute(step, cause, answered);
-  }
-
-  #used({ usage }: Step): { events: NewEvent[]; change: Partial<ConversationState> } {
-    if (usage === undefined) return { events: [], change: {} };
-    const metrics = addUsage(this.#conversation.state.metrics, usage);
-    return { events: [statsUpdate(metrics)], change: { metrics } };
   }
 
   async #execute(

@@ -57,7 +57,10 @@ export function conversationView(conversation: Conversation) {
     launched_agent_profile: null,
     agent: {
       llm: { ...llm, usage_id: 'agent' },
-      tools: ['terminal', 'file_editor'].map((name) => ({ name, params: {} })),
+      tools: ['terminal', 'file_editor', ...(conversation.model === null ? [] : ['task_tracker'])].map((name) => ({
+        name,
+        params: {},
+      })),
       mcp_config: shownServers(conversation.model?.mcp_config ?? {}),
       filter_tools_regex: null,
       include_default_tools: ['FinishTool', 'ThinkTool'],
@@ -87,6 +90,19 @@ export function conversationView(conversation: Conversation) {
   };
 }
 
+/** The text of the first message of the user; empty when there is none. */
+export function firstMessage(conversation: Conversation): string {
+  for (const event of conversation.history()) {
+    if (event.kind !== 'MessageEvent' || event.source !== 'user') continue;
+    const { content } = event['llm_message'] as { content: { text?: string }[] };
+    return content
+      .map((part) => part.text ?? '')
+      .join('')
+      .trim();
+  }
+  return '';
+}
+
 /** The newest final answer, also when the user has written since; empty when there is none yet. */
 export function finalResponse(conversation: Conversation): string {
   let answer = '';
@@ -95,8 +111,8 @@ export function finalResponse(conversation: Conversation): string {
       const message = event['llm_message'] as { content: { text?: string }[] };
       answer = message.content.map((part) => part.text ?? '').join('');
     } else if (event.kind === 'ActionEvent') {
-      const action = event['action'] as { kind: string; message?: string };
-      if (action.kind === 'FinishAction') answer = action.message ?? '';
+      const action = event['action'] as { kind: string; message?: string } | undefined;
+      if (action?.kind === 'FinishAction') answer = action.message ?? '';
     }
   }
   return answer;

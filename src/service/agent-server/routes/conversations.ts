@@ -9,6 +9,7 @@ import {
   eventSearch,
   type EventSearch,
   forkConversation,
+  generateTitle,
   respondToConfirmation,
   sendMessage,
   setConfirmationPolicy,
@@ -20,7 +21,7 @@ import {
   userCommand,
 } from '../../../protocol/agent-server/requests.ts';
 import { toDashedId, toHexId } from '../../../protocol/detail.ts';
-import { json, refuse, SUCCESS } from '../../http/answer.ts';
+import { HttpError, json, refuse, SUCCESS } from '../../http/answer.ts';
 import { cursorPage, pathId } from '../../http/request.ts';
 import { body, query, type Handlers } from '../../http/route.ts';
 import { zipStream } from '../../http/zip.ts';
@@ -28,10 +29,11 @@ import type { AgentRoute } from '../../served-routes.ts';
 import type { EventFilter } from '../../storage/event-log.ts';
 import type { WorkerContext } from '../context.ts';
 import { type ConversationEntry, policyOf, secretValues } from '../conversations.ts';
-import { conversationView, finalResponse, trajectoryMembers } from '../views.ts';
+import { condensationEvent } from '../events.ts';
+import { conversationView, finalResponse, firstMessage, trajectoryMembers } from '../views.ts';
 import { lookedUp } from './settings.ts';
 
-const NO_MODEL = 'The local service runs no agent with a model, so no answer is possible. Use another server.';
+const NO_MODEL = 'A replay has no model, so no answer is possible. Start a conversation with a model.';
 
 /** The routes of conversations, of their runs, and of their events. */
 export function workerConversationHandlers({ conversations, userStore }: WorkerContext): Handlers<AgentRoute> {
@@ -105,9 +107,28 @@ export function workerConversationHandlers({ conversations, userStore }: WorkerC
     'POST /local/conversations/{conversation_id}/user_command': set(userCommand, ({ loop }, { command }) => {
       loop.tools.runForUser(command);
     }),
-    'POST /api/conversations/{conversation_id}/ask_agent': set(askAgent, () => {
-      throw refuse(400, NO_MODEL);
+    'POST /api/conversations/{conversation_id}/ask_agent': body(askAgent, async ({ question }, c) => {
+      const { conversation, model } = entryOf(c);
+      if (model === null) throw refuse(400, NO_MODEL);
+      const { signal } = c.req.raw;
+      const { text, usage } = await model.ask((agent) => agent.answer(question, conversation.history(), signal));
+      conversation.record([], conversation.used(usage).change);
+      return { response: text };
     }),
+    'POST /api/conversations/{conversation_id}/condense': async (c) => {
+      const { conversation, loop, model } = entryOf(c);
+      if (model === null) throw refuse(400, NO_MODEL);
+      const request = { source: 'environment', kind: 'CondensationRequest' } as const;
+      // The next step of the run obeys it.
+      if (loop.isRunning) conversation.record([request]);
+      else {
+        const step = await model.ask((agent) => agent.condense(conversation.history(), c.req.raw.signal));
+        if (step === null) throw refuse(400, 'The conversation is too short to be condensed.');
+        const { events, change: used } = conversation.used(step.usage);
+        conversation.record([request, ...events, condensationEvent(step)], used);
+      }
+      return SUCCESS;
+    },
     'POST /api/conversations/{conversation_id}/fork': body(
       forkConversation,
       (wanted, c) => {
@@ -123,9 +144,26 @@ export function workerConversationHandlers({ conversations, userStore }: WorkerC
     'GET /api/conversations/{conversation_id}/agent_final_response': (c) => ({
       response: finalResponse(entryOf(c).conversation),
     }),
-    'POST /api/conversations/{conversation_id}/generate_title': (c) => ({
-      title: entryOf(c).conversation.state.title ?? 'Untitled',
-    }),
+    'POST /api/conversations/{conversation_id}/generate_title': body(
+      generateTitle,
+      async ({ max_length }, c) => {
+        const { conversation, model } = entryOf(c);
+        const title = conversation.state.title ?? 'Untitled';
+        const first = firstMessage(conversation);
+        if (model === null || first === '') return { title };
+        try {
+          const { text, usage } = await model.ask((agent) => agent.title(first, c.req.raw.signal));
+          conversation.record([], conversation.used(usage).change);
+          const plain = text.trim().replace(/^["']|["']$/g, '');
+          return { title: plain.slice(0, max_length) };
+        } catch (error) {
+          // As genuine servers: without an answer the title is that of the message.
+          if (error instanceof HttpError) return { title };
+          throw error;
+        }
+      },
+      {},
+    ),
 
     'POST /api/conversations/{conversation_id}/secrets': set(setSecrets, ({ conversation }, { secrets }) => {
       conversation.setSecrets(secretValues(lookedUp(secrets, userStore)));

@@ -4,13 +4,16 @@ import type { Agent, Situation } from '../agent.ts';
 import type { ModelCall, Step } from '../steps.ts';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
 import { callModel, type ModelAnswer, type ModelRequest } from './call.ts';
-import { condense, LONGEST_HISTORY } from './condense.ts';
+import { condense, type Condensed, LONGEST_HISTORY } from './condense.ts';
 import type { ModelConfig } from './config.ts';
 import { ModelFailure } from './failure.ts';
 import { type Exchange, exchangesOf } from './history.ts';
 import { isStuck } from './stuck.ts';
 import { BUILT_IN, type ToolDefinition } from './definitions.ts';
 import { stepOf, toolSet } from './tools.ts';
+
+/** Characters of a message that a title is made from. */
+const LONGEST_UNTITLED = 2000;
 
 /** The tools of MCP servers. */
 export interface McpTools {
@@ -47,14 +50,24 @@ export class ModelAgent implements Agent {
   }
 
   /** An answer that does not enter the history. Throws ModelFailure. */
-  async answer(question: string, events: Iterable<StoredEvent>, signal: AbortSignal): Promise<string> {
+  async answer(question: string, events: Iterable<StoredEvent>, signal: AbortSignal): Promise<ModelAnswer> {
     const { llm, system_prompt: system } = this.#config();
-    const messages = [
-      ...exchangesOf(events).flatMap((each) => each.messages),
-      { role: 'user' as const, content: question },
-    ];
-    const { text } = await callModel(llm, { system, messages, tools: {}, onText: null }, signal);
-    return text;
+    const content = `${question}\n\nAnswer this question from what you know by now. Call no tool.`;
+    const messages = [...exchangesOf(events).flatMap((each) => each.messages), { role: 'user' as const, content }];
+    // Some endpoints refuse calls in the history of a request without tools.
+    return callModel(llm, { system, messages, tools: toolSet(BUILT_IN), onText: null }, signal);
+  }
+
+  /** A title for a conversation with this first message. Throws ModelFailure. */
+  title(message: string, signal: AbortSignal): Promise<ModelAnswer> {
+    const system = 'Write a title of two to six words for the task that follows. Answer with the title alone.';
+    const messages = [{ role: 'user' as const, content: message.slice(0, LONGEST_UNTITLED) }];
+    return callModel(this.#config().llm, { system, messages, tools: {}, onText: null }, signal);
+  }
+
+  /** Null: nothing could be forgotten. Throws ModelFailure. */
+  condense(events: Iterable<StoredEvent>, signal: AbortSignal): Promise<Condensed | null> {
+    return condense(this.#config().llm, exchangesOf(events), 0, signal);
   }
 
   async #ask(
@@ -66,7 +79,7 @@ export class ModelAgent implements Agent {
     const { llm, system_prompt: system } = this.#config();
     const events = exchanges.flatMap(({ ids }) => ids).length;
     if (isDue || events > LONGEST_HISTORY) {
-      const step = await condense(llm, exchanges, signal);
+      const step = await condense(llm, exchanges, 0, signal);
       if (step !== null) return step;
     }
     const mcp = (await this.#mcp?.definitions(signal)) ?? [];
@@ -77,7 +90,7 @@ export class ModelAgent implements Agent {
       return this.#stepsOf(answer, new Set(mcp.map(({ name }) => name)));
     } catch (error) {
       if (!(error instanceof ModelFailure) || error.code !== 'LLMContextWindowExceedError') throw error;
-      const step = await condense(llm, exchanges, signal);
+      const step = await condense(llm, exchanges, 1, signal);
       if (step === null) throw error;
       return step;
     }

@@ -15,13 +15,20 @@ const SYSTEM = `You summarize the earlier part of the work of a software enginee
 Keep what is needed to go on: what the user wants, word for word where it matters; what is done and how it was checked; what
 is left; files and names; commands that work; errors that are open; the list of tasks with each status. Write plain notes.`;
 
-/** Null: nothing is left that could be forgotten. Throws as callModel. */
+export type Condensed = CondensationStep & { usage: ModelUsage };
+
+/** `least`: exchanges that are forgotten at least. Null: nothing could be forgotten. Throws as callModel. */
 export async function condense(
   llm: Llm,
   exchanges: readonly Exchange[],
+  least: 0 | 1,
   signal: AbortSignal,
-): Promise<(CondensationStep & { usage: ModelUsage }) | null> {
-  const forgotten = exchanges.slice(KEPT_FIRST, KEPT_FIRST + Math.ceil((exchanges.length - KEPT_FIRST) / 2));
+): Promise<Condensed | null> {
+  const candidates = exchanges.slice(KEPT_FIRST);
+  const summaries = candidates.filter((exchange) => exchange.ids.length === 0).length;
+  const half = Math.max(least, Math.floor((candidates.length - summaries) / 2));
+  // The summary so far is the first of them.
+  const forgotten = candidates.slice(0, summaries + half);
   const ids = forgotten.flatMap((exchange) => exchange.ids);
   if (ids.length === 0) return null;
   const text = forgotten.flatMap(({ messages }) =>

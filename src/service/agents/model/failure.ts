@@ -3,6 +3,7 @@ import { APICallError, JSONParseError, TypeValidationError } from 'ai';
 
 /** `code` as in the ConversationErrorEvent of genuine servers; `message` says what to do. */
 export class ModelFailure extends Error {
+  override readonly name = 'ModelFailure';
   readonly code: string;
   readonly retryAfterMs: number | null;
   readonly isPassing: boolean;

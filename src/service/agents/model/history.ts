@@ -111,13 +111,16 @@ function inputOf(text: string): unknown {
 
 function addResult(exchange: Exchange, event: StoredEvent): void {
   exchange.ids.push(event.id);
-  const { content = [] } = (event['observation'] ?? {}) as { content?: Part[] };
+  const { content = [], metadata } = (event['observation'] ?? {}) as {
+    content?: Part[];
+    metadata?: { suffix: string };
+  };
   const text =
     event.kind === 'AgentErrorEvent'
       ? String(event['error'])
       : event.kind === 'UserRejectObservation'
         ? `The user rejected this action: ${String(event['rejection_reason'])}`
-        : textOf(content);
+        : `${textOf(content)}${metadata?.suffix ?? ''}`.trimStart();
   const name = String(event['tool_name']);
   const images = content.flatMap((part) => part.image_urls ?? []);
   exchange.messages.push(toolMessage(String(event['tool_call_id']), name, text === '' ? '(no output)' : text));

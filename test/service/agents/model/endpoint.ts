@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 
 export interface Part {
@@ -33,6 +34,10 @@ export interface Endpoint {
   readonly asked: Asked[];
   /** The replies to the next calls; the last one is repeated. */
   reply(...replies: Reply[]): void;
+  /** The newest message of this role in the newest call. */
+  heard(role: string): Message | undefined;
+  /** An agent with a model there. */
+  agent(llm?: object): object;
 }
 
 export function useEndpoint(): Endpoint {
@@ -70,12 +75,18 @@ export function useEndpoint(): Endpoint {
     reply(...given) {
       replies = given;
     },
+    heard: (role) => asked.at(-1)?.messages.findLast((each) => each.role === role),
+    agent: (llm) => ({ llm: { model: 'm', base_url: url, num_retries: 0, ...llm } }),
   };
 }
 
 export function send(response: ServerResponse, ...chunks: unknown[]): void {
   if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (const chunk of chunks) response.write(`data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`);
+}
+
+export function ofKind(events: StoredEvent[], kind: string): StoredEvent[] {
+  return events.filter((event) => event.kind === kind);
 }
 
 let answers = 0;

@@ -1,0 +1,403 @@
+/** A worker whose conversation is driven by an endpoint that the test speaks for. */
+import { describe, expect, it } from 'vitest';
+import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
+import { useEmptiedWorker } from '../../agent-server/support/shared-worker.ts';
+import { ID, message, type OwnWorker, readIfThere, until } from '../../agent-server/support/worker.ts';
+import { call, delta, fail, FINISH, ofKind, run, say, send, useEndpoint } from './endpoint.ts';
+
+let worker: OwnWorker;
+useEmptiedWorker((started) => (worker = started));
+const endpoint = useEndpoint();
+
+async function start(more: object = {}, llm: object = {}): Promise<void> {
+  await worker.startConversation(null, { agent: endpoint.agent(llm), ...more });
+}
+
+const post = (route: string, body?: unknown) => worker.call('POST', `/api/conversations/${ID}/${route}`, body);
+const read = (name: string): string | null => readIfThere(worker, name);
+
+async function eventsAt(status = 'finished'): Promise<StoredEvent[]> {
+  await worker.untilStatus(status);
+  return worker.events();
+}
+
+function results(events: StoredEvent[]): unknown[] {
+  return ofKind(events, 'ObservationEvent').map((event) => {
+    const { content } = event['observation'] as { content: { text: string }[] };
+    return content[0]?.text;
+  });
+}
+
+describe('a wrong call', () => {
+  const WRONG: [what: string, name: string, input: string | object, error: RegExp][] = [
+    ['arguments that are no JSON', 'terminal', '{"command": "l', /JSON/],
+    ['arguments that are a list', 'terminal', '[]', /Wrong arguments for terminal: /],
+    ['a missing argument', 'terminal', {}, /Wrong arguments for terminal: .*command/],
+    ['an argument of another type', 'terminal', { command: 7 }, /command: .*string/],
+    ['an unknown command of the editor', 'file_editor', { command: 'delete', path: 'a' }, /command: /],
+    ['an unknown tool', 'browser', { url: 'http://a' }, /browser/],
+    ['a name of a member of every object', 'constructor', {}, /constructor/],
+  ];
+
+  it.each(WRONG)(
+    'with %s is answered with an error, after which the model goes on',
+    async (_what, name, input, error) => {
+      endpoint.reply(call([name, input]), call(FINISH));
+      await start();
+      const events = await eventsAt();
+      const [wrong] = ofKind(events, 'AgentErrorEvent');
+      expect(wrong).toMatchObject({
+        tool_name: name,
+        tool_call_id: events.find(({ kind }) => kind === 'ActionEvent')?.['tool_call_id'],
+      });
+      expect(wrong?.['error']).toMatch(error);
+      expect(endpoint.heard('tool')?.content).toBe(wrong?.['error']);
+    },
+  );
+});
+
+describe('the tools', () => {
+  it('terminal keeps the directory until a reset, and ends a command at its timeout', async () => {
+    endpoint.reply(
+      call(run('mkdir sub; cd sub; pwd')),
+      call(run('pwd')),
+      call(run('pwd', { reset: 'true' })),
+      call(run('echo begun; sleep 600', { timeout: '1' })),
+      call(FINISH),
+    );
+    await start();
+    const events = await eventsAt();
+    const [inSub, again, reset, timed] = results(events);
+    expect(again).toBe(inSub);
+    expect(`${String(reset)}/sub`).toBe(inSub);
+    expect(timed).toBe('begun');
+    expect(endpoint.heard('tool')?.content).toMatch(/begun[^]*ran longer/);
+  });
+
+  it('terminal tells the exit code to the model', async () => {
+    endpoint.reply(call(run('exit 3')), call(FINISH));
+    await start();
+    await eventsAt();
+    expect(endpoint.heard('tool')?.content).toMatch(/exit code 3/);
+  });
+
+  it('file_editor creates, changes, shows and takes a change back', async () => {
+    const edit = (members: object): [string, object] => [
+      'file_editor',
+      { path: 'a.txt', security_risk: 'LOW', ...members },
+    ];
+    endpoint.reply(
+      call(edit({ command: 'create', file_text: 'one\n' })),
+      call(edit({ command: 'str_replace', old_str: 'one', new_str: 'two' })),
+      call(edit({ command: 'insert', insert_line: '1', new_str: 'three' })),
+      call(edit({ command: 'undo_edit' })),
+      call(edit({ command: 'view', view_range: '[1, 1]' })),
+      call(FINISH),
+    );
+    await start();
+    const events = await eventsAt();
+    expect(ofKind(events, 'AgentErrorEvent')).toEqual([]);
+    expect(read('a.txt')).toBe('two\n');
+    expect(endpoint.heard('tool')?.content).toContain('two');
+  });
+
+  it('think notes a thought, finish ends the run with its message', async () => {
+    endpoint.reply(call(['think', { thought: 'First look.' }]), call(['finish', { message: 'It is done.' }]));
+    await start();
+    const events = await eventsAt();
+    expect(results(events)).toEqual(['Your thought has been logged.', 'It is done.']);
+    const { body } = await worker.call('GET', `/api/conversations/${ID}/agent_final_response`);
+    expect(body).toEqual({ response: 'It is done.' });
+  });
+});
+
+describe('several calls in one answer', () => {
+  const TWO = call(run('echo one >> log'), run('echo two >> log'));
+  const always = { confirmation_policy: { kind: 'AlwaysConfirm' } };
+  const respond = (accept: boolean, reason?: string) =>
+    post('events/respond_to_confirmation', { accept, ...(reason === undefined ? {} : { reason }) });
+
+  it('are executed in order, and the model gets both results', async () => {
+    endpoint.reply(TWO, call(FINISH));
+    await start();
+    await eventsAt();
+    expect(read('log')).toBe('one\ntwo\n');
+    expect(endpoint.asked.at(-1)?.messages.map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'tool',
+    ]);
+  });
+
+  it('are asked for one after the other', async () => {
+    endpoint.reply(TWO, call(FINISH));
+    await start(always);
+    await worker.untilStatus('waiting_for_confirmation');
+    expect(read('log')).toBe(null);
+    await respond(true);
+    await until('the first result', () => read('log') === 'one\n');
+    await worker.untilStatus('waiting_for_confirmation');
+    expect(endpoint.asked).toHaveLength(1);
+    await respond(true);
+    await worker.untilStatus('finished');
+    expect(read('log')).toBe('one\ntwo\n');
+  });
+
+  it('are dropped after the one that is rejected, whose reason the model gets', async () => {
+    endpoint.reply(TWO, call(FINISH));
+    await start(always);
+    await worker.untilStatus('waiting_for_confirmation');
+    await respond(false, 'use printf');
+    await post('run');
+    await worker.untilStatus('finished');
+    expect(read('log')).toBe(null);
+    expect(endpoint.heard('tool')?.content).toBe('The user rejected this action: use printf');
+    expect(endpoint.asked).toHaveLength(2);
+  });
+});
+
+it('a command of high risk is asked for, also when the model says that it is of low risk', async () => {
+  endpoint.reply(call(run('touch a')), call(run('git push --force')), call(FINISH));
+  await start({ confirmation_policy: { kind: 'ConfirmRisky' } });
+  const events = await eventsAt('waiting_for_confirmation');
+  expect(events.findLast(({ kind }) => kind === 'ActionEvent')).toMatchObject({ security_risk: 'HIGH' });
+});
+
+describe('during a call of the model', () => {
+  /** Begins an answer and waits for the end of its connection. */
+  function hold(): Promise<void> {
+    return new Promise((resolve) => {
+      endpoint.reply((response) => {
+        send(response, delta({ content: 'I think' }));
+        response.once('close', resolve);
+      });
+    });
+  }
+
+  it('an interruption pauses the run and closes the connection', async () => {
+    const closed = hold();
+    await start();
+    await until('the call', () => endpoint.asked.length === 1);
+    await post('interrupt');
+    await closed;
+    expect(await worker.status()).toBe('paused');
+    expect((await worker.events()).at(-1)?.kind).toBe('InterruptEvent');
+    endpoint.reply(call(FINISH));
+    await post('run');
+    await worker.untilStatus('finished');
+  });
+
+  it('a message is seen by the next call', async () => {
+    let answer = (): void => undefined;
+    endpoint.reply((response) => (answer = () => call(run('true'))(response)), call(FINISH));
+    await start();
+    await until('the call', () => endpoint.asked.length === 1);
+    await post('events', message('Also do this.', false));
+    answer();
+    await worker.untilStatus('finished');
+    expect(JSON.stringify(endpoint.heard('user'))).toContain('Also do this.');
+  });
+
+  it('a message keeps a run that would have ended', async () => {
+    let answer = (): void => undefined;
+    endpoint.reply((response) => (answer = () => say('Done.')(response)), say('That too.'));
+    await start();
+    await until('the call', () => endpoint.asked.length === 1);
+    await post('events', message('Also do this.', false));
+    answer();
+    await until('the second call', () => endpoint.asked.length === 2);
+    await worker.untilStatus('finished');
+  });
+
+  it('a pause waits for the end of the step', async () => {
+    let answer = (): void => undefined;
+    endpoint.reply((response) => (answer = () => call(run('echo x > log'))(response)), call(FINISH));
+    await start();
+    await until('the call', () => endpoint.asked.length === 1);
+    const paused = post('pause');
+    answer();
+    await paused;
+    expect([await worker.status(), read('log')]).toEqual(['paused', 'x\n']);
+  });
+});
+
+describe('limits', () => {
+  it('max_iterations ends the run', async () => {
+    endpoint.reply(...['1', '2', '3'].map((n) => call(run(`echo ${n}`))));
+    await start({ max_iterations: 2 });
+    const events = await eventsAt('error');
+    expect(events.at(-1)).toMatchObject({ code: 'MaxIterationsReached' });
+    expect(endpoint.asked).toHaveLength(2);
+  });
+
+  it('max_budget_per_task ends the run of a model whose price is known', async () => {
+    endpoint.reply(...['1', '2', '3', '4'].map((n) => call(run(`echo ${n}`))));
+    const price = { input_cost_per_token: 0.01, output_cost_per_token: 0.05 };
+    await start({ max_budget_per_task: 3.5 }, price);
+    const events = await eventsAt('error');
+    expect(events.at(-1)).toMatchObject({
+      code: 'MaxBudgetReached',
+      detail: expect.stringContaining('$3.5') as string,
+    });
+    expect(endpoint.asked).toHaveLength(2);
+  });
+});
+
+it('images of a message reach the endpoint', async () => {
+  endpoint.reply(call(FINISH));
+  const image = 'data:image/png;base64,iVBORw0KGgo=';
+  const content = [
+    { type: 'text', text: 'What is this?' },
+    { type: 'image', image_urls: [image, 'https://images.example/a.png'] },
+  ];
+  await start({ initial_message: { role: 'user', content, run: true } });
+  await eventsAt();
+  const sent = endpoint.heard('user')?.content as { type: string; image_url?: { url: string } }[];
+  expect(sent.flatMap((part) => part.image_url?.url ?? [])).toEqual([image, 'https://images.example/a.png']);
+});
+
+it('secrets are variables of commands, and in no event also when the model repeats them', async () => {
+  const TOKEN = 'very-secret-value';
+  endpoint.reply(
+    call(run('printf %s "$TOKEN" > t.txt; cat t.txt')),
+    call(
+      ['think', { thought: `It is ${TOKEN}.` }],
+      ['browser', `{"${TOKEN}`],
+      ['file_editor', { command: 'create', path: `${TOKEN}.txt`, file_text: TOKEN }],
+    ),
+    say(`The token is ${TOKEN}.`, { reasoning_content: TOKEN }),
+  );
+  await start({ secrets: { TOKEN } });
+  const events = await eventsAt();
+  expect(read('t.txt')).toBe(TOKEN);
+  expect(JSON.stringify(events)).not.toContain(TOKEN);
+  expect(JSON.stringify(endpoint.asked.map(({ messages }) => messages))).not.toContain(TOKEN);
+});
+
+describe('the text of an answer while it arrives', () => {
+  const passing = (frames: Record<string, unknown>[]) => frames.filter(({ kind }) => kind === 'StreamingDeltaEvent');
+
+  it.each([true, false])('is sent to sockets only where it is asked for, and is not stored (%s)', async (stream) => {
+    endpoint.reply(say('A text in several pieces.'));
+    await start({ initial_message: null }, { stream });
+    const socket = worker.socket(`/sockets/events/${ID}`, { 'X-Session-API-Key': 'test-session-key' });
+    await until('the state', () => socket.frames.length > 0);
+    await post('events', message('Hello.'));
+    const stored = await eventsAt();
+    await until('the answer', () =>
+      socket.frames.some(({ kind, source }) => kind === 'MessageEvent' && source === 'agent'),
+    );
+    const text = passing(socket.frames).map(({ content }) => content);
+    expect(text.join('')).toBe(stream ? 'A text in several pieces.' : '');
+    expect(passing(stored)).toEqual([]);
+    socket.client.terminate();
+  });
+});
+
+describe('condensation', () => {
+  it('after an answer that the history is too long goes on with a summary', async () => {
+    endpoint.reply(
+      call(run('echo 1')),
+      call(run('echo 2')),
+      fail(400, "This model's maximum context length is 8192 tokens"),
+      say('Echoed 1.'),
+      call(FINISH),
+    );
+    await start();
+    const events = await eventsAt();
+    const [first] = ofKind(events, 'ActionEvent');
+    const [result] = ofKind(events, 'ObservationEvent');
+    expect(ofKind(events, 'Condensation')).toMatchObject([
+      { source: 'environment', forgotten_event_ids: [first?.id, result?.id], summary: 'Echoed 1.', summary_offset: 1 },
+    ]);
+    const sent = endpoint.asked.at(-1)?.messages ?? [];
+    expect(sent.map(({ role }) => role)).toEqual(['system', 'user', 'user', 'assistant', 'tool']);
+    expect(JSON.stringify(sent[2])).toContain('Echoed 1.');
+  });
+
+  it('ends in error when nothing is left to condense', async () => {
+    endpoint.reply(fail(400, 'prompt is too long'), say('Shorter.'), fail(400, 'prompt is too long'));
+    await start();
+    await worker.untilStatus('error');
+    expect((await worker.events()).at(-1)).toMatchObject({ code: 'LLMContextWindowExceedError' });
+  });
+
+  it('is done at once on request when the conversation is idle', async () => {
+    endpoint.reply(call(run('echo 1')), call(run('echo 2')), call(FINISH));
+    await start();
+    await worker.untilStatus('finished');
+    endpoint.reply(say('A summary.'));
+    const { status, body } = await post('condense');
+    expect([status, body]).toEqual([200, { success: true }]);
+    const events = await worker.events();
+    expect(ofKind(events, 'CondensationRequest')).toHaveLength(1);
+    expect(ofKind(events, 'Condensation')).toMatchObject([{ summary: 'A summary.' }]);
+    expect(await worker.status()).toBe('finished');
+  });
+
+  it('is done by the next step on request during a run', async () => {
+    let answer = (): void => undefined;
+    endpoint.reply(
+      call(run('echo 1')),
+      (response) => (answer = () => call(run('echo 2'))(response)),
+      say('A summary.'),
+      call(FINISH),
+    );
+    await start();
+    await until('the second call', () => endpoint.asked.length === 2);
+    expect((await post('condense')).status).toBe(200);
+    answer();
+    const events = await eventsAt();
+    expect(events.map(({ kind }) => kind).filter((kind) => kind.startsWith('Condensation'))).toEqual([
+      'CondensationRequest',
+      'Condensation',
+    ]);
+  });
+
+  it('that fails on request is answered with the reason', async () => {
+    endpoint.reply(call(run('echo 1')), call(FINISH));
+    await start();
+    await worker.untilStatus('finished');
+    endpoint.reply(fail(401, 'Wrong key'));
+    const { status, body } = await post('condense');
+    expect([status, JSON.stringify(body)]).toEqual([502, expect.stringContaining('Wrong key')]);
+    expect(await worker.status()).toBe('finished');
+  });
+});
+
+describe('questions beside the history', () => {
+  it('ask_agent is answered by the model and stores nothing', async () => {
+    endpoint.reply(call(run('echo 1')), call(FINISH));
+    await start();
+    const before = await eventsAt();
+    endpoint.reply(say('You did echo 1.'));
+    const { status, body } = await post('ask_agent', { question: 'What was done?' });
+    expect([status, body]).toEqual([200, { response: 'You did echo 1.' }]);
+    expect(JSON.stringify(endpoint.heard('user'))).toContain('What was done?');
+    expect(await worker.events()).toEqual(before);
+    endpoint.reply(fail(500, 'Overloaded'));
+    expect((await post('ask_agent', { question: 'Again?' })).status).toBe(502);
+  });
+
+  it('generate_title is answered by the model, else with the title', async () => {
+    endpoint.reply(call(FINISH));
+    await start();
+    await worker.untilStatus('finished');
+    endpoint.reply(say('"Echo a number"\n'));
+    expect((await post('generate_title', { max_length: 50 })).body).toEqual({ title: 'Echo a number' });
+    endpoint.reply(fail(500, 'Overloaded'));
+    expect((await post('generate_title', {})).body).toEqual({ title: 'Please do it.' });
+  });
+
+  it('switch_llm is used by the next call', async () => {
+    endpoint.reply(call(FINISH));
+    await start();
+    await worker.untilStatus('finished');
+    expect((await post('switch_llm', { llm: { model: 'other' } })).status).toBe(200);
+    await post('events', message('Again.'));
+    await until('the call', () => endpoint.asked.length === 2);
+    expect(endpoint.asked.map(({ model }) => model)).toEqual(['m', 'other']);
+  });
+});
