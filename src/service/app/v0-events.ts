@@ -126,6 +126,15 @@ export function createTranslator(): (event: StoredEvent, following: StoredEvent 
       }
       case 'AgentErrorEvent':
         return [{ source: 'agent', ...caused(event), ...errorDraft(asText(event.error)) }];
+      case 'CondensationRequest': {
+        const message = 'Requesting a condensation of the conversation history.';
+        return [{ source: 'agent', message, action: 'condensation_request', args: {} }];
+      }
+      case 'Condensation': {
+        const { summary, summary_offset } = event;
+        const args = { forgotten_event_ids: [], summary, summary_offset };
+        return [{ source: 'agent', message: `Summary: ${asText(summary)}`, action: 'condensation', args }];
+      }
       case 'UserRejectObservation': {
         const content = asText(event.rejection_reason) || 'The user rejected the action.';
         const rejection = { message: content, observation: 'user_rejected', content, extras: {} };
@@ -208,8 +217,13 @@ function actionDraft(event: StoredEvent): Pick<Draft, 'message' | 'action' | 'ar
       const thought = asText(action.thought);
       return { message: thought, action: 'think', args: { thought } };
     }
+    case 'TaskTrackerAction': {
+      const { command, task_list: tasks } = action;
+      const args = { command, task_list: tasks, thought: common.thought };
+      return { message: 'Managing the list of tasks.', action: 'task_tracking', args };
+    }
     default: {
-      const name = asText(kind);
+      const name = asText(event.tool_name) || asText(kind);
       const args = { name, arguments: data ?? members, ...common };
       return { message: `Calling the tool ${name}`, action: 'call_tool_mcp', args };
     }
@@ -247,8 +261,13 @@ function observationDraft(event: StoredEvent): Observed | null {
     }
   }
   if (observation.is_error === true) return errorDraft(content);
+  if (observation.kind === 'TaskTrackerObservation') {
+    const { command, task_list } = observation;
+    return { message: content, observation: 'task_tracking', content, extras: { command, task_list } };
+  }
   if (observation.kind !== 'FileEditorObservation') {
-    return { message: content, observation: 'mcp', content, extras: { name: asText(observation.kind) } };
+    const name = asText(event.tool_name) || asText(observation.kind);
+    return { message: content, observation: 'mcp', content, extras: { name } };
   }
   const path = asText(observation.path);
   if (observation.command === 'view') {

@@ -97,6 +97,16 @@ describe('a log as V0 shows it', () => {
   });
 });
 
+describe('a condensation', () => {
+  it('is an action with its summary, as is its request', () => {
+    const made = event('Condensation', { source: 'environment', summary: 'Did ls.', summary_offset: 1 });
+    expect(translated(event('CondensationRequest'), made).slice(1)).toMatchObject([
+      { action: 'condensation_request' },
+      { action: 'condensation', message: 'Summary: Did ls.', args: { summary: 'Did ls.', summary_offset: 1 } },
+    ]);
+  });
+});
+
 const action = (members: object, more: object = {}) => one(event('ActionEvent', { action: members, ...more }));
 
 /** Of a file, as an action or an observation. */
@@ -115,6 +125,11 @@ describe('an action of V1 in V0', () => {
     [{ kind: 'FinishAction', message: 'Done' }, 'finish', { final_thought: 'Done', outputs: {} }],
     [{ kind: 'ThinkAction', thought: 'Hm' }, 'think', { thought: 'Hm' }],
     [{ kind: 'MCPToolAction', data: { a: 1 } }, 'call_tool_mcp', { name: 'MCPToolAction', arguments: { a: 1 } }],
+    [
+      { kind: 'TaskTrackerAction', command: 'plan', task_list: [{ title: 'a' }] },
+      'task_tracking',
+      { command: 'plan', task_list: [{ title: 'a' }] },
+    ],
     [{ kind: 'OtherAction', a: 1 }, 'call_tool_mcp', { name: 'OtherAction', arguments: { a: 1 } }],
   ])('%j is %s', (members, name, args) => {
     expect(action(members)).toMatchObject({ source: 'agent', action: name, args });
@@ -137,6 +152,12 @@ describe('an action of V1 in V0', () => {
       model_response: null,
       total_calls_in_response: 1,
     });
+  });
+
+  it('has the name of its tool, also without an action: a call that cannot be executed', () => {
+    const named = { action: 'call_tool_mcp', message: 'Calling the tool fetch', args: { name: 'fetch' } };
+    expect(action({ kind: 'MCPToolAction', data: {} }, { tool_name: 'fetch' })).toMatchObject(named);
+    expect(one(event('ActionEvent', { tool_name: 'fetch' }))).toMatchObject(named);
   });
 
   it('with members of other types has empty texts', () => {
@@ -170,6 +191,10 @@ describe('an observation of V1 in V0', () => {
     [file(EDIT, 'insert', changed), { observation: 'edit', extras: { prev_exist: true, ...changed } }],
     [file(EDIT, 'view', { is_error: true }), { observation: 'error', success: false }],
     [{ kind: 'ThinkObservation' }, { observation: 'think', content: 'Your thought has been logged.' }],
+    [
+      { kind: 'TaskTrackerObservation', command: 'view', task_list: [] },
+      { observation: 'task_tracking', content: 'the content', extras: { command: 'view', task_list: [] } },
+    ],
     [{ kind: 'MCPToolObservation' }, { observation: 'mcp', extras: { name: 'MCPToolObservation' } }],
     [file('MCPToolObservation', '', { is_error: true }), { observation: 'error', content: 'the content' }],
   ])('%j has %j', (members, expected) => {
