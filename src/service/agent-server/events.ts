@@ -1,7 +1,7 @@
 /** The events of a conversation as agent server 1.34.0 writes them: members that are null are left out. */
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
-import type { CondensationStep, InvalidStep, ToolStep } from '../agents/steps.ts';
+import type { CondensationStep, InvalidStep, Step, ToolStep } from '../agents/steps.ts';
 import type { ToolDefinition } from '../agents/model/definitions.ts';
 import type { Metrics } from '../storage/conversation-state.ts';
 
@@ -84,7 +84,14 @@ function actionMembers(step: ToolStep): Record<string, unknown> {
       return { command: step.command, is_input: step.is_input, ...timeout, reset: step.reset, kind: 'TerminalAction' };
     }
     case 'edit': {
-      const { type: _type, thought: _thought, risk: _risk, call: _call, ...parameters } = step;
+      const {
+        type: _type,
+        thought: _thought,
+        risk: _risk,
+        call: _call,
+        usage: _usage,
+        ...parameters
+      }: typeof step & Pick<Step, 'usage'> = step;
       return { ...parameters, kind: 'FileEditorAction' };
     }
     case 'think':

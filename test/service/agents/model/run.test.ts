@@ -401,3 +401,21 @@ describe('questions beside the history', () => {
     expect(endpoint.asked.map(({ model }) => model)).toEqual(['m', 'other']);
   });
 });
+
+it('the actions of calls have the members that openhands-sdk permits', async () => {
+  const edit = { command: 'create', path: 'a.txt', file_text: 'x\n', security_risk: 'LOW' };
+  endpoint.reply(
+    call(run('true')),
+    call(['file_editor', edit]),
+    call(['task_tracker', { command: 'view' }]),
+    call(FINISH),
+  );
+  await start();
+  const actions = ofKind(await eventsAt(), 'ActionEvent').map(({ action }) => Object.keys(action as object).sort());
+  expect(actions).toEqual([
+    ['command', 'is_input', 'kind', 'reset'],
+    ['command', 'file_text', 'kind', 'path'],
+    ['command', 'kind', 'task_list'],
+    ['kind', 'message'],
+  ]);
+});
