@@ -142,10 +142,9 @@ export class RunLoop {
         this.#conversation.setStatus('paused', [this.#abort.signal.aborted ? WAS_INTERRUPTED : PAUSED]);
         return;
       }
-      const { accumulated_cost: cost, max_budget_per_task: budget } = this.#conversation.state.metrics;
-      if (budget !== null && cost !== null && cost >= budget) {
-        const detail = `The agent has used its budget of $${String(budget)} (max_budget_per_task).`;
-        this.#conversation.setStatus('error', [conversationError('MaxBudgetReached', detail)]);
+      const reached = this.#budgetError();
+      if (reached !== null) {
+        this.#conversation.setStatus('error', [reached]);
         return;
       }
       if (iteration >= limit) {
@@ -155,6 +154,20 @@ export class RunLoop {
       }
       if ((await this.#step()) === 'stop') return;
     }
+  }
+
+  #budgetError(): NewEvent | null {
+    const { model, state } = this.#conversation;
+    const { accumulated_cost: cost, max_budget_per_task: budget } = state.metrics;
+    if (budget === null) return null;
+    const { input_cost_per_token: input, output_cost_per_token: output } = model?.llm ?? {};
+    if (cost === null || (model !== null && (input == null || output == null))) {
+      const what = 'The price of the model is not known, so max_budget_per_task cannot be kept';
+      const prices = 'agent_settings.llm.input_cost_per_token and agent_settings.llm.output_cost_per_token';
+      return conversationError('MaxBudgetUnknown', `${what}. Set ${prices}, or unset max_budget_per_task.`);
+    }
+    const detail = `The agent has used its budget of $${String(budget)} (max_budget_per_task).`;
+    return cost >= budget ? conversationError('MaxBudgetReached', detail) : null;
   }
 
   /** Null: the run was interrupted, or the worker ends. */

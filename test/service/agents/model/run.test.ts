@@ -245,6 +245,14 @@ describe('limits', () => {
   });
 });
 
+it('a budget for a model whose price is not known ends the run before a call', async () => {
+  await start({ max_budget_per_task: 1 }, { input_cost_per_token: 0.01 });
+  const error = (await eventsAt('error')).at(-1);
+  expect(error).toMatchObject({ code: 'MaxBudgetUnknown' });
+  expect(error?.['detail']).toMatch(/output_cost_per_token, or unset max_budget_per_task/);
+  expect(endpoint.asked).toEqual([]);
+});
+
 it('images of a message reach the endpoint', async () => {
   endpoint.reply(call(FINISH));
   const image = 'data:image/png;base64,iVBORw0KGgo=';
