@@ -12,6 +12,8 @@ import { isStuck } from './stuck.ts';
 import { BUILT_IN, type ToolDefinition } from './definitions.ts';
 import { stepOf, toolSet } from './tools.ts';
 
+/** About as many in English text and code. */
+const CHARACTERS_OF_TOKEN = 4;
 /** Characters of a message that a title is made from. */
 const LONGEST_UNTITLED = 2000;
 
@@ -77,8 +79,7 @@ export class ModelAgent implements Agent {
     signal: AbortSignal,
   ): Promise<Step> {
     const { llm, system_prompt: system } = this.#config();
-    const events = exchanges.flatMap(({ ids }) => ids).length;
-    if (isDue || events > LONGEST_HISTORY) {
+    if (isDue || isLong(exchanges, llm.max_input_tokens ?? Infinity)) {
       const step = await condense(llm, exchanges, 0, signal);
       if (step !== null) return step;
     }
@@ -117,6 +118,13 @@ export class ModelAgent implements Agent {
 
 function isResult(event: StoredEvent | undefined): boolean {
   return event?.kind === 'ObservationEvent' || event?.kind === 'AgentErrorEvent';
+}
+
+function isLong(exchanges: readonly Exchange[], tokens: number): boolean {
+  if (exchanges.flatMap(({ ids }) => ids).length > LONGEST_HISTORY) return true;
+  if (tokens === Infinity) return false;
+  const text = JSON.stringify(exchanges, (key, value: unknown) => (key === 'image' ? '' : value));
+  return text.length > tokens * CHARACTERS_OF_TOKEN;
 }
 
 /** A client has asked for it, and it has not been done since. */

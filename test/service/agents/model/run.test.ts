@@ -325,6 +325,13 @@ describe('condensation', () => {
     expect(JSON.stringify(sent[2])).toContain('Echoed 1.');
   });
 
+  it('is done before the history is longer than llm.max_input_tokens', async () => {
+    const long = call(run('seq 1 500'));
+    endpoint.reply(long, long, say('Counted.'), call(FINISH));
+    await start({}, { max_input_tokens: 1000 });
+    expect(ofKind(await eventsAt(), 'Condensation')).toMatchObject([{ summary: 'Counted.' }]);
+  });
+
   it('ends in error when nothing is left to condense', async () => {
     endpoint.reply(fail(400, 'prompt is too long'), say('Shorter.'), fail(400, 'prompt is too long'));
     await start();
