@@ -76,7 +76,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
 
 /** Files that may use the process, the network and the system clock. */
 const EDGES =
-  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|agents\/model\/(call|mcp-transports)|isolation\/|supervisor|lifecycle\/))/;
+  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|agents\/model\/(failure|fetch|mcp-transports)|isolation\/|supervisor|lifecycle\/))/;
 
 const FILE_LINES = 400;
 
