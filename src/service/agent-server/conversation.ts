@@ -125,6 +125,11 @@ export class Conversation {
     });
   }
 
+  /** Without the values of secrets. */
+  masked(text: string): string {
+    return this.#mask.value(text);
+  }
+
   /** What an answer of the model has used, to be recorded. */
   used(usage: ModelUsage | undefined): { events: NewEvent[]; change: Partial<ConversationState> } {
     if (usage === undefined) return { events: [], change: {} };

@@ -32,7 +32,7 @@ export class ModelAgentOnUse implements Agent {
     return ask(agent).catch((error: unknown) => {
       // By its name: the class is in the other file too.
       if (!(error instanceof Error) || error.name !== 'ModelFailure') throw error;
-      throw refuse((error as ModelFailure).code === 'NoModel' ? 400 : 502, error.message);
+      throw refuse((error as ModelFailure).code === 'NoModel' ? 400 : 502, this.#conversation.masked(error.message));
     });
   }
 

@@ -113,7 +113,7 @@ export function workerConversationHandlers({ conversations, userStore }: WorkerC
       const { signal } = c.req.raw;
       const { text, usage } = await model.ask((agent) => agent.answer(question, conversation.history(), signal));
       conversation.record([], conversation.used(usage).change);
-      return { response: text };
+      return { response: conversation.masked(text) };
     }),
     'POST /api/conversations/{conversation_id}/condense': async (c) => {
       const { conversation, loop, model } = entryOf(c);
@@ -154,7 +154,7 @@ export function workerConversationHandlers({ conversations, userStore }: WorkerC
         try {
           const { text, usage } = await model.ask((agent) => agent.title(first, c.req.raw.signal));
           conversation.record([], conversation.used(usage).change);
-          const plain = text.trim().replace(/^["']|["']$/g, '');
+          const plain = conversation.masked(text).trim().replace(/^["']|["']$/g, '');
           return { title: plain.slice(0, max_length) };
         } catch (error) {
           // As genuine servers: without an answer the title is that of the message.

@@ -306,6 +306,18 @@ describe('questions beside the history', () => {
     expect((await post('ask_agent', { question: 'Again?' })).status).toBe(502);
   });
 
+  it('are answered without secrets, also when the endpoint or the model repeats them', async () => {
+    const [KEY, TOKEN] = ['sk-key-of-the-model', 'very-secret-value'];
+    endpoint.reply(call(FINISH));
+    await start({ secrets: { TOKEN } }, { api_key: KEY });
+    await worker.untilStatus('finished');
+    endpoint.reply(fail(401, `Incorrect API key provided: ${KEY}`), say(`It is ${TOKEN}.`));
+    const ask = async (): Promise<unknown> => (await post('ask_agent', { question: 'Which?' })).body;
+    expect(await ask()).toMatchObject({ detail: expect.stringContaining('provided: <secret-hidden>') as string });
+    expect(await ask()).toEqual({ response: 'It is <secret-hidden>.' });
+    expect((await post('generate_title', {})).body).toEqual({ title: 'It is <secret-hidden>.' });
+  });
+
   it('generate_title is answered by the model, else with the title', async () => {
     endpoint.reply(call(FINISH));
     await start();
