@@ -41,8 +41,7 @@ const PATHS = { user: '/api/v1/settings', secrets: '/api/v1/secrets', sandboxes:
 /** The cases of one release of a client; `release` as in CLIENTS. */
 export function conversingCases(release: string): ContractCase[] {
   const cli = casesOf('openhands cloud', (server) => runCli(release, server));
-  // The app server does not start an agent with a model yet.
-  if (release.startsWith('cli-')) return cli.filter(({ name }) => name.endsWith('replay'));
+  if (release.startsWith('cli-')) return cli;
   const atAgentServer = casesOf(AT_AGENT_SERVER, async (server) => {
     const { url, key } = await newSandbox(server);
     return converse(release, ['--host', url, '--model-url', server.modelUrl], key);

@@ -11,6 +11,8 @@ export interface WorkerContext {
   /** Of the package. */
   root: string;
   conversations: Conversations;
+  /** False: the sandbox has no isolation, which nobody asked for. */
+  mayRunModels: boolean;
   bash: BashService;
   sandbox: Sandbox;
   /** The store of the service, opened by the first request that needs it. */

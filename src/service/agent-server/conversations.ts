@@ -70,6 +70,11 @@ export class Conversations {
     );
   }
 
+  /** Whether a model, not a replay, drives a conversation that is started so. */
+  needsModel({ replay }: StartConversation): boolean {
+    return replay == null && this.#options.defaultReplay === null;
+  }
+
   /** The instructions of the repository, for an agent with a model. */
   async instructions(workingDir: string): Promise<Instructions> {
     const { sandbox } = this.#options;

@@ -33,6 +33,7 @@ export async function startWorker({
   const context: WorkerContext = {
     ...options,
     root: config.root,
+    mayRunModels: config.fell_back !== true,
     sessionApiKey: config.session_api_key,
     conversations,
     bash: new BashService(sandbox, nowMicroseconds),

@@ -249,6 +249,7 @@ export class Supervisor {
       sandbox_id: id,
       session_api_key: row.session_api_key,
       spec: row.isolation,
+      fell_back: row.fell_back,
       ...(port === null ? {} : { port }),
       root,
       workspace_dir: this.workspaceOf(id),

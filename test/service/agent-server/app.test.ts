@@ -83,6 +83,7 @@ beforeEach(() => {
   const sandbox = {} as Sandbox;
   app = createAgentApp({
     sessionApiKey: KEY,
+    mayRunModels: true,
     version: '1.2.3',
     root: path.resolve(import.meta.dirname, '../../..'),
     conversations: new Conversations({

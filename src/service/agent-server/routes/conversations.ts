@@ -33,10 +33,16 @@ import { condensationEvent } from '../events.ts';
 import { conversationView, finalResponse, firstMessage, trajectoryMembers } from '../views.ts';
 import { lookedUp } from './settings.ts';
 
+const NEEDS_ISOLATION =
+  'An agent with a model needs isolation, which this sandbox does not have. Use a sandbox of the spec process to permit that.';
 const NO_MODEL = 'A replay has no model, so no answer is possible. Start a conversation with a model.';
 
 /** The routes of conversations, of their runs, and of their events. */
-export function workerConversationHandlers({ conversations, userStore }: WorkerContext): Handlers<AgentRoute> {
+export function workerConversationHandlers({
+  conversations,
+  userStore,
+  mayRunModels,
+}: WorkerContext): Handlers<AgentRoute> {
   /** The conversation in the path; 422 for a malformed id, 404 for an unknown one. */
   const entryOf = (c: Context, unknown = 'Not Found'): ConversationEntry => {
     const entry = conversations.get(pathId(c));
@@ -66,8 +72,10 @@ export function workerConversationHandlers({ conversations, userStore }: WorkerC
     'POST /api/conversations': body(startConversation, async (wanted) => {
       const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
       const { working_dir } = wanted.workspace;
+      const needsModel = conversations.needsModel(wanted);
+      if (needsModel && !mayRunModels) throw refuse(501, NEEDS_ISOLATION);
       // Before the id is looked up: no other request may begin in between.
-      const instructions = wanted.replay == null ? await conversations.instructions(working_dir) : [];
+      const instructions = needsModel ? await conversations.instructions(working_dir) : [];
       const existing = conversations.get(id);
       if (existing !== null) return conversationView(existing.conversation);
       const secrets = lookedUp(wanted.secrets ?? {}, userStore);
@@ -154,7 +162,10 @@ export function workerConversationHandlers({ conversations, userStore }: WorkerC
         try {
           const { text, usage } = await model.ask((agent) => agent.title(first, c.req.raw.signal));
           conversation.record([], conversation.used(usage).change);
-          const plain = conversation.masked(text).trim().replace(/^["']|["']$/g, '');
+          const plain = conversation
+            .masked(text)
+            .trim()
+            .replace(/^["']|["']$/g, '');
           return { title: plain.slice(0, max_length) };
         } catch (error) {
           // As genuine servers: without an answer the title is that of the message.

@@ -122,6 +122,7 @@ export interface WorkerOptions {
   spec?: SandboxSpecName;
   env?: Record<string, string>;
   initialEnv?: Record<string, string>;
+  fellBack?: boolean;
   port?: number;
   limits?: SandboxLimits;
   /** Descriptors that it inherits, from 3 on. */
@@ -145,6 +146,7 @@ export async function startTestWorker(place: Place, options: WorkerOptions = {})
       sandbox_id: place.sandboxId,
       session_api_key: KEY,
       spec: options.spec ?? (hasBubblewrap ? 'bubblewrap' : 'process'),
+      fell_back: options.fellBack,
       workspace_dir: place.workspace,
       events_dir: place.events,
       database: path.join(place.dir, 'service.db'),

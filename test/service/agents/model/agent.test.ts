@@ -107,3 +107,12 @@ it('a model that repeats itself ends the run as stuck', async () => {
   await worker.untilStatus('stuck');
   expect(outline(await worker.events()).filter((kind) => kind === 'ActionEvent')).toHaveLength(4);
 });
+
+it('a sandbox without isolation that nobody asked for runs a replay and refuses a model', async () => {
+  const worker = await sandbox.start({ spec: 'process', fellBack: true });
+  expect(await start(worker, 'WORK')).toMatchObject({
+    status: 501,
+    body: { detail: expect.stringContaining('isolation') as string },
+  });
+  expect(await worker.outputsOf('echo replayed')).toEqual(['replayed']);
+});
