@@ -133,6 +133,7 @@ export const generateTitle = record({ max_length: v.optional(integerFrom(1), 50)
 
 const withModel = record({
   llm: v.nullish(llm),
+  tools: v.nullish(list(record({ name: text() }))),
   mcp_config: v.nullish(dictionary()),
   agent_context: v.nullish(record({ system_message_suffix: v.nullish(text()) })),
 });

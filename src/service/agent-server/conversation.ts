@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import { EventClock } from '../lifecycle/clock.ts';
-import { BUILT_IN } from '../agents/model/definitions.ts';
+import { offeredTools } from '../agents/model/definitions.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
 import { secretsOf } from '../agents/model/mcp-config.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
@@ -115,7 +115,7 @@ export class Conversation {
     const prompt =
       this.#model === null
         ? systemPromptEvent(REPLAY_PROMPT, [])
-        : systemPromptEvent(this.#model.system_prompt, BUILT_IN);
+        : systemPromptEvent(this.#model.system_prompt, offeredTools(this.#model.tools));
     const first = this.log.lastSequence() === 0 ? [prompt] : [];
     if (['finished', 'error', 'stuck'].includes(execution_status)) this.setStatus('idle');
     const id = randomUUID();

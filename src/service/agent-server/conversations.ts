@@ -110,9 +110,10 @@ export class Conversations {
     };
     if (replay !== null) log.writeReplay(replay);
     else {
-      const { llm, mcp_config, agent_context } = wanted.agent ?? wanted.agent_settings ?? {};
+      const { llm, tools, mcp_config, agent_context } = wanted.agent ?? wanted.agent_settings ?? {};
       const system_prompt = systemPrompt(workingDir, instructions, agent_context?.system_message_suffix ?? '');
-      log.writeModel({ llm: llm ?? {}, mcp_config: mcp_config ?? {}, system_prompt });
+      const names = tools?.map(({ name }) => name) ?? null;
+      log.writeModel({ llm: llm ?? {}, tools: names, mcp_config: mcp_config ?? {}, system_prompt });
     }
     // Written last: a log without a state is ignored.
     log.writeState(state);

@@ -20,7 +20,7 @@ export class ModelAgentOnUse implements Agent {
   /** Rejects when the file cannot be loaded. */
   load(): Promise<ModelAgent> {
     this.#loaded ??= import('../agents/model/agent.ts').then(({ ModelAgent }) => {
-      const none = { llm: {}, mcp_config: {}, system_prompt: '' };
+      const none = { llm: {}, tools: null, mcp_config: {}, system_prompt: '' };
       return new ModelAgent(() => this.#conversation.model ?? none, this.#mcp);
     });
     return this.#loaded;

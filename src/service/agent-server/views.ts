@@ -2,6 +2,7 @@
 import { shownServers } from '../agents/model/mcp-config.ts';
 import { toDashedId } from '../../protocol/detail.ts';
 import type { ZipMember } from '../http/zip.ts';
+import { offeredTools } from '../agents/model/definitions.ts';
 import type { Conversation } from './conversation.ts';
 import { shownMetrics } from './events.ts';
 
@@ -57,10 +58,7 @@ export function conversationView(conversation: Conversation) {
     launched_agent_profile: null,
     agent: {
       llm: { ...llm, usage_id: 'agent' },
-      tools: ['terminal', 'file_editor', ...(conversation.model === null ? [] : ['task_tracker'])].map((name) => ({
-        name,
-        params: {},
-      })),
+      tools: shownTools(conversation).map((name) => ({ name, params: {} })),
       mcp_config: shownServers(conversation.model?.mcp_config ?? {}),
       filter_tools_regex: null,
       include_default_tools: ['FinishTool', 'ThinkTool'],
@@ -101,6 +99,12 @@ export function firstMessage(conversation: Conversation): string {
       .trim();
   }
   return '';
+}
+
+function shownTools({ model }: Conversation): string[] {
+  if (model === null) return ['terminal', 'file_editor'];
+  const own = offeredTools(model.tools).map(({ name }) => name);
+  return own.filter((name) => name !== 'think' && name !== 'finish');
 }
 
 /** The newest final answer, also when the user has written since; empty when there is none yet. */

@@ -9,7 +9,7 @@ import type { ModelConfig } from './config.ts';
 import { ModelFailure } from './failure.ts';
 import { type Exchange, exchangesOf } from './history.ts';
 import { isStuck } from './stuck.ts';
-import { BUILT_IN, type ToolDefinition } from './definitions.ts';
+import { offeredTools, type ToolDefinition } from './definitions.ts';
 import { stepOf, toolSet } from './tools.ts';
 
 /** About as many in English text and code. */
@@ -53,11 +53,11 @@ export class ModelAgent implements Agent {
 
   /** An answer that does not enter the history. Throws ModelFailure. */
   async answer(question: string, events: Iterable<StoredEvent>, signal: AbortSignal): Promise<ModelAnswer> {
-    const { llm, system_prompt: system } = this.#config();
+    const { llm, system_prompt: system, tools } = this.#config();
     const content = `${question}\n\nAnswer this question from what you know by now. Call no tool.`;
     const messages = [...exchangesOf(events).flatMap((each) => each.messages), { role: 'user' as const, content }];
     // Some endpoints refuse calls in the history of a request without tools.
-    return callModel(llm, { system, messages, tools: toolSet(BUILT_IN), onText: null }, signal);
+    return callModel(llm, { system, messages, tools: toolSet(offeredTools(tools)), onText: null }, signal);
   }
 
   /** A title for a conversation with this first message. Throws ModelFailure. */
@@ -78,14 +78,14 @@ export class ModelAgent implements Agent {
     onText: ModelRequest['onText'],
     signal: AbortSignal,
   ): Promise<Step> {
-    const { llm, system_prompt: system } = this.#config();
+    const { llm, system_prompt: system, tools: named } = this.#config();
     if (isDue || isLong(exchanges, llm.max_input_tokens ?? Infinity)) {
       const step = await condense(llm, exchanges, 0, signal);
       if (step !== null) return step;
     }
     const mcp = (await this.#mcp?.definitions(signal)) ?? [];
     const messages = exchanges.flatMap((exchange) => exchange.messages);
-    const tools = toolSet([...BUILT_IN, ...mcp]);
+    const tools = toolSet([...offeredTools(named), ...mcp]);
     try {
       const answer = await callModel(llm, { system, messages, tools, onText }, signal);
       return this.#stepsOf(answer, new Set(mcp.map(({ name }) => name)));

@@ -4,6 +4,8 @@ import type { Llm } from '../../../protocol/agent-server/requests.ts';
 /** Stored with the conversation, readable by its owner alone: it holds the key. */
 export interface ModelConfig {
   llm: Llm;
+  /** The names of the tools that the client wants; null: all. */
+  tools: string[] | null;
   /** By name; the forms of `mcpServers` of openhands-sdk. */
   mcp_config: Record<string, unknown>;
   system_prompt: string;

@@ -98,3 +98,9 @@ export const BUILT_IN: readonly ToolDefinition[] = [
     parameters: object({ message: text('What was done, for the user.') }, ['message']),
   },
 ];
+
+/** The named ones, as `terminal` or `TerminalTool`, and those of every agent; null: all. */
+export function offeredTools(named: readonly string[] | null): readonly ToolDefinition[] {
+  const wanted = ['think', 'finish', ...(named ?? BUILT_IN.map(({ name }) => name))];
+  return BUILT_IN.filter(({ name, kind }) => wanted.includes(name) || wanted.includes(`${kind}Tool`));
+}

@@ -274,9 +274,10 @@ function modelAgent({ row, instructions, mcp }: StartRequest, agent: JsonObject,
   return {
     kind: 'Agent',
     llm: { ...(isObject(llm) ? llm : {}), model: row.llm_model },
-    tools: Array.isArray(tools)
-      ? tools
-      : ['terminal', 'file_editor', 'task_tracker'].map((name) => ({ name, params: {} })),
+    tools:
+      Array.isArray(tools) && tools.length > 0
+        ? tools
+        : ['terminal', 'file_editor', 'task_tracker'].map((name) => ({ name, params: {} })),
     mcp_config: toAgent(mcp ?? ofSettings),
     ...(instructions === null ? {} : { agent_context: { system_message_suffix: instructions } }),
   };

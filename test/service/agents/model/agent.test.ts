@@ -116,3 +116,14 @@ it('a sandbox without isolation that nobody asked for runs a replay and refuses 
   });
   expect(await worker.outputsOf('echo replayed')).toEqual(['replayed']);
 });
+
+it('an agent has the tools that its client names, besides think and finish', async () => {
+  const worker = await sandbox.start();
+  const llm = { model: 'openai/gpt-4o', base_url: model.url, num_retries: 0 };
+  await start(worker, 'WORK', { agent: { llm, tools: [{ name: 'FileEditorTool' }, { name: 'browser_tool_set' }] } });
+  await worker.untilStatus('finished');
+  const [prompt] = await worker.events();
+  const titles = (prompt?.['tools'] as { title: string }[]).map(({ title }) => title);
+  expect(titles).toEqual(['file_editor', 'think', 'finish']);
+  expect(existsSync(path.join(sandbox.place.workspace, 'hello.txt'))).toBe(false);
+});
