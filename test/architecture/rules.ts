@@ -69,6 +69,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   libsql: ['src/service/storage/'],
   'markdown-it': ['src/output/page/markup.ts'],
   'tar-stream': ['src/local/files/'],
+  undici: ['src/service/agents/model/'],
   // Readers of answers, requests and trajectories check their shape.
   valibot: ['src/protocol/', 'src/service/'],
   ws: ['src/service/agent-server/', 'src/client/http/'],
@@ -76,7 +77,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
 
 /** Files that may use the process, the network and the system clock. */
 const EDGES =
-  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|agents\/model\/(failure|fetch|mcp-transports)|isolation\/|supervisor|lifecycle\/))/;
+  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|agents\/model\/(failure|proxy|mcp-transports)|isolation\/|supervisor|lifecycle\/))/;
 
 const FILE_LINES = 400;
 

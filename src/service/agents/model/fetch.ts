@@ -1,5 +1,6 @@
 /** Requests to the endpoint of a model. Their failures are ModelFailures. */
 import { ModelFailure } from './failure.ts';
+import { fetchByProxy } from './proxy.ts';
 
 /** Each token takes some 250 bytes of a stream. */
 const LARGEST_ANSWER = 64 * 1024 * 1024;
@@ -7,7 +8,7 @@ const SHOWN = 200;
 
 /** A redirect is not followed: it would get the key and the conversation. */
 export async function fetchAnswer(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-  const answer = await fetch(input, { ...init, redirect: 'manual' });
+  const answer = await fetchByProxy(input, { ...init, redirect: 'manual' });
   const { status, headers } = answer;
   const { origin } = new URL(answer.url);
   const type = headers.get('content-type') ?? '';

@@ -8,6 +8,7 @@ import type { RunningProgram, Sandbox } from '../../agent-server/sandbox.ts';
 import { LineReader } from '../../isolation/inside/lines.ts';
 import type { RunParameters } from '../../isolation/protocol.ts';
 import type { WebServer } from './mcp-config.ts';
+import { fetchByProxy } from './proxy.ts';
 
 /** Bytes that a server may send from one message to the next. */
 const LARGEST_MESSAGE = 10 * 1024 * 1024;
@@ -131,7 +132,7 @@ export function webLink({ kind, url, headers }: WebServer): Link {
     void transport.close();
   };
   const limited = async (...given: Parameters<typeof fetch>): Promise<Response> => {
-    const response = await fetch(...given);
+    const response = await fetchByProxy(...given);
     const count = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         received += chunk.length;
