@@ -166,9 +166,12 @@ export class LiveRun {
     const { payload, signal, timestamp, text } = event;
     // What the conversation has cost until this event, where the event has it.
     const uses = member(payload, 'value', 'usage_to_metrics');
-    const metrics = typeof uses === 'object' && uses !== null ? Object.values(uses) : [payload['llm_metrics']];
+    const hasUses = typeof uses === 'object' && uses !== null;
+    const metrics = hasUses ? Object.values(uses) : [payload['llm_metrics']];
     const costs = metrics.map((one) => member(one, 'accumulated_cost'));
     if (costs.every((cost) => typeof cost === 'number')) this.cost = costs.reduce((sum, cost) => sum + cost, 0);
+    // The price of the model is not known.
+    else if (hasUses) this.cost = null;
     if (signal === 'message') this.startMs = parseTime(timestamp) ?? this.startMs;
     const shape = shapeOf(event);
     if (shape === 'command' || shape === 'action') this.action = text;

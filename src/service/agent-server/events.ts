@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import type { CondensationStep, InvalidStep, Step, ToolStep } from '../agents/steps.ts';
 import type { ToolDefinition } from '../agents/model/definitions.ts';
-import type { Metrics } from '../storage/conversation-state.ts';
+import { type Metrics, shownMetrics } from '../storage/conversation-state.ts';
 
 export interface NewEvent {
   id?: string;
@@ -40,11 +40,6 @@ export function messageEvent(role: string, content: MessageContent[]): NewEvent 
 
 export function stateUpdate(key: string, value: unknown): NewEvent {
   return { source: 'environment', key, value, kind: 'ConversationStateUpdateEvent' };
-}
-
-/** openhands-sdk 1.58.0 requires a number for the cost, also where the price is not known. */
-export function shownMetrics(metrics: Metrics): Metrics {
-  return { ...metrics, accumulated_cost: metrics.accumulated_cost ?? 0 };
 }
 
 export function statsUpdate(metrics: Metrics): NewEvent {

@@ -4,7 +4,7 @@ import { toDashedId } from '../../protocol/detail.ts';
 import type { ZipMember } from '../http/zip.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
 import type { Conversation } from './conversation.ts';
-import { shownMetrics } from './events.ts';
+import { shownMetrics } from '../storage/conversation-state.ts';
 
 /** The settings of genuine servers for condensing a long history. */
 const CONDENSER = {

@@ -1,7 +1,7 @@
 /** The record of a conversation, and its removal, which both dialects share. */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { noMetrics } from '../storage/conversation-state.ts';
+import { noMetrics, shownMetrics } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
 import { deleteEventLog, eventLogFile } from '../storage/event-log.ts';
 import type { SandboxRow } from '../storage/sandboxes.ts';
@@ -59,7 +59,7 @@ export function sharedMembers(row: ConversationRow, { store }: AppContext): Reco
     title: row.title,
     pr_number: row.pr_number,
     llm_model: row.llm_model,
-    metrics: row.metrics ?? { ...noMetrics(''), model_name: 'default' },
+    metrics: shownMetrics(row.metrics ?? { ...noMetrics(''), model_name: 'default' }),
     parent_conversation_id: row.parent_id,
     sub_conversation_ids: store.conversations.childrenOf(row.id),
     created_at: row.created_at,

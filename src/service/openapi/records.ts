@@ -25,7 +25,7 @@ export const fileChange = record({ status: text(), path: text() });
 
 export const metrics = record({
   model_name: text(),
-  accumulated_cost: v.number(),
+  accumulated_cost: v.optional(v.number()),
   max_budget_per_task: v.nullable(v.number()),
   accumulated_token_usage: dictionary(),
 });

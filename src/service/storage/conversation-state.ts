@@ -58,6 +58,11 @@ export function noMetrics(model: string): Metrics {
   };
 }
 
+/** Without a cost that is not known: openhands-sdk 1.58.0 accepts no null. */
+export function shownMetrics({ accumulated_cost, ...metrics }: Metrics) {
+  return { ...metrics, ...(accumulated_cost === null ? {} : { accumulated_cost }) };
+}
+
 export function addUsage(metrics: Metrics, usage: ModelUsage): Metrics {
   const { cost, response_id, ...tokens } = usage;
   const before = metrics.accumulated_token_usage;

@@ -94,14 +94,14 @@ it('the line of a run shows the action that has no result yet', () => {
 });
 
 it.each([
-  [{ value: { usage_to_metrics: { a: { accumulated_cost: 1 }, b: { accumulated_cost: 0.25 } } } }, '$1.25'],
-  [{ llm_metrics: { accumulated_cost: 0.001 } }, '$0.0010'],
-  [{ value: { usage_to_metrics: { a: {} } } }, '$0.50'],
-  [{ llm_metrics: null, value: null }, '$0.50'],
-])('the cost of an event with %o is %s', (payload, cost) => {
+  [{ value: { usage_to_metrics: { a: { accumulated_cost: 1 }, b: { accumulated_cost: 0.25 } } } }, ' · $1.25'],
+  [{ llm_metrics: { accumulated_cost: 0.001 } }, ' · $0.0010'],
+  [{ value: { usage_to_metrics: { a: {} } } }, ''],
+  [{ llm_metrics: null, value: null }, ' · $0.50'],
+])('the cost after an event with %o is "%s"', (payload, cost) => {
   const run = live();
   run.onEvent(event({ kind: 'other', payload }));
-  expect(run.line(NOW)).toBe(`running · 0:05 · ${cost}`);
+  expect(run.line(NOW)).toBe(`running · 0:05${cost}`);
 });
 
 it('the line of a run without a known cost has none', () => {

@@ -66,11 +66,12 @@ it('a model works with the terminal, finishes, and its use is counted', async ()
   });
 });
 
-it('the key of a model is in no event and no answer', async () => {
+it('the key of a model is in no event and no answer, and a cost without a price neither', async () => {
   const worker = await sandbox.start();
   await start(worker, `WORK ${KEY}`);
   await worker.untilStatus('finished');
   const { body } = await worker.call('GET', `/api/conversations/${ID}`);
+  expect(JSON.stringify(body)).not.toContain('accumulated_cost');
   expect(JSON.stringify([await worker.events(), body])).not.toContain(KEY);
 });
 
