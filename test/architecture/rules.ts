@@ -56,7 +56,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   '@hono/node-server': ['src/service/'],
   '@inquirer/prompts': ['src/terminal/'],
   '@modelcontextprotocol/sdk': ['src/service/agents/model/'],
-  '@valibot/to-json-schema': ['src/service/openapi/'],
+  '@valibot/to-json-schema': ['src/service/agents/model/', 'src/service/openapi/'],
   ai: ['src/service/agents/model/'],
   chalk: ['src/terminal/'],
   commander: ['src/cli/run.ts'],

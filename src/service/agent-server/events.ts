@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import type { CondensationStep, InvalidStep, Step, ToolStep } from '../agents/steps.ts';
-import type { ToolDefinition } from '../agents/model/definitions.ts';
+import type { BuiltInTool } from '../agents/model/definitions.ts';
 import { type Metrics, shownMetrics } from '../storage/conversation-state.ts';
 
 export interface NewEvent {
@@ -121,7 +121,7 @@ export function conversationError(code: string, detail: string): NewEvent {
 }
 
 /** The tools in the form of genuine servers, which describe the behaviour of each. */
-export function systemPromptEvent(prompt: string, tools: readonly ToolDefinition[]): NewEvent {
+export function systemPromptEvent(prompt: string, tools: readonly BuiltInTool[]): NewEvent {
   const [system_prompt] = textContent(prompt);
   const shown = tools.map(({ name, kind, description }) => {
     const changes = kind === 'Terminal' || kind === 'FileEditor';

@@ -1,8 +1,8 @@
 /** The MCP servers of a conversation, whose client is loaded with the agent, and only where there are any. */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import type { ToolDefinition } from '../agents/model/definitions.ts';
 import type { McpClient } from '../agents/model/mcp.ts';
 import type { McpTools } from '../agents/model/agent.ts';
+import type { McpTool } from '../agents/model/tools.ts';
 import type { McpStep } from '../agents/steps.ts';
 import type { Conversation } from './conversation.ts';
 import { messageEvent, textContent } from './events.ts';
@@ -24,7 +24,7 @@ export class McpOnUse implements McpTools {
     this.#sandbox = sandbox;
   }
 
-  async definitions(signal: AbortSignal): Promise<ToolDefinition[]> {
+  async definitions(signal: AbortSignal): Promise<McpTool[]> {
     return (await (await this.#load())?.definitions(signal)) ?? [];
   }
 

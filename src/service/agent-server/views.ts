@@ -1,10 +1,12 @@
 /** The records of a conversation that the agent server returns, with the members of agent server 1.34.0. */
-import { shownServers } from '../agents/model/mcp-config.ts';
+import { createRedactor } from '../../output/text/redact.ts';
 import { toDashedId } from '../../protocol/detail.ts';
 import type { ZipMember } from '../http/zip.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
 import type { Conversation } from './conversation.ts';
 import { shownMetrics } from '../storage/conversation-state.ts';
+
+const redactor = createRedactor([]);
 
 /** The settings of genuine servers for condensing a long history. */
 const CONDENSER = {
@@ -59,7 +61,7 @@ export function conversationView(conversation: Conversation) {
     agent: {
       llm: { ...llm, usage_id: 'agent' },
       tools: shownTools(conversation).map((name) => ({ name, params: {} })),
-      mcp_config: shownServers(conversation.model?.mcp_config ?? {}),
+      ...(redactor.value({ mcp_config: conversation.model?.mcp_config ?? {} }) as object),
       filter_tools_regex: null,
       include_default_tools: ['FinishTool', 'ThinkTool'],
       agent_context: {

@@ -9,8 +9,8 @@ import type { ModelConfig } from './config.ts';
 import { ModelFailure } from './failure.ts';
 import { type Exchange, exchangesOf } from './history.ts';
 import { isStuck } from './stuck.ts';
-import { offeredTools, type ToolDefinition } from './definitions.ts';
-import { stepOf, toolSet } from './tools.ts';
+import { offeredTools } from './definitions.ts';
+import { type McpTool, stepOf, toolSet } from './tools.ts';
 
 /** About as many in English text and code. */
 const CHARACTERS_OF_TOKEN = 4;
@@ -19,7 +19,7 @@ const LONGEST_UNTITLED = 2000;
 
 /** The tools of MCP servers. */
 export interface McpTools {
-  definitions(signal: AbortSignal): Promise<ToolDefinition[]>;
+  definitions(signal: AbortSignal): Promise<McpTool[]>;
 }
 
 /** Evaluated by conversations with such servers alone. */
@@ -57,7 +57,7 @@ export class ModelAgent implements Agent {
     const content = `${question}\n\nAnswer this question from what you know by now. Call no tool.`;
     const messages = [...exchangesOf(events).flatMap((each) => each.messages), { role: 'user' as const, content }];
     // Some endpoints refuse calls in the history of a request without tools.
-    return callModel(llm, { system, messages, tools: toolSet(offeredTools(tools)), onText: null }, signal);
+    return callModel(llm, { system, messages, tools: toolSet(offeredTools(tools), []), onText: null }, signal);
   }
 
   /** A title for a conversation with this first message. Throws ModelFailure. */
@@ -85,7 +85,7 @@ export class ModelAgent implements Agent {
     }
     const mcp = (await this.#mcp?.definitions(signal)) ?? [];
     const messages = exchanges.flatMap((exchange) => exchange.messages);
-    const tools = toolSet([...offeredTools(named), ...mcp]);
+    const tools = toolSet(offeredTools(named), mcp);
     try {
       const answer = await callModel(llm, { system, messages, tools, onText }, signal);
       return this.#stepsOf(answer, new Set(mcp.map(({ name }) => name)));

@@ -1,6 +1,5 @@
 /** The MCP servers of a conversation, in the forms that openhands-sdk 1.58.0 reads. */
 import * as v from 'valibot';
-import { shownArguments, redactPatterns } from '../../../output/text/redact.ts';
 import { isSecretName, type NameKind } from '../../../output/text/secret-names.ts';
 import { isRecord } from '../../../protocol/shape.ts';
 
@@ -122,23 +121,4 @@ export function secretsOf(config: Readonly<Record<string, unknown>>): string[] {
       ...[password, decodeURIComponent(password)].filter((value) => value !== ''),
     ];
   });
-}
-
-/** As openhands-sdk shows secrets. */
-const MASK = '**********';
-
-/** The servers as answers show them. */
-export function shownServers(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const masked = (values: Record<string, string>) =>
-    Object.fromEntries(Object.keys(values).map((name) => [name, MASK]));
-  const shown = readServers(config).servers.map((server) => {
-    if (server.kind !== 'stdio') {
-      const { name, kind, url, headers } = server;
-      return [name, { url: redactPatterns(url), transport: kind, headers: masked(headers) }];
-    }
-    const { name, command, args, env } = server;
-    const hidden = shownArguments(args);
-    return [name, { command, args: args.map((word, index) => hidden[index] ?? word), env: masked(env) }];
-  });
-  return Object.fromEntries(shown) as Record<string, unknown>;
 }

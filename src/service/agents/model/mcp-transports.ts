@@ -13,39 +13,27 @@ import { fetchByProxy } from './proxy.ts';
 /** Bytes that a server may send from one message to the next. */
 const LARGEST_MESSAGE = 10 * 1024 * 1024;
 const TOO_MUCH = `it sent more than ${String(LARGEST_MESSAGE / 1024 / 1024)} MiB without a message`;
-/** Counted for what is not a message: to find that out takes longer than to read it. */
-const INVALID = 1024;
 const WINDOW = 1024 * 1024;
 /** Of one frame to the helper. */
 const PIECE = 64 * 1024;
 const KEPT_STDERR = 2000;
 
-export interface Link {
-  transport: Transport;
-  /** Why it has ended by itself. */
-  why: () => string | null;
-}
+/** `why`: the reason for which it has ended by itself. */
+export type McpTransport = Transport & { readonly why: string | null };
 
-export type Program = Pick<RunParameters, 'argv' | 'cwd' | 'env'>;
-
-export function programLink(sandbox: Sandbox, program: Program): Link {
-  const transport = new ProgramTransport(sandbox, program);
-  return { transport, why: () => transport.why };
-}
-
-class ProgramTransport implements Transport {
+export class ProgramTransport implements McpTransport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: <T extends JSONRPCMessage>(message: T) => void;
   why: string | null = null;
   readonly #sandbox: Sandbox;
-  readonly #program: Program;
+  readonly #program: Pick<RunParameters, 'argv' | 'cwd' | 'env'>;
   #running: RunningProgram | null = null;
   #stderr = '';
   #received = 0;
   #ended = false;
 
-  constructor(sandbox: Sandbox, program: Program) {
+  constructor(sandbox: Sandbox, program: Pick<RunParameters, 'argv' | 'cwd' | 'env'>) {
     this.#sandbox = sandbox;
     this.#program = program;
   }
@@ -102,8 +90,6 @@ class ProgramTransport implements Transport {
       this.onmessage?.(message);
     } catch (error) {
       // Some servers also write their log to stdout.
-      this.#received += INVALID;
-      if (this.#received > LARGEST_MESSAGE) this.#end(TOO_MUCH);
       this.onerror?.(error as Error);
     }
   }
@@ -123,14 +109,9 @@ class ProgramTransport implements Transport {
   }
 }
 
-/** The transports follow a redirect only to the same origin, so that headers go nowhere else. */
-export function webLink({ kind, url, headers }: WebServer): Link {
+/** The transports of the library follow a redirect only to the same origin, so that headers go nowhere else. */
+export function webTransport({ kind, url, headers }: WebServer): McpTransport {
   let received = 0;
-  let why: string | null = null;
-  const end = (reason: string): void => {
-    why ??= reason;
-    void transport.close();
-  };
   const limited = async (...given: Parameters<typeof fetch>): Promise<Response> => {
     const response = await fetchByProxy(...given);
     const count = new TransformStream<Uint8Array, Uint8Array>({
@@ -143,17 +124,18 @@ export function webLink({ kind, url, headers }: WebServer): Link {
     return response.body === null ? response : new Response(response.body.pipeThrough(count), response);
   };
   const options = { requestInit: { headers }, fetch: limited };
-  const transport =
-    kind === 'sse'
-      ? new SSEClientTransport(new URL(url), options)
-      : new StreamableHTTPClientTransport(new URL(url), options);
+  const Chosen = kind === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
+  const transport = Object.assign(new Chosen(new URL(url), options), { why: null as string | null });
+  const end = (reason: string): void => {
+    transport.why ??= reason;
+    void transport.close();
+  };
   transport.onmessage = () => {
     received = 0;
   };
   transport.onerror = (error) => {
-    received += INVALID;
     // It would connect again by itself, to a session that the client has not begun.
     if (error instanceof SseError) end(error.message);
   };
-  return { transport, why: () => why };
+  return transport;
 }

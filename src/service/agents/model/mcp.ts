@@ -11,18 +11,18 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Sandbox } from '../../agent-server/sandbox.ts';
-import { BUILT_IN, SECURITY_RISK, type ToolDefinition } from './definitions.ts';
+import { BUILT_IN } from './definitions.ts';
 import { type McpServer, problem, readServers } from './mcp-config.ts';
-import { type Link, programLink, webLink } from './mcp-transports.ts';
+import { type McpTransport, ProgramTransport, webTransport } from './mcp-transports.ts';
+import type { McpTool } from './tools.ts';
 
 declare const ACS_VERSION: string;
 
 const LIST_SECONDS = 30;
 const CALL_SECONDS = 300;
-/** Model endpoints take 128 tools, and every request holds the definitions. */
+/** Model endpoints take 128 tools. */
 const MOST_TOOLS = 100;
-const MOST_CHARACTERS = 200_000;
-/** Of the reason of a failure, which a server may have written. */
+/** Characters that a server may have written. */
 const LONGEST_REASON = 2000;
 /** The limits of time are those of `#within`: they do not run while the sandbox is paused. */
 const NO_TIMEOUT = 2 ** 31 - 1;
@@ -42,15 +42,15 @@ interface Options {
 
 interface Connection {
   client: Client;
+  transport: McpTransport;
   connected: Promise<void>;
-  why: Link['why'];
 }
 
 interface OfferedTool {
   server: McpServer;
   /** As its server names it. */
   name: string;
-  definition: ToolDefinition;
+  definition: McpTool;
 }
 
 export class McpClient {
@@ -69,7 +69,7 @@ export class McpClient {
     this.#problems = problems;
   }
 
-  async definitions(signal: AbortSignal): Promise<ToolDefinition[]> {
+  async definitions(signal: AbortSignal): Promise<McpTool[]> {
     return [...(await this.#list(signal)).values()].map(({ definition }) => definition);
   }
 
@@ -129,14 +129,14 @@ export class McpClient {
       });
     });
     const options = { signal: either, timeout: NO_TIMEOUT };
-    const { client, connected, why } = this.#connections.get(server) ?? this.#connect(server, options);
+    const { client, transport, connected } = this.#connections.get(server) ?? this.#connect(server, options);
     try {
       return await Promise.race([connected.then(() => work(client, options)), aborted]);
     } catch (error) {
       const isAnswer = error instanceof McpError && error.code !== Number(ErrorCode.ConnectionClosed);
       if (either.aborted || !isAnswer) void client.close();
       signal.throwIfAborted();
-      throw new Error(why() ?? reasonOf(silence.signal.aborted ? silence.signal.reason : error));
+      throw new Error(transport.why ?? reasonOf(silence.signal.aborted ? silence.signal.reason : error));
     } finally {
       stop();
     }
@@ -144,20 +144,20 @@ export class McpClient {
 
   #connect(server: McpServer, options: Options): Connection {
     const { sandbox, workingDir, secrets } = this.#around;
-    const { transport, why } =
+    const transport =
       server.kind === 'stdio'
-        ? programLink(sandbox, {
+        ? new ProgramTransport(sandbox, {
             argv: [server.command, ...server.args],
             cwd: path.resolve(workingDir, server.cwd),
             env: { ...secrets(), ...server.env },
           })
-        : webLink(server);
+        : webTransport(server);
     const client = new Client({ name: 'acs', version: ACS_VERSION });
     client.onclose = () => this.#connections.delete(server);
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
       this.#offered = null;
     });
-    const connection = { client, why, connected: client.connect(transport, options) };
+    const connection = { client, transport, connected: client.connect(transport, options) };
     this.#connections.set(server, connection);
     return connection;
   }
@@ -177,42 +177,30 @@ async function allTools(client: Client, options: Options): Promise<Tool[]> {
 
 function offeredOf(lists: readonly { server: McpServer; tools: Tool[] }[], problems: string[]) {
   const offered = new Map<string, OfferedTool>();
-  const taken = new Set(BUILT_IN.map(({ name }) => name));
-  let characters = 0;
+  const taken = new Set<string>(BUILT_IN.map(({ name }) => name));
+  const left: string[] = [];
   for (const { server, tools } of lists) {
-    for (const { name, description, inputSchema } of tools) {
-      const free = freeName(server.name, name, taken);
-      const { properties, required = [] } = inputSchema;
-      const parameters = {
-        ...inputSchema,
-        properties: { ...properties, security_risk: SECURITY_RISK },
-        required: [...new Set([...required, 'security_risk'])],
-      } as ToolDefinition['parameters'];
-      const definition = { name: free, kind: 'MCPTool', description: description ?? '', parameters };
-      characters += JSON.stringify(definition).length;
-      if (offered.size === MOST_TOOLS || characters > MOST_CHARACTERS) {
-        problems.push(
-          `The tools of the MCP server ${server.name} from ${name} on are not used: ` +
-            `a model is offered ${String(MOST_TOOLS)} tools, and ${String(MOST_CHARACTERS)} characters about them.`,
-        );
-        return offered;
+    for (const { name, description = '', inputSchema } of tools) {
+      // The tool of another server may have the name too.
+      const names = [allowedName(name), allowedName(`${server.name}_${name}`)];
+      const free = names.find((each) => each !== '' && !taken.has(each));
+      if (free === undefined || offered.size === MOST_TOOLS) left.push(`${name} of ${server.name}`);
+      else {
+        taken.add(free);
+        const parameters = inputSchema as McpTool['parameters'];
+        offered.set(free, { server, name, definition: { name: free, description, parameters } });
       }
-      taken.add(free);
-      offered.set(free, { server, name, definition });
     }
   }
+  const why = `a model is offered ${String(MOST_TOOLS)} tools of different names`;
+  if (left.length > 0)
+    problems.push(`Tools of MCP servers are not used, as ${why}: ${left.join(', ')}`.slice(0, LONGEST_REASON));
   return offered;
 }
 
-/** Endpoints take names of up to 64 of these characters. The tool of another server may have the name too. */
-function freeName(server: string, tool: string, taken: ReadonlySet<string>): string {
-  const allowed = (name: string): string => name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64);
-  const named = allowed(`${server}_${tool}`);
-  const free = [allowed(tool), named].find((name) => name !== '' && !taken.has(name));
-  if (free !== undefined) return free;
-  let number = 2;
-  while (taken.has(`${named.slice(0, 60)}_${String(number)}`)) number += 1;
-  return `${named.slice(0, 60)}_${String(number)}`;
+/** Endpoints take names of up to 64 of these characters. */
+function allowedName(name: string): string {
+  return name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64);
 }
 
 /** `fetch failed` says nothing without its cause. */

@@ -1,57 +1,42 @@
-/** The step of each tool call of the model. */
-import { jsonSchema, tool, type ToolSet } from 'ai';
+/** What the model may call: the arguments of each tool, and the step of each call. */
+import { toJsonSchema } from '@valibot/to-json-schema';
+import { type JSONSchema7, jsonSchema, tool, type ToolSet } from 'ai';
 import * as v from 'valibot';
-import { EDITOR_COMMANDS, type ModelCall, RISKS, type Step, TASK_STATUSES } from '../steps.ts';
 import { isRecord } from '../../../protocol/shape.ts';
+import { EDITOR_COMMANDS, type EditStep, type ModelCall, RISKS, type Step, TASK_STATUSES } from '../steps.ts';
 import type { ToolCall } from './call.ts';
-import type { ToolDefinition } from './definitions.ts';
+import type { BuiltInTool } from './definitions.ts';
 import { riskOf } from './risk.ts';
 
-export function toolSet(definitions: readonly ToolDefinition[]): ToolSet {
-  return Object.fromEntries(
-    definitions.map(({ name, description, parameters }) => [
-      name,
-      tool({ description, inputSchema: jsonSchema(parameters) }),
-    ]),
-  );
+export interface McpTool {
+  name: string;
+  description: string;
+  parameters: JSONSchema7;
 }
 
-/** Models write "true", "5" and null for true, 5 and nothing. */
-const loosely = <Schema extends v.GenericSchema>(schema: Schema) =>
-  v.nullish(
-    v.pipe(
-      v.unknown(),
-      v.transform((given) => {
-        if (typeof given !== 'string') return given;
-        try {
-          return JSON.parse(given) as unknown;
-        } catch {
-          return given;
-        }
-      }),
-      schema,
-    ),
-  );
-const risk = v.fallback(v.optional(v.picklist(RISKS)), undefined);
-const lineNumber = loosely(v.pipe(v.number(), v.integer()));
-const optionalText = v.nullish(v.string());
+const text = (description: string) => v.pipe(v.string(), v.description(description));
+const integer = v.pipe(v.number(), v.integer());
 
-const INPUTS = {
+const ARGUMENTS = {
   terminal: v.object({
-    command: v.string(),
-    timeout: loosely(v.pipe(v.number(), v.minValue(0))),
-    reset: loosely(v.boolean()),
-    security_risk: risk,
+    command: text('The command, in one or more lines.'),
+    timeout: v.optional(
+      v.pipe(v.number(), v.minValue(0), v.description('Seconds after which the command is ended. Default: 600.')),
+    ),
+    reset: v.optional(
+      v.pipe(v.boolean(), v.description('Start with the directory and environment of the first command.')),
+    ),
   }),
   file_editor: v.object({
     command: v.picklist(EDITOR_COMMANDS),
-    path: v.string(),
-    file_text: optionalText,
-    old_str: optionalText,
-    new_str: optionalText,
-    insert_line: lineNumber,
-    view_range: loosely(v.tuple([v.number(), v.number()])),
-    security_risk: risk,
+    path: text('Absolute, or relative to the working directory.'),
+    file_text: v.optional(text('For `create`: the content.')),
+    old_str: v.optional(text('For `str_replace`: the text to replace, with its indentation.')),
+    new_str: v.optional(text('For `str_replace` and `insert`.')),
+    insert_line: v.optional(v.pipe(integer, v.description('For `insert`; 0 is the top.'))),
+    view_range: v.optional(
+      v.pipe(v.array(integer), v.length(2), v.description('For `view`: first and last line; -1: the end.')),
+    ),
   }),
   task_tracker: v.object({
     command: v.picklist(['view', 'plan']),
@@ -67,46 +52,69 @@ const INPUTS = {
     ),
   }),
   think: v.object({ thought: v.string() }),
-  finish: v.object({ message: v.string() }),
+  finish: v.object({ message: text('What was done, for the user.') }),
 };
+
+const SECURITY_RISK: JSONSchema7 = {
+  type: 'string',
+  enum: ['LOW', 'MEDIUM', 'HIGH'],
+  description:
+    'LOW: reads, or changes files of the workspace. MEDIUM: changes more than that, and can be undone. ' +
+    'HIGH: cannot be undone, sends data out of the sandbox, or runs code from an unknown source.',
+};
+
+export function toolSet(builtIn: readonly BuiltInTool[], mcp: readonly McpTool[]): ToolSet {
+  const own = builtIn.map(({ name, description }) => {
+    const { $schema: _, ...parameters } = toJsonSchema(ARGUMENTS[name], { typeMode: 'input' });
+    const hasRisk = name === 'terminal' || name === 'file_editor';
+    return { name, description, parameters: hasRisk ? withRisk(parameters) : parameters };
+  });
+  return Object.fromEntries(
+    [...own, ...mcp.map((each) => ({ ...each, parameters: withRisk(each.parameters) }))].map(
+      ({ name, description, parameters }) => [name, tool({ description, inputSchema: jsonSchema(parameters) })],
+    ),
+  );
+}
+
+function withRisk(parameters: JSONSchema7): JSONSchema7 {
+  return {
+    ...parameters,
+    properties: { ...parameters.properties, security_risk: SECURITY_RISK },
+    required: [...new Set([...(parameters.required ?? []), 'security_risk'])],
+  };
+}
 
 /** The step of a call. A call that cannot be executed becomes a step with an error for the model. */
 export function stepOf(call: ToolCall, thought: string, modelCall: ModelCall, mcpTools: ReadonlySet<string>): Step {
   const { name, input } = call;
   const refuse = (error: string): Step => ({ type: 'invalid', thought, error, call: modelCall });
   if (call.error !== null) return refuse(call.error);
-  if (mcpTools.has(name)) {
-    if (!isRecord(input)) return refuse(`Wrong arguments for ${name}: they are not an object.`);
-    const { security_risk: given, ...data } = input;
-    const known = RISKS.find((each) => each === given);
-    return { type: 'mcp', name, data, thought, risk: known, call: modelCall };
-  }
-  const parse = <Schema extends v.GenericSchema>(schema: Schema): v.InferOutput<Schema> => {
-    const result = v.safeParse(schema, input);
+  if (!isRecord(input)) return refuse(`Wrong arguments for ${name}: they are not an object.`);
+  const { security_risk, ...data } = input;
+  const risk = RISKS.find((each) => each === security_risk);
+  if (mcpTools.has(name)) return { type: 'mcp', name, data, thought, risk, call: modelCall };
+  const parse = <Schema extends v.ObjectSchema<v.ObjectEntries, undefined>>(schema: Schema): v.InferOutput<Schema> => {
+    const result = v.safeParse(schema, corrected(data, schema.entries));
     if (result.success) return result.output;
     throw new WrongArguments(
       result.issues.map((issue) => `${v.getDotPath(issue) ?? 'arguments'}: ${issue.message}`).join('; '),
     );
   };
   try {
-    switch (name as keyof typeof INPUTS) {
+    switch (name as BuiltInTool['name']) {
       case 'terminal': {
-        const { command, timeout, reset, security_risk: given } = parse(INPUTS.terminal);
-        const step = { type: 'terminal', command, is_input: false, reset: reset ?? false, thought } as const;
-        return { ...step, timeout_seconds: timeout ?? undefined, risk: riskOf(command, given), call: modelCall };
+        const { command, timeout, reset = false } = parse(ARGUMENTS.terminal);
+        const step = { type: 'terminal', command, is_input: false, reset, thought, call: modelCall } as const;
+        return { ...step, timeout_seconds: timeout, risk: riskOf(command, risk) };
       }
-      case 'file_editor': {
-        const { security_risk: given, ...members } = parse(INPUTS.file_editor);
-        const present = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
-        const step = { ...(present as Pick<typeof members, 'command' | 'path'>), type: 'edit', thought } as const;
-        return { ...step, risk: given, call: modelCall };
-      }
+      case 'file_editor':
+        return { ...(parse(ARGUMENTS.file_editor) as EditStep), type: 'edit', thought, risk, call: modelCall };
       case 'task_tracker':
-        return { type: 'task_tracker', ...parse(INPUTS.task_tracker), thought, call: modelCall };
+        return { type: 'task_tracker', ...parse(ARGUMENTS.task_tracker), thought, call: modelCall };
       case 'think':
-        return { type: 'think', ...parse(INPUTS.think), call: modelCall };
+        return { type: 'think', ...parse(ARGUMENTS.think), call: modelCall };
       case 'finish':
-        return { type: 'finish', ...parse(INPUTS.finish), thought, call: modelCall };
+        return { type: 'finish', ...parse(ARGUMENTS.finish), thought, call: modelCall };
       default:
         return refuse(`There is no tool ${name}.`);
     }
@@ -114,6 +122,22 @@ export function stepOf(call: ToolCall, thought: string, modelCall: ModelCall, mc
     if (error instanceof WrongArguments) return refuse(`Wrong arguments for ${name}: ${error.message}`);
     throw error;
   }
+}
+
+/** Models write "true", "5" and null for true, 5 and nothing. */
+function corrected(data: Record<string, unknown>, entries: v.ObjectEntries): Record<string, unknown> {
+  const present = Object.entries(data).filter(([, value]) => value !== null);
+  return Object.fromEntries(
+    present.map(([name, value]) => {
+      const schema = entries[name];
+      if (typeof value !== 'string' || schema === undefined || v.is(schema, value)) return [name, value];
+      try {
+        return [name, JSON.parse(value)];
+      } catch {
+        return [name, value];
+      }
+    }),
+  );
 }
 
 class WrongArguments extends Error {}

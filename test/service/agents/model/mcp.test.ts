@@ -194,13 +194,16 @@ it('servers that cannot be used are named once, and the run goes on with the oth
     nothing: [{ url: 'ftp://host/' }, 'it has no command, and no url with http or https'],
     wrong: [{ command: ['sh'] }, 'command is not valid'],
     off: [{ command: 'no-such-program', enabled: false }, null],
-    docs: [inSandbox('echo', ...Array.from({ length: 100 }, (_, at) => `echo:t${at}`)), 'from t99 on are not used'],
+    docs: [
+      inSandbox('echo', ...Array.from({ length: 100 }, (_, at) => `echo:t${at}`)),
+      'not used, as a model is offered 100 tools of different names: t99 of docs',
+    ],
   } as const;
   const config = Object.fromEntries(Object.entries(servers).map(([name, [server]]) => [name, server]));
   await start(worker, config, ['echo {"words":"still here"}', 'echo {"words":"and here"}']);
   await worker.untilStatus('finished');
   expect((await shown(worker)).map((texts) => texts[1])).toEqual(['still here', 'and here']);
-  const lines = (await notices(worker)).map((line) => [/server (\S+)/.exec(line)?.[1], line] as const);
+  const lines = (await notices(worker)).map((line) => [/(?:server|of) (\S+)(?: is|$)/.exec(line)?.[1], line] as const);
   const expected = Object.entries(servers).filter(([, [, why]]) => why !== null);
   expect(lines).toHaveLength(expected.length);
   expect(Object.fromEntries(lines)).toEqual(
@@ -295,7 +298,7 @@ it('no key and no secret of a server is in its program, an event or an answer', 
   // The key of the model would be hidden as well.
   expect(Object.values(env).filter((value) => value.includes(hidden))).toHaveLength(2);
   const { body } = await worker.call('GET', `/api/conversations/${ID}`);
-  const mask = '**********';
+  const mask = '<redacted>';
   expect((body as { agent: unknown }).agent).toMatchObject({
     mcp_config: {
       docs: { command: 'node', env: { DOCS_TOKEN: mask, LEVEL: mask } },
