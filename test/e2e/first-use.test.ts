@@ -33,7 +33,9 @@ async function acs(...args: string[]): Promise<{ code: number | null; out: strin
   return ended;
 }
 
-it('a model is set up on a fresh machine, repairs a failing test in a sandbox, and its change is pulled', async () => {
+const REPAIRED = 'a model is set up on a fresh machine, repairs a failing test in a sandbox, and its change is pulled';
+
+it.each(['v1', 'v0'])(`${REPAIRED}: %s`, async (api) => {
   const { cwd = '' } = place;
   await writeFile(path.join(cwd, 'sum.sh'), 'echo $(($1 - $2))\n');
   await writeFile(path.join(cwd, 'check.sh'), '[ "$(sh sum.sh 2 2)" = 4 ]\n');
@@ -53,7 +55,7 @@ it('a model is set up on a fresh machine, repairs a failing test in a sandbox, a
   expect(set.code, set.err).toBe(0);
   expect((await acs('doctor')).out).toContain(`gpt-4o at ${model.url} answers`);
 
-  const run = await acs('conv', 'new', task, '--follow', ...spec);
+  const run = await acs('conv', 'new', task, '--follow', '--api', api, ...spec);
   expect(run.code, run.out + run.err).toBe(0);
   expect(run.out).toMatch(/\$ sh check\.sh[^]*sum\.sh[^]*\$ sh check\.sh[^]*finished/);
   expect(await readFile(path.join(cwd, 'sum.sh'), 'utf8')).toContain('-');
@@ -61,4 +63,23 @@ it('a model is set up on a fresh machine, repairs a failing test in a sandbox, a
   const pulled = await acs('conv', 'pull', '@last');
   expect(pulled.code, pulled.err).toBe(0);
   expect((await shell('sh check.sh', place).ended).code).toBe(0);
+});
+
+const FAILURES: [word: string, said: RegExp][] = [
+  ['FAIL401', /answered with HTTP 401: Incorrect API key provided\. Set another key: acs settings set llm_api_key=-/],
+  ['FAIL429', /answered with HTTP 429: .*Continue later with a message: acs conv send/],
+  ['FAIL500', /answered with HTTP 500: .*Continue later/],
+  ['CUT', /was cut off/],
+  ['LOOP', /stuck/],
+];
+
+it('a run that its model fails ends with exit code 1 and the reason', async () => {
+  const url = `llm_base_url=${model.url}`;
+  const set = await acs('settings', 'set', 'llm_model=gpt-4o', url, 'agent_settings.llm.num_retries=0');
+  expect(set.code, set.err).toBe(0);
+  const spec = hasBubblewrap ? [] : ['--spec', 'process'];
+  for (const [word, said] of FAILURES) {
+    const run = await acs('conv', 'new', word, '--no-repo', '--wait', ...spec);
+    expect(run, word).toMatchObject({ code: 1, err: expect.stringMatching(said) as string });
+  }
 });
