@@ -10,7 +10,7 @@
  * Remove:   unknown
  */
 import { roundedUsd, type Conversation } from '../../domain/conversation.ts';
-import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
+import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
@@ -18,10 +18,11 @@ import { searchAppEvents } from '../v1/calls.ts';
 
 type Metrics = Pick<Conversation, 'cost_usd' | 'tokens'>;
 
-/** A snapshot is followed only by events of the user. */
+/** Behind the statistics of an answer are its own events, and those of the user. */
 const NEWEST_EVENTS = 10;
+const KEYS = ['full_state', 'stats'];
 
-/** Null where they are not known: an event of the agent after the newest snapshot of the state makes it old. */
+/** Null where they are not known: the statistics are those of before an answer of the agent. */
 export async function metricsAfterRun(
   links: Links,
   { id, sandbox_status }: AppConversationRecord,
@@ -29,10 +30,15 @@ export async function metricsAfterRun(
 ): Promise<Metrics | null> {
   if (sandbox_status === 'RUNNING') return agent && metricsOfState((await agent.conversation()).payload);
   const { items } = await searchAppEvents(links, id, { order: 'TIMESTAMP_DESC', limit: NEWEST_EVENTS }, null);
-  const isSnapshot = ({ kind, payload }: EventRecord): boolean =>
-    kind === 'ConversationStateUpdateEvent' && payload['key'] === 'full_state';
-  const newest = items.find((event) => isSnapshot(event) || event.source === 'agent');
-  return newest !== undefined && isSnapshot(newest) ? metricsOfState(newest.payload['value']) : null;
+  const at = items.findIndex(
+    ({ kind, payload }) => kind === 'ConversationStateUpdateEvent' && KEYS.includes(String(payload['key'])),
+  );
+  const { key, value } = items[at]?.payload ?? {};
+  const later = items.slice(0, at).filter(({ source }) => source === 'agent');
+  const answers = new Set(later.map(({ payload }) => payload['llm_response_id']));
+  // 1.11.0 and the local service write the statistics of an answer before its events.
+  if (answers.size > (key === 'stats' ? 1 : 0)) return null;
+  return metricsOfState(key === 'stats' ? { stats: value } : value);
 }
 
 /** The sums over all uses of models; null where the state has no statistics, or not in the known form. */

@@ -29,6 +29,11 @@ const snapshot = (answers: number): Record<string, unknown> =>
     value: { execution_status: 'finished', stats: stats(answers) },
   });
 
+const answerStats = (answers: number): Record<string, unknown> =>
+  event('ConversationStateUpdateEvent', { source: 'environment', key: 'stats', value: stats(answers) });
+
+const answer = (llm_response_id: string): Record<string, unknown> => ({ ...agentMessage('done'), llm_response_id });
+
 /** A run of the release that stores the newest `stats` behind the event that ends it, or never. */
 function ranUntil(word: string, state: Record<string, unknown>, members: Record<string, unknown> = {}): void {
   at.v1.addConversation({ execution_status: word, metrics: OLD, updated_at: '2026-11-30T10:00:00Z', ...members });
@@ -90,6 +95,14 @@ describe.each(['PAUSED', 'MISSING'])('when the sandbox is %s', (sandbox_status) 
     at.v1.appEvents.push(snapshot(3));
     await prints(`show ${ID}`, AFTER_3);
     await prints(`wait ${ID}`, { type: 'outcome', cost_usd: 1 });
+  });
+
+  it('conv show gives the sums that the server has stored before the last answer', async () => {
+    ranUntil('finished', {}, down);
+    at.v1.appEvents.push(answerStats(3), answer('one'), answer('one'), status('finished'));
+    await prints(`show ${ID}`, AFTER_3);
+    at.v1.appEvents.push(answer('two'), status('finished'));
+    await prints(`show ${ID}`, UNKNOWN);
   });
 
   it.each([
