@@ -15,9 +15,6 @@ import type { SecretKeeper } from '../../output/text/redact.ts';
 /** Data about the local service is stored under its profile, because its port changes. */
 const LOCAL_PROFILE = 'local';
 
-/** An unexpected response evicts the cached probe before this lifetime ends. */
-const PROBE_LIFETIME_MS = 24 * 3_600_000;
-
 interface LocatedTarget extends ConnectTarget {
   local: boolean;
   /** The process id of the server, where known: another process on the same port may serve another dialect. */
@@ -163,7 +160,7 @@ export class Servers {
 
   async #serverCache(): Promise<ServerCache> {
     const { openServerCache } = await import('../../local/profiles/cache.ts');
-    return openServerCache({ configDir: configDirectory(this.#platform), now: () => this.#platform.clock.now() });
+    return openServerCache({ configDir: configDirectory(this.#platform) });
   }
 
   /** Another process of the local service is probed again, and another key: some servers accept any key over V1. */
@@ -180,7 +177,7 @@ export class Servers {
         const kept = (await probe.get(nameOf(origin))) as { mark?: unknown; facts?: unknown } | null;
         return kept?.mark === markOf(origin) ? kept.facts : null;
       },
-      set: (origin, facts) => probe.set(nameOf(origin), { mark: markOf(origin), facts }, PROBE_LIFETIME_MS),
+      set: (origin, facts) => probe.set(nameOf(origin), { mark: markOf(origin), facts }),
       drop: (origin) => probe.drop(nameOf(origin)),
     };
   }

@@ -8,7 +8,7 @@ import { makeFolder } from '../make-folder.ts';
 export interface ServerCache {
   probe: {
     get(origin: string): Promise<unknown>;
-    set(origin: string, value: unknown, lifetimeMs: number): Promise<void>;
+    set(origin: string, value: unknown): Promise<void>;
     drop(origin: string): Promise<void>;
   };
   last: {
@@ -20,24 +20,20 @@ export interface ServerCache {
 interface Entry {
   origin: string;
   value: unknown;
-  /** Milliseconds since the epoch; null: no end. */
-  expires_at: number | null;
 }
 
-export function openServerCache(options: { configDir: string; now: () => number }): ServerCache {
+export function openServerCache(options: { configDir: string }): ServerCache {
   const dir = path.join(options.configDir, 'cache');
   // An origin is not a file name; one that is too long for one is not remembered.
   const fileOf = (kind: string, origin: string) => path.join(dir, `${kind}-${encodeURIComponent(origin)}.json`);
   const get = (kind: string, origin: string): unknown => {
     const entry = readEntry(fileOf(kind, origin));
-    if (entry === null || entry.origin !== origin) return null;
-    return entry.expires_at !== null && entry.expires_at <= options.now() ? null : entry.value;
+    return entry?.origin === origin ? entry.value : null;
   };
   return {
     probe: {
       get: (origin) => Promise.resolve(get('probe', origin)),
-      set: (origin, value, lifetimeMs) =>
-        writeEntry(fileOf('probe', origin), { origin, value, expires_at: options.now() + lifetimeMs }),
+      set: (origin, value) => writeEntry(fileOf('probe', origin), { origin, value }),
       drop: (origin) => rm(fileOf('probe', origin), { force: true }).catch(() => undefined),
     },
     last: {
@@ -45,7 +41,7 @@ export function openServerCache(options: { configDir: string; now: () => number 
         const id = get('last', origin);
         return Promise.resolve(typeof id === 'string' && /^[A-Za-z0-9-]{1,64}$/.test(id) ? id : null);
       },
-      set: (origin, id) => writeEntry(fileOf('last', origin), { origin, value: id, expires_at: null }),
+      set: (origin, id) => writeEntry(fileOf('last', origin), { origin, value: id }),
     },
   };
 }
@@ -54,9 +50,7 @@ export function openServerCache(options: { configDir: string; now: () => number 
 function readEntry(file: string): Entry | null {
   try {
     const entry = JSON.parse(readFileSync(file, 'utf8')) as Partial<Entry> | null;
-    if (typeof entry?.origin !== 'string') return null;
-    const { origin, value = null, expires_at: expiresAt = null } = entry;
-    return expiresAt === null || typeof expiresAt === 'number' ? { origin, value, expires_at: expiresAt } : null;
+    return typeof entry?.origin === 'string' ? { origin: entry.origin, value: entry.value ?? null } : null;
   } catch {
     return null;
   }

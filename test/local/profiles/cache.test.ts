@@ -7,20 +7,12 @@ import { mode, useConfigDirs } from './support/config-dirs.ts';
 const dirs = useConfigDirs();
 
 describe('the cache', () => {
-  it('stores values per origin until their lifetime ends', async () => {
-    let now = 1000;
-    const cache = openServerCache({ configDir: dirs.configDir, now: () => now });
-    await cache.probe.set('https://a.example', { dialects: ['v1'] }, 500);
+  it('stores values per origin', async () => {
+    const cache = openServerCache({ configDir: dirs.configDir });
+    await cache.probe.set('https://a.example', { dialects: ['v1'] });
     await cache.last.set('https://a.example', 'abc123');
     expect(await cache.probe.get('https://a.example')).toEqual({ dialects: ['v1'] });
     expect(await cache.probe.get('https://b.example')).toBeNull();
-    now = 1500;
-    expect([await cache.probe.get('https://a.example'), await cache.last.get('https://a.example')]).toEqual([
-      null,
-      'abc123',
-    ]);
-    now = 1499;
-    expect(await cache.probe.get('https://a.example')).toEqual({ dialects: ['v1'] });
     await cache.probe.drop('https://a.example');
     await cache.probe.drop('https://a.example');
     expect([await cache.probe.get('https://a.example'), await cache.last.get('https://a.example')]).toEqual([
@@ -30,7 +22,7 @@ describe('the cache', () => {
   });
 
   it('has the modes 0700 and 0600', async () => {
-    await openServerCache({ configDir: dirs.configDir, now: () => 0 }).last.set('local', 'abc123');
+    await openServerCache({ configDir: dirs.configDir }).last.set('local', 'abc123');
     const dir = path.join(dirs.configDir, 'cache');
     expect([mode(dirs.configDir), mode(dir), readdirSync(dir).map((name) => mode(path.join(dir, name)))]).toEqual([
       '700',
@@ -40,7 +32,7 @@ describe('the cache', () => {
   });
 
   it('is empty when it is corrupt or cannot be written', async () => {
-    const cache = openServerCache({ configDir: dirs.configDir, now: () => 0 });
+    const cache = openServerCache({ configDir: dirs.configDir });
     await cache.last.set('local', 'abc123');
     const dir = path.join(dirs.configDir, 'cache');
     for (const text of [
@@ -52,14 +44,13 @@ describe('the cache', () => {
       '{"origin":"local","value":"../x"}',
       '{"origin":"local","value":"abc/../x"}',
       '{"origin":"local","value":7}',
-      '{"origin":"local","value":"abc123","expires_at":"never"}',
       '{"origin":"another","value":"abc123"}',
     ]) {
       for (const name of readdirSync(dir)) writeFileSync(path.join(dir, name), text);
       expect(await cache.last.get('local'), text).toBeNull();
     }
     writeFileSync(path.join(dirs.base, 'blocked'), '');
-    const blocked = openServerCache({ configDir: path.join(dirs.base, 'blocked'), now: () => 0 });
+    const blocked = openServerCache({ configDir: path.join(dirs.base, 'blocked') });
     await blocked.last.set('local', 'abc123');
     expect(await blocked.last.get('local')).toBeNull();
   });
