@@ -70,7 +70,7 @@ describe.each(['v1', 'v0'] as const)('conv send over %s', (api) => {
     const sent = await send(id, 'and this', '--accept', '--json');
     await until(() => did(1));
     await until(async () => (await statusOf(at.world, id)) === 'waiting');
-    expect([0, 8]).toContain(sent.code);
+    expect([0, 8], sent.err).toContain(sent.code);
     expect(did(2)).toBe(false);
     const one = await startWaitingRun(at.world);
     expect((await send(one.id, 'and that', '--accept')).code).toBe(0);
