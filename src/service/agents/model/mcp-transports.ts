@@ -13,6 +13,8 @@ import { fetchByProxy } from './proxy.ts';
 /** Bytes that a server may send from one message to the next. */
 const LARGEST_MESSAGE = 10 * 1024 * 1024;
 const TOO_MUCH = `it sent more than ${String(LARGEST_MESSAGE / 1024 / 1024)} MiB without a message`;
+/** Counted for what is not a message: to find that out takes longer than to read it. */
+const INVALID = 1024;
 const WINDOW = 1024 * 1024;
 /** Of one frame to the helper. */
 const PIECE = 64 * 1024;
@@ -90,6 +92,8 @@ export class ProgramTransport implements McpTransport {
       this.onmessage?.(message);
     } catch (error) {
       // Some servers also write their log to stdout.
+      this.#received += INVALID;
+      if (this.#received > LARGEST_MESSAGE) this.#end(TOO_MUCH);
       this.onerror?.(error as Error);
     }
   }
