@@ -22,15 +22,13 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   openrouter: 'https://openrouter.ai/api/v1',
   together_ai: 'https://api.together.xyz/v1',
   xai: 'https://api.x.ai/v1',
-};
-const LOCAL: Readonly<Record<string, string>> = {
   hosted_vllm: 'http://127.0.0.1:8000/v1',
   lm_studio: 'http://127.0.0.1:1234/v1',
   ollama: 'http://127.0.0.1:11434/v1',
   ollama_chat: 'http://127.0.0.1:11434/v1',
 };
 /** Prefixes that say how a server is spoken to, and are not part of the name at an endpoint of its own. */
-const ROUTED = new Set(['openai', 'openrouter', 'litellm_proxy', ...Object.keys(LOCAL)]);
+const ROUTED = new Set(['openai', 'openrouter', 'litellm_proxy', 'hosted_vllm', 'lm_studio', 'ollama', 'ollama_chat']);
 
 /** The endpoint and the name of the model there. Null: nothing says where the model is. */
 export function endpointOf({ model, base_url }: Llm): { baseUrl: string; model: string } | null {
@@ -38,7 +36,7 @@ export function endpointOf({ model, base_url }: Llm): { baseUrl: string; model: 
   const [, prefix = '', rest = ''] = /^([^/]+)\/(.+)$/.exec(named) ?? [];
   if (named === '') return null;
   if (base_url) return { baseUrl: base_url.replace(/\/+$/, ''), model: ROUTED.has(prefix) ? rest : named };
-  const known = PROVIDERS[prefix] ?? LOCAL[prefix];
+  const known = PROVIDERS[prefix];
   if (known !== undefined) return { baseUrl: known, model: rest };
   return prefix === '' && /^(?:gpt|o\d|chatgpt)/.test(named)
     ? { baseUrl: PROVIDERS['openai'] ?? '', model: named }

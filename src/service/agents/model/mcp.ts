@@ -1,6 +1,7 @@
 /** The client of the MCP servers of one conversation. A server that ends is connected again by the next call. */
 import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import {
   type CallToolResult,
   CallToolResultSchema,
@@ -33,11 +34,6 @@ export interface McpSurroundings {
   secrets: () => Readonly<Record<string, string>>;
   /** Gets what the user must know. */
   notice: (text: string) => void;
-}
-
-interface Options {
-  signal: AbortSignal;
-  timeout: number;
 }
 
 interface Connection {
@@ -115,7 +111,7 @@ export class McpClient {
     server: McpServer,
     seconds: number,
     signal: AbortSignal,
-    work: (client: Client, options: Options) => Promise<Result>,
+    work: (client: Client, options: RequestOptions) => Promise<Result>,
   ): Promise<Result> {
     signal.throwIfAborted();
     const silence = new AbortController();
@@ -142,7 +138,7 @@ export class McpClient {
     }
   }
 
-  #connect(server: McpServer, options: Options): Connection {
+  #connect(server: McpServer, options: RequestOptions): Connection {
     const { sandbox, workingDir, secrets } = this.#around;
     const transport =
       server.kind === 'stdio'
@@ -163,7 +159,7 @@ export class McpClient {
   }
 }
 
-async function allTools(client: Client, options: Options): Promise<Tool[]> {
+async function allTools(client: Client, options: RequestOptions): Promise<Tool[]> {
   const tools: Tool[] = [];
   let cursor: string | undefined;
   do {
