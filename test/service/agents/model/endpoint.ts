@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 
 export interface Part {
   type: string;
@@ -61,6 +61,9 @@ export function useEndpoint(): Endpoint {
     asked = [];
     replies = [];
   });
+  afterEach(() => {
+    expect(asked.flatMap(({ messages }) => historyError(messages) ?? [])).toEqual([]);
+  });
   afterAll(() => {
     server.close();
     server.closeAllConnections();
@@ -78,6 +81,18 @@ export function useEndpoint(): Endpoint {
     heard: (role) => asked.at(-1)?.messages.findLast((each) => each.role === role),
     agent: (llm) => ({ llm: { model: 'm', base_url: url, num_retries: 0, ...llm } }),
   };
+}
+
+/** Why a strict endpoint refuses these messages. */
+function historyError(messages: Message[]): string | null {
+  let open: string[] = [];
+  for (const { role, content, tool_calls: calls = [], tool_call_id: answered } of messages) {
+    if (role !== 'tool' && open.length > 0) return 'a call has no result';
+    if (role === 'tool' && !open.includes(answered ?? '')) return 'a result has no call';
+    if (!content && calls.length === 0) return `a message of the role ${role} is empty`;
+    open = [...open.filter((id) => id !== answered), ...calls.map(({ id }) => id)];
+  }
+  return open.length > 0 ? 'a call has no result' : null;
 }
 
 export function send(response: ServerResponse, ...chunks: unknown[]): void {
