@@ -57,8 +57,9 @@ export async function runV0(links: Links, id: string): Promise<RunStart> {
   const info = await getRunningV0(links, id, `resume it with: acs conv resume ${id}`);
   const { agentState } = await readNews(links, info);
   if (agentState === WAITING) throw waitsForConfirmation(id);
-  // A finished agent would run again without a message.
-  if (agentState === 'running' || agentState === 'finished') return 'already-running';
+  // A finished agent would run again without a message. Null: the newest message is newer than each state, and V0 runs
+  // the agent for a message.
+  if (agentState === 'running' || agentState === 'finished' || agentState === null) return 'already-running';
   // The state of an agent that was started again. A change to `running` is accepted, and no step follows.
   if (agentState === 'awaiting_user_input') {
     throw new AppError('needs-input', 'the agent waits for a message; on V0 only a message continues the run', {

@@ -77,6 +77,15 @@ describe.each(['v1', 'v0'] as const)('conv send over %s', (api) => {
     expect(await messages(one.id)).toContain('and that');
   });
 
+  it('--accept sends the message while the accepted action is executed', async () => {
+    const ended = path.join(at.dir, `ended-${api}`);
+    const { id } = await startWaitingRun(at.world, 1, ended);
+    await at.ends(`conv send ${id} meanwhile --accept`, { err: 'sent to conversation' });
+    expect(await messages(id)).toContain('meanwhile');
+    await at.file(`ended-${api}`, '');
+    await at.ends(`conv wait ${id}`, { out: /finished/ });
+  });
+
   it('--accept exits 6 when no confirmation is pending', async () => {
     const id = await endedRun(at.world);
     await at.ends(`conv send ${id} x --accept`, { code: 6 });

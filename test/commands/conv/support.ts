@@ -128,10 +128,14 @@ export interface WaitingRun {
   did(command: number): boolean;
 }
 
-/** A run of so many commands, each of which leaves a file behind; it waits for a confirmation at the first one. */
-export async function startWaitingRun(world: At, commands = 1): Promise<WaitingRun> {
+/**
+ * A run of so many commands, each of which leaves a file behind; it waits for a confirmation at the first one.
+ * @param until a file: each command ends when it exists
+ */
+export async function startWaitingRun(world: At, commands = 1, until?: string): Promise<WaitingRun> {
   const mark = path.join(world.dir, `did-${Math.random().toString(36).slice(2)}`);
-  const steps = Array.from({ length: commands }, (_, index) => run(`touch ${mark}-${index + 1}\necho done`));
+  const wait = until === undefined ? '' : `until [ -e '${until}' ]; do sleep 0.05; done\n`;
+  const steps = Array.from({ length: commands }, (_, index) => run(`touch ${mark}-${index + 1}\n${wait}echo done`));
   const file = await replayFile(world, `${path.basename(mark)}.json`, [...steps, finish('all done')]);
   await world.acs('settings', 'set', 'confirmation_mode=true');
   const started = await world.acs('conv', 'new', 'do it', '--no-repo', '--replay', file, '--wait', '--json');
