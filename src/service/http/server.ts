@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer, type Server as NetServer } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 
 export function createHttpServer(fetch: (request: Request) => Response | Promise<Response>): Server {
@@ -21,8 +21,25 @@ export function createHttpServer(fetch: (request: Request) => Response | Promise
   return server;
 }
 
-/** Rejects with the error of the system; the server may then listen on another port. */
-export function listen(server: Server, host: string, port: number): Promise<void> {
+/**
+ * Also listens on the same port of ::1: `localhost` may mean either address, and a program that listened there would get
+ * the key of a client. Rejects with the error of the system; the server may then listen on another port.
+ */
+export async function listen(server: Server, host: string, port: number): Promise<void> {
+  await bind(server, host, port);
+  if (host !== '127.0.0.1' && host !== '0.0.0.0') return;
+  const twin = createServer((socket) => server.emit('connection', socket));
+  try {
+    await bind(twin, '::1', portOf(server));
+    server.once('close', () => twin.close());
+  } catch (error) {
+    if (['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes((error as NodeJS.ErrnoException).code ?? '')) return;
+    await dropServer(server);
+    throw error;
+  }
+}
+
+function bind(server: NetServer, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -34,12 +51,7 @@ export function listen(server: Server, host: string, port: number): Promise<void
 
 /** Listens on the preferred port (0: any), or on any free one when that port is not available. */
 export async function listenPreferring(server: Server, host: string, preferred: number): Promise<void> {
-  try {
-    await listen(server, host, preferred);
-  } catch (error) {
-    if (preferred === 0) throw error;
-    await listen(server, host, 0);
-  }
+  await listen(server, host, preferred).catch(() => listen(server, host, 0));
 }
 
 export function portOf(server: Server): number {

@@ -1,4 +1,5 @@
 import http from 'node:http';
+import { networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { readFileSync, readdirSync, statSync, writeFileSync, existsSync } from 'node:fs';
 import { spawn, spawnSync } from 'node:child_process';
@@ -78,6 +79,17 @@ describe('a service', () => {
     } finally {
       other.close();
     }
+  });
+
+  it.runIf(hasIPv6)('also listens on ::1, where no other program can receive a request to localhost', async () => {
+    const service = await services.start();
+    const task = await startedTask(clientOf(service), { replay_json: 'demo' });
+    for (const url of [service.url, task.agent_server_url ?? ''])
+      expect((await fetch(`${url.replace('127.0.0.1', '[::1]')}/openapi.json`)).status).toBe(200);
+    const other = http.createServer();
+    const refused = new Promise<unknown>((resolve) => other.once('error', resolve));
+    other.listen(service.port, '::1');
+    expect(await refused).toMatchObject({ code: 'EADDRINUSE' });
   });
 
   it('reports that it cannot use its data directory', async () => {
