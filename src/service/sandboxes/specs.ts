@@ -65,6 +65,10 @@ export function specChoice(named: SandboxSpecName | null, whyNoBubblewrap: strin
   return { byDefault: 'process', warning, whyNoBubblewrap };
 }
 
+export function newSessionKey(): string {
+  return randomBytes(32).toString('base64url');
+}
+
 /** `warning`: that of a fallback to `process`. */
 export function newSandbox(spec: SandboxSpecName, now: string, warning: string | null = null): SandboxRow {
   return {
@@ -74,7 +78,7 @@ export function newSandbox(spec: SandboxSpecName, now: string, warning: string |
     fell_back: warning !== null,
     status: 'STARTING',
     status_detail: warning,
-    session_api_key: randomBytes(32).toString('base64url'),
+    session_api_key: newSessionKey(),
     port: null,
     working_dir: null,
     worker_pid: null,

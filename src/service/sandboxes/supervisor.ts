@@ -14,7 +14,7 @@ import type { FaultRule } from '../faults/schema.ts';
 import type { ConversationNotice, SandboxSpecName, WorkerNotice } from './worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
-import { assertResumable, assertSpecWorks, newSandbox, type SpecChoice } from './specs.ts';
+import { assertResumable, assertSpecWorks, newSandbox, newSessionKey, type SpecChoice } from './specs.ts';
 import { SandboxChanges } from './change-queue.ts';
 import { removeTree } from './remove-tree.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -185,7 +185,11 @@ export class Supervisor {
       if (this.#rows.get(id) === null) return false;
       await this.#end(id);
       // The files first: on a full disk not even a deletion can be written before space is free.
-      await removeTree(this.workspaceOf(id));
+      await removeTree(this.workspaceOf(id)).catch((error: unknown) => {
+        const status_detail = `its workspace could not be removed: ${(error as Error).message}`;
+        this.#rows.update(id, { status: 'ERROR', status_detail });
+        throw error;
+      });
       return this.#rows.remove(id);
     });
   }
@@ -244,10 +248,10 @@ export class Supervisor {
   #launch(row: SandboxRow): void {
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
     const { root, database, limits, env, log, initialEnv, faults = [], defaultReplay } = this.#options;
-    const { id, port } = row;
+    const { id, port, session_api_key } = row;
     const config = {
       sandbox_id: id,
-      session_api_key: row.session_api_key,
+      session_api_key,
       spec: row.isolation,
       fell_back: row.fell_back,
       ...(port === null ? {} : { port }),
@@ -277,7 +281,7 @@ export class Supervisor {
     });
     this.#live.set(id, { worker, isPaused: false, isEnding: false });
     try {
-      this.#rows.update(id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
+      this.#rows.update(id, { session_api_key, worker_pid: worker.pid, worker_start: startOf(worker.pid) });
     } catch (error) {
       this.#live.delete(id);
       worker.kill();
@@ -332,7 +336,8 @@ export class Supervisor {
         await this.#end(id);
       }
     }
-    if (!this.#live.has(id)) this.#launch(row);
+    // Without a worker the port was free: a command of another sandbox may have got the key from a client there.
+    if (!this.#live.has(id)) this.#launch({ ...row, session_api_key: newSessionKey() });
   }
 
   async #end(id: string): Promise<void> {

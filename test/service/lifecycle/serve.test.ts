@@ -11,6 +11,7 @@ import { conversation, countEvents, startedTask, until, untilShown, PACKAGE_ROOT
 import { clientOf, NO_DATABASE, servicesOfEachTest } from './support.ts';
 
 const services = servicesOfEachTest();
+const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
 
 /** The stream of the page of a new conversation, as a browser opens it. */
 async function openPage(service: RunningService, signal?: AbortSignal): Promise<Response> {
@@ -159,13 +160,17 @@ describe('a service', () => {
     const id = task.app_conversation_id ?? '';
     await untilShown(client, id, { execution_status: 'finished' });
     const count = await countEvents(client, id);
+    const before = await conversation(client, id);
     await first.close();
     const second = clientOf(await services.start());
     expect((await second.call('GET', '/api/settings')).body).toMatchObject({ language: 'de' });
     expect(await conversation(second, id)).toMatchObject({ sandbox_status: 'PAUSED', execution_status: 'finished' });
     expect(await countEvents(second, id)).toBe(count);
     await second.call('POST', `/api/v1/sandboxes/${task.sandbox_id}/resume`);
-    await untilShown(second, id, { sandbox_status: 'RUNNING' });
+    const resumed = await untilShown(second, id, { sandbox_status: 'RUNNING' });
+    // Its port was free meanwhile: another program may have got the key from a client.
+    expect(resumed?.session_api_key).toMatch(/^.{40,}$/);
+    expect(resumed?.session_api_key).not.toBe(before?.session_api_key);
     const file = await second.call('GET', `/api/v1/app-conversations/${id}/file?file_path=acs-demo.sh`);
     expect(file.body).toContain('#!/bin/sh');
   });
