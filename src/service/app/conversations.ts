@@ -85,10 +85,10 @@ export async function removeConversation(context: AppContext, id: string): Promi
   const events = supervisor.eventsOf(sandboxId);
   if (!isAlone) deleteEventLog(eventLogFile(events, id));
   else {
-    supervisor.remove(sandboxId).then(
-      () => rmSync(events, { recursive: true, force: true }),
-      (error: unknown) => context.log(`sandbox ${sandboxId} could not be removed: ${String(error)}`),
-    );
+    void supervisor
+      .remove(sandboxId)
+      .catch((error: unknown) => context.log(`sandbox ${sandboxId} could not be removed: ${String(error)}`))
+      .then(() => rmSync(events, { recursive: true, force: true }));
   }
   return true;
 }

@@ -1,22 +1,15 @@
-import { chmodSync, readdirSync } from 'node:fs';
+import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
-import path from 'node:path';
+import { promisify } from 'node:util';
 
 /** Removes a folder with everything in it. Nothing may work in it any more; links are not followed. */
 export async function removeTree(folder: string): Promise<void> {
-  const options = { recursive: true, force: true, maxRetries: 3 };
   try {
-    await rm(folder, options);
-  } catch (error) {
-    if (!['EACCES', 'EPERM', 'ENOTEMPTY'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    makeWritable(folder);
-    await rm(folder, options);
-  }
-}
-
-function makeWritable(folder: string): void {
-  chmodSync(folder, 0o700);
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) makeWritable(path.join(folder, entry.name));
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    // Folders without write permission, names that are not UTF-8, and paths longer than the system permits.
+    const run = promisify(execFile);
+    await run('chmod', ['-R', 'u+rwX', '--', folder]).catch(() => undefined);
+    await run('rm', ['-rf', '--', folder]);
   }
 }

@@ -17,3 +17,11 @@ it('a workspace with folders that may not be written is removed, and nothing tha
   expect(readdirSync(path.join(folder.path, 'outside'))).toEqual(['kept']);
   await removeTree(path.join(folder.path, 'tree'));
 });
+
+it('a workspace with a path longer than the system permits, and a closed folder of any name, is removed', async () => {
+  const script = `mkdir tree; cd tree; mkdir "$(printf '\\377')"; chmod 0 "$(printf '\\377')"
+    for n in $(seq 60); do mkdir ${'d'.repeat(100)}; cd -P ${'d'.repeat(100)}; done`;
+  execFileSync('bash', ['-ec', script], { cwd: folder.path });
+  await removeTree(path.join(folder.path, 'tree'));
+  expect(readdirSync(folder.path)).toEqual([]);
+});
