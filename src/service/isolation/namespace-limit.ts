@@ -1,5 +1,5 @@
 /**
- * A user has one count of namespaces for the whole machine, which a sandbox could use up. The limit is written in a
+ * A user has one count of namespaces and of inotify instances for the whole machine, which a sandbox could use up. The limit is written in a
  * user namespace around the sandbox, where no process inside has a capability to raise it.
  */
 
@@ -12,13 +12,18 @@ export const MOST_NAMESPACES = 64;
 
 const KINDS = ['ipc', 'mnt', 'net', 'pid', 'time', 'user', 'uts'];
 // With a cgroup namespace a process inside could mount the cgroup of the service, and end or stop all that is in it.
-const LIMITS = ['cgroup=0', ...KINDS.map((kind) => `${kind}=${String(MOST_NAMESPACES)}`)];
+const LIMITS = [
+  'cgroup_namespaces=0',
+  ...KINDS.map((kind) => `${kind}_namespaces=${String(MOST_NAMESPACES)}`),
+  // Half of what a user has.
+  'inotify_instances=64',
+];
 
 const SET_LIMIT = [
   `for limit in ${LIMITS.join(' ')}; do`,
-  'file=/proc/sys/user/max_${limit%=*}_namespaces;',
+  'file=/proc/sys/user/max_${limit%=*};',
   // A kernel may lack a kind. Without the limit on user namespaces nothing is limited.
-  'if [ -e "$file" ] || [ ${limit%=*} = user ]; then echo ${limit#*=} > "$file" || return 1; fi;',
+  'if [ -e "$file" ] || [ ${limit%=*} = user_namespaces ]; then echo ${limit#*=} > "$file" || return 1; fi;',
   'done',
 ].join(' ');
 

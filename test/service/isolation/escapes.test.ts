@@ -27,8 +27,8 @@ const MODEL_KEY = 'sk-key-of-the-model';
 const PRIVATE = 'private-text-of-the-user';
 /** In the command line of what a command leaves behind. */
 const LEFT = `left${process.pid}`;
-/** The number of the system call. */
-const KEYCTL = process.arch === 'x64' ? 250 : 219;
+/** The numbers of system calls. */
+const [KEYCTL, INOTIFY_INIT1] = process.arch === 'x64' ? [250, 294] : [219, 26];
 const { limits } = await chooseLimits(
   { sandboxMemory: 512 * 2 ** 20, sandboxProcesses: 64 },
   process.env,
@@ -100,6 +100,11 @@ const ROWS: Row[] = [
     'makes a namespace to mount the cgroup of the service',
     () => 'unshare --user --cgroup true',
     /No space left on device/,
+  ],
+  [
+    'uses up the inotify instances of the user',
+    () => `perl -e 'for (1..100) { if (syscall(${INOTIFY_INIT1}, 0) < 0) { print $!; exit } }'`,
+    /^Too many open files$/,
   ],
   [
     'has a privilege, or gets one from a program',
