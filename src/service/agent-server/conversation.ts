@@ -5,7 +5,7 @@ import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import { EventClock } from '../lifecycle/clock.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
-import { secretsOf } from '../agents/model/mcp-config.ts';
+import { secretsOf, secretsOfHeaders } from '../agents/model/mcp-config.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 import type { ModelUsage } from '../agents/steps.ts';
 import { addUsage, type ConversationState, type StoredEvent } from '../storage/conversation-state.ts';
@@ -168,8 +168,8 @@ export class Conversation {
 
   /** Endpoints repeat a key that they refuse. */
   #newMask(): Mask {
-    const { llm: { api_key } = {}, mcp_config = {} } = this.#model ?? {};
-    const ofModel = [...(api_key ? [api_key] : []), ...secretsOf(mcp_config)];
+    const { llm: { api_key, extra_headers } = {}, mcp_config = {} } = this.#model ?? {};
+    const ofModel = [...(api_key ? [api_key] : []), ...secretsOfHeaders(extra_headers ?? {}), ...secretsOf(mcp_config)];
     return new Mask([...Object.values(this.#secrets), ...ofModel]);
   }
 

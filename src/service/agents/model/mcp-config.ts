@@ -109,16 +109,26 @@ const SHORTEST_HEADER = 8;
 /** What events must not show. */
 export function secretsOf(config: Readonly<Record<string, unknown>>): string[] {
   return readServers(config).servers.flatMap((server) => {
-    const named = (map: Iterable<readonly [string, string]>, kind: NameKind): string[] =>
-      [...map].flatMap(([name, value]) => (isSecretName(name, kind) ? [value] : []));
     if (server.kind === 'stdio') return named(Object.entries(server.env), 'variable');
     const { password, searchParams } = new URL(server.url);
-    const headers = Object.entries(server.headers);
     return [
-      ...named(headers, 'header').flatMap((value) => [value, value.replace(/^(?:Bearer|Basic|Token)\s+/i, '')]),
-      ...headers.map(([, value]) => value).filter((value) => value.length >= SHORTEST_HEADER),
+      ...secretsOfHeaders(server.headers),
       ...named(searchParams, 'query'),
       ...[password, decodeURIComponent(password)].filter((value) => value !== ''),
     ];
   });
+}
+
+export function secretsOfHeaders(headers: Readonly<Record<string, string>>): string[] {
+  return [
+    ...named(Object.entries(headers), 'header').flatMap((value) => [
+      value,
+      value.replace(/^(?:Bearer|Basic|Token)\s+/i, ''),
+    ]),
+    ...Object.values(headers).filter((value) => value.length >= SHORTEST_HEADER),
+  ];
+}
+
+function named(map: Iterable<readonly [string, string]>, kind: NameKind): string[] {
+  return [...map].flatMap(([name, value]) => (isSecretName(name, kind) ? [value] : []));
 }

@@ -29,6 +29,13 @@ const FAULTS: Fault[] = [
     text: /HTTP 401: Incorrect API key\. Set another key: acs settings set llm_api_key=-/,
   },
   {
+    what: '401 that repeats the headers of the request',
+    replies: [fail(401, 'No such key: sk-of-the-test, header-of-the-test')],
+    llm: { extra_headers: { 'x-gateway': 'header-of-the-test' } },
+    code: 'LLMAuthenticationError',
+    text: /No such key: <secret-hidden>, <secret-hidden>\./,
+  },
+  {
     what: '403',
     replies: [fail(403, 'Forbidden')],
     code: 'LLMAuthenticationError',
