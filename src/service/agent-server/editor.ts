@@ -1,4 +1,5 @@
 /** The file editor tool: view, create, str_replace, insert, undo_edit. Its refusals are texts for the agent. */
+import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { EditStep } from '../agents/steps.ts';
 import { IsolationError } from '../isolation/connection.ts';
@@ -85,26 +86,30 @@ export class Editor {
       }
 
       case 'str_replace': {
-        const old = required('old_str');
         const content = await this.#read(file, signal);
+        const old = withLineEnds(required('old_str'), content);
         const found = old === '' ? 0 : content.split(old).length - 1;
         if (found === 0) refuse(`No replacement: old_str does not occur in ${file}.`);
         if (found > 1) refuse(`No replacement: old_str occurs ${String(found)} times in ${file}; make it unique.`);
         const at = content.indexOf(old);
         const before = content.slice(0, at);
-        return change(content, before + (new_str ?? '') + content.slice(at + old.length), before.split('\n').length);
+        return change(
+          content,
+          before + withLineEnds(new_str ?? '', content) + content.slice(at + old.length),
+          before.split('\n').length,
+        );
       }
 
       case 'insert': {
-        const text = required('new_str');
         const content = await this.#read(file, signal);
+        const text = withLineEnds(required('new_str'), content);
         const lines = content.split('\n');
         const count = content === '' ? 0 : lines.length - (content.endsWith('\n') ? 1 : 0);
         const at = step.insert_line ?? -1;
         if (at < 0 || at > count) refuse(`insert_line must lie between 0 and ${String(count)} in ${file}.`);
         const before = lines.slice(0, at).map((line) => `${line}\n`);
         const after = lines.slice(at).join('\n');
-        const end = text.endsWith('\n') || after === '' ? '' : '\n';
+        const end = text.endsWith('\n') || after === '' ? '' : withLineEnds('\n', content);
         return change(content, before.join('') + text + end + after, at + 1);
       }
 
@@ -124,7 +129,9 @@ export class Editor {
 
   async #read(file: string, signal?: AbortSignal): Promise<string> {
     const bytes = await this.#sandbox.readFile(file, LARGEST_FILE, signal);
-    return bytes.includes(0) ? refuse(`${file} is a binary file.`) : bytes.toString('utf8');
+    if (bytes.includes(0)) refuse(`${file} is a binary file.`);
+    // An edit would replace what is not UTF-8.
+    return isUtf8(bytes) ? bytes.toString('utf8') : refuse(`${file} is not UTF-8: use the terminal.`);
   }
 
   async #readIfThere(file: string, signal?: AbortSignal): Promise<string | null> {
@@ -144,6 +151,12 @@ export class Editor {
     const more = rest > 0 ? `\n[... ${String(rest)} more ...]` : '';
     return `Entries of ${folder}, hidden ones left out:\n${names.slice(0, LONGEST_LISTING).join('\n')}${more}`;
   }
+}
+
+/** With the line ends of the file where all of them are CRLF: models write line feeds alone. */
+function withLineEnds(text: string, content: string): string {
+  const isDos = content.includes('\r\n') && !/(?<!\r)\n/.test(content);
+  return isDos ? text.replace(/\r?\n/g, '\r\n') : text;
 }
 
 function refuse(why: string): never {

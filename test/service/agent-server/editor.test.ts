@@ -89,6 +89,22 @@ describe('str_replace', () => {
   });
 });
 
+it('an edit of a file with CRLF keeps its line ends, and one with both is edited literally', async () => {
+  put('one\r\ntwo\r\nthree\r\n');
+  await edit({ command: 'str_replace', old_str: 'one\ntwo', new_str: '1\n2' });
+  await edit({ command: 'insert', insert_line: 2, new_str: 'between' });
+  expect(content()).toBe('1\r\n2\r\nbetween\r\nthree\r\n');
+  put('one\ntwo\r\n');
+  await edit({ command: 'str_replace', old_str: 'one\ntwo', new_str: '1\n2' });
+  expect(content()).toBe('1\n2\r\n');
+});
+
+it('a file that is not UTF-8 is refused, and stays', async () => {
+  put(Buffer.from('caf\xe9 one', 'latin1'));
+  expect(await refusal({ command: 'str_replace', old_str: 'one', new_str: 'two' })).toContain('is not UTF-8');
+  expect(readFileSync(path.join(dir, 'a.txt'), 'latin1')).toBe('caf\xe9 one');
+});
+
 it('an edit through a link changes the file that the link names', async () => {
   put('one', 'target');
   symlinkSync('target', path.join(dir, 'a.txt'));
