@@ -11,6 +11,10 @@ import type { RunResult, Sandbox } from './sandbox.ts';
 const LONGEST_ARGUMENT = 100_000;
 /** Of the output of a tool as many characters are kept as genuine servers keep, half from each end. */
 export const KEPT_OUTPUT = 30_000;
+/** Prints what a shell does not pass to its children: functions, and variables that are not exported (bash 4.4 and later). */
+const DEFINITIONS =
+  'declare -f; for acs_name in $(compgen -A variable); do ' +
+  'case ${!acs_name@a} in *[rx]*) ;; *) declare -p $acs_name;; esac; done';
 const LARGEST_STATE = 8 * 1024 * 1024;
 
 /** Inside are the programs of this machine. */
@@ -62,7 +66,11 @@ export async function runShell(
   }
   if (state !== null) {
     const note = `{ printf '%s\\0' "$PWD"; command -p env -0; } >${shellQuote(state)} 2>/dev/null`;
-    script = `trap ${shellQuote(`acs_code=$?; ${note}; exit $acs_code`)} EXIT; ${script}`;
+    const definitions = shellQuote(`${state}.definitions`);
+    const define = `(${DEFINITIONS}) >${definitions} 2>/dev/null`;
+    const before = session?.env == null ? '' : `. ${definitions} 2>/dev/null; `;
+    // A line of its own, which the shell does not repeat with an error of syntax.
+    script = `${before}trap ${shellQuote(`acs_code=$?; ${note}; ${define}; exit $acs_code`)} EXIT\n${script}`;
   }
   if (wanted.merged) script = `exec 2>&1; ${script}`;
   const texts = {

@@ -40,6 +40,20 @@ it('a command passes its folder and exported variables to the next of its sessio
   expect(await run('echo "$WORD"', { env: { WORD: 'newer' } })).toMatchObject({ stdout: 'newer\n' });
 });
 
+it('a command passes its functions, variables and long values to the next of its session', async () => {
+  await run(
+    'LOCAL="two  words"; LIST=(a "b c"); twice() { echo "$1$1"; }; LONG=$(head -c 300000 /dev/zero | tr "\\0" x)',
+  );
+  const next = await run('echo "$LOCAL ${LIST[1]} ${#LONG}"; twice x; env | grep -c "^LOCAL="');
+  expect(next).toMatchObject({ stdout: 'two  words b c 300000\nxx\n0\n', stderr: '' });
+});
+
+it('an error of syntax names the line of the command alone', async () => {
+  const { stderr } = await run('echo (');
+  expect(stderr).toContain('`echo (');
+  expect(stderr).not.toContain('acs');
+});
+
 it('a session whose folder was removed begins again in the first one, with its variables', async () => {
   await run('mkdir gone; cd gone; export WORD=kept');
   rmSync(path.join(dir, 'gone'), { recursive: true });
