@@ -41,13 +41,7 @@ function isEqual(one: StoredEvent, other: StoredEvent | undefined): boolean {
 }
 
 function contentOf({ kind, ...event }: StoredEvent): unknown {
-  if (kind === 'ActionEvent')
-    return [
-      event['thought'],
-      event['action'],
-      event['tool_name'],
-      (event['tool_call'] as { arguments: string }).arguments,
-    ];
+  if (kind === 'ActionEvent') return [event['thought'], event['action'], event['tool_name']];
   const { metadata: _metadata, ...observation } = (event['observation'] ?? {}) as Record<string, unknown>;
   return [kind, observation, event['tool_name'], event['error'], event['rejection_reason']];
 }

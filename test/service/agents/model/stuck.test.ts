@@ -8,6 +8,13 @@ function event(kind: string, source: string, members: object): StoredEvent {
   return { id: `e${count}`, timestamp: '2026-01-01T00:00:00.000000', source, kind, ...members };
 }
 
+const wrong = (input: string) =>
+  event('ActionEvent', 'agent', {
+    thought: [],
+    tool_name: 'terminal',
+    tool_call: { arguments: input },
+    tool_call_id: `c${count}`,
+  });
 const action = (command: string, thought = '') =>
   event('ActionEvent', 'agent', {
     thought: [{ text: thought }],
@@ -40,6 +47,7 @@ const TABLE: [what: string, events: StoredEvent[], stuck: boolean][] = [
   ['the same call with different thoughts', times(6, (i) => [action('ls', `${i}`), observed('x')]), false],
   ['the same call and three errors', times(3, (i) => [action('l'), failed(`${i}`)]), false],
   ['the same call and four errors', times(4, (i) => [action('l'), failed(`${i}`)]), true],
+  ['wrong calls that differ, and four errors', times(4, (i) => [wrong(`${i}`), failed('No.')]), true],
   ['two messages without one of the user', times(2, () => [said('Hm.')]), false],
   ['three messages without one of the user', times(3, (i) => [said(`${i}`)]), true],
   ['two calls in turn, five of them', times(5, (i) => [action(`${i % 2}`), observed(`${i % 2}`)]), false],
