@@ -68,7 +68,7 @@ export const setSecurityAnalyzer = record({ security_analyzer: v.nullable(securi
 const numberOrNull = v.nullish(number());
 
 /** The members of an LLM of openhands-sdk that the local service obeys; `timeout` in seconds, costs in US dollars. */
-const llm = record({
+export const llm = record({
   model: v.nullish(text()),
   api_key: v.nullish(text()),
   base_url: v.nullish(text()),
@@ -135,7 +135,7 @@ const withModel = record({
   llm: v.nullish(llm),
   tools: v.nullish(list(record({ name: text() }))),
   mcp_config: v.nullish(dictionary()),
-  agent_context: v.nullish(record({ system_message_suffix: v.nullish(text()) })),
+  agent_context: v.nullish(record({ system_message_suffix: v.nullish(text()), secrets: v.nullish(mapOf(secret)) })),
 });
 const AGENT = 'openhands.sdk.agent.base.AgentBase';
 
@@ -166,9 +166,10 @@ const startMembers = record({
   agent_profile_id: v.nullish(text()),
   max_budget_per_task: numberOrNull,
   replay: v.nullish(list(dictionary())),
+  llm_of_settings: v.nullish(truth()),
 });
 
-/** `POST /api/conversations`; `replay` and `max_budget_per_task` are members of the local service alone. */
+/** `POST /api/conversations`; `replay`, `llm_of_settings` and `max_budget_per_task` are members of the local service alone. */
 export const startConversation = v.pipe(
   startMembers,
   v.check(

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import type { ForkConversation, SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
+import type { ForkConversation, Llm, SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
 import { toDashedId } from '../../protocol/detail.ts';
 import { deleteEventLog, eventLogFile, type EventLog, openEventLog } from '../storage/event-log.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
@@ -32,6 +32,7 @@ export interface ConversationsOptions {
   eventsDir: string;
   /** The replay of conversations that are started without one; null: none. */
   defaultReplay: ReplayStep[] | null;
+  llmOfSettings: () => Llm;
   sandbox: Sandbox;
   nowMicroseconds: () => number;
   notify: (notice: WorkerNotice) => void;
@@ -113,7 +114,8 @@ export class Conversations {
       const { llm, tools, mcp_config, agent_context } = wanted.agent ?? wanted.agent_settings ?? {};
       const system_prompt = systemPrompt(workingDir, instructions, agent_context?.system_message_suffix ?? '');
       const names = tools?.map(({ name }) => name) ?? null;
-      log.writeModel({ llm: llm ?? {}, tools: names, mcp_config: mcp_config ?? {}, system_prompt });
+      const of_settings = wanted.llm_of_settings === true;
+      log.writeModel({ llm: llm ?? {}, tools: names, mcp_config: mcp_config ?? {}, system_prompt, of_settings });
     }
     // Written last: a log without a state is ignored.
     log.writeState(state);
@@ -167,11 +169,11 @@ export class Conversations {
   }
 
   #keep(state: ConversationState, log: EventLog): ConversationEntry {
-    const { nowMicroseconds, notify, sandbox } = this.#options;
+    const { nowMicroseconds, notify, sandbox, llmOfSettings } = this.#options;
     const conversation = new Conversation(state, log, nowMicroseconds, notify);
     const replay = log.readReplay();
     const mcp = new McpOnUse(conversation, sandbox);
-    const model = replay === null ? new ModelAgentOnUse(conversation, mcp) : null;
+    const model = replay === null ? new ModelAgentOnUse(conversation, mcp, llmOfSettings) : null;
     const agent = model ?? new ReplayAgent(replay ?? []);
     const loop = new RunLoop(conversation, agent, new Tools(sandbox, conversation, mcp));
     const entry = { conversation, loop, model, mcp };

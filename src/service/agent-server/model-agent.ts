@@ -1,6 +1,9 @@
 /** The agent with a model, whose libraries are a file of their own: replays do not load it. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Llm } from '../../protocol/agent-server/requests.ts';
 import type { Agent, Situation } from '../agents/agent.ts';
 import type { ModelAgent } from '../agents/model/agent.ts';
+import { type ModelConfig, renewed } from '../agents/model/config.ts';
 import type { Step } from '../agents/steps.ts';
 import type { ModelFailure } from '../agents/model/failure.ts';
 import { refuse } from '../http/answer.ts';
@@ -10,20 +13,32 @@ import type { McpOnUse } from './mcp.ts';
 export class ModelAgentOnUse implements Agent {
   readonly #conversation: Conversation;
   readonly #mcp: McpOnUse;
+  readonly #llmOfSettings: () => Llm;
   #loaded: Promise<ModelAgent> | null = null;
 
-  constructor(conversation: Conversation, mcp: McpOnUse) {
+  constructor(conversation: Conversation, mcp: McpOnUse, llmOfSettings: () => Llm) {
     this.#conversation = conversation;
     this.#mcp = mcp;
+    this.#llmOfSettings = llmOfSettings;
   }
 
   /** Rejects when the file cannot be loaded. */
   load(): Promise<ModelAgent> {
     this.#loaded ??= import('../agents/model/agent.ts').then(({ ModelAgent }) => {
-      const none = { llm: {}, tools: null, mcp_config: {}, system_prompt: '' };
-      return new ModelAgent(() => this.#conversation.model ?? none, this.#mcp);
+      return new ModelAgent(() => this.#config(), this.#mcp);
     });
     return this.#loaded;
+  }
+
+  /** With the settings as they are now, and the names of the secrets. */
+  #config(): ModelConfig {
+    const { model, environment } = this.#conversation;
+    if (model === null) return { llm: {}, tools: null, mcp_config: {}, system_prompt: '' };
+    const llm = model.of_settings === true ? renewed(model.llm, this.#llmOfSettings()) : model.llm;
+    if (!isDeepStrictEqual(llm, model.llm)) this.#conversation.setModel({ ...model, llm });
+    const names = Object.keys(environment);
+    const secrets = names.length === 0 ? '' : `\n\nVariables of the terminal that hold secrets: ${names.join(', ')}.`;
+    return { ...model, llm, system_prompt: `${model.system_prompt}${secrets}` };
   }
 
   /** For a route. Throws a 502 with the reason why there is no answer. */

@@ -1,3 +1,6 @@
+import * as v from 'valibot';
+import { llm } from '../../protocol/agent-server/requests.ts';
+import { readSettings } from '../app/settings/settings.ts';
 import { createFaultRules } from '../faults/rules.ts';
 import { createHttpServer, dropServer, listenPreferring, portOf } from '../http/server.ts';
 import type { WorkerConfig, WorkerNotice } from '../sandboxes/worker-protocol.ts';
@@ -27,9 +30,12 @@ export async function startWorker({
 }): Promise<RunningWorker> {
   const { sandbox, nowMicroseconds, log } = options;
   const { events_dir: eventsDir, default_replay: defaultReplay = null, faults = [] } = config;
-  const conversations = new Conversations({ eventsDir, defaultReplay, sandbox, nowMicroseconds, notify });
-  const { workingDir } = await sandbox.folders();
   let store: Store | null = null;
+  const userStore = (): Store => (store ??= openStore(config.database));
+  const llmOfSettings = () => v.parse(llm, readSettings(userStore().documents)?.agent.llm ?? {});
+  const rest = { sandbox, nowMicroseconds, notify };
+  const conversations = new Conversations({ eventsDir, defaultReplay, llmOfSettings, ...rest });
+  const { workingDir } = await sandbox.folders();
   const context: WorkerContext = {
     ...options,
     root: config.root,
@@ -37,7 +43,7 @@ export async function startWorker({
     sessionApiKey: config.session_api_key,
     conversations,
     bash: new BashService(sandbox, nowMicroseconds),
-    userStore: () => (store ??= openStore(config.database)),
+    userStore,
     faultRules: faults.length === 0 ? null : createFaultRules(faults, log),
   };
   const sockets = new Sockets(context, (count) => {

@@ -89,6 +89,7 @@ beforeEach(() => {
     conversations: new Conversations({
       eventsDir: dir,
       defaultReplay: null,
+      llmOfSettings: () => ({}),
       sandbox,
       nowMicroseconds,
       notify: () => undefined,

@@ -78,7 +78,7 @@ export function workerConversationHandlers({
       const instructions = needsModel ? await conversations.instructions(working_dir) : [];
       const existing = conversations.get(id);
       if (existing !== null) return conversationView(existing.conversation);
-      const secrets = lookedUp(wanted.secrets ?? {}, userStore);
+      const secrets = lookedUp({ ...wanted.agent?.agent_context?.secrets, ...wanted.secrets }, userStore);
       const { conversation, loop } = conversations.create(id, { ...wanted, secrets }, working_dir, instructions);
       const message = wanted.initial_message;
       if (message != null) {
@@ -189,8 +189,10 @@ export function workerConversationHandlers({
     'POST /api/conversations/{conversation_id}/switch_llm': set(switchLlm, ({ conversation }, { llm }) => {
       const { model } = conversation;
       // A model alone is another one of the same endpoint.
-      const next = llm.base_url == null && llm.api_key == null ? { ...model?.llm, ...llm } : llm;
-      if (model !== null) conversation.setModel({ ...model, llm: next });
+      const isAlone = llm.base_url == null && llm.api_key == null;
+      const given = Object.fromEntries(Object.entries(llm).filter(([, value]) => value !== null));
+      if (model !== null && isAlone) conversation.setModel({ ...model, llm: { ...model.llm, ...given } });
+      else if (model !== null) conversation.setModel({ ...model, llm, of_settings: false });
       conversation.record([], { model: llm.model });
     }),
 

@@ -9,6 +9,8 @@ export interface ModelConfig {
   /** By name; the forms of `mcpServers` of openhands-sdk. */
   mcp_config: Record<string, unknown>;
   system_prompt: string;
+  /** Whether `llm` was that of the settings. */
+  of_settings?: boolean;
 }
 
 /** OpenAI-compatible interfaces by the provider that the name of a model begins with. */
@@ -35,10 +37,21 @@ export function endpointOf({ model, base_url }: Llm): { baseUrl: string; model: 
   const named = model?.trim() ?? '';
   const [, prefix = '', rest = ''] = /^([^/]+)\/(.+)$/.exec(named) ?? [];
   if (named === '') return null;
-  if (base_url) return { baseUrl: base_url.replace(/\/+$/, ''), model: ROUTED.has(prefix) ? rest : named };
+  if (base_url) {
+    // Clients name the interface of ollama without its OpenAI-compatible part.
+    const isBare = /^ollama(?:_chat)?$/.test(prefix) && /^https?:\/\/[^/]+\/?$/.test(base_url);
+    const baseUrl = `${base_url.replace(/\/+$/, '')}${isBare ? '/v1' : ''}`;
+    return { baseUrl, model: ROUTED.has(prefix) ? rest : named };
+  }
   const known = PROVIDERS[prefix];
   if (known !== undefined) return { baseUrl: known, model: rest };
   return prefix === '' && /^(?:gpt|o\d|chatgpt)/.test(named)
     ? { baseUrl: PROVIDERS['openai'] ?? '', model: named }
     : null;
+}
+
+/** A model of the settings, with a key or an address that was corrected since: for the same model or endpoint. */
+export function renewed(own: Llm, settings: Llm): Llm {
+  const isSame = own.model === settings.model || endpointOf(own)?.baseUrl === endpointOf(settings)?.baseUrl;
+  return isSame ? { ...settings, model: own.model } : own;
 }

@@ -18,6 +18,7 @@ export class ModelFailure extends Error {
 
 const LONGEST_SAID = 500;
 const LATER = 'Continue later with a message: acs conv send';
+const THEN = 'Then continue with a message: acs conv send';
 const CONNECTIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'there is no such host',
@@ -71,15 +72,19 @@ function refusal(error: unknown, status: number, said: string, baseUrl: string, 
   const { responseBody = '', responseHeaders = {} } = error as Partial<APICallError>;
   const at = `${baseUrl} answered with HTTP ${String(status)}: ${said.replace(/[.\s]+$/, '')}`;
   if (status === 401 || status === 403)
-    return new ModelFailure('LLMAuthenticationError', `${at}. Set another key: acs settings set llm_api_key=-`);
+    return new ModelFailure(
+      'LLMAuthenticationError',
+      `${at}. Set another key: acs settings set llm_api_key=-. ${THEN}.`,
+    );
   if (status === 404)
-    return new ModelFailure('LLMNotFoundError', `${at}. Correct llm_base_url, or llm_model (${model}).`);
-  if (status === 413 || isOverflow(`${said} ${responseBody}`)) {
+    return new ModelFailure('LLMNotFoundError', `${at}. Correct llm_base_url, or llm_model (${model}). ${THEN}.`);
+  const passing = { retryAfterMs: retryAfterMs(responseHeaders) };
+  // Before the words: some rate limits name tokens.
+  if (status === 429) return new ModelFailure('LLMRateLimitError', `${at}. ${LATER}.`, passing);
+  if (status === 413 || (status !== 503 && isOverflow(`${said} ${responseBody}`))) {
     const detail = `${at}. Use a model with a longer context, or start a new conversation.`;
     return new ModelFailure('LLMContextWindowExceedError', detail);
   }
-  const passing = { retryAfterMs: retryAfterMs(responseHeaders) };
-  if (status === 429) return new ModelFailure('LLMRateLimitError', `${at}. ${LATER}.`, passing);
   if (status === 408 || status >= 500)
     return new ModelFailure('LLMServiceUnavailableError', `${at}. ${LATER}.`, passing);
   return new ModelFailure('LLMBadRequestError', `${at}. Correct the settings of the model (acs settings list).`);

@@ -263,7 +263,11 @@ export function agentConversation(
     security_analyzer: analyzer === undefined || analyzer === 'llm' ? { kind: 'LLMSecurityAnalyzer' } : null,
     secrets: { ...secrets.values(), ...request.secrets },
     ...(request.replay === null
-      ? { agent: modelAgent(request, agent, mcp), max_budget_per_task: plain.max_budget_per_task ?? null }
+      ? {
+          agent: modelAgent(request, agent, mcp),
+          llm_of_settings: true,
+          max_budget_per_task: plain.max_budget_per_task ?? null,
+        }
       : { agent: { llm: { model: request.row.llm_model ?? 'replay' } }, replay: request.replay }),
   };
 }

@@ -36,6 +36,23 @@ const FAULTS: Fault[] = [
     text: /No such key: <secret-hidden>, <secret-hidden>\./,
   },
   {
+    what: '429 that names tokens',
+    replies: [fail(429, 'Too many tokens, please wait')],
+    code: 'LLMRateLimitError',
+    text: /Too many tokens.*Continue later/,
+  },
+  {
+    what: 'a text that is cut off at the limit of tokens',
+    replies: [
+      (response) => {
+        send(response, delta({ content: 'Half a' }), delta({}, 'length'), '[DONE]');
+        response.end();
+      },
+    ],
+    code: 'LLMBadResponseError',
+    text: /cut off at its limit of tokens\. Raise agent_settings\.llm\.max_output_tokens/,
+  },
+  {
     what: '403',
     replies: [fail(403, 'Forbidden')],
     code: 'LLMAuthenticationError',

@@ -187,9 +187,12 @@ it('secrets are variables of commands, and in no event also when the model repea
     ),
     say(`The token is ${TOKEN}.`, { reasoning_content: TOKEN }),
   );
-  await start({ secrets: { TOKEN } });
+  await start({ secrets: { TOKEN }, agent: { ...endpoint.agent(), agent_context: { secrets: { OTHER: 'value' } } } });
   const events = await eventsAt();
   expect(read('t.txt')).toBe(TOKEN);
+  expect(endpoint.asked[0]?.messages[0]?.content).toMatch(
+    /Variables of the terminal that hold secrets: OTHER, TOKEN\.$/,
+  );
   expect(JSON.stringify(events)).not.toContain(TOKEN);
   expect(JSON.stringify(endpoint.asked.map(({ messages }) => messages))).not.toContain(TOKEN);
 });
@@ -198,8 +201,8 @@ describe('the text of an answer while it arrives', () => {
   const passing = (frames: Record<string, unknown>[]) => frames.filter(({ kind }) => kind === 'StreamingDeltaEvent');
 
   it.each([true, false])('is sent to sockets only where it is asked for, and is not stored (%s)', async (stream) => {
-    endpoint.reply(say('A text in several pieces.'));
-    await start({ initial_message: null }, { stream });
+    endpoint.reply(say('A text in several pieces, very-secret-value, and more.'));
+    await start({ initial_message: null, secrets: { TOKEN: 'very-secret-value' } }, { stream });
     const socket = worker.socket(`/sockets/events/${ID}`, { 'X-Session-API-Key': 'test-session-key' });
     await until('the state', () => socket.frames.length > 0);
     await post('events', message('Hello.'));
@@ -208,7 +211,7 @@ describe('the text of an answer while it arrives', () => {
       socket.frames.some(({ kind, source }) => kind === 'MessageEvent' && source === 'agent'),
     );
     const text = passing(socket.frames).map(({ content }) => content);
-    expect(text.join('')).toBe(stream ? 'A text in several pieces.' : '');
+    expect(text.join('')).toBe(stream ? 'A text in several pieces, <secret-hidden>, and more.' : '');
     expect(passing(stored)).toEqual([]);
     socket.client.terminate();
   });
@@ -332,7 +335,8 @@ describe('questions beside the history', () => {
     endpoint.reply(call(FINISH));
     await start();
     await worker.untilStatus('finished');
-    expect((await post('switch_llm', { llm: { model: 'other' } })).status).toBe(200);
+    const llm = { model: 'other', base_url: null, api_key: null, temperature: null };
+    expect((await post('switch_llm', { llm })).status).toBe(200);
     await post('events', message('Again.'));
     await until('the call', () => endpoint.asked.length === 2);
     expect(endpoint.asked.map(({ model }) => model)).toEqual(['m', 'other']);
