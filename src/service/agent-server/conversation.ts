@@ -176,7 +176,11 @@ export class Conversation {
   /** Sends the text of an answer while it arrives, to clients that want it. */
   get onText(): ((content: string) => void) | null {
     if (this.#model?.llm.stream !== true || this.listeners.size === 0) return null;
-    return (content) => {
+    let rest = '';
+    return (text) => {
+      let content: string;
+      [content, rest] = this.#mask.beginning(rest + text);
+      if (content === '') return;
       const event = { source: 'agent', content, kind: 'StreamingDeltaEvent' } as const;
       for (const listener of this.listeners) listener.onPassing(event);
     };

@@ -44,6 +44,14 @@ export class Mask {
     return this.#values.length === 0 ? value : (this.#masked(value) as Value);
   }
 
+  /** Of a text that arrives in pieces: what can be shown by now, and an end that may begin a secret. */
+  beginning(text: string): [shown: string, rest: string] {
+    const masked = this.value(text);
+    const begun = this.#longestPart((value, length) => masked.endsWith(value.slice(0, length)));
+    const end = masked.length - begun;
+    return [masked.slice(0, end), masked.slice(end)];
+  }
+
   #masked(value: unknown): unknown {
     if (typeof value === 'string') return this.#text(value);
     if (Array.isArray(value)) return value.map((item) => this.#masked(item));

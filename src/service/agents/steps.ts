@@ -92,6 +92,8 @@ export interface ModelCall {
   arguments: string;
   /** Of the answer; on its first step alone. */
   reasoning: string;
+  /** Of Gemini, which refuses a call in the history without it. */
+  signature: string | null;
 }
 
 /** A tool call that cannot be executed: an unknown tool, or wrong arguments. `error` is for the model. */

@@ -102,11 +102,12 @@ export class ModelAgent implements Agent {
       const isFirst = index === 0;
       const modelCall: ModelCall = {
         response_id: responseId,
-        // Some endpoints give each call of each answer the same id.
-        id: `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+        // Some endpoints give each call of each answer the same id. Mistral accepts nine letters and digits alone.
+        id: randomUUID().replaceAll('-', '').slice(0, 9),
         name: call.name,
         arguments: typeof call.input === 'string' ? call.input : JSON.stringify(call.input),
         reasoning: isFirst ? reasoning : '',
+        signature: call.signature,
       };
       return stepOf(call, isFirst ? text : '', modelCall, mcpTools);
     });

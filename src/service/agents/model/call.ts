@@ -24,6 +24,7 @@ export interface ToolCall {
   name: string;
   input: unknown;
   error: string | null;
+  signature: string | null;
 }
 
 export interface ModelAnswer {
@@ -114,7 +115,8 @@ function startAnswer(
     supportedUrls: () => ({ 'image/*': [/^https?:/] }),
     ...(llm.api_key ? { apiKey: llm.api_key } : {}),
     ...(llm.extra_headers ? { headers: llm.extra_headers } : {}),
-    fetch: fetchAnswer,
+    transformRequestBody: (body) => accepted(endpoint, body),
+    fetch: (input, init) => fetchAnswer(input, init, (llm.timeout ?? 0) > TIMEOUT_SECONDS),
   });
   return streamText({
     model: provider.chatModel(endpoint.model),
@@ -129,6 +131,29 @@ function startAnswer(
     ...(llm.top_p == null ? {} : { topP: llm.top_p }),
     ...(llm.max_output_tokens == null ? {} : { maxOutputTokens: llm.max_output_tokens }),
   });
+}
+
+/**
+ * The body without what the endpoint refuses, by the rules of openhands-sdk 1.58.0: clients of 1.11.5 always send a
+ * temperature, top_p and a limit of tokens.
+ */
+function accepted({ baseUrl, model }: { baseUrl: string; model: string }, body: Record<string, unknown>) {
+  const { messages, stream_options, max_tokens, temperature, top_p, ...rest } = body;
+  const { hostname } = new URL(baseUrl);
+  const isReasoning = /(?:^|\/)(?:o\d|gpt-5)/.test(model);
+  // Other endpoints refuse their own reasoning in the history.
+  const takesReasoning = /kimi|deepseek|minimax/i.test(model);
+  return {
+    ...rest,
+    messages: (messages as Record<string, unknown>[]).map(({ reasoning_content: thought, ...each }) =>
+      takesReasoning && thought !== undefined ? { ...each, reasoning_content: thought } : each,
+    ),
+    ...(hostname === 'api.mistral.ai' ? {} : { stream_options }),
+    ...(isReasoning || hostname === 'api.openai.com' ? { max_completion_tokens: max_tokens } : { max_tokens }),
+    ...(isReasoning
+      ? {}
+      : { temperature, ...(hostname === 'api.anthropic.com' && temperature != null ? {} : { top_p }) }),
+  };
 }
 
 async function readAnswer(
@@ -156,7 +181,17 @@ async function readAnswer(
     } else if (part.type === 'tool-input-delta') count(part.delta);
     else if (part.type === 'tool-call') {
       const error = part.invalid ? (part.error as Error).message : null;
-      answer.calls.push({ name: part.toolName, input: part.input, error });
+      const signature = part.providerMetadata?.['model']?.['thoughtSignature'];
+      answer.calls.push({
+        name: part.toolName,
+        input: part.input,
+        error,
+        signature: typeof signature === 'string' ? signature : null,
+      });
+    } else if (part.type === 'finish' && part.finishReason === 'length' && answer.calls.length === 0) {
+      const detail = 'The answer of the model was cut off at its limit of tokens';
+      const raise = 'Raise agent_settings.llm.max_output_tokens, or the context of the endpoint.';
+      throw new ModelFailure('LLMBadResponseError', `${detail}. ${raise}`);
     } else if (part.type === 'error') throw part.error;
     else if (part.type === 'abort') throw new Error('the call was aborted');
   }

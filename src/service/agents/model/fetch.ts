@@ -6,9 +6,13 @@ import { fetchByProxy } from './proxy.ts';
 const LARGEST_ANSWER = 64 * 1024 * 1024;
 const SHOWN = 200;
 
-/** A redirect is not followed: it would get the key and the conversation. */
-export async function fetchAnswer(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-  const answer = await fetchByProxy(input, { ...init, redirect: 'manual' });
+/** A redirect is not followed: it would get the key and the conversation. The caller ends a call that takes too long. */
+export async function fetchAnswer(
+  input: Parameters<typeof fetch>[0],
+  init: Parameters<typeof fetch>[1],
+  isPatient: boolean,
+): Promise<Response> {
+  const answer = await fetchByProxy(input, { ...init, redirect: 'manual' }, isPatient);
   const { status, headers } = answer;
   const { origin } = new URL(answer.url);
   const type = headers.get('content-type') ?? '';

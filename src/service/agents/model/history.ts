@@ -94,8 +94,10 @@ function addCall(exchange: Exchange, event: StoredEvent): void {
   if (typeof reasoning === 'string') message.content.push({ type: 'reasoning', text: reasoning });
   const thought = textOf((event['thought'] ?? []) as Part[]);
   if (thought !== '') message.content.push({ type: 'text', text: thought });
-  const call = event['tool_call'] as { id: string; name: string; arguments: string };
-  message.content.push({ type: 'tool-call', toolCallId: call.id, toolName: call.name, input: inputOf(call.arguments) });
+  const call = event['tool_call'] as { id: string; name: string; arguments: string; thought_signature?: string };
+  const { id: toolCallId, name: toolName, thought_signature: thoughtSignature } = call;
+  const signed = thoughtSignature === undefined ? {} : { providerOptions: { google: { thoughtSignature } } };
+  message.content.push({ type: 'tool-call', toolCallId, toolName, input: inputOf(call.arguments), ...signed });
 }
 
 /** Endpoints refuse arguments that are not the JSON of an object. */

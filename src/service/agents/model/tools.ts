@@ -45,7 +45,7 @@ const ARGUMENTS = {
         v.object({
           title: v.string(),
           notes: v.optional(v.string(), ''),
-          status: v.fallback(v.picklist(TASK_STATUSES), 'todo'),
+          status: v.optional(v.picklist(TASK_STATUSES), 'todo'),
         }),
       ),
       [],
@@ -104,7 +104,9 @@ export function stepOf(call: ToolCall, thought: string, modelCall: ModelCall, mc
     switch (name as BuiltInTool['name']) {
       case 'terminal': {
         const { command, timeout, reset = false } = parse(ARGUMENTS.terminal);
-        const step = { type: 'terminal', command, is_input: false, reset, thought, call: modelCall } as const;
+        // Not offered, as no command is left running; models that know the tool of openhands-sdk use it.
+        const is_input = data['is_input'] === true || data['is_input'] === 'true';
+        const step = { type: 'terminal', command, is_input, reset, thought, call: modelCall } as const;
         return { ...step, timeout_seconds: timeout, risk: riskOf(command, risk) };
       }
       case 'file_editor':

@@ -22,6 +22,7 @@ export interface Asked {
   model: string;
   messages: Message[];
   tools?: { function: { name: string } }[];
+  path: string | undefined;
   headers: IncomingHttpHeaders;
 }
 
@@ -48,7 +49,7 @@ export function useEndpoint(): Endpoint {
     let raw = '';
     request.on('data', (chunk: Buffer) => (raw += chunk.toString()));
     request.on('end', () => {
-      if (raw !== '') asked.push({ ...(JSON.parse(raw) as Asked), headers: request.headers });
+      if (raw !== '') asked.push({ ...(JSON.parse(raw) as Asked), path: request.url, headers: request.headers });
       (replies.length > 1 ? replies.shift() : replies[0])?.(response);
     });
   });
