@@ -83,6 +83,11 @@ export class Conversation {
     this.log.appendWithState(written, state);
     this.#state = state;
     this.report(false);
+    this.notify(runEnded);
+  }
+
+  /** `runEnded`: whether sockets get the full state, too. */
+  notify(runEnded: boolean): void {
     for (const listener of this.listeners) listener.onEvents(runEnded);
   }
 

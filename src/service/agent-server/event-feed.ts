@@ -9,6 +9,11 @@ import { type NewEvent, stateUpdate } from './events.ts';
 import { conversationView } from './views.ts';
 
 const BATCH = 50;
+/**
+ * openhands-sdk 1.58.0 ignores a full state that arrives before it has read the answer to `POST …/run`; a short run has
+ * ended by then. Genuine servers send the state 33 ms after the end.
+ */
+const STATE_AFTER_MS = 100;
 
 /** Sends the stored events that the query asks for, then each new one; a message of the client starts a run. */
 export function feedEvents(client: WebSocket, { conversation, loop }: ConversationEntry, query: SocketQuery): void {
@@ -19,6 +24,7 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
   let at = isSince ? log.sequenceBefore(after_timestamp.slice(0, -1)) : isWhole ? 0 : log.lastSequence();
   let isPumping = false;
   let isStateDue = false;
+  let timer: NodeJS.Timeout | undefined;
 
   const pump = async (): Promise<void> => {
     if (isPumping) return;
@@ -50,7 +56,7 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
   const sendPassing = (event: NewEvent): void => {
     client.send(JSON.stringify(conversation.stamp(event)));
   };
-  /** At the begin, and after each run: openhands-sdk 1.58.0 takes this alone as the end of a run. */
+  /** At the begin, and after each run: openhands-sdk 1.58.0 accepts this alone as the end of a run. */
   const sendState = (): void => {
     isStateDue = false;
     sendPassing(stateUpdate('full_state', conversationView(conversation)));
@@ -61,8 +67,13 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
 
   const listener = {
     onEvents: (runEnded: boolean) => {
-      isStateDue ||= runEnded;
       void pump();
+      if (!runEnded) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        isStateDue = true;
+        void pump();
+      }, STATE_AFTER_MS);
     },
     onPassing: sendPassing,
     onGone: () => {
@@ -70,7 +81,10 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
     },
   };
   listeners.add(listener);
-  client.once('close', () => listeners.delete(listener));
+  client.once('close', () => {
+    listeners.delete(listener);
+    clearTimeout(timer);
+  });
   client.on('message', (data: RawData) => {
     try {
       const message = check(socketMessage, parseFrame(data), 'body');

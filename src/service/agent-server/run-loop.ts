@@ -48,7 +48,8 @@ export class RunLoop {
       throw new ConflictError('Conversation already running. Wait for completion or pause first.');
     }
     this.assertNotWaiting();
-    if (this.#conversation.state.execution_status === 'finished') return;
+    // Genuine servers end such a run at once, and send the state.
+    if (this.#conversation.state.execution_status === 'finished') return this.#conversation.notify(true);
     this.#launch(() => this.#loop());
   }
 

@@ -120,7 +120,14 @@ export const AGENT_ANSWERS: Readonly<Record<AgentRoute, Answers>> = {
     headers: EXPOSE,
   },
 
-  'POST /api/conversations': { 200: conversation, 201: conversation, 400: refusal, 409: refusal, 501: refusal },
+  'POST /api/conversations': {
+    200: conversation,
+    201: conversation,
+    400: refusal,
+    ...NOT_FOUND,
+    409: refusal,
+    501: refusal,
+  },
   'GET /api/conversations': { 200: list(orNull(conversation)), 400: refusal },
   'GET /api/conversations/search': { 200: pageOf(conversation) },
   'GET /api/conversations/count': { 200: integer() },

@@ -208,6 +208,8 @@ describe('a socket of a conversation', () => {
     await until('the second state', () => states().length === 2);
     expect(outline(socket.frames.slice(1, -1))).toEqual(OUTLINE_AFTER_MESSAGE);
     expect(socket.frames.at(-1)).toMatchObject({ key: 'full_state', value: { execution_status: 'finished' } });
+    await worker.call('POST', `/api/conversations/${ID}/run`);
+    await until('the state of a run that ends at once', () => states().length === 3);
   });
 
   it.each(['{"nope":1}', 'no json', '[]'])(

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GIT_TOKEN, startGitHost, type GitHost } from '../../genuine/git-host.ts';
 import { readProviders } from '../../../src/service/app/git-providers.ts';
-import { appOfEachTest, expectAnswers, type Answer } from './support.ts';
+import { appOfEachTest, expectAnswers, startedTask, type Answer } from './support.ts';
 
 const app = appOfEachTest();
 const tokens = (given: Record<string, object>) => ({ provider_tokens: given });
@@ -112,6 +112,12 @@ describe('a Forgejo host that is named with its token', () => {
       ['/api/v1/git/repositories/search?provider=github', undefined, 501],
       ['/api/v1/git/installations/search?provider=forgejo', undefined, 400],
     ]);
+  });
+
+  it('is cloned from when a start over V1 names no provider, as the openhands CLI does', async () => {
+    await expectAnswers(app, [[STORE_V1, at(), 200]]);
+    const task = await startedTask(app, { selected_repository: 'demo/hello', replay_json: 'demo' });
+    expect(task).toMatchObject({ status: 'READY' });
   });
 
   it('refuses an unknown repository over V0', async () => {

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import type * as v from 'valibot';
 import {
   askAgent,
@@ -30,6 +31,7 @@ import type { EventFilter } from '../../storage/event-log.ts';
 import type { WorkerContext } from '../context.ts';
 import { type ConversationEntry, policyOf, secretValues } from '../conversations.ts';
 import { condensationEvent } from '../events.ts';
+import type { Sandbox } from '../sandbox.ts';
 import { conversationView, finalResponse, firstMessage, trajectoryMembers } from '../views.ts';
 import { lookedUp } from './settings.ts';
 
@@ -40,6 +42,7 @@ const NO_MODEL = 'A replay has no model, so no answer is possible. Start a conve
 /** The routes of conversations, of their runs, and of their events. */
 export function workerConversationHandlers({
   conversations,
+  sandbox,
   userStore,
   mayRunModels,
 }: WorkerContext): Handlers<AgentRoute> {
@@ -71,12 +74,14 @@ export function workerConversationHandlers({
   return {
     'POST /api/conversations': body(startConversation, async (wanted) => {
       const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
-      const { working_dir } = wanted.workspace;
+      const working_dir = await workingFolder(sandbox, wanted.workspace.working_dir);
       const needsModel = conversations.needsModel(wanted);
       if (needsModel && !mayRunModels) throw refuse(501, NEEDS_ISOLATION);
       // Before the id is looked up: no other request may begin in between.
       const instructions = needsModel ? await conversations.instructions(working_dir) : [];
       const existing = conversations.get(id);
+      if (existing === null && needsModel && wanted.agent == null && wanted.agent_settings == null)
+        throw refuse(404, `Agent profile ${wanted.agent_profile_id ?? ''} not found`);
       if (existing !== null) return conversationView(existing.conversation);
       const secrets = lookedUp({ ...wanted.agent?.agent_context?.secrets, ...wanted.secrets }, userStore);
       const { conversation, loop } = conversations.create(id, { ...wanted, secrets }, working_dir, instructions);
@@ -232,6 +237,17 @@ export function workerConversationHandlers({
       });
     },
   };
+}
+
+/** As genuine servers: a folder that is missing is made, with an empty repository. */
+async function workingFolder(sandbox: Sandbox, given: string): Promise<string> {
+  const { workingDir } = await sandbox.folders();
+  const folder = path.posix.resolve(workingDir, given);
+  if (folder !== workingDir) {
+    const make = '[ -d "$1" ] || { mkdir -p -- "$1" && git init -q -- "$1"; }';
+    await sandbox.run({ argv: ['sh', '-c', make, 'sh', folder], cwd: '/' }, { onOutput: () => undefined });
+  }
+  return folder;
 }
 
 /** The headers of a download. */

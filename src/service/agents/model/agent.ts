@@ -43,6 +43,10 @@ export class ModelAgent implements Agent {
     if (next !== undefined && isResult(events.at(-1))) return next;
     this.#rest = [];
     if (isStuck(events)) return { type: 'break', status: 'stuck', code: '', detail: '' };
+    if (!events.some(({ kind }) => kind === 'MessageEvent')) {
+      const detail = 'The conversation has no message. Send one: acs conv send';
+      return { type: 'break', status: 'error', code: 'NoMessage', detail };
+    }
     try {
       return await this.#ask(exchangesOf(events), isCondensationDue(events), onText, signal);
     } catch (error) {

@@ -14,8 +14,16 @@ import { stateInLog } from '../../storage/event-logs.ts';
 import type { Store } from '../../storage/index.ts';
 import type { SandboxRow } from '../../storage/sandboxes.ts';
 import type { StartTaskRow } from '../../storage/start-tasks.ts';
+import type { Provider } from '../../../protocol/v1/requests.ts';
 import { readProviders } from '../git-providers.ts';
-import { cloneRepository, initWorkspace, RepositoryError, repositorySource, type Cloned } from '../repository.ts';
+import {
+  cloneRepository,
+  initWorkspace,
+  RepositoryError,
+  repositoryForm,
+  repositorySource,
+  type Cloned,
+} from '../repository.ts';
 import { isObject, type JsonObject } from '../settings/fields.ts';
 import { toAgent, type McpEntry } from '../settings/mcp.ts';
 import { emptySettings, readSettings } from '../settings/settings.ts';
@@ -148,13 +156,18 @@ export function createStarter(options: {
 
   /** Null: the conversation starts without a repository of its own. */
   const checkOut = async (sandboxId: string, request: StartRequest, signal: AbortSignal): Promise<Cloned | null> => {
-    const { cloneFrom, provider } = request;
+    const { cloneFrom, provider: given } = request;
     const workspaceDir = supervisor.workspaceOf(sandboxId);
     if (cloneFrom === null) {
       if (request.sandboxId === null) await initWorkspace(workspaceDir, env, signal);
       return null;
     }
-    const { token = null, host = null } = (provider === null ? null : readProviders(store.documents)[provider]) ?? {};
+    const providers = readProviders(store.documents);
+    // The `openhands` CLI names no provider.
+    const [first = 'github', ...others] = Object.keys(providers) as Provider[];
+    const implied = repositoryForm(cloneFrom) !== 'name' ? null : others.length === 0 ? first : 'github';
+    const provider = given ?? implied;
+    const { token = null, host = null } = (provider === null ? null : providers[provider]) ?? {};
     const source = repositorySource(cloneFrom, provider, host);
     return cloneRepository({ source, branch: request.row.branch, workspaceDir, stagingDir, env, token, signal });
   };

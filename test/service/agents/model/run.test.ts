@@ -163,6 +163,26 @@ it('a budget for a model whose price is not known ends the run before a call', a
   expect(endpoint.asked).toEqual([]);
 });
 
+it('terminal and editor share a working directory that is relative, and is made with a repository', async () => {
+  const create = { command: 'create', path: 'a.txt', file_text: 'a' };
+  endpoint.reply(call(['file_editor', create], run('cat a.txt; git status --short')), call(FINISH));
+  await start({ workspace: { working_dir: 'deep/project' } });
+  await eventsAt();
+  expect(endpoint.heard('tool')?.content).toMatch(/^a\?\? a\.txt/);
+  expect(read('deep/project/a.txt')).toBe('a');
+});
+
+it('a run without a message ends in error before a call', async () => {
+  await start({ initial_message: null });
+  await post('run');
+  expect((await eventsAt('error')).at(-1)).toMatchObject({ code: 'NoMessage' });
+  expect(endpoint.asked).toEqual([]);
+});
+
+it('an agent profile that does not exist is refused', async () => {
+  expect((await worker.startConversation(null, { agent: null, agent_profile_id: 'x' })).status).toBe(404);
+});
+
 it('images of a message reach the endpoint', async () => {
   endpoint.reply(call(FINISH));
   const image = 'data:image/png;base64,iVBORw0KGgo=';
