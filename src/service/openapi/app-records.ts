@@ -1,53 +1,36 @@
 /** The records that the app server alone sends. */
 import * as v from 'valibot';
-import {
-  dictionary,
-  executionStatus,
-  flag,
-  integer,
-  list,
-  metrics,
-  orNull,
-  record,
-  text,
-  textOrNull,
-} from './records.ts';
+import { dictionary, executionStatus, integer, metrics, textOrNull, texts, textsOrNull } from './records.ts';
 
 const sandboxStatus = v.picklist(['STARTING', 'RUNNING', 'PAUSED', 'ERROR', 'MISSING']);
+const publicFlag = v.nullable(v.boolean());
+const repositoryNames = textsOrNull('selected_repository', 'selected_branch', 'git_provider');
 
-export const sharedConversation = record({
-  id: text(),
+export const sharedConversation = v.object({
+  ...texts('id', 'created_at', 'updated_at'),
+  ...repositoryNames,
+  ...textsOrNull('sandbox_id', 'title', 'llm_model', 'parent_conversation_id'),
   created_by_user_id: v.null(),
-  sandbox_id: textOrNull(),
-  selected_repository: textOrNull(),
-  selected_branch: textOrNull(),
-  git_provider: textOrNull(),
-  title: textOrNull(),
-  pr_number: list(integer()),
-  llm_model: textOrNull(),
+  pr_number: v.array(integer()),
   metrics,
-  parent_conversation_id: textOrNull(),
-  sub_conversation_ids: list(text()),
-  created_at: text(),
-  updated_at: text(),
+  sub_conversation_ids: v.array(v.string()),
 });
 
-export const appConversation = record({
+export const appConversation = v.object({
   ...sharedConversation.entries,
-  trigger: textOrNull(),
-  agent_kind: text(),
-  public: orNull(flag()),
+  ...texts('agent_kind'),
+  ...textsOrNull('trigger', 'conversation_url', 'session_api_key'),
+  public: publicFlag,
   tags: v.record(v.string(), v.string()),
   sandbox_status: sandboxStatus,
-  execution_status: orNull(executionStatus),
-  conversation_url: textOrNull(),
-  session_api_key: textOrNull(),
+  execution_status: v.nullable(executionStatus),
   acp_server: v.null(),
   launched_agent_profile: v.null(),
 });
 
-export const startTask = record({
-  id: text(),
+export const startTask = v.object({
+  ...texts('id', 'created_at', 'updated_at'),
+  ...textsOrNull('detail', 'app_conversation_id', 'sandbox_id', 'agent_server_url'),
   created_by_user_id: v.null(),
   status: v.picklist([
     'WORKING',
@@ -57,114 +40,82 @@ export const startTask = record({
     'READY',
     'ERROR',
   ]),
-  detail: textOrNull(),
-  app_conversation_id: textOrNull(),
-  sandbox_id: textOrNull(),
-  agent_server_url: textOrNull(),
   request: dictionary(),
-  created_at: text(),
-  updated_at: text(),
 });
 
-export const sandbox = record({
-  id: text(),
+export const sandbox = v.object({
+  ...texts('id', 'sandbox_spec_id', 'created_at', 'last_active_at'),
+  ...textsOrNull('status_detail', 'session_api_key'),
   created_by_user_id: v.null(),
-  sandbox_spec_id: text(),
   status: sandboxStatus,
-  status_detail: textOrNull(),
-  session_api_key: textOrNull(),
-  exposed_urls: orNull(list(record({ name: text(), url: text(), port: integer() }))),
-  created_at: text(),
-  last_active_at: text(),
+  exposed_urls: v.nullable(v.array(v.object({ ...texts('name', 'url'), port: integer() }))),
 });
 
-export const sandboxSpec = record({
-  id: text(),
-  command: list(text()),
-  created_at: text(),
+export const sandboxSpec = v.object({
+  ...texts('id', 'created_at', 'working_dir'),
+  command: v.array(v.string()),
   initial_env: v.record(v.string(), v.string()),
-  working_dir: text(),
 });
 
-export const conversationInfo = record({
-  conversation_id: text(),
-  title: text(),
-  last_updated_at: text(),
-  status: text(),
-  runtime_status: textOrNull(),
-  selected_repository: textOrNull(),
-  selected_branch: textOrNull(),
-  git_provider: textOrNull(),
-  trigger: textOrNull(),
+export const conversationInfo = v.object({
+  ...texts('conversation_id', 'title', 'last_updated_at', 'status', 'created_at'),
+  ...repositoryNames,
+  ...textsOrNull('runtime_status', 'trigger', 'url', 'session_api_key', 'sandbox_id'),
   num_connections: integer(),
-  url: textOrNull(),
-  session_api_key: textOrNull(),
-  created_at: text(),
-  pr_number: list(integer()),
+  pr_number: v.array(integer()),
   conversation_version: v.picklist(['V0', 'V1']),
-  sub_conversation_ids: list(text()),
-  public: orNull(flag()),
-  sandbox_id: textOrNull(),
+  sub_conversation_ids: v.array(v.string()),
+  public: publicFlag,
 });
 
-export const conversationAnswer = record({
-  status: text(),
-  conversation_id: text(),
+export const conversationAnswer = v.object({
+  ...texts('status', 'conversation_id', 'conversation_status'),
   message: textOrNull(),
-  conversation_status: text(),
 });
 
 /** The other members depend on `action` or `observation` (interface section 7.6). */
-export const eventV0 = record({ id: integer(), timestamp: text(), source: text(), message: text() });
+export const eventV0 = v.object({ id: integer(), ...texts('timestamp', 'source', 'message') });
 
 /** A refusal over V0; its other members depend on the route. */
-export const statusError = record({ status: text() });
+export const statusError = v.object(texts('status'));
 
-export const repository = record({
-  id: text(),
-  full_name: text(),
-  git_provider: text(),
-  is_public: flag(),
+export const repository = v.object({
+  ...texts('id', 'full_name', 'git_provider', 'owner_type'),
+  ...textsOrNull('pushed_at', 'main_branch'),
+  is_public: v.boolean(),
   stargazers_count: integer(),
-  pushed_at: textOrNull(),
-  owner_type: text(),
-  main_branch: textOrNull(),
 });
 
-export const branch = record({
-  name: text(),
-  commit_sha: text(),
-  protected: flag(),
+export const branch = v.object({
+  ...texts('name', 'commit_sha'),
+  protected: v.boolean(),
   last_push_date: textOrNull(),
 });
 
-export const task = record({
-  git_provider: text(),
-  task_type: text(),
-  repo: text(),
-  issue_number: integer(),
-  title: text(),
-});
+export const task = v.object({ ...texts('git_provider', 'task_type', 'repo', 'title'), issue_number: integer() });
 
 /** Of both dialects; the other members are those of the request. */
-const storedSettings = { provider_tokens_set: dictionary(), llm_api_key_set: flag(), search_api_key_set: flag() };
+const storedSettings = {
+  provider_tokens_set: dictionary(),
+  llm_api_key_set: v.boolean(),
+  search_api_key_set: v.boolean(),
+};
 const nestedSettings = {
   agent_settings: dictionary(),
   conversation_settings: dictionary(),
-  llm_profiles: record({ profiles: dictionary(), active: textOrNull() }),
+  llm_profiles: v.object({ profiles: dictionary(), active: textOrNull() }),
 };
-export const shownSettings = record({ ...nestedSettings, ...storedSettings });
-export const shownSettingsV0 = record({ ...storedSettings, llm_model: textOrNull(), agent: textOrNull() });
-export const user = record({ ...nestedSettings, id: v.null() });
+export const shownSettings = v.object({ ...nestedSettings, ...storedSettings });
+export const shownSettingsV0 = v.object({ ...storedSettings, ...textsOrNull('llm_model', 'agent') });
+export const user = v.object({ ...nestedSettings, id: v.null() });
 
-export const settingsSchema = record({
-  model_name: text(),
-  sections: list(record({ key: text(), label: text(), fields: list(dictionary()), variant: textOrNull() })),
+export const settingsSchema = v.object({
+  model_name: v.string(),
+  sections: v.array(v.object({ ...texts('key', 'label'), fields: v.array(dictionary()), variant: textOrNull() })),
 });
 
-export const modelProfile = record({
-  name: text(),
-  model: textOrNull(),
-  base_url: textOrNull(),
-  api_key_set: flag(),
+export const modelProfile = v.object({
+  name: v.string(),
+  ...textsOrNull('model', 'base_url'),
+  api_key_set: v.boolean(),
 });

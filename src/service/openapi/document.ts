@@ -17,6 +17,11 @@ export interface Answers {
   readonly headers?: readonly string[];
 }
 
+/** Statuses with an error in `detail`. */
+export function refused(...statuses: number[]): Answers {
+  return Object.fromEntries(statuses.map((status) => [status, refusal]));
+}
+
 export type Json = Record<string, unknown>;
 
 export interface Definition<Route extends string> {

@@ -2,29 +2,28 @@
 import * as v from 'valibot';
 import { EXECUTION_STATUSES } from '../storage/conversation-state.ts';
 
-export const text = () => v.string();
 export const integer = () => v.pipe(v.number(), v.integer());
-export const flag = () => v.boolean();
 export const textOrNull = () => v.nullable(v.string());
 export const dictionary = () => v.record(v.string(), v.unknown());
-export const record = <Entries extends v.ObjectEntries>(entries: Entries) => v.object(entries);
-export const list = <Item extends v.GenericSchema>(item: Item) => v.array(item);
-export const orNull = <Schema extends v.GenericSchema>(schema: Schema) => v.nullable(schema);
-export const either = (...options: v.GenericSchema[]) => v.union(options);
-export const pageOf = (item: v.GenericSchema) => record({ items: list(item), next_page_id: textOrNull() });
+/** Members of these names, each a text. */
+export const texts = (...names: string[]): v.ObjectEntries =>
+  Object.fromEntries(names.map((name) => [name, v.string()]));
+export const textsOrNull = (...names: string[]): v.ObjectEntries =>
+  Object.fromEntries(names.map((name) => [name, textOrNull()]));
+export const pageOf = (item: v.GenericSchema) => v.object({ items: v.array(item), next_page_id: textOrNull() });
 
-export const refusal = record({ detail: text() });
-const mistake = record({ type: text(), loc: list(either(text(), integer())), msg: text() });
-export const validationError = record({ detail: either(list(mistake), text()) });
-export const errorMessage = record({ error: text() });
-export const message = record({ message: text() });
-export const success = record({ success: flag() });
-export const fileDiff = record({ original: textOrNull(), modified: textOrNull() });
-export const customSecret = record({ name: text(), description: text() });
-export const fileChange = record({ status: text(), path: text() });
+export const refusal = v.object(texts('detail'));
+const mistake = v.object({ ...texts('type', 'msg'), loc: v.array(v.union([v.string(), integer()])) });
+export const validationError = v.object({ detail: v.union([v.array(mistake), v.string()]) });
+export const errorMessage = v.object(texts('error'));
+export const message = v.object(texts('message'));
+export const success = v.object({ success: v.boolean() });
+export const fileDiff = v.object(textsOrNull('original', 'modified'));
+export const customSecret = v.object(texts('name', 'description'));
+export const fileChange = v.object(texts('status', 'path'));
 
-export const metrics = record({
-  model_name: text(),
+export const metrics = v.object({
+  model_name: v.string(),
   accumulated_cost: v.optional(v.number()),
   max_budget_per_task: v.nullable(v.number()),
   accumulated_token_usage: dictionary(),
@@ -33,4 +32,4 @@ export const metrics = record({
 export const executionStatus = v.picklist(EXECUTION_STATUSES);
 
 /** The other members depend on `kind` (interface section 7.2). */
-export const event = record({ id: text(), timestamp: text(), source: text(), kind: text() });
+export const event = v.object(texts('id', 'timestamp', 'source', 'kind'));
