@@ -2,25 +2,7 @@ import type { Context } from 'hono';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type * as v from 'valibot';
-import {
-  askAgent,
-  conversationCount,
-  conversationIds,
-  conversationSearch,
-  eventSearch,
-  type EventSearch,
-  forkConversation,
-  generateTitle,
-  respondToConfirmation,
-  sendMessage,
-  setConfirmationPolicy,
-  setSecrets,
-  setSecurityAnalyzer,
-  startConversation,
-  switchLlm,
-  updateConversation,
-  userCommand,
-} from '../../../protocol/agent-server/requests.ts';
+import * as requests from '../../../protocol/agent-server/requests.ts';
 import { toDashedId, toHexId } from '../../../protocol/detail.ts';
 import { HttpError, json, refuse, SUCCESS } from '../../http/answer.ts';
 import { cursorPage, pathId } from '../../http/request.ts';
@@ -72,7 +54,7 @@ export function workerConversationHandlers({
   /** For the two routes whose 404 names the conversation. */
   const namedEntry = (c: Context) => entryOf(c, `Conversation not found: ${c.req.param('conversation_id') ?? ''}`);
   return {
-    'POST /api/conversations': body(startConversation, async (wanted) => {
+    'POST /api/conversations': body(requests.startConversation, async (wanted) => {
       const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
       const working_dir = await workingFolder(sandbox, wanted.workspace.working_dir);
       const needsModel = conversations.needsModel(wanted);
@@ -92,11 +74,11 @@ export function workerConversationHandlers({
       }
       return json(conversationView(conversation), 201);
     }),
-    'GET /api/conversations': query(conversationIds, ({ ids }) => {
+    'GET /api/conversations': query(requests.conversationIds, ({ ids }) => {
       if (ids.length > 99) throw refuse(400, 'Too many ids');
       return ids.map((id) => conversations.get(id)).map((entry) => entry && conversationView(entry.conversation));
     }),
-    'GET /api/conversations/search': query(conversationSearch, ({ limit, page_id, sort_order, status }) => {
+    'GET /api/conversations/search': query(requests.conversationSearch, ({ limit, page_id, sort_order, status }) => {
       const member = sort_order.startsWith('UPDATED') ? 'updated_at' : 'created_at';
       const sign = sort_order.endsWith('_DESC') ? -1 : 1;
       const found = withStatus(status)
@@ -105,11 +87,14 @@ export function workerConversationHandlers({
       const page = cursorPage({ limit, page_id: toHexId(page_id ?? '') ?? undefined }, found, ({ id }) => id);
       return { ...page, items: page.items.map(conversationView) };
     }),
-    'GET /api/conversations/count': query(conversationCount, ({ status }) => withStatus(status).length),
+    'GET /api/conversations/count': query(requests.conversationCount, ({ status }) => withStatus(status).length),
     'GET /api/conversations/{conversation_id}': (c) => conversationView(entryOf(c).conversation),
-    'PATCH /api/conversations/{conversation_id}': set(updateConversation, ({ conversation }, { title, tags }) => {
-      conversation.record([], { ...(title == null ? {} : { title }), ...(tags == null ? {} : { tags }) });
-    }),
+    'PATCH /api/conversations/{conversation_id}': set(
+      requests.updateConversation,
+      ({ conversation }, { title, tags }) => {
+        conversation.record([], { ...(title == null ? {} : { title }), ...(tags == null ? {} : { tags }) });
+      },
+    ),
     'DELETE /api/conversations/{conversation_id}': change(({ conversation }) => conversations.delete(conversation.id)),
 
     'POST /api/conversations/{conversation_id}/run': change(({ loop }) => {
@@ -117,10 +102,10 @@ export function workerConversationHandlers({
     }),
     'POST /api/conversations/{conversation_id}/pause': change(({ loop }) => loop.pause()),
     'POST /api/conversations/{conversation_id}/interrupt': change(({ loop }) => loop.interrupt()),
-    'POST /local/conversations/{conversation_id}/user_command': set(userCommand, ({ loop }, { command }) => {
+    'POST /local/conversations/{conversation_id}/user_command': set(requests.userCommand, ({ loop }, { command }) => {
       loop.tools.runForUser(command);
     }),
-    'POST /api/conversations/{conversation_id}/ask_agent': body(askAgent, async ({ question }, c) => {
+    'POST /api/conversations/{conversation_id}/ask_agent': body(requests.askAgent, async ({ question }, c) => {
       const { conversation, model } = entryOf(c);
       if (model === null) throw refuse(400, NO_MODEL);
       const { signal } = c.req.raw;
@@ -143,7 +128,7 @@ export function workerConversationHandlers({
       return SUCCESS;
     },
     'POST /api/conversations/{conversation_id}/fork': body(
-      forkConversation,
+      requests.forkConversation,
       (wanted, c) => {
         const { conversation } = entryOf(c, 'Source conversation not found');
         const id = wanted.id ?? randomUUID().replaceAll('-', '');
@@ -158,7 +143,7 @@ export function workerConversationHandlers({
       response: finalResponse(entryOf(c).conversation),
     }),
     'POST /api/conversations/{conversation_id}/generate_title': body(
-      generateTitle,
+      requests.generateTitle,
       async ({ max_length }, c) => {
         const { conversation, model } = entryOf(c);
         const title = conversation.state.title ?? 'Untitled';
@@ -181,17 +166,18 @@ export function workerConversationHandlers({
       {},
     ),
 
-    'POST /api/conversations/{conversation_id}/secrets': set(setSecrets, ({ conversation }, { secrets }) => {
+    'POST /api/conversations/{conversation_id}/secrets': set(requests.setSecrets, ({ conversation }, { secrets }) => {
       conversation.setSecrets(secretValues(lookedUp(secrets, userStore)));
     }),
     'POST /api/conversations/{conversation_id}/confirmation_policy': set(
-      setConfirmationPolicy,
+      requests.setConfirmationPolicy,
       ({ conversation }, { policy }) => conversation.setMember('confirmation_policy', policyOf(policy)),
     ),
-    'POST /api/conversations/{conversation_id}/security_analyzer': set(setSecurityAnalyzer, ({ conversation }, given) =>
-      conversation.setMember('security_analyzer', given.security_analyzer),
+    'POST /api/conversations/{conversation_id}/security_analyzer': set(
+      requests.setSecurityAnalyzer,
+      ({ conversation }, given) => conversation.setMember('security_analyzer', given.security_analyzer),
     ),
-    'POST /api/conversations/{conversation_id}/switch_llm': set(switchLlm, ({ conversation }, { llm }) => {
+    'POST /api/conversations/{conversation_id}/switch_llm': set(requests.switchLlm, ({ conversation }, { llm }) => {
       const { model } = conversation;
       // A model alone is another one of the same endpoint.
       const isAlone = llm.base_url == null && llm.api_key == null;
@@ -202,7 +188,7 @@ export function workerConversationHandlers({
     }),
 
     'POST /api/conversations/{conversation_id}/events': set(
-      sendMessage,
+      requests.sendMessage,
       ({ conversation, loop }, { role, content, run }) => {
         // Before the message is stored: a later run would process it without the user's knowledge.
         if (run) loop.assertNotWaiting();
@@ -212,17 +198,17 @@ export function workerConversationHandlers({
       namedEntry,
     ),
     'POST /api/conversations/{conversation_id}/events/respond_to_confirmation': set(
-      respondToConfirmation,
+      requests.respondToConfirmation,
       ({ loop }, { accept, reason }) => loop.respond(accept, reason),
       namedEntry,
     ),
-    'GET /api/conversations/{conversation_id}/events/search': query(eventSearch, (given, c) => {
+    'GET /api/conversations/{conversation_id}/events/search': query(requests.eventSearch, (given, c) => {
       const { log } = entryOf(c).conversation;
       const order = given.sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
       const page = log.search({ ...filterOf(given), fromId: given.page_id, limit: given.limit, order });
       return { items: page.items, next_page_id: page.next?.id ?? null };
     }),
-    'GET /api/conversations/{conversation_id}/events/count': query(eventSearch, (given, c) =>
+    'GET /api/conversations/{conversation_id}/events/count': query(requests.eventSearch, (given, c) =>
       entryOf(c).conversation.log.count(filterOf(given)),
     ),
     'GET /api/conversations/{conversation_id}/events/{event_id}': (c) => {
@@ -276,9 +262,9 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Times in the naive form of the log; a kind from its path, such as `openhands.sdk.event.user_action.PauseEvent`. */
-function filterOf({ kind: at, source, body, timestamp__gte: gte, timestamp__lt: lt }: EventSearch): EventFilter {
+function filterOf({ kind: at, source, body, ...times }: requests.EventSearch): EventFilter {
   const [, module = '', name = ''] = /^openhands\.sdk\.event\.([\w.]+)\.(\w+)$/.exec(at ?? '') ?? [];
   // The empty kind finds no event.
   const kind = at === undefined ? undefined : MODULES[module]?.includes(name) === true ? name : '';
-  return { kind, source, body, gte: gte?.slice(0, -1), lt: lt?.slice(0, -1) };
+  return { kind, source, body, gte: times.timestamp__gte?.slice(0, -1), lt: times.timestamp__lt?.slice(0, -1) };
 }

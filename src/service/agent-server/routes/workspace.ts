@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type { Context } from 'hono';
-import {
-  archiveQuery,
-  bashCommand,
-  bashEventSearch,
-  pathQuery,
-  refQuery,
-} from '../../../protocol/agent-server/requests.ts';
+import * as requests from '../../../protocol/agent-server/requests.ts';
 import { missing, refuse, SUCCESS } from '../../http/answer.ts';
 import { readFilePart } from '../../http/file-part.ts';
 import { body, query, type Handler, type Handlers } from '../../http/route.ts';
@@ -29,27 +23,29 @@ const inPath = (c: Context): string => c.req.param('path') ?? '';
 export function workspaceHandlers({ bash, sandbox }: WorkerContext): Handlers<AgentRoute> {
   const save = (c: Context, target: string) => upload(c, sandbox, target);
   return {
-    'POST /api/bash/execute_bash_command': body(bashCommand, (given) => bash.execute(given)),
-    'POST /api/bash/start_bash_command': body(bashCommand, (given) => bash.start(given)),
-    'GET /api/bash/bash_events/search': query(bashEventSearch, (given) => bash.search(given)),
+    'POST /api/bash/execute_bash_command': body(requests.bashCommand, (given) => bash.execute(given)),
+    'POST /api/bash/start_bash_command': body(requests.bashCommand, (given) => bash.start(given)),
+    'GET /api/bash/bash_events/search': query(requests.bashEventSearch, (given) => bash.search(given)),
     'GET /api/bash/bash_events/{event_id}': (c) => {
       const found = bash.get((c.req.param('event_id') ?? '').replaceAll('-', ''));
       if (found === null) throw refuse(404, 'Event not found');
       return found;
     },
-    'GET /api/git/changes': query(refQuery, ({ path: folder, ref = null }) => gitChanges(sandbox, folder, ref)),
+    'GET /api/git/changes': query(requests.refQuery, ({ path: folder, ref = null }) =>
+      gitChanges(sandbox, folder, ref),
+    ),
     'GET /api/git/changes/{path:path}': (c) => gitChanges(sandbox, inPath(c), null),
-    'GET /api/git/diff': query(refQuery, ({ path: file, ref = null }) => gitDiff(sandbox, file, ref)),
+    'GET /api/git/diff': query(requests.refQuery, ({ path: file, ref = null }) => gitDiff(sandbox, file, ref)),
     'GET /api/git/diff/{path:path}': (c) => gitDiff(sandbox, inPath(c), null),
-    'GET /api/file/archive': query(archiveQuery, async ({ path: folder, ref = null, format }) => {
+    'GET /api/file/archive': query(requests.archiveQuery, async ({ path: folder, ref = null, format }) => {
       assertAbsolute(folder);
       if (format !== 'git-delta') throw refuse(400, 'The only format is git-delta');
       const headers = { ...attachment('changes.patch'), 'Content-Type': 'text/x-patch; charset=utf-8' };
       return new Response(await gitDelta(sandbox, folder, ref), { headers });
     }),
-    'GET /api/file/download': query(pathQuery, (given) => download(sandbox, given.path)),
+    'GET /api/file/download': query(requests.pathQuery, (given) => download(sandbox, given.path)),
     'GET /api/file/download/{path:path}': (c) => download(sandbox, inPath(c)),
-    'POST /api/file/upload': filePart(query(pathQuery, (given, c) => save(c, given.path))),
+    'POST /api/file/upload': filePart(query(requests.pathQuery, (given, c) => save(c, given.path))),
     'POST /api/file/upload/{path:path}': filePart((c) => save(c, inPath(c))),
     'GET /api/file/home': async () => {
       const { home } = await sandbox.folders();
