@@ -54,8 +54,8 @@ export class Conversation {
     this.id = state.conversation_id;
     this.log = log;
     this.#state = state;
-    this.#secrets = log.readSecrets();
-    this.#model = log.readModel();
+    this.#secrets = log.read('secrets') ?? {};
+    this.#model = log.read('model');
     this.#mask = this.#newMask();
     this.#notify = notify;
     const newest = log.search({ limit: 1, order: 'desc' }).items[0];
@@ -157,7 +157,7 @@ export class Conversation {
   setSecrets(secrets: Record<string, string>): void {
     this.#secrets = { ...this.#secrets, ...secrets };
     this.#mask = this.#newMask();
-    this.log.writeSecrets(this.#secrets);
+    this.log.write('secrets', this.#secrets);
   }
 
   /** Null: a replay drives this conversation. */
@@ -168,7 +168,7 @@ export class Conversation {
   setModel(model: ModelConfig): void {
     this.#model = model;
     this.#mask = this.#newMask();
-    this.log.writeModel(model);
+    this.log.write('model', model);
   }
 
   /** Endpoints repeat a key that they refuse. */

@@ -49,7 +49,7 @@ export class Conversations {
       if (id === undefined) continue;
       try {
         const log = openEventLog(eventLogFile(options.eventsDir, id));
-        const state = log.readState();
+        const state = log.read('state');
         if (state === null) log.close();
         else this.#keep(state, log).conversation.recover();
       } catch (error) {
@@ -109,16 +109,16 @@ export class Conversations {
       pending_action_id: null,
       tags: wanted.tags ?? {},
     };
-    if (replay !== null) log.writeReplay(replay);
+    if (replay !== null) log.write('replay', replay);
     else {
       const { llm, tools, mcp_config, agent_context } = wanted.agent ?? wanted.agent_settings ?? {};
       const system_prompt = systemPrompt(workingDir, instructions, agent_context?.system_message_suffix ?? '');
       const names = tools?.map(({ name }) => name) ?? null;
       const of_settings = wanted.llm_of_settings === true;
-      log.writeModel({ llm: llm ?? {}, tools: names, mcp_config: mcp_config ?? {}, system_prompt, of_settings });
+      log.write('model', { llm: llm ?? {}, tools: names, mcp_config: mcp_config ?? {}, system_prompt, of_settings });
     }
     // Written last: a log without a state is ignored.
-    log.writeState(state);
+    log.write('state', state);
     const entry = this.#keep(state, log);
     if (wanted.secrets) entry.conversation.setSecrets(secretValues(wanted.secrets));
     return entry;
@@ -171,7 +171,7 @@ export class Conversations {
   #keep(state: ConversationState, log: EventLog): ConversationEntry {
     const { nowMicroseconds, notify, sandbox, llmOfSettings } = this.#options;
     const conversation = new Conversation(state, log, nowMicroseconds, notify);
-    const replay = log.readReplay();
+    const replay = log.read('replay');
     const mcp = new McpOnUse(conversation, sandbox);
     const model = replay === null ? new ModelAgentOnUse(conversation, mcp, llmOfSettings) : null;
     const agent = model ?? new ReplayAgent(replay ?? []);

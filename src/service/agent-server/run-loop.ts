@@ -74,7 +74,7 @@ export class RunLoop {
   respond(accept: boolean, reason: string): void {
     const cause = this.#conversation.pending();
     if (cause === null || this.#conversation.state.execution_status !== 'waiting_for_confirmation') return;
-    const step = this.#conversation.log.readAsked();
+    const step = this.#conversation.log.read('asked');
     if (step === null) return;
     if (accept) {
       this.#launch(async () => {
@@ -218,7 +218,7 @@ export class RunLoop {
     const pending = { ...change, pending_action_id: cause.action_id };
     if (needsConfirmation(state.confirmation_policy, step)) {
       // First: an action without its step could never be approved.
-      this.#conversation.log.writeAsked(step);
+      this.#conversation.log.write('asked', step);
       const execution_status = 'waiting_for_confirmation';
       const events = [...used, actionEvent(step, cause), stateUpdate('execution_status', execution_status)];
       this.#conversation.record(events, { ...pending, execution_status });

@@ -162,7 +162,7 @@ export function createEventReader({ store, logs, key }: Pick<AppContext, 'store'
   const sandbox = sandboxId === null ? null : store.sandboxes.get(sandboxId);
   // Secrets may be added to a conversation while its page is open.
   const redactor = (): Redactor => {
-    const custom = read((log) => log.readSecrets()) ?? {};
+    const custom = read((log) => log.read('secrets')) ?? {};
     return createRedactor([key, sandbox?.session_api_key ?? '', ...Object.values(custom)]);
   };
   const shown = (events: readonly StoredEvent[]): PageEvent[] => {

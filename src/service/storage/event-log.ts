@@ -26,6 +26,19 @@ export interface EventPageRequest extends EventFilter {
   order: 'asc' | 'desc';
 }
 
+/** What a log holds beside the events. */
+interface Documents {
+  state: ConversationState;
+  /** The steps of a replay. Written once: they may be many. */
+  replay: ReplayStep[];
+  /** With the key of the model. */
+  model: ModelConfig;
+  /** The step whose action awaits approval; its event has masked secrets. */
+  asked: ToolStep;
+  /** By environment name. */
+  secrets: Record<string, string>;
+}
+
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS events (
     sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, timestamp TEXT NOT NULL,
@@ -90,7 +103,7 @@ export class EventLog {
   appendWithState(events: StoredEvent[], state: ConversationState): void {
     transaction(this.#database, () => {
       for (const event of events) this.append(event);
-      this.writeState(state);
+      this.write('state', state);
     });
   }
 
@@ -100,7 +113,7 @@ export class EventLog {
     transaction(this.#database, () => {
       this.#database.prepare('INSERT INTO events SELECT * FROM source.events WHERE sequence <= ?').run(sequence);
       this.#database.exec('INSERT INTO documents SELECT * FROM source.documents');
-      this.writeState(state);
+      this.write('state', state);
     });
     this.#database.exec('DETACH source');
   }
@@ -154,61 +167,18 @@ export class EventLog {
     });
   }
 
-  readState(): ConversationState | null {
-    return this.#read('state') as ConversationState | null;
+  /** Null: it was not written. */
+  read<Name extends keyof Documents>(name: Name): Documents[Name] | null {
+    const row = this.#readDocument.get(name) as { body: string } | undefined;
+    return row === undefined ? null : (JSON.parse(row.body) as Documents[Name]);
   }
 
-  writeState(state: ConversationState): void {
-    this.#write('state', state);
-  }
-
-  /** The steps that play the agent; null: this conversation has none. Written once: they may be many. */
-  readReplay(): ReplayStep[] | null {
-    return this.#read('replay') as ReplayStep[] | null;
-  }
-
-  writeReplay(steps: ReplayStep[]): void {
-    this.#write('replay', steps);
-  }
-
-  /** The step whose action awaits approval; its event has masked secrets. */
-  readAsked(): ToolStep | null {
-    return this.#read('asked') as ToolStep | null;
-  }
-
-  writeAsked(step: ToolStep): void {
-    this.#write('asked', step);
-  }
-
-  /** Null: no model drives this conversation. Holds the key of the model. */
-  readModel(): ModelConfig | null {
-    return this.#read('model') as ModelConfig | null;
-  }
-
-  writeModel(config: ModelConfig): void {
-    this.#write('model', config);
-  }
-
-  /** Secrets of this conversation only, by environment name. Never part of the state. */
-  readSecrets(): Record<string, string> {
-    return (this.#read('secrets') ?? {}) as Record<string, string>;
-  }
-
-  writeSecrets(secrets: Record<string, string>): void {
-    this.#write('secrets', secrets);
+  write<Name extends keyof Documents>(name: Name, value: Documents[Name]): void {
+    this.#writeDocument.run(name, JSON.stringify(value));
   }
 
   close(): void {
     this.#database.close();
-  }
-
-  #read(name: string): unknown {
-    const row = this.#readDocument.get(name) as { body: string } | undefined;
-    return row === undefined ? null : JSON.parse(row.body);
-  }
-
-  #write(name: string, value: unknown): void {
-    this.#writeDocument.run(name, JSON.stringify(value));
   }
 
   #count(conditions: Record<string, SqlValue | undefined>): number {

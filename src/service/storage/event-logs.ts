@@ -46,7 +46,7 @@ export function createEventLogs(eventsDir: string): EventLogs {
 export function stateInLog(eventsDir: string, conversationId: string) {
   const log = openEventLogReadOnly(eventLogFile(eventsDir, conversationId));
   try {
-    const state = log?.readState() ?? null;
+    const state = log?.read('state') ?? null;
     if (state === null) return null;
     const { execution_status, metrics, updated_at, title } = state;
     return { execution_status, metrics, updated_at, title };

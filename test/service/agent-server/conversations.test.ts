@@ -131,7 +131,7 @@ describe('a run on a full disk', () => {
     other.exec('DROP TRIGGER full');
     other.close();
     conversation.setStatus('idle');
-    expect([log.count(), log.readState()?.execution_status]).toEqual([1, 'idle']);
+    expect([log.count(), log.read('state')?.execution_status]).toEqual([1, 'idle']);
     log.close();
   });
 });

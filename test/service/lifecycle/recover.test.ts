@@ -76,7 +76,7 @@ describe('after a crash', () => {
     const logs = path.join(dataPaths(dir).events, row.id);
     mkdirSync(logs, { recursive: true });
     const log = openEventLog(eventLogFile(logs, conversation.id));
-    log.writeState({ conversation_id: conversation.id, execution_status: 'error' } as ConversationState);
+    log.write('state', { conversation_id: conversation.id, execution_status: 'error' } as ConversationState);
     log.close();
     await recover(store, dataPaths(dir), createClock(), () => undefined);
     expect(store.conversations.get(conversation.id)).toMatchObject({ execution_status: 'error' });

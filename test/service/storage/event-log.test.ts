@@ -76,14 +76,14 @@ describe('an event log', () => {
     expect(() => {
       log.appendWithState([event(1), event(0)], { ...state, title: 'lost' });
     }).toThrow();
-    expect([log.count(), log.readState()?.title]).toEqual([1, null]);
+    expect([log.count(), log.read('state')?.title]).toEqual([1, null]);
   });
 
   it('keeps secrets apart from the state', () => {
-    log.writeState(state);
-    log.writeSecrets({ TOKEN: 'secret' });
-    expect(JSON.stringify(log.readState())).not.toContain('secret');
-    expect(log.readSecrets()).toEqual({ TOKEN: 'secret' });
+    log.write('state', state);
+    log.write('secrets', { TOKEN: 'secret' });
+    expect(JSON.stringify(log.read('state'))).not.toContain('secret');
+    expect(log.read('secrets')).toEqual({ TOKEN: 'secret' });
   });
 
   it('is absent before it is created and after it is deleted', () => {

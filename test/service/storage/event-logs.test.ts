@@ -74,7 +74,7 @@ describe('the state in a log', () => {
     expect(stateInLog(eventsDir, idOf(1))).toBeNull();
     const log = openEventLog(eventLogFile(eventsDir, idOf(1)));
     const known = { execution_status: 'paused', metrics: null, updated_at: 'then', title: 'Mine' };
-    log.writeState({ ...known, working_dir: '/hidden' } as unknown as ConversationState);
+    log.write('state', { ...known, working_dir: '/hidden' } as unknown as ConversationState);
     log.close();
     expect(stateInLog(eventsDir, idOf(1))).toEqual(known);
     rmSync(eventsDir, { recursive: true });
@@ -101,7 +101,7 @@ function write(numbers: readonly number[]): void {
   for (const number of numbers) {
     const file = eventLogFile(source, idOf(number));
     const log = openEventLog(file);
-    log.writeState(stateOf(number));
+    log.write('state', stateOf(number));
     const database = new Database(file);
     database.exec(`VACUUM INTO '${eventLogFile(eventsDir, idOf(number)).replaceAll("'", "''")}'`);
     database.close();
@@ -113,7 +113,7 @@ function write(numbers: readonly number[]): void {
 function writeAndKill(number: number): void {
   const file = eventLogFile(path.join(folder.path, 'source'), idOf(number));
   const log = openEventLog(file);
-  log.writeState(stateOf(number));
+  log.write('state', stateOf(number));
   for (const suffix of ['', '-wal']) cpSync(file + suffix, eventLogFile(eventsDir, idOf(number)) + suffix);
   log.close();
 }

@@ -308,7 +308,7 @@ function requestOf(
     throw refuse(400, `agent_state cannot be set to '${state.slice(0, 50)}'`);
   }
   // A genuine server accepts this in any state. The log may be ahead of the store.
-  const status = logs.read(row, (log) => log.readState()?.execution_status) ?? row.execution_status;
+  const status = logs.read(row, (log) => log.read('state')?.execution_status) ?? row.execution_status;
   if (status !== 'waiting_for_confirmation') throw refuse(409, 'No action waits for a confirmation');
   const accept = state === 'user_confirmed';
   return ['events/respond_to_confirmation', { accept, reason: `${accept ? 'Accepted' : 'Rejected'} by the user` }];
