@@ -1,16 +1,38 @@
 /** The process of a worker, outside of the isolation: only processes that sandbox.ts starts run inside. */
+import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { LineReader } from '../isolation/inside/lines.ts';
 import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../sandboxes/worker-protocol.ts';
-import { closeInheritedFiles } from './inherited-files.ts';
 import { Sandbox } from './sandbox.ts';
 import type { RunningWorker } from './server.ts';
 
 declare const ACS_VERSION: string;
 
+/** O_CLOEXEC on Linux. Files that node opens have it; files that a shell opened for the service do not. */
+const CLOSE_ON_EXEC = 0o2000000;
+
 closeInheritedFiles();
 let worker: Promise<RunningWorker> | null = null;
 let queue: Promise<void> = Promise.resolve();
 let isEnding = false;
+
+/** Programs inside would inherit the files that the program that started the service had open. Only on Linux. */
+function closeInheritedFiles(): void {
+  let descriptors: number[];
+  try {
+    descriptors = readdirSync('/proc/self/fdinfo').map(Number);
+  } catch {
+    return;
+  }
+  for (const descriptor of descriptors.filter((each) => each > 2)) {
+    try {
+      const info = readFileSync(`/proc/self/fdinfo/${String(descriptor)}`, 'latin1');
+      const [, flags = ''] = /^flags:\s+(\d+)$/m.exec(info) ?? [];
+      if ((parseInt(flags, 8) & CLOSE_ON_EXEC) === 0) closeSync(descriptor);
+    } catch {
+      // It was the descriptor of the listing.
+    }
+  }
+}
 
 function notify(notice: WorkerNotice, written?: () => void): void {
   process.stdout.write(`${JSON.stringify(notice)}\n`, written);
