@@ -4,7 +4,7 @@ import { toDashedId } from '../../protocol/detail.ts';
 import type { ZipMember } from '../http/zip.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
 import type { Conversation } from './conversation.ts';
-import { shownMetrics } from '../storage/conversation-state.ts';
+import { shownMetrics, type StoredEvent } from '../storage/conversation-state.ts';
 
 const redactor = createRedactor([]);
 
@@ -94,11 +94,7 @@ export function conversationView(conversation: Conversation) {
 export function firstMessage(conversation: Conversation): string {
   for (const event of conversation.history()) {
     if (event.kind !== 'MessageEvent' || event.source !== 'user') continue;
-    const { content } = event['llm_message'] as { content: { text?: string }[] };
-    return content
-      .map((part) => part.text ?? '')
-      .join('')
-      .trim();
+    return textOf(event).trim();
   }
   return '';
 }
@@ -113,15 +109,18 @@ function shownTools({ model }: Conversation): string[] {
 export function finalResponse(conversation: Conversation): string {
   let answer = '';
   for (const event of conversation.history()) {
-    if (event.kind === 'MessageEvent' && event.source === 'agent') {
-      const message = event['llm_message'] as { content: { text?: string }[] };
-      answer = message.content.map((part) => part.text ?? '').join('');
-    } else if (event.kind === 'ActionEvent') {
+    if (event.kind === 'MessageEvent' && event.source === 'agent') answer = textOf(event);
+    else if (event.kind === 'ActionEvent') {
       const action = event['action'] as { kind: string; message?: string } | undefined;
       if (action?.kind === 'FinishAction') answer = action.message ?? '';
     }
   }
   return answer;
+}
+
+function textOf(message: StoredEvent): string {
+  const { content } = message['llm_message'] as { content: { text?: string }[] };
+  return content.map((part) => part.text ?? '').join('');
 }
 
 /** The members of the archive of a conversation. */
