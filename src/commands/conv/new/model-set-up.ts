@@ -27,22 +27,19 @@ export async function setUpModel(ctx: Context, { settings }: Server): Promise<vo
   for (;;) {
     const { url, key, models } = await askForEndpoint(ctx, found);
     const llm_model = await askForName(ctx, models);
-    const set = { llm_model, llm_base_url: url, llm_api_key: key };
+    const open = { llm_model, llm_base_url: url };
     const progress = await ctx.progress(`calling ${llm_model}`, 'nothing');
     try {
-      await tryModel(ctx, snapshot, set);
+      await tryModel(ctx, snapshot, { ...open, llm_api_key: key }).finally(() => progress.done());
     } catch (error) {
       if (!isFailure(error)) throw error;
-      await progress.done();
       await ctx.warn([error.message, error.details.hint].filter(Boolean).join('; '));
       if (await prompt.confirm({ message: 'Set it up again?', default: 'yes' })) continue;
       throw error;
     }
-    await progress.done();
-    const { llm_api_key, ...open } = set;
-    const isStale = llm_api_key === null && snapshot.secrets['llm_api_key'] === 'set';
+    const isStale = key === null && snapshot.secrets['llm_api_key'] === 'set';
     await settings.write({
-      set: { ...open, ...(llm_api_key === null ? {} : { llm_api_key }) },
+      set: { ...open, ...(key === null ? {} : { llm_api_key: key }) },
       unset: isStale ? ['llm_api_key'] : [],
       allow_loss: 'refuse',
     });
