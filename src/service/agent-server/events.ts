@@ -1,7 +1,7 @@
 /** The events of a conversation as agent server 1.34.0 writes them: members that are null are left out. */
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
-import type { CondensationStep, InvalidStep, Step, ToolStep } from '../agents/steps.ts';
+import type { CondensationStep, InvalidStep, ToolStep } from '../agents/steps.ts';
 import type { BuiltInTool } from '../agents/model/definitions.ts';
 import { type Metrics, shownMetrics } from '../storage/conversation-state.ts';
 
@@ -19,7 +19,8 @@ export interface Cause {
 }
 
 export function newCause({ type, call }: Pick<ToolStep | InvalidStep, 'type' | 'call'>): Cause {
-  const tool_call_id = call?.id ?? `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
+  // Not the id of a model: some endpoints give each call the same one. Mistral accepts nine letters and digits alone.
+  const tool_call_id = randomUUID().replaceAll('-', '').slice(0, 9);
   return { tool_name: call?.name ?? (type === 'edit' ? 'file_editor' : type), tool_call_id, action_id: randomUUID() };
 }
 
@@ -85,15 +86,8 @@ function actionMembers(step: ToolStep): Record<string, unknown> {
       return { command: step.command, is_input: step.is_input, ...timeout, reset: step.reset, kind: 'TerminalAction' };
     }
     case 'edit': {
-      const {
-        type: _type,
-        thought: _thought,
-        risk: _risk,
-        call: _call,
-        usage: _usage,
-        ...parameters
-      }: typeof step & Pick<Step, 'usage'> = step;
-      return { ...parameters, kind: 'FileEditorAction' };
+      const { command, path, file_text, old_str, new_str, insert_line, view_range } = step;
+      return { command, path, file_text, old_str, new_str, insert_line, view_range, kind: 'FileEditorAction' };
     }
     case 'think':
       return { thought: step.thought, kind: 'ThinkAction' };

@@ -22,8 +22,7 @@ export class ModelAgentOnUse implements Agent {
     this.#llmOfSettings = llmOfSettings;
   }
 
-  /** Rejects when the file cannot be loaded. */
-  load(): Promise<ModelAgent> {
+  #load(): Promise<ModelAgent> {
     this.#loaded ??= import('../agents/model/agent.ts').then(({ ModelAgent }) => {
       return new ModelAgent(() => this.#config(), this.#mcp);
     });
@@ -43,7 +42,7 @@ export class ModelAgentOnUse implements Agent {
 
   /** For a route. Throws a 502 with the reason why there is no answer. */
   async ask<Answer>(ask: (agent: ModelAgent) => Promise<Answer>): Promise<Answer> {
-    const agent = await this.load();
+    const agent = await this.#load();
     return ask(agent).catch((error: unknown) => {
       // By its name: the class is in the other file too.
       if (!(error instanceof Error) || error.name !== 'ModelFailure') throw error;
@@ -52,6 +51,6 @@ export class ModelAgentOnUse implements Agent {
   }
 
   async next(situation: Situation, signal: AbortSignal): Promise<Step> {
-    return (await this.load()).next(situation, signal);
+    return (await this.#load()).next(situation, signal);
   }
 }

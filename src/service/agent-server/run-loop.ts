@@ -1,6 +1,6 @@
 /** A step is done when its observation is written; one that was cut off is tried again by the next run. */
 import type { Agent } from '../agents/agent.ts';
-import type { Step, ToolStep } from '../agents/steps.ts';
+import { RISKS, type Step, type ToolStep } from '../agents/steps.ts';
 import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
 import { storageError } from '../storage/storage-error.ts';
 import type { Conversation } from './conversation.ts';
@@ -253,8 +253,6 @@ export class RunLoop {
     return 'stop';
   }
 }
-
-const RISKS = ['LOW', 'MEDIUM', 'HIGH'];
 
 function needsConfirmation(policy: ConfirmationPolicy, step: ToolStep): boolean {
   if (step.type !== 'terminal' && step.type !== 'edit' && step.type !== 'mcp') return false;

@@ -86,7 +86,6 @@ export interface McpStep {
 /** The tool call of a model behind a step. Calls of one answer have the same `response_id`. */
 export interface ModelCall {
   response_id: string;
-  id: string;
   name: string;
   /** As the model wrote it: a JSON text where the model made no mistake. */
   arguments: string;

@@ -1,5 +1,4 @@
 /** An agent that a model drives: one answer of the model is one step, or several when it calls several tools. */
-import { randomUUID } from 'node:crypto';
 import type { Agent, Situation } from '../agent.ts';
 import type { ModelCall, Step } from '../steps.ts';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
@@ -27,11 +26,11 @@ export const loadMcp = () => import('./mcp.ts');
 
 export class ModelAgent implements Agent {
   readonly #config: () => ModelConfig;
-  readonly #mcp: McpTools | null;
+  readonly #mcp: McpTools;
   /** Further calls of the newest answer. */
   #rest: Step[] = [];
 
-  constructor(config: () => ModelConfig, mcp: McpTools | null) {
+  constructor(config: () => ModelConfig, mcp: McpTools) {
     this.#config = config;
     this.#mcp = mcp;
   }
@@ -87,7 +86,7 @@ export class ModelAgent implements Agent {
       const step = await condense(llm, exchanges, 0, signal);
       if (step !== null) return step;
     }
-    const mcp = (await this.#mcp?.definitions(signal)) ?? [];
+    const mcp = await this.#mcp.definitions(signal);
     const messages = exchanges.flatMap((exchange) => exchange.messages);
     const tools = toolSet(offeredTools(named), mcp);
     try {
@@ -106,8 +105,6 @@ export class ModelAgent implements Agent {
       const isFirst = index === 0;
       const modelCall: ModelCall = {
         response_id: responseId,
-        // Some endpoints give each call of each answer the same id. Mistral accepts nine letters and digits alone.
-        id: randomUUID().replaceAll('-', '').slice(0, 9),
         name: call.name,
         arguments: typeof call.input === 'string' ? call.input : JSON.stringify(call.input),
         reasoning: isFirst ? reasoning : '',
