@@ -12,7 +12,7 @@ import {
   shownV1,
   writeSettings,
 } from '../../app/settings/settings.ts';
-import { userSecrets } from '../../app/settings/user-secrets.ts';
+import { secretValue, shownSecrets, userSecrets } from '../../app/settings/user-secrets.ts';
 import { refuse } from '../../http/answer.ts';
 import { pathPart } from '../../http/request.ts';
 import { body, type Handlers } from '../../http/route.ts';
@@ -57,19 +57,13 @@ export function workerSettingsHandlers({ userStore, nowMicroseconds }: WorkerCon
       if (llm === undefined) throw refuse(404, `Profile '${name}' not found`);
       return { name, config: profileConfig(llm, maskFor(c, null)), api_key_set: Boolean(llm.api_key) };
     },
-    'GET /api/settings/secrets': () => ({
-      secrets: [...userSecrets(userStore())].map(([name, { description }]) => ({ name, description })),
-    }),
+    'GET /api/settings/secrets': () => shownSecrets(userSecrets(userStore())),
     'PUT /api/settings/secrets': body(secretPut, ({ name, value, description }) => {
       const { secrets } = userStore();
       secrets.put(name, value, description ?? '');
       return secrets.get(name);
     }),
-    'GET /api/settings/secrets/{name}': (c) => {
-      const secret = userSecrets(userStore()).get(c.req.param('name') ?? '');
-      if (secret === undefined) throw refuse(404, 'Secret not found');
-      return new Response(secret.value, { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
-    },
+    'GET /api/settings/secrets/{name}': (c) => secretValue(userSecrets(userStore()), c.req.param('name')),
     'DELETE /api/settings/secrets/{name}': (c) => {
       if (!userStore().secrets.remove(c.req.param('name') ?? '')) throw refuse(404, 'Secret not found');
       return { deleted: true };

@@ -11,7 +11,7 @@ import { isSpecName, sandboxSpecs } from '../../sandboxes/specs.ts';
 import type { AppRoute } from '../../served-routes.ts';
 import type { SandboxRow, SandboxStore } from '../../storage/sandboxes.ts';
 import type { AppContext } from '../context.ts';
-import { userSecrets } from '../settings/user-secrets.ts';
+import { secretValue, shownSecrets, userSecrets } from '../settings/user-secrets.ts';
 
 const MAX_IDS = 100;
 
@@ -69,14 +69,9 @@ export function sandboxHandlers({ store, supervisor, starter, specs, clock }: Ap
     }),
     'DELETE /api/v1/sandboxes': remove,
     'DELETE /api/v1/sandboxes/{id}': remove,
-    'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets': (c) => ({
-      secrets: [...secretsFor(c)].map(([name, { description }]) => ({ name, description })),
-    }),
-    'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets/{secret_name}': (c) => {
-      const secret = secretsFor(c).get(c.req.param('secret_name') ?? '');
-      if (secret === undefined) throw refuse(404, 'Secret not found');
-      return new Response(secret.value, { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
-    },
+    'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets': (c) => shownSecrets(secretsFor(c)),
+    'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets/{secret_name}': (c) =>
+      secretValue(secretsFor(c), c.req.param('secret_name')),
   };
 }
 

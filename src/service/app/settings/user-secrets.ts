@@ -1,4 +1,5 @@
 /** What a sandbox may read of the user's secrets (interface section 5.5), at the app server and at its agent server. */
+import { refuse } from '../../http/answer.ts';
 import type { Store } from '../../storage/index.ts';
 import { readProviders } from '../git-providers.ts';
 
@@ -15,4 +16,15 @@ export function userSecrets({ documents, secrets }: Pick<Store, 'documents' | 's
     if (!all.has(name)) all.set(name, { value: token, description: 'Token of a git provider' });
   }
   return all;
+}
+
+export function shownSecrets(secrets: UserSecrets) {
+  return { secrets: [...secrets].map(([name, { description }]) => ({ name, description })) };
+}
+
+/** An answer with the value; throws a 404 for an unknown name. */
+export function secretValue(secrets: UserSecrets, name = ''): Response {
+  const secret = secrets.get(name);
+  if (secret === undefined) throw refuse(404, 'Secret not found');
+  return new Response(secret.value, { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
 }
