@@ -1,6 +1,7 @@
 /** The records of a conversation that the agent server returns, with the members of agent server 1.34.0. */
 import { createRedactor } from '../../output/text/redact.ts';
 import { toDashedId } from '../../protocol/detail.ts';
+import { AGENT_CONTEXT } from '../app/settings/settings.ts';
 import type { ZipMember } from '../http/zip.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
 import type { Conversation } from './conversation.ts';
@@ -65,15 +66,8 @@ export function conversationView(conversation: Conversation) {
       filter_tools_regex: null,
       include_default_tools: ['FinishTool', 'ThinkTool'],
       agent_context: {
-        skills: [],
+        ...AGENT_CONTEXT,
         system_message_suffix: '',
-        user_message_suffix: null,
-        load_user_skills: false,
-        load_public_skills: false,
-        marketplace_path: 'marketplaces/default.json',
-        registered_marketplaces: [],
-        load_project_skills: false,
-        disabled_skills: [],
         secrets: sources,
         current_datetime: state.created_at,
       },
@@ -123,7 +117,6 @@ function textOf(message: StoredEvent): string {
   return content.map((part) => part.text ?? '').join('');
 }
 
-/** The members of the archive of a conversation. */
 export function* trajectoryMembers(conversation: Conversation): Generator<ZipMember> {
   const { state, id: folder } = conversation;
   const view = conversationView(conversation);

@@ -157,7 +157,7 @@ export function replacedV0(before: StoredSettings, given: SettingsV0): StoredSet
 }
 
 /** Nothing of this has an effect here: there are no skills and no marketplaces. */
-const AGENT_CONTEXT = {
+export const AGENT_CONTEXT = {
   skills: [],
   system_message_suffix: null,
   user_message_suffix: null,
