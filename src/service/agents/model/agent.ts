@@ -100,11 +100,11 @@ export class ModelAgent implements Agent {
     }
   }
 
-  #stepsOf({ text, reasoning, calls, usage, responseId }: ModelAnswer, mcpTools: ReadonlySet<string>): Step {
+  #stepsOf({ text, reasoning, calls, usage }: ModelAnswer, mcpTools: ReadonlySet<string>): Step {
     const steps = calls.map((call, index): Step => {
       const isFirst = index === 0;
       const modelCall: ModelCall = {
-        response_id: responseId,
+        response_id: usage.response_id,
         name: call.name,
         arguments: typeof call.input === 'string' ? call.input : JSON.stringify(call.input),
         reasoning: isFirst ? reasoning : '',

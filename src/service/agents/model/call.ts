@@ -28,7 +28,6 @@ export interface ToolCall {
 }
 
 export interface ModelAnswer {
-  responseId: string;
   text: string;
   reasoning: string;
   calls: ToolCall[];
@@ -83,9 +82,7 @@ async function callOnce(llm: Llm, request: ModelRequest, signal: AbortSignal): P
     }
     // Not before: the promise rejects, also unread, once it is made.
     const usage = await result.usage;
-    // Not that of the endpoint: ollama draws a number below 1000.
-    const responseId = randomUUID();
-    return { ...answer, responseId, usage: usageOf(llm, responseId, usage) };
+    return { ...answer, usage: usageOf(llm, usage) };
   } catch (error) {
     signal.throwIfAborted();
     if (isSilent) {
@@ -198,7 +195,7 @@ async function readAnswer(
   return answer;
 }
 
-function usageOf(llm: Llm, response_id: string, usage: LanguageModelUsage): ModelUsage {
+function usageOf(llm: Llm, usage: LanguageModelUsage): ModelUsage {
   const { cacheReadTokens = 0, cacheWriteTokens = 0 } = usage.inputTokenDetails;
   const { inputTokens = 0, outputTokens = 0 } = usage;
   const { input_cost_per_token: input, output_cost_per_token: output } = llm;
@@ -209,6 +206,7 @@ function usageOf(llm: Llm, response_id: string, usage: LanguageModelUsage): Mode
     cache_write_tokens: cacheWriteTokens,
     reasoning_tokens: usage.outputTokenDetails.reasoningTokens ?? 0,
     cost: input == null || output == null ? null : inputTokens * input + outputTokens * output,
-    response_id,
+    // Not the id of the endpoint: ollama takes a random number below 1000.
+    response_id: randomUUID(),
   };
 }

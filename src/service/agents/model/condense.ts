@@ -42,7 +42,7 @@ export async function condense(
     forgotten_event_ids: ids,
     summary: answer.text,
     summary_offset: exchanges.slice(0, KEPT_FIRST).flatMap((exchange) => exchange.ids).length,
-    response_id: answer.responseId,
+    response_id: answer.usage.response_id,
     usage: answer.usage,
   };
 }

@@ -93,13 +93,8 @@ export function stepOf(call: ToolCall, thought: string, modelCall: ModelCall, mc
   const { security_risk, ...data } = input;
   const risk = RISKS.find((each) => each === security_risk);
   if (mcpTools.has(name)) return { type: 'mcp', name, data, thought, risk, call: modelCall };
-  const parse = <Schema extends v.ObjectSchema<v.ObjectEntries, undefined>>(schema: Schema): v.InferOutput<Schema> => {
-    const result = v.safeParse(schema, corrected(data, schema.entries));
-    if (result.success) return result.output;
-    throw new WrongArguments(
-      result.issues.map((issue) => `${v.getDotPath(issue) ?? 'arguments'}: ${issue.message}`).join('; '),
-    );
-  };
+  const parse = <Schema extends v.ObjectSchema<v.ObjectEntries, undefined>>(schema: Schema): v.InferOutput<Schema> =>
+    v.parse(schema, corrected(data, schema.entries));
   try {
     switch (name as BuiltInTool['name']) {
       case 'terminal': {
@@ -121,8 +116,9 @@ export function stepOf(call: ToolCall, thought: string, modelCall: ModelCall, mc
         return refuse(`There is no tool ${name}.`);
     }
   } catch (error) {
-    if (error instanceof WrongArguments) return refuse(`Wrong arguments for ${name}: ${error.message}`);
-    throw error;
+    if (!v.isValiError(error)) throw error;
+    const issues = error.issues.map((issue) => `${v.getDotPath(issue) ?? 'arguments'}: ${issue.message}`);
+    return refuse(`Wrong arguments for ${name}: ${issues.join('; ')}`);
   }
 }
 
@@ -141,5 +137,3 @@ function corrected(data: Record<string, unknown>, entries: v.ObjectEntries): Rec
     }),
   );
 }
-
-class WrongArguments extends Error {}
