@@ -7,7 +7,7 @@ import type { Handlers } from '../http/route.ts';
 import type { AgentRoute } from '../served-routes.ts';
 import { openapiDocument, refused, type Answers, type Json } from './document.ts';
 import * as records from './records.ts';
-import { dictionary, integer, pageOf, textOrNull, texts, textsOrNull } from './records.ts';
+import { dictionary, integer, pageOf, profile, textOrNull, texts, textsOrNull } from './records.ts';
 
 const conversation = v.object({
   ...texts('id', 'persistence_dir', 'created_at', 'updated_at'),
@@ -84,11 +84,7 @@ export const AGENT_ANSWERS: Readonly<Record<AgentRoute, Answers>> = {
   'PUT /api/settings/secrets': { 200: records.customSecret },
   'GET /api/settings/secrets/{name}': { 200: 'text/plain', ...refused(404) },
   'DELETE /api/settings/secrets/{name}': { 200: v.object({ deleted: v.boolean() }), ...refused(404) },
-  'GET /api/profiles/{name}': {
-    200: v.object({ name: v.string(), config: dictionary(), api_key_set: v.boolean() }),
-    ...refused(400, 404),
-    headers: EXPOSE,
-  },
+  'GET /api/profiles/{name}': { 200: profile(), ...refused(400, 404), headers: EXPOSE },
 
   'POST /api/conversations': { 200: conversation, 201: conversation, ...refused(400, 404, 409, 501) },
   'GET /api/conversations': { 200: v.array(v.nullable(conversation)), ...refused(400) },

@@ -9,7 +9,7 @@ import type { AppRoute } from '../served-routes.ts';
 import * as app from './app-records.ts';
 import { openapiDocument, refused, type Answers, type Json } from './document.ts';
 import * as records from './records.ts';
-import { dictionary, integer, pageOf, textOrNull, texts } from './records.ts';
+import { dictionary, integer, pageOf, profile, textOrNull, texts } from './records.ts';
 
 const HTML = 'text/html';
 const nameAndMessage = v.object(texts('name', 'message'));
@@ -180,10 +180,7 @@ export const APP_ANSWERS: Readonly<Record<AppRoute, Answers>> = {
   'GET /api/v1/settings/profiles': {
     200: v.object({ profiles: v.array(app.modelProfile), active_profile: textOrNull() }),
   },
-  'GET /api/v1/settings/profiles/{name}': {
-    200: v.object({ name: v.string(), config: dictionary(), api_key_set: v.boolean() }),
-    ...refused(404),
-  },
+  'GET /api/v1/settings/profiles/{name}': { 200: profile(), ...refused(404) },
   'POST /api/v1/settings/profiles/{name}': { 201: nameAndMessage, ...refused(404, 409) },
   'DELETE /api/v1/settings/profiles/{name}': { 200: nameAndMessage },
   'POST /api/v1/settings/profiles/{name}/activate': {

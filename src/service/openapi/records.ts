@@ -11,6 +11,8 @@ export const texts = (...names: string[]): v.ObjectEntries =>
 export const textsOrNull = (...names: string[]): v.ObjectEntries =>
   Object.fromEntries(names.map((name) => [name, textOrNull()]));
 export const pageOf = (item: v.GenericSchema) => v.object({ items: v.array(item), next_page_id: textOrNull() });
+/** A stored model profile. */
+export const profile = () => v.object({ name: v.string(), config: dictionary(), api_key_set: v.boolean() });
 
 export const refusal = v.object(texts('detail'));
 const mistake = v.object({ ...texts('type', 'msg'), loc: v.array(v.union([v.string(), integer()])) });
