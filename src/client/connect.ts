@@ -38,7 +38,7 @@ export async function openDeviceFlow(options: Omit<ConnectOptions, 'key'>): Prom
   return new DeviceFlow(connection.app(options.signal), connection.network);
 }
 
-/** `key`: that of the endpoint. */
+/** `key`: the key of the endpoint. */
 export async function openModelEndpoint(options: ConnectOptions): Promise<ModelEndpoint> {
   const { ModelEndpoint } = await import('./model-endpoint.ts');
   const connection = new Connection(options);

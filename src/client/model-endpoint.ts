@@ -34,7 +34,7 @@ export class ModelEndpoint {
 
   /**
    * One completion of one token. Throws `network` for the URL, `auth` for the key, `not-found` for the model with the
-   * models that the endpoint has, `server` for what is no such endpoint.
+   * models that the endpoint has, `server` for another interface.
    */
   async complete(model: string): Promise<void> {
     const messages = [{ role: 'user', content: 'Reply with OK.' }];
@@ -57,7 +57,7 @@ export class ModelEndpoint {
         hint: models.length === 0 ? 'it has no model yet' : `it has ${named}${more}`,
       });
     }
-    // Some models refuse an answer of one token, and some the member that limits it.
+    // Some models refuse an answer of one token, others refuse `max_tokens`.
     if (status === 400 && models !== null) return;
     if (status < 300 || status === 404 || status === 405)
       throw new AppError('server', `llm_base_url: ${baseUrl} has no OpenAI-compatible interface`, {

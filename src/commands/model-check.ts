@@ -3,7 +3,7 @@ import { AppError } from '../cli/errors.ts';
 import type { Server } from '../client/server.ts';
 import type { JsonValue, SettingsSnapshot } from '../domain/settings.ts';
 
-/** The local service of this user on this machine: it calls the model from here, as acs does to try it. */
+/** Whether the server is the local service of this user on this machine: both call models over the same network. */
 export async function callsModelFromHere(ctx: Context, { info }: Server): Promise<boolean> {
   if (info.flavour !== 'local') return false;
   return (await (await ctx.localService()).running())?.url === info.base_url;
@@ -24,7 +24,7 @@ export async function tryModel(
   const service = await ctx.localService();
   const endpoint = await service.modelEndpoint({ model, base_url: textOf('llm_base_url') });
   if (endpoint === null)
-    throw new AppError('not-found', `llm_model: where "${model}" is served is not known`, {
+    throw new AppError('not-found', `llm_model: the URL of "${model}" is not known`, {
       hint: 'give its URL: acs settings set llm_base_url=<url>',
     });
   const isStored = !('llm_api_key' in change) && secrets['llm_api_key'] === 'set';

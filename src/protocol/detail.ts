@@ -228,7 +228,7 @@ export const kindOf = (family: string, kinds: readonly string[]) =>
     ),
   );
 
-/** Takes any value: the schema is for what is made of it, such as a JSON Schema. */
+/** Accepts any value. The schema is kept for what is generated from it, such as a JSON Schema. */
 function unchecked(schema: v.GenericSchema): v.GenericSchema<unknown> {
   const { '~run': run } = v.unknown();
   return Object.assign(schema, { '~run': run });

@@ -14,10 +14,10 @@ export {
 } from './lifecycle/service-options.ts';
 export { askActivity, runningService } from './lifecycle/state-file.ts';
 
-/** Read beside a service that uses the directory. Null: none is stored. */
+/** Also while a service uses the directory. Null: no key is stored. */
 export async function storedModelKey(dataDir: string): Promise<string | null> {
-  const { readDocument } = await import('./storage/database.ts');
-  const settings = readDocument(dataPaths(dataDir).database, 'settings') as StoredSettings | null;
+  const { readStoredDocument } = await import('./storage/database.ts');
+  const settings = readStoredDocument(dataPaths(dataDir).database, 'settings') as StoredSettings | null;
   const key = valueAt(settings?.agent ?? {}, 'llm.api_key');
   return typeof key === 'string' ? key : null;
 }

@@ -116,10 +116,10 @@ export async function createLocalService(wiring: {
       translated(() => service.checkFiles(files)),
     /** Null: none was running. */
     stop: (): Promise<number | null> => translated(async () => (await service.stopService(dataDir)).pid),
-    /** Where the agent calls a model of the settings, and its name there. Null: nothing says where it is. */
+    /** The URL and the name with which the agent calls the model of the settings. Null: its URL is not known. */
     modelEndpoint: async (llm: { model: string; base_url: string }) =>
       (await import('../../service/agents/model/config.ts')).endpointOf(llm),
-    /** Of the model in the settings, which no answer of the service has. */
+    /** The key of the model in the settings; no answer of the service contains it. */
     modelKey: (): Promise<string | null> => translated(() => service.storedModelKey(dataDir)),
     /** By a trial that leaves nothing behind. Throws `config`. */
     tryDataDir: (): Promise<void> => translated(() => Promise.resolve(service.tryDataDir(dataDir))),

@@ -18,11 +18,11 @@ import { searchAppEvents } from '../v1/calls.ts';
 
 type Metrics = Pick<Conversation, 'cost_usd' | 'tokens'>;
 
-/** Behind the statistics of an answer are its own events, and those of the user. */
+/** The log has few events after the newest statistics: those of one answer, and those of the user. */
 const NEWEST_EVENTS = 10;
 const KEYS = ['full_state', 'stats'];
 
-/** Null where they are not known: the statistics are those of before an answer of the agent. */
+/** Null where they are not known: the newest statistics are older than an answer of the agent. */
 export async function metricsAfterRun(
   links: Links,
   { id, sandbox_status }: AppConversationRecord,

@@ -46,7 +46,7 @@ export async function renameV1(links: Links, facts: ProbeFacts, id: string, titl
   const agent = isUntitled(before.title) ? agentOf(links, before) : null;
   await agent?.rename(title).catch((error: unknown) => {
     if (!isFailure(error)) throw error;
-    // An answer after the current step is not waited for.
+    // The agent server answers after the current step, and the request does not wait for that.
     if (error.kind !== 'network') links.notice(`the title may be replaced: its sandbox refuses it (${error.message})`);
   });
   return toConversation(links, renamed);

@@ -42,9 +42,9 @@ export async function diffV1(links: Links, id: string, options: DiffOptions = {}
     (path) => agent.gitDiff(`${folder}/${path}`),
     options,
   );
-  // Where nothing was cloned, a server answers as where nothing changed.
+  // A server gives the same answer when nothing was cloned and when nothing was changed.
   if (diff.changes.length === 0 && repository !== null)
-    diff.omissions.push(`changes of ${repository}: whether it arrived in the workspace cannot be read`);
+    diff.omissions.push(`changes of ${repository}: this server does not return whether it was cloned`);
   return diff;
 }
 

@@ -81,7 +81,7 @@ const EXIT_CODE_PAGE: Page = [
       meaning,
     ]),
   },
-  'Those of every command are 0, 2, 3, 4, 7, 9, 10, 12 and 130.',
+  'The exit codes of every command are 0, 2, 3, 4, 7, 9, 10, 12 and 130.',
   {
     title: 'Exit code of a run (follow, wait, conv new --wait), judged by the latest user message:',
     items: [

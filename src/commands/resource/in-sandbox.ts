@@ -35,7 +35,7 @@ export const START_MS = 180_000;
 
 export interface ResumeOptions {
   resume?: boolean | undefined;
-  /** For the hint: the whole command without --resume; absent where it is that of the user, with all of its flags. */
+  /** For the hint: the whole command without --resume. Absent: the user adds --resume to the command of this run. */
   command?: string | undefined;
 }
 

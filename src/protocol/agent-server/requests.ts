@@ -93,7 +93,7 @@ export const respondToConfirmation = record({
   reason: v.optional(text(), 'User rejected the action.'),
 });
 
-/** `url`: of a LookupSecret, from which the value is to be read. */
+/** `url`: the address of the value, in a LookupSecret. */
 const secret = v.union([v.string(), record({ value: v.nullish(text()), url: v.nullish(text()) })]);
 export const setSecrets = record({ secrets: mapOf(secret) });
 

@@ -11,7 +11,7 @@ export interface WorkerContext {
   /** Of the package. */
   root: string;
   conversations: Conversations;
-  /** False: the sandbox has no isolation, which nobody asked for. */
+  /** False: the sandbox has no isolation because bubblewrap does not work, not because `process` was named. */
   mayRunModels: boolean;
   bash: BashService;
   sandbox: Sandbox;

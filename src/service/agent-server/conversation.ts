@@ -29,7 +29,7 @@ const LONGEST_TITLE = 60;
 
 export interface ConversationListener {
   onEvents: (runEnded: boolean) => void;
-  /** Gets an event that is not stored. */
+  /** Called with an event that is not stored. */
   onPassing: (event: NewEvent) => void;
   onGone: () => void;
 }
@@ -70,7 +70,7 @@ export class Conversation {
     return this.#secrets;
   }
 
-  /** The secrets that can be variables of a program. */
+  /** The secrets whose names are valid names of variables. */
   get environment(): Record<string, string> {
     return Object.fromEntries(Object.entries(this.#secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)));
   }
@@ -130,12 +130,11 @@ export class Conversation {
     });
   }
 
-  /** Without the values of secrets. */
   masked(text: string): string {
     return this.#mask.value(text);
   }
 
-  /** What an answer of the model has used, to be recorded. */
+  /** The event and the change of the state that record the usage of an answer. */
   used(usage: ModelUsage | undefined): { events: NewEvent[]; change: Partial<ConversationState> } {
     if (usage === undefined) return { events: [], change: {} };
     const metrics = addUsage(this.#state.metrics, usage);
@@ -171,14 +170,14 @@ export class Conversation {
     this.log.write('model', model);
   }
 
-  /** Endpoints repeat a key that they refuse. */
+  /** Masks the key of the model, too: endpoints repeat a key that they refuse. */
   #newMask(): Mask {
     const { llm: { api_key, extra_headers } = {}, mcp_config = {} } = this.#model ?? {};
     const ofModel = [...(api_key ? [api_key] : []), ...secretsOfHeaders(extra_headers ?? {}), ...secretsOf(mcp_config)];
     return new Mask([...Object.values(this.#secrets), ...ofModel]);
   }
 
-  /** Sends the text of an answer while it arrives, to clients that want it. */
+  /** Sends each part of an answer to the sockets. Null: no socket is open, or `llm.stream` is not set. */
   get onText(): ((content: string) => void) | null {
     if (this.#model?.llm.stream !== true || this.listeners.size === 0) return null;
     let rest = '';

@@ -8,15 +8,15 @@ import { readSteps, type ReplayStep } from '../agents/steps.ts';
 import type { WorkerNotice } from '../sandboxes/worker-protocol.ts';
 import { ReplayAgent } from '../agents/agent.ts';
 import { type Instructions, systemPrompt } from '../agents/model/prompt.ts';
-import { ModelAgentOnUse } from './model-agent.ts';
+import { LazyModelAgent } from './model-agent.ts';
 import { Conversation } from './conversation.ts';
-import { McpOnUse } from './mcp.ts';
+import { LazyMcpClient } from './mcp.ts';
 import { RunLoop } from './run-loop.ts';
 import type { Sandbox } from './sandbox.ts';
 import { Tools } from './tools.ts';
 import { noMetrics, type ConversationState, type StoredEvent } from '../storage/conversation-state.ts';
 
-/** Of the repository, for the agent. */
+/** Files of the repository with instructions for the agent. */
 const INSTRUCTIONS = ['AGENTS.md', '.openhands/microagents/repo.md', '.openhands/instructions.md'];
 const LARGEST_INSTRUCTIONS = 1024 * 1024;
 
@@ -24,8 +24,8 @@ export interface ConversationEntry {
   conversation: Conversation;
   loop: RunLoop;
   /** Null: a replay drives the conversation. */
-  model: ModelAgentOnUse | null;
-  mcp: McpOnUse;
+  model: LazyModelAgent | null;
+  mcp: LazyMcpClient;
 }
 
 export interface ConversationsOptions {
@@ -71,12 +71,11 @@ export class Conversations {
     );
   }
 
-  /** Whether a model, not a replay, drives a conversation that is started so. */
+  /** Whether a model, not a replay, drives the conversation that this request starts. */
   needsModel({ replay }: StartConversation): boolean {
     return replay == null && this.#options.defaultReplay === null;
   }
 
-  /** The instructions of the repository, for an agent with a model. */
   async instructions(workingDir: string): Promise<Instructions> {
     const { sandbox } = this.#options;
     const texts = INSTRUCTIONS.map(async (name): Promise<[string, string]> => {
@@ -124,7 +123,7 @@ export class Conversations {
     return entry;
   }
 
-  /** A copy with another id, idle, that continues behind the last event it has. Null: it has no event `from_event_id`. */
+  /** An idle copy with another id and the events up to `from_event_id`. Null: the source has no such event. */
   fork(source: Conversation, id: string, wanted: ForkConversation): ConversationEntry | null {
     const { from_event_id: last, title = null, tags, reset_metrics: isFresh } = wanted;
     const { metrics, model } = source.state;
@@ -172,8 +171,8 @@ export class Conversations {
     const { nowMicroseconds, notify, sandbox, llmOfSettings } = this.#options;
     const conversation = new Conversation(state, log, nowMicroseconds, notify);
     const replay = log.read('replay');
-    const mcp = new McpOnUse(conversation, sandbox);
-    const model = replay === null ? new ModelAgentOnUse(conversation, mcp, llmOfSettings) : null;
+    const mcp = new LazyMcpClient(conversation, sandbox);
+    const model = replay === null ? new LazyModelAgent(conversation, mcp, llmOfSettings) : null;
     const agent = model ?? new ReplayAgent(replay ?? []);
     const loop = new RunLoop(conversation, agent, new Tools(sandbox, conversation, mcp));
     const entry = { conversation, loop, model, mcp };

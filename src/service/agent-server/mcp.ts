@@ -1,4 +1,4 @@
-/** The MCP servers of a conversation, whose client is loaded with the agent, and only where there are any. */
+/** The MCP servers of a conversation. Their client is loaded on first use, and only where there are servers. */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { McpClient } from '../agents/model/mcp.ts';
 import type { McpTools } from '../agents/model/agent.ts';
@@ -14,7 +14,7 @@ const MOST_IMAGES = 5_000_000;
 
 type Content = ReturnType<typeof textContent>[number] | { cache_prompt: boolean; type: 'image'; image_urls: string[] };
 
-export class McpOnUse implements McpTools {
+export class LazyMcpClient implements McpTools {
   readonly #conversation: Conversation;
   readonly #sandbox: Sandbox;
   #loaded: Promise<McpClient | null> | null = null;
@@ -57,7 +57,7 @@ export class McpOnUse implements McpTools {
         sandbox: this.#sandbox,
         workingDir: this.#conversation.state.working_dir,
         secrets: () => this.#conversation.environment,
-        // The model sees it as well, with the next request.
+        // The next request to the model contains this message, too.
         notice: (text) => {
           this.#conversation.record([messageEvent('system', textContent(text))]);
         },

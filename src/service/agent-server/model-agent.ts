@@ -8,15 +8,15 @@ import type { Step } from '../agents/steps.ts';
 import type { ModelFailure } from '../agents/model/failure.ts';
 import { refuse } from '../http/answer.ts';
 import type { Conversation } from './conversation.ts';
-import type { McpOnUse } from './mcp.ts';
+import type { LazyMcpClient } from './mcp.ts';
 
-export class ModelAgentOnUse implements Agent {
+export class LazyModelAgent implements Agent {
   readonly #conversation: Conversation;
-  readonly #mcp: McpOnUse;
+  readonly #mcp: LazyMcpClient;
   readonly #llmOfSettings: () => Llm;
   #loaded: Promise<ModelAgent> | null = null;
 
-  constructor(conversation: Conversation, mcp: McpOnUse, llmOfSettings: () => Llm) {
+  constructor(conversation: Conversation, mcp: LazyMcpClient, llmOfSettings: () => Llm) {
     this.#conversation = conversation;
     this.#mcp = mcp;
     this.#llmOfSettings = llmOfSettings;
@@ -44,7 +44,7 @@ export class ModelAgentOnUse implements Agent {
   async ask<Answer>(ask: (agent: ModelAgent) => Promise<Answer>): Promise<Answer> {
     const agent = await this.#load();
     return ask(agent).catch((error: unknown) => {
-      // By its name: the class is in the other file too.
+      // Compared by name: the other file of the build has its own copy of the class.
       if (!(error instanceof Error) || error.name !== 'ModelFailure') throw error;
       throw refuse((error as ModelFailure).code === 'NoModel' ? 400 : 502, this.#conversation.masked(error.message));
     });

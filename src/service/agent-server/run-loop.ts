@@ -171,7 +171,7 @@ export class RunLoop {
     return cost >= budget ? conversationError('MaxBudgetReached', detail) : null;
   }
 
-  /** Null: the run was interrupted, or the worker ends. */
+  /** Null: the run was interrupted, or the worker is ending. */
   async #next(): Promise<Step | null> {
     const conversation = this.#conversation;
     const { steps_done: done } = conversation.state;
@@ -217,7 +217,7 @@ export class RunLoop {
     }
     const pending = { ...change, pending_action_id: cause.action_id };
     if (needsConfirmation(state.confirmation_policy, step)) {
-      // First: an action without its step could never be approved.
+      // Written before its event: an action without its step could never be approved.
       this.#conversation.log.write('asked', step);
       const execution_status = 'waiting_for_confirmation';
       const events = [...used, actionEvent(step, cause), stateUpdate('execution_status', execution_status)];

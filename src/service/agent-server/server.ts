@@ -52,7 +52,7 @@ export async function startWorker({
   const app = createAgentApp(context);
   const server = createHttpServer(app.fetch);
   server.on('upgrade', sockets.upgrade);
-  // A paused worker keeps its port: on a shared network another sandbox could take it, and get the key from a client.
+  // A paused worker keeps its port: on a shared network another sandbox could take it, and receive the key from a client.
   let isPaused = false;
   server.prependListener('connection', (socket) => {
     if (isPaused) socket.destroy();

@@ -9,7 +9,7 @@ import type { RunResult, Sandbox } from './sandbox.ts';
 
 /** Linux takes at most 128 KiB in one argument. */
 const LONGEST_ARGUMENT = 100_000;
-/** Of the output of a tool as many characters are kept as genuine servers keep, half from each end. */
+/** Characters of the output of a tool that are kept, half from each end; the limit of genuine servers. */
 export const KEPT_OUTPUT = 30_000;
 /** Prints what a shell does not pass to its children: functions, and variables that are not exported (bash 4.4 and later). */
 const DEFINITIONS =

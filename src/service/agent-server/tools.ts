@@ -5,7 +5,7 @@ import { IsolationError } from '../isolation/connection.ts';
 import type { Conversation } from './conversation.ts';
 import { Editor } from './editor.ts';
 import { actionEvent, type Cause, newCause, type NewEvent, textContent } from './events.ts';
-import type { McpOnUse } from './mcp.ts';
+import type { LazyMcpClient } from './mcp.ts';
 import type { Sandbox } from './sandbox.ts';
 import { KEPT_OUTPUT, runShell, type ShellResult, type ShellSession } from './shell.ts';
 
@@ -17,10 +17,10 @@ export class Tools {
   readonly #sandbox: Sandbox;
   readonly #conversation: Conversation;
   readonly #editor: Editor;
-  readonly #mcp: McpOnUse;
+  readonly #mcp: LazyMcpClient;
   #session: ShellSession;
 
-  constructor(sandbox: Sandbox, conversation: Conversation, mcp: McpOnUse) {
+  constructor(sandbox: Sandbox, conversation: Conversation, mcp: LazyMcpClient) {
     this.#sandbox = sandbox;
     this.#mcp = mcp;
     this.#conversation = conversation;
@@ -87,7 +87,7 @@ export class Tools {
         working_dir: this.#session.cwd,
         prefix: '',
         suffix: timedOut
-          ? '\n[The command ran longer than it may and was ended.]'
+          ? '\n[The command ran longer than its time limit and was ended.]'
           : `\n[The command completed with exit code ${String(exitCode)}.]`,
       },
       kind: 'TerminalObservation',
@@ -142,7 +142,6 @@ export class Tools {
   }
 }
 
-/** The newest list that was planned. */
 function plannedTasks(conversation: Conversation): Task[] {
   let tasks: Task[] = [];
   for (const event of conversation.history()) {

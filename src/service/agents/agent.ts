@@ -4,11 +4,11 @@ import type { StoredEvent } from '../storage/conversation-state.ts';
 
 /** What has happened so far. */
 export interface Situation {
-  /** The steps that are observed, rejected or a message. */
+  /** The number of steps that have ended: with an observation, a rejection or a message. */
   done: number;
   /** The events, oldest first, read lazily. */
   history: () => Iterable<StoredEvent>;
-  /** Gets the text of an answer while it arrives; null: no client wants it. */
+  /** Called with each part of an answer; null: no client receives parts. */
   onText: ((text: string) => void) | null;
 }
 
@@ -24,7 +24,7 @@ export class ReplayAgent implements Agent {
     this.#steps = steps;
   }
 
-  /** The same step while none is done. */
+  /** Returns the same step until it is done. */
   next({ done }: Situation): Promise<Step> {
     const detail =
       'The replay is at its end. Start a conversation with a replay or a model: acs settings set llm_model=<model>.';

@@ -1,4 +1,4 @@
-/** The steps of an agent: what a replay holds, and what a model decides besides. */
+/** The steps of an agent: those of a replay, and those that only a model takes. */
 import * as v from 'valibot';
 
 export class ReplayError extends Error {}
@@ -74,7 +74,7 @@ export interface TaskTrackerStep {
   thought: string;
 }
 
-/** A call of a tool of an MCP server. `name` as the model knows the tool. */
+/** A call of a tool of an MCP server. `name`: the name that the model was offered. */
 export interface McpStep {
   type: 'mcp';
   name: string;
@@ -87,9 +87,9 @@ export interface McpStep {
 export interface ModelCall {
   response_id: string;
   name: string;
-  /** As the model wrote it: a JSON text where the model made no mistake. */
+  /** As the model wrote it; it may be invalid JSON. */
   arguments: string;
-  /** Of the answer; on its first step alone. */
+  /** The reasoning of the answer, on its first step alone. */
   reasoning: string;
   /** Of Gemini, which refuses a call in the history without it. */
   signature: string | null;
@@ -107,12 +107,12 @@ export interface CondensationStep {
   type: 'condensation';
   forgotten_event_ids: string[];
   summary: string;
-  /** Where the summary stands among the events that are left. */
+  /** The position of the summary among the remaining events. */
   summary_offset: number;
   response_id: string;
 }
 
-/** What one answer of a model has used. `cost` in US dollars; null: the price is not known. */
+/** The usage of one answer of a model. `cost` in US dollars; null: the price is not known. */
 export interface ModelUsage {
   prompt_tokens: number;
   completion_tokens: number;
@@ -125,7 +125,7 @@ export interface ModelUsage {
 
 type BuiltInStep = TerminalStep | EditStep | v.InferOutput<typeof thinkStep> | v.InferOutput<typeof finishStep>;
 export type ToolStep = (BuiltInStep | TaskTrackerStep | McpStep) & { call?: ModelCall };
-/** `usage`: of the answer that a step is the first of. */
+/** `usage`: that of an answer, on its first step alone. */
 export type Step = (ReplayStep | ToolStep | InvalidStep | CondensationStep) & { usage?: ModelUsage };
 
 /** Steps that come over the wire from the app server, checked. Throws ReplayError with the path of the first error. */

@@ -24,7 +24,7 @@ export interface AppContext {
   specs: SpecChoice;
   log(line: string): void;
   faults?: readonly FaultRule[];
-  /** The replay of conversations that name none; null: the model of the settings. */
+  /** The replay of conversations that name no replay; null: they use the model of the settings. */
   defaultReplay: ReplayStep[] | null;
   pages: Pages;
   activity: { begin(): void; end(): void; idleSeconds(): number };

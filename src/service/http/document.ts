@@ -6,7 +6,7 @@ interface OpenapiDocument {
   paths: Record<string, unknown>;
 }
 
-/** As the build has made it (scripts/build/openapi.ts); `root` is that of the package. */
+/** Reads what the build has generated (scripts/build/openapi.ts); `root`: the folder of the package. */
 export async function readDocument(root: string, server: 'app-server' | 'agent-server'): Promise<OpenapiDocument> {
   const text = await readFile(path.join(root, 'dist', 'openapi', `${server}.json`), 'utf8');
   return JSON.parse(text) as OpenapiDocument;

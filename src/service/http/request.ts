@@ -49,7 +49,7 @@ export async function readJson<S extends v.GenericSchema>(
 
 export type QuerySchema = v.GenericSchema & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
 
-/** The checked query: of a list all values, else the first one. */
+/** The checked query: all values of a list, and the first value of any other name. */
 export function readQuery<Schema extends QuerySchema>(c: Context, schema: Schema): v.InferOutput<Schema> {
   const lists = Object.keys(schema.entries).filter((name) => schema.entries[name]?.type === 'array');
   const given = lists.map((name) => [name, c.req.queries(name)]);

@@ -18,7 +18,7 @@ export type Handler = ((c: Context) => unknown) & { readonly takes?: Takes };
 /** By `METHOD /path`: `{name}` is a part of the path, `{name:path}` may contain slashes. */
 export type Handlers<Name extends string> = { readonly [Each in Name]?: Handler };
 
-/** A handler of the checked body. `empty`: what an empty body stands for; a 422 without it. */
+/** A handler of the checked body. `empty`: the value of an empty body; without it an empty body is a 422. */
 export function body<S extends v.GenericSchema>(
   schema: S,
   handle: (given: v.InferOutput<S>, c: Context) => unknown,

@@ -11,9 +11,9 @@ import { type Answer, LONGEST_LINE, type Request } from './protocol.ts';
 
 const workingDir = process.cwd();
 const mark = process.env[SANDBOX_MARKER] ?? '';
-// What commands have left in the background has taken all processes: not even `kill` could be started.
+// Background processes of commands have reached the limit of processes: not even `kill` could be started.
 const programs = new Programs(workingDir, () => {
-  process.stderr.write('it had as many processes as it may have\n');
+  process.stderr.write('it reached its limit of processes\n');
   endEverything();
 });
 

@@ -82,7 +82,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     // Nothing can leave the process-id namespace of bwrap, which the kernel ends with the worker.
     ...freezer({ below: pid, marked: null, except: [] }),
     end: async () => {
-      // The kernel ends every process inside with it, also those that start others without end.
+      // The kernel ends every process inside with it, a fork bomb included.
       child.kill('SIGKILL');
       await connection.ended;
     },

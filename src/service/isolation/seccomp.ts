@@ -1,6 +1,6 @@
 /**
  * Namespaces do not separate everything: the session keyring of the user is inherited, and vsock sockets reach the
- * host of a virtual machine, also without a network. io_uring makes sockets that no filter sees.
+ * host of a virtual machine, also without a network. io_uring creates sockets without a call that a filter could refuse.
  */
 
 /** Numbers of system calls; `refused`: add_key, request_key, keyctl, io_uring_setup and, on i386, socketcall. */
@@ -11,7 +11,7 @@ interface Architecture {
   socket: number;
 }
 
-/** Of each machine with that of its 32-bit programs. */
+/** By machine: its own architecture and that of its 32-bit programs. */
 const ARCHITECTURES: Partial<Record<NodeJS.Architecture, Architecture[]>> = {
   x64: [
     { id: 0xc000003e, refused: [248, 249, 250, 425], socket: 41 },

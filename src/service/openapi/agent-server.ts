@@ -53,7 +53,7 @@ const BYTES = 'application/octet-stream';
 const EXPOSE = ['X-Expose-Secrets'];
 const status = v.object(texts('status'));
 const CHANGED = { 200: records.success, ...refused(404) };
-/** What the isolation refuses, does not find, or cannot be asked. */
+/** The isolation refuses the request, does not find the file, or does not answer. */
 const INSIDE = refused(400, 404, 503);
 
 export const AGENT_ANSWERS: Readonly<Record<AgentRoute, Answers>> = {

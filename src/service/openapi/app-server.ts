@@ -203,7 +203,7 @@ export const APP_ANSWERS: Readonly<Record<AppRoute, Answers>> = {
   'GET /api/v1/config/providers/search': { 200: pageOf(v.object({ name: v.string(), verified: v.boolean() })) },
 };
 
-/** What no route shows, under the names of the client (src/client/features.ts). */
+/** Features that no route shows, by their names in the client (src/client/features.ts). */
 const STATED_FEATURES = {
   'web-interface': false,
   'immediate-events': true,

@@ -9,10 +9,10 @@ import { refusal, validationError } from './records.ts';
 /** The schema of JSON, the media type of another body, or null without a body. */
 type Content = v.GenericSchema | string | null;
 
-/** By status. Those with 401, 413 and 422 that any route may have are added where the route lists no other. */
+/** By status. 401, 413 and 422 are added to a route that may answer with them and does not list them. */
 export interface Answers {
   readonly [status: number]: Content;
-  /** What a route that is served without the key of the server requires; none: nothing. */
+  /** What a route requires that is served without the key of the server; absent: nothing. */
   readonly security?: 'sandboxKey' | 'pageCookie';
   readonly headers?: readonly string[];
 }
@@ -28,7 +28,7 @@ export interface Definition<Route extends string> {
   info: Json;
   handlers: Handlers<Route>;
   answers: Readonly<Record<Route, Answers>>;
-  /** The modules whose schemas are components, each with the ending of their names. */
+  /** The modules whose schemas are components, each with a suffix of their names. */
   modules: readonly (readonly [module: object, ending: string])[];
   /** The schemas of the parts of a path that are checked, by their names. */
   partsOf: (path: string) => Readonly<Record<string, v.GenericSchema>>;

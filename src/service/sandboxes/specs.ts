@@ -102,8 +102,8 @@ export function assertSpecWorks(spec: SandboxSpecName, { whyNoBubblewrap }: Spec
 }
 
 /**
- * An agent with a model runs commands that nobody has seen: it gets a sandbox without isolation only where that was
- * asked for by name. `named`: the spec of a new sandbox. Throws SpecRefused.
+ * An agent with a model runs commands that no user has reviewed: without isolation it runs only where the spec
+ * `process` was named. `named`: the spec of a new sandbox. Throws SpecRefused.
  */
 export function assertModelMayRun(
   { named, sandbox }: { named: SandboxSpecName | null; sandbox: Pick<SandboxRow, 'id' | 'fell_back'> | null },

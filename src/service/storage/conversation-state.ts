@@ -58,7 +58,7 @@ export function noMetrics(model: string): Metrics {
   };
 }
 
-/** Without a cost that is not known: openhands-sdk 1.58.0 accepts no null. */
+/** Without an unknown cost: openhands-sdk 1.58.0 does not accept null. */
 export function shownMetrics({ accumulated_cost, ...metrics }: Metrics) {
   return { ...metrics, ...(accumulated_cost === null ? {} : { accumulated_cost }) };
 }

@@ -120,8 +120,8 @@ export function openDatabase(file: string, onNew = (): void => undefined): Sql {
   };
 }
 
-/** A document of a file that a service may have open, which is not changed. */
-export function readDocument(file: string, name: string): unknown {
+/** Reads a document and changes nothing: a service may have the file open. */
+export function readStoredDocument(file: string, name: string): unknown {
   const database = new Database(file, { readonly: true });
   try {
     const row = database.prepare('SELECT body FROM documents WHERE name = ?').get(name) as { body: string } | undefined;

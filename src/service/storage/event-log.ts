@@ -107,7 +107,7 @@ export class EventLog {
     });
   }
 
-  /** Into a new log: the events of another one up to that position, its documents, and in place of its state this one. */
+  /** Copies the events of another log up to `sequence`, and its documents, into this new log; `state` replaces its state. */
   copyFrom(file: string, sequence: number, state: ConversationState): void {
     this.#database.prepare('ATTACH ? AS source').run(file);
     transaction(this.#database, () => {

@@ -40,14 +40,14 @@ describe('a repository that is cloned below the working directory', () => {
     await at.ends(`conv diff ${id}`, { code: 5, out: '', err: 'the repository of the conversation did not arrive' });
   });
 
-  it('makes conv new and conv diff warn where the sandbox cannot run the command that looks for it', async () => {
+  it('makes conv new and conv diff warn where the sandbox cannot run the command that checks for it', async () => {
     at.serve({ lacks: ['POST /agent/api/bash/start_bash_command'] });
     await at.ends(START, { err: 'warning: whether team/demo arrived in the workspace cannot be read' });
     at.script({ '/agent/api/git/changes': { json: [] } });
     const [id] = at.loose.conversations.keys();
     await at.ends(`conv diff ${id}`, {
       out: '',
-      err: 'of team/demo: whether it arrived in the workspace cannot be read',
+      err: 'of team/demo: this server does not return whether it was cloned',
     });
   });
 

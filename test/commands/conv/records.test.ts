@@ -81,7 +81,7 @@ describe('conv list', () => {
     at.v1.before = ({ path }) => (path.endsWith('/search') ? { status, json: { detail: 'no' } } : null);
     await at.ends('list', { code });
     const { out } = await at.invoke({ args: ['help', 'exit-codes'] });
-    expect(/^Those of every command are (.+)\.$/m.exec(out)?.[1]?.split(/, | and /)).toContain(String(code));
+    expect(/^The exit codes of every command are (.+)\.$/m.exec(out)?.[1]?.split(/, | and /)).toContain(String(code));
   });
 
   it('selects by the spec of the sandbox', async () => {

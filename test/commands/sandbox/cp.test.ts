@@ -272,7 +272,7 @@ describe('sandbox cp refuses', () => {
     expect([tree(at.here), tree(at.box)]).toEqual(before);
   });
 
-  it('the hint about relative paths only for one', async () => {
+  it('the hint about relative paths is printed only for a relative path', async () => {
     for (const [source, target] of [
       [`${ID}:none`, '.'],
       ['file', `${ID}:no/such`],

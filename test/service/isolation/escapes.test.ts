@@ -249,7 +249,7 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
       expect(readdirSync(host.home).sort()).toEqual(['.aws', '.ssh', 'inherited']);
     });
 
-    it('has what it wrote into the configuration of git run by no process of the host', async () => {
+    it('writes a configuration of git whose commands no process of the host runs', async () => {
       const ran = path.join(tmpdir(), LEFT);
       const program = `git config core.fsmonitor "touch ${ran}"; git config diff.external "touch ${ran}"; git config diff.x.textconv "touch ${ran}; cat"; git config filter.x.clean "touch ${ran}; cat"`;
       const attributes =
@@ -269,7 +269,7 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
     const TIMED_OUT = {
       exit_code: -1,
       timeout: true,
-      metadata: { suffix: '\n[The command ran longer than it may and was ended.]' },
+      metadata: { suffix: '\n[The command ran longer than its time limit and was ended.]' },
     };
     const BOMB = `const fill = () => { const child = require('child_process').spawn('sleep', ['600'], { stdio: 'ignore' }); child.once('error', () => { require('fs').writeFileSync('full', ''); setTimeout(fill, 5); }).once('spawn', fill); }; setTimeout(fill, 300)`;
 
@@ -282,7 +282,7 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
         const [ended, after] = await use({ command: 'true' }, { command: 'echo works' });
         expect(bomb).toMatchObject(TIMED_OUT);
         expect(textOf(after)).toBe('works');
-        expect(textOf(ended)).toMatch(/^Everything in the sandbox was ended .*as many processes as it may have/);
+        expect(textOf(ended)).toMatch(/^Everything in the sandbox was ended .*reached its limit of processes/);
       },
     );
 

@@ -53,7 +53,7 @@ async function endpointsHere(ctx: Context): Promise<(Endpoint & { name: string }
     ON_THIS_MACHINE.map(async ({ name, url }) => {
       const endpoint = await ctx.modelEndpoint(url, null);
       const models = await endpoint.models().catch((error: unknown) => {
-        // Another program may have the port.
+        // Another program may listen on the port.
         if (isFailure(error)) return null;
         throw error;
       });
@@ -81,7 +81,7 @@ async function askForEndpoint(ctx: Context, found: readonly (Endpoint & { name: 
     default: 'https://api.openai.com/v1',
     validate: async (value) => {
       if (!/^https?:\/\//.test(value) || !URL.canParse(value)) return 'an http or https URL is needed';
-      // An endpoint that requires a key is one.
+      // Accepts an endpoint that requires a key: the next prompt asks for it.
       return await problemOf(() => read(value, null), ['auth']);
     },
   });

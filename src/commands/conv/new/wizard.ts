@@ -128,7 +128,7 @@ export async function askForTask(
       }));
       const first = preferred === undefined ? {} : { default: preferred };
       const answer = await prompt.select({ message: 'Sandbox spec', choices, ...first });
-      // The local service takes it for an agent with a model only by name.
+      // The local service runs an agent with a model without isolation only if the spec is named.
       if (answer !== preferred || answer === WITHOUT_ISOLATION) spec = answer;
     }
   }

@@ -21,7 +21,6 @@ const NEEDS_ISOLATION =
   'An agent with a model needs isolation, which this sandbox does not have. Use a sandbox of the spec process to permit that.';
 const NO_MODEL = 'A replay has no model, so no answer is possible. Start a conversation with a model.';
 
-/** The routes of conversations, of their runs, and of their events. */
 export function workerConversationHandlers({
   conversations,
   sandbox,
@@ -59,7 +58,7 @@ export function workerConversationHandlers({
       const working_dir = await workingFolder(sandbox, wanted.workspace.working_dir);
       const needsModel = conversations.needsModel(wanted);
       if (needsModel && !mayRunModels) throw refuse(501, NEEDS_ISOLATION);
-      // Before the id is looked up: no other request may begin in between.
+      // Read before the id is looked up: no other request may be handled between the look-up and the creation.
       const instructions = needsModel ? await conversations.instructions(working_dir) : [];
       const existing = conversations.get(id);
       if (existing === null && needsModel && wanted.agent == null && wanted.agent_settings == null)
@@ -117,7 +116,7 @@ export function workerConversationHandlers({
       const { conversation, loop, model } = entryOf(c);
       if (model === null) throw refuse(400, NO_MODEL);
       const request = { source: 'environment', kind: 'CondensationRequest' } as const;
-      // The next step of the run obeys it.
+      // The next step of the run condenses the history.
       if (loop.isRunning) conversation.record([request]);
       else {
         const step = await model.ask((agent) => agent.condense(conversation.history(), c.req.raw.signal));
@@ -158,7 +157,7 @@ export function workerConversationHandlers({
             .replace(/^["']|["']$/g, '');
           return { title: plain.slice(0, max_length) };
         } catch (error) {
-          // As genuine servers: without an answer the title is that of the message.
+          // Without an answer genuine servers return the title of the first message.
           if (error instanceof HttpError) return { title };
           throw error;
         }

@@ -11,7 +11,7 @@ import { isStuck } from './stuck.ts';
 import { offeredTools } from './definitions.ts';
 import { type McpTool, stepOf, toolSet } from './tools.ts';
 
-/** About as many in English text and code. */
+/** About the average of English text and code. */
 const CHARACTERS_OF_TOKEN = 4;
 /** Characters of a message that a title is made from. */
 const LONGEST_UNTITLED = 2000;
@@ -21,13 +21,13 @@ export interface McpTools {
   definitions(signal: AbortSignal): Promise<McpTool[]>;
 }
 
-/** Evaluated by conversations with such servers alone. */
+/** Called only for conversations with MCP servers. */
 export const loadMcp = () => import('./mcp.ts');
 
 export class ModelAgent implements Agent {
   readonly #config: () => ModelConfig;
   readonly #mcp: McpTools;
-  /** Further calls of the newest answer. */
+  /** The steps of the newest answer that `next` has not returned yet. */
   #rest: Step[] = [];
 
   constructor(config: () => ModelConfig, mcp: McpTools) {
@@ -38,7 +38,7 @@ export class ModelAgent implements Agent {
   async next({ history, onText }: Situation, signal: AbortSignal): Promise<Step> {
     const events = [...history()];
     const next = this.#rest.shift();
-    // After anything but a result, such as a rejection or a message, the model decides anew.
+    // After a rejection or a message the remaining steps are dropped, and the model is called again.
     if (next !== undefined && isResult(events.at(-1))) return next;
     this.#rest = [];
     if (isStuck(events)) return { type: 'break', status: 'stuck', code: '', detail: '' };
@@ -129,7 +129,7 @@ function isLong(exchanges: readonly Exchange[], tokens: number): boolean {
   return text.length > tokens * CHARACTERS_OF_TOKEN;
 }
 
-/** A client has asked for it, and it has not been done since. */
+/** Whether a client has requested a condensation after the newest one. */
 function isCondensationDue(events: readonly StoredEvent[]): boolean {
   const newest = events.findLast(({ kind }) => kind === 'CondensationRequest' || kind === 'Condensation');
   return newest?.kind === 'CondensationRequest';

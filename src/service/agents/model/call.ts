@@ -1,4 +1,4 @@
-/** One call of the model: an answer, or the reason why there is none, within bounded time. */
+/** One call of the model: it returns an answer or throws the reason, within bounded time. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
@@ -12,9 +12,9 @@ import { fetchAnswer } from './fetch.ts';
 const RETRIES = 4;
 const TIMEOUT_SECONDS = 300;
 const FIRST_WAIT_MS = 1000;
-/** A longer `Retry-After` ends the run: the wait would be reported by nothing. */
+/** A longer `Retry-After` ends the run: no event would report the wait. */
 const LONGEST_WAIT_MS = 120_000;
-/** A timer of Node with a longer time ends at once. */
+/** A longer timer of Node ends at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Characters of text, reasoning and arguments. */
 const LONGEST_ANSWER = 1024 * 1024;
@@ -59,7 +59,7 @@ export async function callModel(llm: Llm, request: ModelRequest, signal: AbortSi
 async function callOnce(llm: Llm, request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer> {
   const endpoint = endpointOf(llm);
   if (endpoint === null) {
-    const named = llm.model ? `It is not known where the model ${llm.model} is` : 'The conversation has no model';
+    const named = llm.model ? `The URL of the model ${llm.model} is not known` : 'The conversation has no model';
     throw new ModelFailure('NoModel', `${named}. Set both: acs settings set llm_model=<model> llm_base_url=<url>.`);
   }
   if (/^https?:\/\/[^/]*@/i.test(endpoint.baseUrl)) {
@@ -80,7 +80,7 @@ async function callOnce(llm: Llm, request: ModelRequest, signal: AbortSignal): P
       const detail = `The model ${endpoint.model} gave an empty answer. Use another model.`;
       throw new ModelFailure('LLMNoResponseError', detail, { retryAfterMs: null });
     }
-    // Not before: the promise rejects, also unread, once it is made.
+    // Read only here: the getter creates a promise, whose rejection would be unhandled after a failure above.
     const usage = await result.usage;
     return { ...answer, usage: usageOf(llm, usage) };
   } catch (error) {
@@ -93,7 +93,7 @@ async function callOnce(llm: Llm, request: ModelRequest, signal: AbortSignal): P
     throw failureOf(error, endpoint);
   } finally {
     clearTimeout(timer);
-    // The connection of an answer that is not read to its end.
+    // Closes the connection of an answer that was not read to its end.
     end.abort();
   }
 }
@@ -122,7 +122,7 @@ function startAnswer(
     tools,
     maxRetries: 0,
     abortSignal,
-    // Read from the stream.
+    // Errors are read from the stream.
     onError: () => undefined,
     ...(llm.temperature == null ? {} : { temperature: llm.temperature }),
     ...(llm.top_p == null ? {} : { topP: llm.top_p }),

@@ -17,7 +17,7 @@ is left; files and names; commands that work; errors that are open; the list of 
 
 export type Condensed = CondensationStep & { usage: ModelUsage };
 
-/** `least`: exchanges that are forgotten at least. Null: nothing could be forgotten. Throws as callModel. */
+/** `least`: the smallest number of exchanges to forget. Null: nothing could be forgotten. Throws as callModel. */
 export async function condense(
   llm: Llm,
   exchanges: readonly Exchange[],
@@ -27,7 +27,7 @@ export async function condense(
   const candidates = exchanges.slice(KEPT_FIRST);
   const summaries = candidates.filter((exchange) => exchange.ids.length === 0).length;
   const half = Math.max(least, Math.floor((candidates.length - summaries) / 2));
-  // The summary so far is the first of them.
+  // The previous summary is the first candidate.
   const forgotten = candidates.slice(0, summaries + half);
   const ids = forgotten.flatMap((exchange) => exchange.ids);
   if (ids.length === 0) return null;

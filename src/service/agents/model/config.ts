@@ -1,10 +1,10 @@
-/** What drives a conversation with a model, as its client sent it. */
+/** The configuration of a conversation with a model, as its client sent it. */
 import type { Llm } from '../../../protocol/agent-server/requests.ts';
 
 /** Stored with the conversation, readable by its owner alone: it holds the key. */
 export interface ModelConfig {
   llm: Llm;
-  /** The names of the tools that the client wants; null: all. */
+  /** The tools that the client names; null: all. */
   tools: string[] | null;
   /** By name; the forms of `mcpServers` of openhands-sdk. */
   mcp_config: Record<string, unknown>;
@@ -29,10 +29,10 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   ollama: 'http://127.0.0.1:11434/v1',
   ollama_chat: 'http://127.0.0.1:11434/v1',
 };
-/** Prefixes that say how a server is spoken to, and are not part of the name at an endpoint of its own. */
+/** Prefixes that name a kind of endpoint; with a base_url they are not part of the name of the model. */
 const ROUTED = new Set(['openai', 'openrouter', 'litellm_proxy', 'hosted_vllm', 'lm_studio', 'ollama', 'ollama_chat']);
 
-/** The endpoint and the name of the model there. Null: nothing says where the model is. */
+/** The URL of the endpoint and the name of the model there. Null: the URL is not known. */
 export function endpointOf({ model, base_url }: Llm): { baseUrl: string; model: string } | null {
   const named = model?.trim() ?? '';
   const [, prefix = '', rest = ''] = /^([^/]+)\/(.+)$/.exec(named) ?? [];

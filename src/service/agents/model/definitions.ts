@@ -1,6 +1,6 @@
 /** The tools that agents have without an MCP server. */
 
-/** `kind`: what the tool is called in the events of genuine servers. */
+/** `kind`: the name of the tool in the events of genuine servers. */
 export interface BuiltInTool {
   name: 'terminal' | 'file_editor' | 'task_tracker' | 'think' | 'finish';
   kind: string;

@@ -1,4 +1,4 @@
-/** Why there is no answer of a model, and what to do. */
+/** Failures of a call of the model, each with its reason and what the user can do. */
 import { APICallError, JSONParseError, TypeValidationError } from 'ai';
 
 /** `code` as in the ConversationErrorEvent of genuine servers; `message` says what to do. */
@@ -25,7 +25,7 @@ const CONNECTIONS: Readonly<Record<string, string>> = {
 };
 const CUT_OFF = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** Of whatever the call of a model has thrown. */
+/** The failure for any error that a call of the model throws. */
 export function failureOf(error: unknown, { baseUrl, model }: { baseUrl: string; model: string }): ModelFailure {
   const causes = causesOf(error);
   const own = causes.find((each) => each instanceof ModelFailure);
@@ -90,7 +90,7 @@ function refusal(error: unknown, status: number, said: string, baseUrl: string, 
   return new ModelFailure('LLMBadRequestError', `${at}. Correct the settings of the model (acs settings list).`);
 }
 
-/** OpenAI has a code for it; vLLM, llama.cpp, ollama, Gemini, xAI and others have words alone. */
+/** OpenAI sends a code for it; vLLM, llama.cpp, ollama, Gemini, xAI and others send only a message. */
 function isOverflow(text: string): boolean {
   return /context_length_exceeded|context (?:length|window|size)|maximum (?:context|prompt)|too many tokens|prompt is too long|token count .*exceeds/i.test(
     text,

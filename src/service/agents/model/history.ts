@@ -1,4 +1,4 @@
-/** The messages that a model gets, read from the events of the conversation. */
+/** The messages of a request to the model, derived from the events of the conversation. */
 import type { ModelMessage, ToolContent, UserContent } from 'ai';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
 
@@ -49,7 +49,7 @@ export function exchangesOf(events: Iterable<StoredEvent>): Exchange[] {
 
 const SHOWN = ['MessageEvent', 'ActionEvent', 'ObservationEvent', 'AgentErrorEvent', 'UserRejectObservation'];
 
-/** The events that a model sees; the summary is that of the newest condensation, whose offset counts these events. */
+/** The events that a request to the model contains; the summary is that of the newest condensation, whose offset counts these events. */
 function withoutForgotten(events: Iterable<StoredEvent>) {
   let kept: StoredEvent[] = [];
   let summary: { text: string; offset: number } | null = null;
@@ -106,7 +106,7 @@ function inputOf(text: string): unknown {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Shown as a text below.
+    // Returned as a text below.
   }
   return { malformed: text };
 }

@@ -34,7 +34,7 @@ const serverForm = v.object({
   transport: text,
   type: text,
   headers: texts,
-  /** Of settings: a bearer token. */
+  /** A bearer token; a member of the settings alone. */
   api_key: text,
   auth: v.nullish(
     v.union([
@@ -103,10 +103,10 @@ function authHeaders(auth: ServerForm['auth']): Record<string, string> {
   return strategy === 'api_key' && header && value ? { [header]: value } : bearer(value);
 }
 
-/** A shorter value of a header that is no secret by its name may be an ordinary word. */
+/** A shorter value of a header without the name of a secret may be an ordinary word, and is not masked. */
 const SHORTEST_HEADER = 8;
 
-/** What events must not show. */
+/** The values that are masked in events. */
 export function secretsOf(config: Readonly<Record<string, unknown>>): string[] {
   return readServers(config).servers.flatMap((server) => {
     if (server.kind === 'stdio') return named(Object.entries(server.env), 'variable');

@@ -1,4 +1,4 @@
-/** How the messages of MCP reach a server: through the streams of a program in the sandbox, or over HTTP from the worker. */
+/** The transports of MCP: the streams of a program in the sandbox, and HTTP from the worker. */
 import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
@@ -13,14 +13,14 @@ import { fetchByProxy } from './proxy.ts';
 /** Bytes that a server may send from one message to the next. */
 const LARGEST_MESSAGE = 10 * 1024 * 1024;
 const TOO_MUCH = `it sent more than ${String(LARGEST_MESSAGE / 1024 / 1024)} MiB without a message`;
-/** Counted for what is not a message: to find that out takes longer than to read it. */
+/** Bytes counted for a line that is not a message: parsing it takes longer than reading it. */
 const INVALID = 1024;
 const WINDOW = 1024 * 1024;
-/** Of one frame to the helper. */
+/** Bytes of one frame to the helper. */
 const PIECE = 64 * 1024;
 const KEPT_STDERR = 2000;
 
-/** `why`: the reason for which it has ended by itself. */
+/** `why`: the reason when the transport ended without a call of `close`. */
 export type McpTransport = Transport & { readonly why: string | null };
 
 export class ProgramTransport implements McpTransport {
@@ -138,7 +138,7 @@ export function webTransport({ kind, url, headers }: WebServer): McpTransport {
     received = 0;
   };
   transport.onerror = (error) => {
-    // It would connect again by itself, to a session that the client has not begun.
+    // The transport would connect again, to a session that the client has not initialized.
     if (error instanceof SseError) end(error.message);
   };
   return transport;

@@ -23,16 +23,16 @@ const LIST_SECONDS = 30;
 const CALL_SECONDS = 300;
 /** Model endpoints take 128 tools. */
 const MOST_TOOLS = 100;
-/** Characters that a server may have written. */
+/** Characters of a text that a server may have written. */
 const LONGEST_REASON = 2000;
-/** The limits of time are those of `#within`: they do not run while the sandbox is paused. */
+/** Replaces the time limit of the SDK: that of `#within` does not run while the sandbox is paused. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
 export interface McpSurroundings {
   sandbox: Sandbox;
   workingDir: string;
   secrets: () => Readonly<Record<string, string>>;
-  /** Gets what the user must know. */
+  /** Called with a message for the user. */
   notice: (text: string) => void;
 }
 
@@ -55,7 +55,7 @@ export class McpClient {
   #servers: McpServer[];
   #problems: string[];
   #offered: Map<string, OfferedTool> | null = null;
-  /** Each connected, or about to be. */
+  /** Connected, or connecting. */
   readonly #connections = new Map<McpServer, Connection>();
 
   constructor(config: Readonly<Record<string, unknown>>, around: McpSurroundings) {
@@ -106,7 +106,7 @@ export class McpClient {
     return this.#offered;
   }
 
-  /** Work with a connected server, which is disconnected unless it has answered: a program is ended. */
+  /** Runs `work` with a connected server. A server that does not answer is disconnected: its program is ended. */
   async #within<Result>(
     server: McpServer,
     seconds: number,
@@ -177,7 +177,7 @@ function offeredOf(lists: readonly { server: McpServer; tools: Tool[] }[], probl
   const left: string[] = [];
   for (const { server, tools } of lists) {
     for (const { name, description = '', inputSchema } of tools) {
-      // The tool of another server may have the name too.
+      // Another server may have a tool of the same name.
       const names = [allowedName(name), allowedName(`${server.name}_${name}`)];
       const free = names.find((each) => each !== '' && !taken.has(each));
       if (free === undefined || offered.size === MOST_TOOLS) left.push(`${name} of ${server.name}`);
@@ -199,7 +199,7 @@ function allowedName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64);
 }
 
-/** `fetch failed` says nothing without its cause. */
+/** With the cause: the message `fetch failed` has no reason. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   const said = cause instanceof Error ? `${message}: ${cause.message}` : message;

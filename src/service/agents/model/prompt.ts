@@ -1,4 +1,4 @@
-/** What the model is told before the first message. */
+/** The system prompt. */
 
 const INTRODUCTION = `You are a software engineer who works on a repository in a sandbox, through tools.
 
@@ -10,7 +10,7 @@ const INTRODUCTION = `You are a software engineer who works on a repository in a
 - Values shown as <secret-hidden> are secrets. They are environment variables of the terminal; never print them.
 - Do what the user asks for and nothing else. When the task is done, or cannot be done, call finish and say what you did.`;
 
-/** Of each file of instructions; a longer one would take the place of the work. */
+/** Characters of each file of instructions: a longer file would fill the context of the model. */
 const LONGEST_INSTRUCTIONS = 20_000;
 
 /** Texts of the repository, each with the name of its file. */

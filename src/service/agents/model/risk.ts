@@ -1,7 +1,7 @@
-/** A command that destroys, publishes or sends away what cannot be brought back is of high risk, whatever the model says. */
+/** A command that deletes, publishes or sends data irreversibly is of high risk, whatever risk the model gives. */
 import type { Risk } from '../steps.ts';
 
-/** Where a command begins; a quoted text is not told from a command. */
+/** Where a command begins; a quoted text is split like a command. */
 const BEGINNING = /[;\n|&`()]+|\b(?:ba|da|z)?sh\s+-\w*c\s+/;
 const BEFORE = /^(?:["'\s]|\w+=\S*\s|(?:command|env|exec|nohup|time|xargs)\s)+/;
 /** The whole workspace, a home, or a folder of the system; not one of /tmp. */

@@ -28,7 +28,7 @@ export function isStuck(history: Iterable<StoredEvent>): boolean {
   const errorCount = errors === -1 ? results.length : errors;
   return (
     (isSame(actions, SAME_PAIRS) && isSame(results, SAME_PAIRS)) ||
-    // One more than the genuine threshold, at which the model is reminded.
+    // One more than the genuine threshold, at which genuine servers remind the model.
     (isSame(actions, SAME_ERRORS + 1) && errorCount > SAME_ERRORS) ||
     newestFirst.slice(0, MESSAGES).filter(({ kind }) => kind === 'MessageEvent').length === MESSAGES ||
     (isAlternating(actions) && isAlternating(results))

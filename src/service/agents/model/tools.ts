@@ -122,7 +122,7 @@ export function stepOf(call: ToolCall, thought: string, modelCall: ModelCall, mc
   }
 }
 
-/** Models write "true", "5" and null for true, 5 and nothing. */
+/** Models write "true" for true, "5" for 5, and null for an absent argument. */
 function corrected(data: Record<string, unknown>, entries: v.ObjectEntries): Record<string, unknown> {
   const present = Object.entries(data).filter(([, value]) => value !== null);
   return Object.fromEntries(

@@ -58,7 +58,7 @@ export function sandboxHandlers({ store, supervisor, starter, specs, clock }: Ap
       await Promise.all([starter.prepare(created.id), supervisor.whenRunning(created.id).catch(() => undefined)]);
       return sandboxRecord(sandboxes.get(created.id) ?? created);
     }),
-    // Answered when the sandbox is paused: a client that reads its status next sees that.
+    // Answered after the pause: a client that reads the status next gets PAUSED.
     'POST /api/v1/sandboxes/{sandbox_id}/pause': async (c) => {
       if (!(await supervisor.pause(idOf(c)))) throw refuse(404, 'Not Found');
       return SUCCESS;

@@ -98,7 +98,7 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
       const settings = readSettings(documents) ?? emptySettings();
       const shown = (mask: Mask) => ({ ...shownV1(settings, readProfiles(documents), clock.stamp(), mask), id: null });
       if (!given.expose_secrets) return shown(MASK);
-      // Beside the key of the owner, which the router has checked.
+      // In addition to the key of the owner, which the router has checked.
       sandboxOfKey(c, store.sandboxes);
       // Read by OpenHandsCloudWorkspace.get_llm, and sent by servers up to 1.6.0.
       return {

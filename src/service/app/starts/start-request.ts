@@ -27,11 +27,11 @@ export interface StartRequest {
   message: { role: string; content: unknown[] } | null;
   /** Null: an agent with the model of `row.llm_model`. */
   replay: ReplayStep[] | null;
-  /** What the agent is told beside the messages. */
+  /** Added to the system prompt. */
   instructions: string | null;
-  /** Null: as the settings say. */
+  /** Null: the value of the settings. */
   mcp: McpEntry[] | null;
-  /** Null: as the settings say. */
+  /** Null: the value of the settings. */
   confirmationPolicy: ConfirmationPolicyRequest | null;
   /** The repository with user and password, for the clone alone. */
   cloneFrom: string | null;

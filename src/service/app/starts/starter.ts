@@ -285,7 +285,7 @@ export function agentConversation(
   };
 }
 
-/** What the settings leave out has the default of the agent. */
+/** A member that the settings do not have gets the default of the agent. */
 function modelAgent({ row, instructions, mcp }: StartRequest, agent: JsonObject, ofSettings: McpEntry[]): JsonObject {
   const { llm, tools } = agent;
   return {

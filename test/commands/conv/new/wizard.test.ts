@@ -176,7 +176,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
     afterEach(() => bare.acs('settings', 'unset', 'llm_model', 'llm_base_url', 'llm_api_key'));
     afterAll(() => new Promise((resolve) => endpoint.close(resolve)));
 
-    it('finds a model, calls it, stores it and goes on', async () => {
+    it('finds a model, calls it, stores it and continues with the task', async () => {
       const asked = await onMachine([], ['model', url, 'large', 'none', 'Do it', 'process', false]);
       expect(asked.questions[0]).toContain('[set up a model | run the demo |');
       expect(asked.questions.slice(1, 4)).toEqual([

@@ -35,7 +35,7 @@ const answers = (...exchanges: Exchange[]) => expectAnswers({ call }, exchanges)
 const inClear = { 'X-Expose-Secrets': 'plaintext' };
 
 describe('the settings at an agent server', () => {
-  it('are those of the user, with secrets only in clear for who asks for them', async () => {
+  it('are those of the user, with secrets in clear only for a request with X-Expose-Secrets', async () => {
     const llm = { model: 'openai/small', api_key: 'sk-secret' };
     const headers = { Authorization: 'Bearer mcp-secret', 'X-Other': 'header-secret' };
     const mcp_config = { remote: { url: 'http://127.0.0.1:9/mcp', headers } };

@@ -109,7 +109,7 @@ it('a model that repeats itself ends the run as stuck', async () => {
   expect(outline(await worker.events()).filter((kind) => kind === 'ActionEvent')).toHaveLength(4);
 });
 
-it('a sandbox without isolation that nobody asked for runs a replay and refuses a model', async () => {
+it('a sandbox without isolation whose spec was not named runs a replay and refuses a model', async () => {
   const worker = await sandbox.start({ spec: 'process', fellBack: true });
   expect(await start(worker, 'WORK')).toMatchObject({
     status: 501,

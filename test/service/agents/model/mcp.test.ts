@@ -135,7 +135,7 @@ it.each([
   expect(required).toEqual(['words', 'security_risk']);
 });
 
-it('what a tool answers is shown to the model as text and images, of bounded length', async () => {
+it('the result of a tool reaches the model as text and images of bounded length', async () => {
   const worker = await sandbox.start();
   const tools = ['picture', 'page', 'sound', 'fail', 'refuse', 'long'];
   await start(worker, { docs: inSandbox(...tools) }, [...tools, 'think null', 'page null']);
@@ -176,7 +176,7 @@ it('a tool whose name is not allowed, or taken, is offered with an allowed one',
   ]);
 });
 
-it('servers that cannot be used are named once, and the run goes on with the others', async () => {
+it('servers that cannot be used are named once, and the run continues with the others', async () => {
   const worker = await sandbox.start();
   const servers = {
     absent: [{ command: 'no-such-program' }, 'it ended with exit code 127 (no-such-program: command not found)'],

@@ -18,7 +18,7 @@ async function start(): Promise<TestWorker> {
 const post = (worker: TestWorker, route: string, body?: unknown) =>
   worker.call('POST', `/api/conversations/${ID}/${route}`, body);
 
-it('the list of tasks is there after a crash', async () => {
+it('the list of tasks is kept after a crash', async () => {
   const tasks = [
     { title: 'Look', status: 'done' },
     { title: 'Change', notes: 'a.txt', status: 'in_progress' },
@@ -34,7 +34,7 @@ it('the list of tasks is there after a crash', async () => {
   expect(endpoint.heard('tool')?.content).toBe('- [done] Look\n- [in_progress] Change: a.txt');
 });
 
-it('after a crash between two calls of one answer the model decides anew', async () => {
+it('after a crash between two calls of one answer the model is called again', async () => {
   endpoint.reply(call(run('echo one >> log'), run('echo two >> log; sleep 600')), call(FINISH));
   const first = await start();
   await until('the second call', () => {

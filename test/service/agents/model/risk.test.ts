@@ -94,14 +94,14 @@ const LOW = [
   'find . -name "*.pyc" -delete',
 ];
 
-it.each(HIGH)('the risk of %j is high, whatever the model says', (command) => {
+it.each(HIGH)('the risk of %j is high, whatever risk the model gives', (command) => {
   expect(riskOf(command, 'LOW')).toBe('HIGH');
 });
 
-it.each(LOW)('the risk of %j is what the model says', (command) => {
+it.each(LOW)('the risk of %j is the one that the model gives', (command) => {
   expect(riskOf(command, 'LOW')).toBe('LOW');
 });
 
-it('a command of no judged risk stays so', () => {
+it('a command to which the model gives no risk has none', () => {
   expect(riskOf('ls', undefined)).toBe(undefined);
 });

@@ -41,7 +41,7 @@ describe('several calls in one answer', () => {
     ]);
   });
 
-  it('are asked for one after the other', async () => {
+  it('await approval one after the other', async () => {
     endpoint.reply(TWO, call(FINISH));
     await start(always);
     await worker.untilStatus('waiting_for_confirmation');
@@ -68,7 +68,7 @@ describe('several calls in one answer', () => {
   });
 });
 
-it('a command of high risk is asked for, also when the model says that it is of low risk', async () => {
+it('a command of high risk awaits approval, also when the model gives it a low risk', async () => {
   endpoint.reply(call(run('touch a')), call(run('git push --force')), call(FINISH));
   await start({ confirmation_policy: { kind: 'ConfirmRisky' } });
   const events = await eventsAt('waiting_for_confirmation');
@@ -99,7 +99,7 @@ describe('during a call of the model', () => {
     await worker.untilStatus('finished');
   });
 
-  it('a message is seen by the next call', async () => {
+  it('a message is in the next call', async () => {
     let answer = (): void => undefined;
     endpoint.reply((response) => (answer = () => call(run('true'))(response)), call(FINISH));
     await start();
@@ -238,7 +238,7 @@ describe('the text of an answer while it arrives', () => {
 });
 
 describe('condensation', () => {
-  it('after an answer that the history is too long goes on with a summary', async () => {
+  it('continues with a summary after the endpoint answers that the history is too long', async () => {
     endpoint.reply(
       call(run('echo 1')),
       call(run('echo 2')),

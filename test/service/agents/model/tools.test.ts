@@ -73,14 +73,14 @@ describe('the tools', () => {
     expect(endpoint.heard('tool')?.content).toMatch(/begun[^]*ran longer/);
   });
 
-  it('terminal tells the exit code to the model', async () => {
+  it('terminal returns the exit code to the model', async () => {
     endpoint.reply(call(run('exit 3')), call(FINISH));
     await start();
     await eventsAt();
     expect(endpoint.heard('tool')?.content).toMatch(/exit code 3/);
   });
 
-  it('file_editor creates, changes, shows and takes a change back', async () => {
+  it('file_editor creates, changes and shows a file, and undoes a change', async () => {
     const edit = (members: object): [string, object] => [
       'file_editor',
       { path: 'a.txt', security_risk: 'LOW', ...members },

@@ -56,7 +56,7 @@ describe('settings of both dialects', () => {
     expect(JSON.stringify(await get(V0))).not.toMatch(/sk-secret|tvly-secret|box-secret/);
   });
 
-  it('are shown with their secrets to who has the key of the server and that of a running sandbox', async () => {
+  it('are shown with their secrets to a client with the key of the server and that of a running sandbox', async () => {
     const row = newSandbox('process', app.context.clock.stamp());
     app.store.sandboxes.insert({ ...row, status: 'RUNNING', port: 1 });
     const llm = { llm_model: 'openai/small', llm_api_key: 'sk-secret', llm_base_url: 'http://127.0.0.1:9/v1' };
