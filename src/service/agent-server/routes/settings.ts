@@ -25,12 +25,8 @@ export function workerSettingsHandlers({ userStore, nowMicroseconds }: WorkerCon
     const { documents } = userStore();
     const settings = readSettings(documents) ?? emptySettings();
     const profiles = readProfiles(documents);
-    const { agent_settings, conversation_settings } = shownV1(
-      settings,
-      profiles,
-      zonedTimestamp(nowMicroseconds()),
-      mask,
-    );
+    const now = zonedTimestamp(nowMicroseconds());
+    const { agent_settings, conversation_settings } = shownV1(settings, profiles, now, mask);
     return {
       agent_settings,
       conversation_settings,

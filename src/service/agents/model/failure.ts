@@ -23,6 +23,9 @@ const CONNECTIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'there is no such host',
 };
+/** OpenAI sends a code for it; vLLM, llama.cpp, ollama, Gemini, xAI and others send only a message. */
+const OVERFLOW =
+  /context_length_exceeded|context (?:length|window|size)|maximum (?:context|prompt)|too many tokens|prompt is too long|token count .*exceeds/i;
 const CUT_OFF = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** The failure for any error that a call of the model throws. */
@@ -81,20 +84,13 @@ function refusal(error: unknown, status: number, said: string, baseUrl: string, 
   const passing = { retryAfterMs: retryAfterMs(responseHeaders) };
   // Before the words: some rate limits name tokens.
   if (status === 429) return new ModelFailure('LLMRateLimitError', `${at}. ${LATER}.`, passing);
-  if (status === 413 || (status !== 503 && isOverflow(`${said} ${responseBody}`))) {
+  if (status === 413 || (status !== 503 && OVERFLOW.test(`${said} ${responseBody}`))) {
     const detail = `${at}. Use a model with a longer context, or start a new conversation.`;
     return new ModelFailure('LLMContextWindowExceedError', detail);
   }
   if (status === 408 || status >= 500)
     return new ModelFailure('LLMServiceUnavailableError', `${at}. ${LATER}.`, passing);
   return new ModelFailure('LLMBadRequestError', `${at}. Correct the settings of the model (acs settings list).`);
-}
-
-/** OpenAI sends a code for it; vLLM, llama.cpp, ollama, Gemini, xAI and others send only a message. */
-function isOverflow(text: string): boolean {
-  return /context_length_exceeded|context (?:length|window|size)|maximum (?:context|prompt)|too many tokens|prompt is too long|token count .*exceeds/i.test(
-    text,
-  );
 }
 
 function retryAfterMs(headers: Record<string, string>): number | null {

@@ -144,14 +144,13 @@ function withEveryResult({ ids, messages }: Exchange): Exchange {
   const results = first.content.flatMap((part) => {
     if (part.type !== 'tool-call') return [];
     const { toolCallId: id, toolName } = part;
-    const found = rest.find(({ role, content }) => role === 'tool' && content.some((each) => idOf(each) === id));
+    const found = rest.find(
+      ({ role, content }) =>
+        role === 'tool' && content.some((each) => each.type === 'tool-result' && each.toolCallId === id),
+    );
     return [found ?? toolMessage(id, toolName, 'This call has no result: it was not completed.')];
   });
   return { ids, messages: [first, ...results, ...rest.filter(({ role }) => role !== 'tool')] };
-}
-
-function idOf(part: ToolContent[number]): string | undefined {
-  return part.type === 'tool-result' ? part.toolCallId : undefined;
 }
 
 function textOf(content: Part[]): string {
