@@ -55,7 +55,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   '@fastify/busboy': ['src/service/http/'],
   '@hono/node-server': ['src/service/'],
   '@inquirer/prompts': ['src/terminal/'],
-  '@modelcontextprotocol/sdk': ['src/service/agents/model/'],
+  '@modelcontextprotocol/sdk': ['src/service/agents/mcp/'],
   '@valibot/to-json-schema': ['src/service/agents/model/', 'src/service/openapi/'],
   ai: ['src/service/agents/model/'],
   chalk: ['src/terminal/'],
@@ -69,7 +69,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   libsql: ['src/service/storage/'],
   'markdown-it': ['src/output/page/markup.ts'],
   'tar-stream': ['src/local/files/'],
-  undici: ['src/service/agents/model/'],
+  undici: ['src/service/agents/proxy.ts'],
   // Readers of answers, requests and trajectories check their shape.
   valibot: ['src/protocol/', 'src/service/'],
   ws: ['src/service/agent-server/', 'src/client/http/'],
@@ -77,7 +77,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
 
 /** Files that may use the process, the network and the system clock. */
 const EDGES =
-  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|agents\/model\/(failure|proxy|mcp-transports)|isolation\/|supervisor|lifecycle\/))/;
+  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|agents\/(proxy|model\/failure|mcp\/transports)|isolation\/|supervisor|lifecycle\/))/;
 
 const FILE_LINES = 400;
 

@@ -5,7 +5,7 @@ import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import { EventClock } from '../lifecycle/clock.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
-import { secretsOf, secretsOfHeaders } from '../agents/model/mcp-config.ts';
+import { secretsOf, secretsOfHeaders } from '../agents/mcp/config.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 import type { ModelUsage } from '../agents/steps.ts';
 import { addUsage, type ConversationState, type StoredEvent } from '../storage/conversation-state.ts';

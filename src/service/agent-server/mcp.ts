@@ -1,6 +1,6 @@
 /** The MCP servers of a conversation. Their client is loaded on first use, and only where there are servers. */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import type { McpClient } from '../agents/model/mcp.ts';
+import type { McpClient } from '../agents/mcp/client.ts';
 import type { McpTools } from '../agents/model/agent.ts';
 import type { McpTool } from '../agents/model/tools.ts';
 import type { McpStep } from '../agents/steps.ts';

@@ -22,7 +22,7 @@ export interface McpTools {
 }
 
 /** Called only for conversations with MCP servers. */
-export const loadMcp = () => import('./mcp.ts');
+export const loadMcp = () => import('../mcp/client.ts');
 
 export class ModelAgent implements Agent {
   readonly #config: () => ModelConfig;

@@ -1,6 +1,6 @@
 /** Requests to the endpoint of a model. Their failures are ModelFailures. */
 import { ModelFailure } from './failure.ts';
-import { fetchByProxy } from './proxy.ts';
+import { fetchByProxy } from '../proxy.ts';
 
 /** Each token takes some 250 bytes of a stream. */
 const LARGEST_ANSWER = 64 * 1024 * 1024;

@@ -7,8 +7,8 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { RunningProgram, Sandbox } from '../../agent-server/sandbox.ts';
 import { LineReader } from '../../isolation/inside/lines.ts';
 import type { RunParameters } from '../../isolation/protocol.ts';
-import type { WebServer } from './mcp-config.ts';
-import { fetchByProxy } from './proxy.ts';
+import type { WebServer } from './config.ts';
+import { fetchByProxy } from '../proxy.ts';
 
 /** Bytes that a server may send from one message to the next. */
 const LARGEST_MESSAGE = 10 * 1024 * 1024;

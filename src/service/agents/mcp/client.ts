@@ -12,10 +12,10 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Sandbox } from '../../agent-server/sandbox.ts';
-import { BUILT_IN } from './definitions.ts';
-import { type McpServer, problem, readServers } from './mcp-config.ts';
-import { type McpTransport, ProgramTransport, webTransport } from './mcp-transports.ts';
-import type { McpTool } from './tools.ts';
+import { BUILT_IN } from '../model/definitions.ts';
+import { type McpServer, problem, readServers } from './config.ts';
+import { type McpTransport, ProgramTransport, webTransport } from './transports.ts';
+import type { McpTool } from '../model/tools.ts';
 
 declare const ACS_VERSION: string;
 

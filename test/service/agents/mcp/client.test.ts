@@ -11,7 +11,7 @@ import { type ScriptedModel, startModel } from '../../../genuine/model.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
 import { sandboxOfTest } from '../../agent-server/support/shared-worker.ts';
 import { ID, KEY, processesOf, type TestWorker, until } from '../../agent-server/support/worker.ts';
-import { createServer, PICTURE } from './mcp-server.ts';
+import { createServer, PICTURE } from './server.ts';
 
 const MODEL_KEY = 'sk-key-of-the-model';
 const TOKEN = 'token-of-the-mcp-server';
@@ -25,7 +25,7 @@ const elsewhere: IncomingMessage[] = [];
 
 beforeAll(async () => {
   model = await startModel('/nowhere');
-  const entry = path.join(import.meta.dirname, 'mcp-server.ts');
+  const entry = path.join(import.meta.dirname, 'server.ts');
   const options = { bundle: true, write: false, platform: 'node', format: 'cjs', target: 'node20' } as const;
   const { outputFiles } = await build({ entryPoints: [entry], ...options });
   program = outputFiles[0]?.text ?? '';
