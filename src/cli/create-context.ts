@@ -98,8 +98,8 @@ export function createContext(platform: Platform): Context {
       }
       const { createPrompt } = await import('../terminal/prompt.ts');
       const interrupt = (): void => void process.kill(process.pid, 'SIGINT');
-      const { color } = globals;
-      return createPrompt({ io, env: withoutKeys(env), platform: platform.platform, signal, interrupt, color });
+      const look = { color: globals.color, redact: secrets.text };
+      return createPrompt({ io, env: withoutKeys(env), platform: platform.platform, signal, interrupt, ...look });
     }),
     async lineInput() {
       const { openLineInput } = await import('../terminal/line-input.ts');

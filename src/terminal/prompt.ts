@@ -48,6 +48,7 @@ export function createPrompt({
   signal,
   interrupt,
   color = 'auto',
+  redact = (text) => text,
 }: {
   io: { stdin: { raw: NodeJS.ReadableStream }; stderr: TerminalWriter };
   env: Readonly<Record<string, string | undefined>>;
@@ -56,10 +57,13 @@ export function createPrompt({
   /** Does what Ctrl-C does where no question is open. */
   interrupt: () => void;
   color?: 'auto' | 'never';
+  /** Of all that is shown: a server may repeat a key in its answer. */
+  redact?: (text: string) => string;
 }): Prompt {
   const colors = takesColors({ isTTY: io.stderr.isTTY, env, color }) ? 'colors' : 'no-colors';
+  const safe = (text: string): string => safeLine(redact(text));
   // inquirer puts "? " or "> " before it, and breaks lines within words.
-  const shown = (text: string): string => wrap(`? ${safeLine(text)}`, io.stderr.columns || 80, 2).slice(2);
+  const shown = (text: string): string => wrap(`? ${safe(text)}`, io.stderr.columns || 80, 2).slice(2);
   const ask = async <T>(
     question: (around: Surroundings, checked: (validate: Validate) => Validate) => Promise<T>,
     until?: AbortSignal,
@@ -126,7 +130,7 @@ export function createPrompt({
     },
     input({ until, default: preset = '', ...question }) {
       // It may come from a server, and is returned as it is.
-      const isSafe = safeLine(preset) === preset;
+      const isSafe = safe(preset) === preset;
       return askText({ ...question, ...(isSafe ? { default: preset } : {}) }, until);
     },
     select: ({ message, choices, default: answer }) =>
@@ -137,8 +141,8 @@ export function createPrompt({
             // Names come from servers and repositories; values go back as they are.
             choices: choices.map(({ value, name, description }) => ({
               value,
-              name: safeLine(name),
-              ...(description === undefined ? {} : { description: safeLine(description) }),
+              name: safe(name),
+              ...(description === undefined ? {} : { description: safe(description) }),
             })),
             ...(answer === undefined ? {} : { default: answer }),
           },
@@ -152,7 +156,7 @@ export function createPrompt({
       return askText({ ...question, transformer, theme: { validationFailureMode: 'clear' } });
     },
     async editor({ message, ...text }) {
-      await io.stderr.write(`${safeLine(message)}\n`);
+      await io.stderr.write(`${safe(message)}\n`);
       return await editText({ ...text, env, platform, signal });
     },
   };

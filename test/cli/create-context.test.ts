@@ -1,9 +1,11 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { createContext } from '../../src/cli/create-context.ts';
 import type { NewKey } from '../../src/local/profiles/resolve.ts';
 import { folderOfEachTest } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 import { useWorld } from '../support/use-world.ts';
 import { type Invocation, platformOf } from '../support/world.ts';
 
@@ -33,6 +35,29 @@ it('keys of the environment are masked in notices, also those that are not used'
   await context.notice('given: hush-one-1, hush-two-2');
   await context.warn('given: hush-two-2');
   expect(err()).toContain('given');
+  expect(err()).not.toContain('hush');
+});
+
+it('a key is masked in a question, its choices and the reason for which an answer is refused', async () => {
+  const { context, err } = contextOf({}, { columns: 80 });
+  const keys = context.io.stdin.raw as PassThrough;
+  const prompt = await context.prompt();
+  const validate = (value: string) => {
+    context.keepSecret(value);
+    return `Incorrect API key provided: Bearer ${value}`;
+  };
+  const typed = prompt.secret({ message: 'Key', validate });
+  typed.catch(() => undefined);
+  await until(() => err().includes('Key'));
+  keys.write('hush-one-1\n');
+  await until(() => err().includes('Incorrect API key'));
+  keys.write('\x03');
+  await expect(typed).rejects.toMatchObject({ kind: 'interrupted' });
+  const choice = { value: 'a', name: 'hush-one-1', description: 'hush-one-1' };
+  const chosen = prompt.select({ message: 'Use hush-one-1?', choices: [choice] });
+  await until(() => err().includes('Use '));
+  keys.write('\n');
+  expect(await chosen).toBe('a');
   expect(err()).not.toContain('hush');
 });
 
