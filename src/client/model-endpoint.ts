@@ -8,6 +8,10 @@ import { LIMITS_MS } from './http/time-limits.ts';
 import type { Transport } from './http/transport.ts';
 
 const MOST_NAMED = 20;
+const TOOL = {
+  type: 'function',
+  function: { name: 'finish', description: 'Ends the task.', parameters: { type: 'object', properties: {} } },
+};
 
 export class ModelEndpoint {
   readonly #app: Transport;
@@ -24,49 +28,50 @@ export class ModelEndpoint {
     return Promise.resolve(this.#network.close());
   }
 
-  /** Null where the endpoint has no list of its models. Throws `network`, and `auth` for the key. */
+  /** Null where the endpoint has no list of its models. Throws `network`, `auth` for the key, `server` for HTML. */
   async models(): Promise<string[] | null> {
-    const { status, body } = await this.#request({ method: 'GET', path: '/models', timeoutMs: LIMITS_MS.probe });
+    const answer = await this.#request({ method: 'GET', path: '/models', timeoutMs: LIMITS_MS.probe });
+    const { status, body, contentType } = answer;
+    if (contentType === 'text/html') throw this.#noInterface(answer);
     if (status !== 200 || !isRecord(body) || !Array.isArray(body['data'])) return null;
     const ids = body['data'].map((item: unknown) => (isRecord(item) ? item['id'] : null));
     return ids.filter((id) => typeof id === 'string');
   }
 
   /**
-   * One completion of one token. Throws `network` for the URL, `auth` for the key, `not-found` for the model with the
-   * models that the endpoint has, `server` for another interface.
+   * One completion with a tool, as an agent needs it. Throws `network` for the URL, `auth` for the key, `not-found` for
+   * the model with the models that the endpoint has, `usage` for a model that refuses it, `server` for what is no such
+   * endpoint.
    */
-  async complete(model: string): Promise<void> {
+  async complete(model: string, timeoutMs: number = LIMITS_MS.model): Promise<void> {
     const messages = [{ role: 'user', content: 'Reply with OK.' }];
-    const answer = await this.#request({
-      method: 'POST',
-      path: '/chat/completions',
-      body: { model, messages, max_tokens: 1 },
-      timeoutMs: LIMITS_MS.model,
-    });
+    const post = (limit: Record<string, number>): Promise<Answer> => {
+      const body = { model, messages, tools: [TOOL], ...limit };
+      return this.#request({ method: 'POST', path: '/chat/completions', body, timeoutMs });
+    };
+    let answer = await post({ max_tokens: 1 });
+    // Reasoning models refuse `max_tokens`, and a limit that ends their reasoning.
+    if (answer.status === 400) answer = await post({ max_completion_tokens: 1000 });
     const { status, body, request } = answer;
-    const { baseUrl } = this.#app;
     if (status < 300 && isRecord(body) && Array.isArray(body['choices'])) return;
-    const models = status >= 400 && status < 500 && status !== 429 ? await this.models() : null;
-    if (models !== null && !models.includes(model)) {
-      const named = models.slice(0, MOST_NAMED).join(', ');
-      const more = models.length > MOST_NAMED ? ` and ${models.length - MOST_NAMED} more` : '';
-      throw new AppError('not-found', `llm_model: ${baseUrl} has no model "${model}"`, {
-        status,
-        request,
-        hint: models.length === 0 ? 'it has no model yet' : `it has ${named}${more}`,
-      });
-    }
-    // Some models refuse an answer of one token, others refuse `max_tokens`.
-    if (status === 400 && models !== null) return;
-    if (status < 300 || status === 404 || status === 405)
-      throw new AppError('server', `llm_base_url: ${baseUrl} has no OpenAI-compatible interface`, {
-        status,
-        request,
-        hint: 'most of these URLs end with /v1',
-      });
-    const kind = answer.error?.kind ?? 'server';
-    throw new AppError(kind, `llm_model: ${baseUrl} answered ${status}: ${reasonOf(answer)}`, { status, request });
+    const isAboutModel = [400, 404, 422].includes(status);
+    const models = isAboutModel ? await this.models() : null;
+    if (status < 300 || status === 405 || (status === 404 && models === null)) throw this.#noInterface(answer);
+    const isListed = models === null || models.includes(model);
+    const refused = status === 404 || !isListed ? 'not-found' : 'usage';
+    const kind = isAboutModel ? refused : (answer.error?.kind ?? 'server');
+    const message = `llm_model: ${this.#app.baseUrl} answered ${status} for "${model}": ${reasonOf(answer)}`;
+    throw new AppError(kind, message, { status, request, hint: isListed ? hintOf(status) : listOf(models) });
+  }
+
+  #noInterface({ status, contentType, request }: Answer): AppError {
+    const { baseUrl } = this.#app;
+    const what = `${status}, ${contentType || 'without a content type'}`;
+    return new AppError('server', `llm_base_url: ${baseUrl} has no OpenAI-compatible interface (it answered ${what})`, {
+      status,
+      request,
+      hint: hasVersion(baseUrl) ? 'check the URL' : 'most of these URLs end with /v1',
+    });
   }
 
   async #request(call: Pick<Call, 'method' | 'path' | 'body' | 'timeoutMs'>): Promise<Answer> {
@@ -87,4 +92,21 @@ export class ModelEndpoint {
       hint: 'give the key: acs settings set llm_api_key=-',
     });
   }
+}
+
+/** Whether the path says which version of an interface it is, as `/v1` and `/v1beta/openai` do. */
+function hasVersion(url: string): boolean {
+  return /\/v\d/.test(url);
+}
+
+function listOf(models: readonly string[]): string {
+  const more = models.length > MOST_NAMED ? ` and ${models.length - MOST_NAMED} more` : '';
+  return models.length === 0 ? 'it lists no model' : `it lists ${models.slice(0, MOST_NAMED).join(', ')}${more}`;
+}
+
+function hintOf(status: number): string {
+  if (status === 429) return 'try again later: the rate limit or the quota of the key is reached';
+  if (status === 402) return 'the account of the key has no credit: see it at the provider';
+  if (status >= 500) return 'try again later, or see the log of the endpoint';
+  return 'use another model: an agent needs one that supports tools';
 }

@@ -89,7 +89,7 @@ export function declareDoctor(root: Command, ctx: Context): void {
     });
   explain(command, {
     notes: [
-      'Checks one server: the active one, or that of --profile or --base-url. A check is skipped when it depends on a check that failed. Doctor does not start the local service, and sends only requests that read; of the model of the local service it requests one token. To find out whether that service can store data, doctor writes a file to its data directory and removes it.',
+      'Checks one server: the active one, or that of --profile or --base-url. A check is skipped when it depends on a check that failed. Doctor does not start the local service, and sends only requests that read; it also calls the model of the local service once. To find out whether that service can store data, doctor writes a file to its data directory and removes it.',
       'The checks are store, config, environment (variables that contradict each other), connection (DNS, proxy, TLS), server, key, clock, model, sandboxes, local-service, disk, isolation (bubblewrap), node and git.',
       'Elsewhere `model` reads the settings, because no server has a route that only calls the model. A run shows whether it answers: acs conv new --no-repo "Reply with OK" --wait',
       'The result of a check is pass, warn, fail or skip. The exit code is 1 when a check failed, whatever the reason; warnings do not change it. The exit code is 3 only when the file of --output cannot be written.',

@@ -10,7 +10,7 @@ export async function callsModelFromHere(ctx: Context, { info }: Server): Promis
 }
 
 /**
- * Calls the model of the settings after a change, for one token. Null where none is set. Throws `not-found` for a model
+ * Calls the model of the settings after a change, once. Null where none is set. Throws `not-found` for a model
  * without a URL, and as ModelEndpoint.complete.
  */
 export async function tryModel(

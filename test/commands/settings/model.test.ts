@@ -10,6 +10,7 @@ const CHAT = 'POST /v1/chat/completions';
 const MODELS = 'GET /v1/models';
 const listed = { json: { data: [{ id: 'small' }, { id: 'large' }] } };
 const answered = { json: { choices: [{ message: { content: 'OK' } }] } };
+const newListed = { json: { data: [{ id: 'new' }] } };
 const refused = (status: number, message: string) => ({ status, json: { error: { message } } });
 
 let endpoint: FakeServer;
@@ -53,16 +54,35 @@ describe('settings set of a model on the local service of this machine', () => {
 
   const wrong: [string, Routes, code: number, words: RegExp][] = [
     ['a key that is refused', { [CHAT]: refused(401, 'Incorrect API key') }, 4, /llm_api_key: .* refuses the key: Inc/],
-    ['a model that is unknown', { [CHAT]: refused(404, 'no such') }, 5, /no model "new"[^]*it has small, large/],
-    ['a URL of something else', { [CHAT]: NOT_FOUND, [MODELS]: NOT_FOUND }, 9, /llm_base_url: .*\/v1/],
+    [
+      'a model that is unknown',
+      { [CHAT]: refused(404, 'no such') },
+      5,
+      /answered 404 for "new": no such[^]*it lists small, large/,
+    ],
+    ['a model of an empty list', { [CHAT]: refused(404, 'no such'), [MODELS]: { json: { data: [] } } }, 5, /no model/],
+    [
+      'a listed model that does not chat',
+      { [MODELS]: newListed, [CHAT]: refused(404, 'no tool use') },
+      5,
+      /no tool use/,
+    ],
+    ['a listed model without tools', { [MODELS]: newListed, [CHAT]: refused(400, 'no tools') }, 2, /400 .* no tools/],
+    ['a URL of something else', { [CHAT]: NOT_FOUND, [MODELS]: NOT_FOUND }, 9, /no OpenAI.*404[^]*check the URL/],
     [
       'a page in place of an answer',
       { [CHAT]: { text: '<p>', type: 'text/html' } },
       9,
-      /no OpenAI-compatible interface/,
+      /no OpenAI-compatible interface \(it answered 200, text\/html\)/,
     ],
-    ['a limit that is reached', { [CHAT]: refused(429, 'You exceeded your quota') }, 7, /429: You exceeded/],
-    ['a server that fails', { [CHAT]: refused(503, 'overloaded') }, 9, /503: overloaded/],
+    [
+      'a limit that is reached',
+      { [CHAT]: refused(429, 'You exceeded your quota') },
+      7,
+      /429 .*: You exceeded[^]*try again later/,
+    ],
+    ['an account without credit', { [CHAT]: refused(402, 'no credits') }, 6, /402 .*: no credits[^]*at the provider/],
+    ['a server that fails', { [CHAT]: refused(503, 'overloaded') }, 9, /503 .*: overloaded[^]*log of the endpoint/],
   ];
   it.each(wrong)('stores nothing after %s', async (_, script, code, words) => {
     const before = await stored();
@@ -82,9 +102,19 @@ describe('settings set of a model on the local service of this machine', () => {
     await set(line, { code: 10, err: 'llm_base_url: nothing listens at 127.0.0.1:9' });
   });
 
-  it('stores a model that the endpoint lists and that refuses an answer of one token', async () => {
-    routes = { ...routes, [CHAT]: refused(400, 'max_tokens is not supported') };
+  it('names /v1 for a URL without it', async () => {
+    routes = { ...routes, 'POST /chat/completions': NOT_FOUND };
+    await set(`llm_model=small llm_base_url=${endpoint.url}`, { code: 9, err: 'most of these URLs end with /v1' });
+  });
+
+  it('calls a model that refuses max_tokens with max_completion_tokens, each time with a tool', async () => {
+    routes = {
+      ...routes,
+      [CHAT]: ({ body }) => ('max_tokens' in Object(body) ? refused(400, 'max_tokens') : answered),
+    };
     await set(`llm_model=large llm_base_url=${endpoint.url}/v1`);
+    const tools = [{ type: 'function', function: { parameters: { type: 'object' } } }];
+    expect(endpoint.asked.map(({ body }) => body)).toMatchObject([{ tools }, { tools, max_completion_tokens: 1000 }]);
     expect(await stored()).toMatchObject({ llm_model: 'large' });
   });
 });
