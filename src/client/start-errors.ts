@@ -1,12 +1,12 @@
 import { AppError, isAppError, type ErrorKind } from '../cli/errors.ts';
 import type { NewConversation } from '../domain/new-conversation.ts';
 import { isRecord } from '../protocol/shape.ts';
-import { reasonOf, type Answer } from './http/answer.ts';
+import { reasonOf, statusError, type Answer } from './http/answer.ts';
 import type { Delivery } from './http/call.ts';
 import { normalId } from '../domain/ids.ts';
 import type { Links } from './links.ts';
 
-/** The answer 400 or 422 to a start: a value of the user, or a model that the server lacks. */
+/** The answer 400, 422 or 501 to a start: a value of the user, or a model that the server lacks. */
 export function refusedStart(answer: Answer, wanted: NewConversation): AppError {
   const { body, status, request } = answer;
   const member = refusedMember(body);
@@ -27,6 +27,11 @@ export function refusedStart(answer: Answer, wanted: NewConversation): AppError 
     const model = 'set a model: acs settings set llm_model=… llm_base_url=… llm_api_key=-';
     return error('config', text, `${model}\n${replay}`, { reason: 'no-model' });
   }
+  if (code === 'SANDBOX$NEEDS_ISOLATION') {
+    const settings = 'permit it for all: acs settings set default_sandbox_spec_id=process';
+    return error('unsupported', text, `permit commands without isolation: acs conv new … --spec process\n${settings}`);
+  }
+  if (status === 501) return statusError(answer, { request });
   if (member === 'conversation_id' && wanted.conversation_id !== null)
     return error('unsupported', 'this server chooses the ids of its conversations itself');
   return error('usage', `the server refuses this start: ${text}`);

@@ -93,7 +93,7 @@ async function sendStart(
       // Unknown members are refused with 422, so only requested ones are sent.
       body: { ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)), ...request.body },
       safe: 'once',
-      accept: [400, 422],
+      accept: [400, 422, 501],
       delivery,
     });
     if (answer.status >= 400) throw refusedStart(answer, request);

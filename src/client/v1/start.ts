@@ -139,7 +139,7 @@ async function sendStart(
       body,
       safe: 'once',
       timeoutMs: LIMITS_MS.start,
-      accept: [400, 422],
+      accept: [400, 422, 501],
       delivery,
     });
     if (answer.status >= 400) throw refusedStart(answer, request);

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import { createFaultRules } from '../faults/rules.ts';
-import { refuse } from '../http/answer.ts';
+import { HttpError, refuse } from '../http/answer.ts';
 import { readDocument } from '../http/document.ts';
 import type { Handlers } from '../http/route.ts';
 import { createRouter } from '../http/router.ts';
@@ -58,7 +58,7 @@ export function createApp(context: AppContext): Hono {
     onBegin: () => activity.begin(),
     onEnd: () => activity.end(),
     errorOf(error) {
-      if (error instanceof SpecRefused) return refuse(501, error.message);
+      if (error instanceof SpecRefused) return new HttpError(501, { detail: error.message, msg_id: error.messageId });
       if (error instanceof ForgejoError) return refuse(502, `The git provider cannot be read: ${error.message}`);
       return null;
     },

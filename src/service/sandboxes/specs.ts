@@ -91,6 +91,12 @@ export function newSandbox(spec: SandboxSpecName, now: string, warning: string |
 /** A sandbox cannot have the requested isolation, or the one it had before. Nothing was changed. */
 export class SpecRefused extends Error {
   override readonly name = 'SpecRefused';
+  readonly messageId: string | undefined;
+
+  constructor(message: string, messageId?: string) {
+    super(message);
+    this.messageId = messageId;
+  }
 }
 
 export function assertSpecWorks(spec: SandboxSpecName, { whyNoBubblewrap }: SpecChoice): void {
@@ -115,10 +121,7 @@ export function assertModelMayRun(
     sandbox === null
       ? `and bubblewrap does not work here: ${whyNoBubblewrap}`
       : `which sandbox ${sandbox.id} does not have`;
-  throw new SpecRefused(
-    `an agent with a model needs isolation, ${why}. Make bubblewrap work and restart the service, or permit commands ` +
-      'without isolation in a new sandbox: --spec process, or default_sandbox_spec_id=process in the settings',
-  );
+  throw new SpecRefused(`an agent with a model needs isolation, ${why}`, 'SANDBOX$NEEDS_ISOLATION');
 }
 
 /** Throws SpecRefused. A sandbox that ran without its isolation is resumed so only when `named` is `process`. */

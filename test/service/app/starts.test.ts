@@ -71,7 +71,7 @@ describe('a start that is refused', () => {
 describe('what a start asks for', () => {
   it('has the replay of the service where it names none, else a model, and needs neither for a conversation that exists', async () => {
     app.context.defaultReplay = v1({ replay_json: 'demo' }).replay;
-    await post('/api/v1/settings', { agent_settings_diff: { llm: { model: 'of the settings' } } });
+    await post('/api/v1/settings', { agent_settings_diff: { llm: { model: 'openai/of-the-settings' } } });
     for (const start of [v1, v0]) expect(start({}).replay).toBe(app.context.defaultReplay);
     app.context.defaultReplay = null;
     for (const start of [v1, v0]) expect(start({}).replay).toBeNull();

@@ -8,6 +8,7 @@ import { appConversationStart, type AppConversationStart, type Provider } from '
 import { DEMO, demoSteps } from '../../agents/replay/file.ts';
 import { parseTrajectory } from '../../agents/replay/parse.ts';
 import { ReplayError, type ReplayStep } from '../../agents/steps.ts';
+import { endpointOf } from '../../agents/model/config.ts';
 import { assertModelMayRun, assertSpecWorks, isSpecName, type SpecChoice } from '../../sandboxes/specs.ts';
 import type { SandboxSpecName } from '../../sandboxes/worker-protocol.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
@@ -72,9 +73,11 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
   const settings = readSettings(around.store.documents);
   const stored = valueAt(settings?.agent ?? {}, 'llm.model');
   const model = body.llm_model ?? (typeof stored === 'string' && stored !== '' ? stored : null);
+  const base_url = valueAt(settings?.agent ?? {}, 'llm.base_url');
+  const isServed = endpointOf({ model, base_url: typeof base_url === 'string' ? base_url : null }) !== null;
 
   const isKnown = conversationId !== null && around.store.conversations.get(conversationId)?.start_state === 'ready';
-  const { steps, userMessage } = replayOf(replay, isKnown, around, model);
+  const { steps, userMessage } = replayOf(replay, isKnown, around, { model, isServed });
   // A message without content, and a suggested task, start the replay with its recorded message.
   const text = userMessage ?? (said != null || body.suggested_task != null ? BEGIN : null);
   const recorded = text === null ? null : { role: 'user', content: [{ type: 'text', text }] };
@@ -161,7 +164,7 @@ function replayOf(
   text: string | null | undefined,
   isKnown: boolean,
   { defaultReplay }: Surroundings,
-  model: string | null,
+  { model, isServed }: { model: string | null; isServed: boolean },
 ): { steps: ReplayStep[] | null; userMessage: string | null } {
   if (text != null) {
     if (text.trim() === DEMO) return { steps: demoSteps(), userMessage: 'Show what you can do.' };
@@ -177,9 +180,10 @@ function replayOf(
   if (isKnown) return { steps: [], userMessage: null };
   // Without the recorded message: nothing begins before the first message of the client.
   if (defaultReplay !== null) return { steps: defaultReplay, userMessage: null };
-  if (model !== null) return { steps: null, userMessage: null };
+  if (isServed) return { steps: null, userMessage: null };
+  const why = model === null ? 'no model (llm_model)' : `no URL for the model ${model} (llm_base_url)`;
   throw new StartRefused(
-    'The conversation has no replay ("demo" is built in), and the settings have no model (llm_model).',
+    `The conversation has no replay ("demo" is built in), and the settings have ${why}.`,
     'CONFIGURATION$SETTINGS_NOT_FOUND',
   );
 }

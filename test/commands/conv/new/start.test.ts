@@ -76,6 +76,30 @@ describe('a start where bubblewrap is not installed', () => {
   );
 });
 
+describe.each(['v1', 'v0'] as const)('a start with a model on the local service over %s', (api) => {
+  const at = useWorld({ path: '', api });
+  const set = (line: string) => at.ends(`settings set ${line}`, {});
+
+  it('exits 3 where nothing says where the model is served', async () => {
+    await set('llm_model=small');
+    const { message, hint } = errorOf(await at.ends('conv new hi --no-repo --json', { code: 3 }));
+    expect(message).toContain('no URL for the model small (llm_base_url)');
+    expect(hint).toContain('llm_base_url=');
+    await at.ends('conv list --json', { out: { items: [] } });
+  });
+
+  it('exits 12 without bubblewrap, with the flag and the setting that permit it', async () => {
+    await set('llm_model=small llm_base_url=http://127.0.0.1:9/v1');
+    expect(errorOf(await at.ends('conv new hi --no-repo --json', { code: 12 }))).toMatchObject({
+      message:
+        'an agent with a model needs isolation, and bubblewrap does not work here: bubblewrap (bwrap) is not installed',
+      hint:
+        'permit commands without isolation: acs conv new … --spec process\n' +
+        'permit it for all: acs settings set default_sandbox_spec_id=process',
+    });
+  });
+});
+
 describe('a start at a server where acs creates the sandbox for --spec', () => {
   const at = useV1();
   const [CREATE, START] = ['POST /api/v1/sandboxes', 'POST /api/v1/app-conversations'];

@@ -134,8 +134,8 @@ describe('where bubblewrap does not work', () => {
     const starts = '/api/v1/app-conversations';
     const { body } = await without.post(SANDBOXES);
     const { id } = body as { id: string };
-    await without.post('/api/v1/settings', { agent_settings_diff: { llm: { model: 'small' } } });
-    const inDefault = { detail: expect.stringMatching(/not work here: .*not installed.*--spec process/) as string };
+    await without.post('/api/v1/settings', { agent_settings_diff: { llm: { model: 'openai/small' } } });
+    const inDefault = { detail: expect.stringMatching(/not work here: .*not installed/) as string };
     const inSandbox = { detail: expect.stringMatching(`needs isolation, which sandbox ${id} does not`) as string };
     await expectAnswers(without, [
       [`POST ${starts}`, {}, 501, inDefault],
