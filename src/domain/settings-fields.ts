@@ -35,7 +35,10 @@ export const SETTINGS_FIELDS: readonly SettingsField[] = [
   field('llm_api_key', 'string', 'Key of the model provider', { secret: true, path: 'agent_settings.llm.api_key' }),
   field('llm_base_url', 'string', 'URL of the model provider, if not its own', {
     path: 'agent_settings.llm.base_url',
-    check: (value) => (/^(https?:\/\/\S+)?$/.test(String(value)) ? null : 'must be an http or https URL'),
+    check: (value) =>
+      /^(https?:\/\/[^\s/@]+(\/\S*)?)?$/.test(String(value))
+        ? null
+        : 'must be an http or https URL without a user name',
   }),
   field('remote_runtime_resource_factor', 'integer', 'Size of a remote runtime', { choices: ['1', '2', '4', '8'] }),
   field('secrets_store', 'object', 'Tokens of git providers and custom secrets, read-only', {
