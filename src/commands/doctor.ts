@@ -11,7 +11,7 @@ import type { ResolvedTarget } from '../local/profiles/resolve.ts';
 import { KEY_VARIABLES } from '../output/text/secret-names.ts';
 import type { LinePart, View } from '../output/view.ts';
 import { explain } from './declare.ts';
-import { callsModelFromHere, tryModel } from './model-check.ts';
+import { callsModelFromHere, modelOf, tryModel } from './model-check.ts';
 import { checkKey } from './whoami.ts';
 
 interface Result {
@@ -281,8 +281,10 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
       return warn('no model is set', 'acs settings set llm_model=<provider/model> llm_api_key=@<file>', data);
     }
     if (await callsModelFromHere(ctx, server)) {
-      const { url } = (await tryModel(ctx, snapshot)) ?? {};
-      return pass(`${name} at ${url} answers`, data);
+      const { url, llm_model } = await tryModel(ctx, modelOf(snapshot));
+      if (llm_model === name) return pass(`${name} at ${url} answers`, data);
+      const text = `${url} has the model under its whole name, which is stored as ${llm_model}`;
+      return { status: 'fail', text, hint: `acs settings set llm_model=${llm_model}`, data };
     }
     if (keyState === 'unset' && flavour !== 'cloud') {
       const hint = 'if the model requires a key: acs settings set llm_api_key=@<file>';

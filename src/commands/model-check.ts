@@ -1,7 +1,15 @@
 import type { Context } from '../cli/context.ts';
-import { AppError } from '../cli/errors.ts';
+import { AppError, isFailure } from '../cli/errors.ts';
 import type { Server } from '../client/server.ts';
-import type { JsonValue, SettingsSnapshot } from '../domain/settings.ts';
+import type { SettingsSnapshot } from '../domain/settings.ts';
+
+export interface ModelSettings {
+  llm_model: string;
+  /** Empty: that of the provider. */
+  llm_base_url: string;
+  /** Undefined: the stored one. */
+  llm_api_key?: string | null;
+}
 
 /** Whether the server is the local service of this user on this machine: both call models over the same network. */
 export async function callsModelFromHere(ctx: Context, { info }: Server): Promise<boolean> {
@@ -9,26 +17,40 @@ export async function callsModelFromHere(ctx: Context, { info }: Server): Promis
   return (await (await ctx.localService()).running())?.url === info.base_url;
 }
 
+export function modelOf({ values }: Pick<SettingsSnapshot, 'values'>): ModelSettings {
+  const textOf = (name: string): string => String(values[name] ?? '');
+  return { llm_model: textOf('llm_model'), llm_base_url: textOf('llm_base_url') };
+}
+
 /**
- * Calls the model of the settings after a change, once. Null where none is set. Throws `not-found` for a model
- * without a URL, and as ModelEndpoint.complete.
+ * Calls a model once. The name that is returned is the one to store: the service removes a prefix such as `openai/`
+ * before it calls an endpoint, so a name that the endpoint lists with the prefix has to have another one. Throws
+ * `not-found` for a model without a URL, and as ModelEndpoint.complete.
  */
 export async function tryModel(
   ctx: Context,
-  { values, secrets }: SettingsSnapshot,
-  change: Readonly<Record<string, JsonValue>> = {},
-): Promise<{ model: string; url: string } | null> {
-  const textOf = (name: string): string => String((name in change ? change[name] : values[name]) ?? '');
-  const model = textOf('llm_model');
-  if (model === '') return null;
+  { llm_model, llm_base_url, llm_api_key }: ModelSettings,
+  timeoutMs?: number,
+): Promise<{ llm_model: string; url: string }> {
   const service = await ctx.localService();
-  const endpoint = await service.modelEndpoint({ model, base_url: textOf('llm_base_url') });
-  if (endpoint === null)
-    throw new AppError('not-found', `llm_model: the URL of "${model}" is not known`, {
+  const found = await service.modelEndpoint({ model: llm_model, base_url: llm_base_url });
+  if (found === null)
+    throw new AppError('not-found', `llm_model: where "${llm_model}" is served is not known`, {
       hint: 'give its URL: acs settings set llm_base_url=<url>',
     });
-  const isStored = !('llm_api_key' in change) && secrets['llm_api_key'] === 'set';
-  const key = isStored ? await service.modelKey() : textOf('llm_api_key') || null;
-  await (await ctx.modelEndpoint(endpoint.baseUrl, key)).complete(endpoint.model);
-  return { model, url: endpoint.baseUrl };
+  const { baseUrl: url, model } = found;
+  const key = llm_api_key === undefined ? await service.modelKey() : llm_api_key;
+  const endpoint = await ctx.modelEndpoint(url, key);
+  if (llm_base_url !== '' && model !== llm_model) {
+    const models = await endpoint.models().catch((error: unknown) => {
+      if (isFailure(error)) return null;
+      throw error;
+    });
+    if (models?.includes(llm_model) && !models.includes(model)) {
+      await endpoint.complete(llm_model, timeoutMs);
+      return { llm_model: `openai/${llm_model}`, url };
+    }
+  }
+  await endpoint.complete(model, timeoutMs);
+  return { llm_model, url };
 }

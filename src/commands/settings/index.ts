@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { Context } from '../../cli/context.ts';
-import { AppError, DryRunStop, isAppError, isFailure } from '../../cli/errors.ts';
+import { AppError, DryRunStop, isAppError } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
 import { differencesOf, recordOf, unstoredOf, type RequestedSettings } from '../../domain/settings-diff.ts';
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../declare.ts';
 import { readText } from '../files.ts';
-import { callsModelFromHere, tryModel } from '../model-check.ts';
+import { modelChange } from './model.ts';
 import { declareModelProfile } from './profile.ts';
 import { findField, parseDocument, readAssignments, requireField, valuesOf, valuesOfDocument } from './values.ts';
 
@@ -29,9 +29,9 @@ export const fieldView: View<SettingsField> = {
   tsv: ['name', 'type', 'nullable', 'secret', 'default', 'choices', 'minimum', 'maximum', 'description'],
 };
 
-const MODEL_SETTINGS = ['llm_model', 'llm_base_url', 'llm_api_key'];
 const ALL_SETTINGS = '{"<name>":<value>,…} of all settings, plus "changed"';
 const ALLOW_LOSS = ['--allow-loss', 'write even when a secret that cannot be read back is lost'] as const;
+const NO_CHECK = ['--no-check', 'store llm_… without a call of the model'] as const;
 
 interface WriteOptions {
   file?: string;
@@ -63,7 +63,7 @@ export function declareSettings(root: Command, ctx: Context): void {
     .argument('[key=value...]', 'key=value, key=@file, key=- for stdin, or a secret alone to be asked for it')
     .option('--file <settings.json>', 'read a JSON object of settings, or - for stdin; arguments take precedence')
     .option(...ALLOW_LOSS)
-    .option('--no-check', 'store llm_… without a call of the model');
+    .option(...NO_CHECK);
   explain(set, {
     notes: [
       'Values are checked before they are sent. The changes are printed to stderr; unchanged settings are not written.',
@@ -89,7 +89,8 @@ export function declareSettings(root: Command, ctx: Context): void {
   unset
     .description('clear settings, or reset them to their defaults')
     .argument('<key...>', 'names of settings (acs settings schema)')
-    .option(...ALLOW_LOSS);
+    .option(...ALLOW_LOSS)
+    .option(...NO_CHECK);
   explain(unset, {
     json: () => [ALL_SETTINGS],
     exits: ['conflict', 'unsupported'],
@@ -101,7 +102,7 @@ export function declareSettings(root: Command, ctx: Context): void {
   unset.action((keys: string[], options: WriteOptions) => unsetSettings(ctx, keys, options));
 
   const edit = command.command('edit').description('edit settings in $VISUAL or $EDITOR');
-  edit.option(...ALLOW_LOSS);
+  edit.option(...ALLOW_LOSS).option(...NO_CHECK);
   explain(edit, {
     notes: [
       'The file has all settings but the secrets. A removed line leaves the setting unchanged; null clears it.',
@@ -153,7 +154,7 @@ async function getSettings(ctx: Context, keys: readonly string[]): Promise<void>
 }
 
 async function setSettings(ctx: Context, words: readonly string[], options: WriteOptions): Promise<void> {
-  const { file, allowLoss, check } = options;
+  const { file } = options;
   if (words.length === 0 && file === undefined)
     throw new AppError('usage', 'nothing to set', { hint: 'acs settings set key=value, or --file settings.json' });
   const assignments = readAssignments(words, file === '-');
@@ -164,32 +165,18 @@ async function setSettings(ctx: Context, words: readonly string[], options: Writ
     ...valuesOfDocument(fields, document, recordOf(snapshot, fields)),
     ...(await valuesOf(ctx, fields, assignments)),
   ]);
-  const change = Object.fromEntries([...set].map(([field, value]) => [field.name, value]));
-  if (check && MODEL_SETTINGS.some((name) => name in change) && (await callsModelFromHere(ctx, server))) {
-    const progress = await ctx.progress('calling the model', 'nothing');
-    try {
-      await tryModel(ctx, snapshot, change);
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      const { kind, message, details } = error;
-      const hint = [details.hint, 'nothing was stored; --no-check stores it without a call'].filter(Boolean).join('\n');
-      throw new AppError(kind, message, { ...details, hint, cause: error });
-    } finally {
-      await progress.done();
-    }
-  }
-  await applySettings(ctx, { server, fields, snapshot }, { set, unset: [] }, allowLoss);
+  await applySettings(ctx, { server, fields, snapshot }, { set, unset: [] }, options);
 }
 
-async function unsetSettings(ctx: Context, keys: readonly string[], { allowLoss }: WriteOptions): Promise<void> {
+async function unsetSettings(ctx: Context, keys: readonly string[], options: WriteOptions): Promise<void> {
   const { server, fields, snapshot } = await readSettings(ctx);
   const unset = [...new Set(keys.map((key) => requireField(fields, key)))];
   if (unset.some(({ name }) => name === 'secrets_store'))
     throw new AppError('usage', 'secrets_store is changed with acs secret delete and acs git-provider delete');
-  await applySettings(ctx, { server, fields, snapshot }, { set: new Map(), unset }, allowLoss);
+  await applySettings(ctx, { server, fields, snapshot }, { set: new Map(), unset }, options);
 }
 
-async function editSettings(ctx: Context, { allowLoss }: WriteOptions): Promise<void> {
+async function editSettings(ctx: Context, options: WriteOptions): Promise<void> {
   if (!ctx.interactive)
     throw new AppError('usage', 'an editor needs a terminal', { hint: 'use acs settings set key=value or --file' });
   const { server, fields, snapshot } = await readSettings(ctx);
@@ -202,7 +189,7 @@ async function editSettings(ctx: Context, { allowLoss }: WriteOptions): Promise<
     text = await prompt.editor({ message: 'Settings', initial: text, extension: '.json' });
     try {
       const set = text === initial ? new Map() : valuesOfDocument(fields, parseDocument(text, 'the file'), current);
-      return await applySettings(ctx, { server, fields, snapshot }, { set, unset: [] }, allowLoss);
+      return await applySettings(ctx, { server, fields, snapshot }, { set, unset: [] }, options);
     } catch (error) {
       if (!isAppError(error) || error.kind !== 'usage') throw error;
       await ctx.warn(error.details.hint ? `${error.message} (${error.details.hint})` : error.message);
@@ -228,14 +215,15 @@ async function readSettings(ctx: Context): Promise<ReadSettings> {
 async function applySettings(
   ctx: Context,
   { server, fields, snapshot }: ReadSettings,
-  requested: RequestedSettings,
-  allowLoss: boolean | undefined,
+  asked: RequestedSettings,
+  { allowLoss, check }: WriteOptions,
 ): Promise<void> {
   // JSON has the whole object, as of every write; a table and columns only what was named.
   const isWhole = ctx.out.format === 'json' || ctx.out.format === 'ndjson' || ctx.globals.fields !== undefined;
-  const named = [...requested.set.keys(), ...requested.unset];
+  const named = [...asked.set.keys(), ...asked.unset];
   const names = (isWhole ? fields : named).map((field) => field.name);
   ctx.out.check(settingsView(names), 'item');
+  const requested = await modelChange(ctx, { server, fields, snapshot }, asked, check === true);
   const differences = differencesOf(snapshot, requested);
   if (differences.length === 0) {
     await ctx.notice('nothing to change');

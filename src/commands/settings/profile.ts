@@ -1,12 +1,14 @@
 /** Model settings that the server keeps under names; `acs profile` is another noun, of servers. */
 import type { Command } from 'commander';
 import type { Context } from '../../cli/context.ts';
-import { AppError } from '../../cli/errors.ts';
+import { AppError, isFailure } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
 import type { ModelProfile } from '../../domain/settings.ts';
 import { SETTINGS_FIELDS } from '../../domain/settings-fields.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../declare.ts';
 import { declareNamedDelete, declareNamedList, type NamedItems } from '../named-items.ts';
+import { callsModelFromHere, modelOf, tryModel } from '../model-check.ts';
 import { readAssignments, valuesOf } from './values.ts';
 
 const COLUMNS = ['name', 'model', 'base_url', 'api_key_set', 'active'];
@@ -76,11 +78,23 @@ export function declareModelProfile(parent: Command, ctx: Context): void {
   use.action(async (name: string) => {
     ctx.out.check(modelProfileView, 'item');
     checkName(name);
-    const { changed, ...profile } = await (await ctx.server()).modelProfiles.use(name);
+    const server = await ctx.server();
+    const { changed, ...profile } = await server.modelProfiles.use(name);
+    if (await callsModelFromHere(ctx, server)) await warnOfModel(ctx, server);
     await ctx.out.item(modelProfileView, profile, { changed });
   });
 
   declareNamedDelete(command, ctx, MODEL_PROFILES);
+}
+
+/** The key of a profile cannot be read, so its model is called when it is in use. */
+async function warnOfModel(ctx: Context, { settings }: Server): Promise<void> {
+  try {
+    await tryModel(ctx, modelOf(await settings.read()));
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    await ctx.warn([error.message, error.details.hint].filter(Boolean).join('; '));
+  }
 }
 
 async function saveProfile(ctx: Context, name: string, words: readonly string[]): Promise<void> {

@@ -30,7 +30,7 @@ const stored = () => at.json('settings get llm_model llm_base_url llm_api_key', 
 const calls = () => endpoint.asked.map(({ method, url, headers }) => [`${method} ${url}`, headers.authorization]);
 
 describe('settings set of a model on the local service of this machine', () => {
-  it('stores a model that answers a call of one token with the key', async () => {
+  it('stores a model that answers a call with the key', async () => {
     await set(`llm_model=small llm_base_url=${endpoint.url}/v1 llm_api_key=-`, { stdin: 'sk-one', hides: 'sk-one' });
     expect(calls()).toEqual([[CHAT, 'Bearer sk-one']]);
     expect(endpoint.asked[0]?.body).toMatchObject({ model: 'small', max_tokens: 1 });
@@ -117,6 +117,72 @@ describe('settings set of a model on the local service of this machine', () => {
     expect(endpoint.asked.map(({ body }) => body)).toMatchObject([{ tools }, { tools, max_completion_tokens: 1000 }]);
     expect(await stored()).toMatchObject({ llm_model: 'large' });
   });
+
+  it('stores a name that the endpoint lists with openai/ so that it is called by its whole name', async () => {
+    routes = { ...routes, [MODELS]: { json: { data: [{ id: 'openai/gpt-oss-20b' }] } } };
+    const line = `llm_model=openai/gpt-oss-20b llm_base_url=${endpoint.url}/v1`;
+    await set(line, { err: 'which is stored as openai/openai/gpt-oss-20b' });
+    expect(await stored()).toMatchObject({ llm_model: 'openai/openai/gpt-oss-20b' });
+    expect(endpoint.writes()[0]?.body).toMatchObject({ model: 'openai/gpt-oss-20b' });
+  });
+
+  it('neither sends nor keeps a key at another origin than it was stored for', async () => {
+    await set(`llm_model=small llm_base_url=${endpoint.url}/v1 llm_api_key=-`, { stdin: 'sk-one' });
+    await set(`llm_base_url=${endpoint.url}/v1`);
+    expect(await stored()).toMatchObject({ llm_api_key: '(set)' });
+    endpoint.asked.length = 0;
+    const elsewhere = `${endpoint.url.replace('127.0.0.1', 'localhost')}/v1`;
+    routes = { ...routes, [CHAT]: refused(401, 'no key') };
+    await set(`llm_base_url=${elsewhere}`, { code: 4, err: ['is not used at http://localhost', 'llm_api_key=-'] });
+    expect(await stored()).toMatchObject({ llm_base_url: `${endpoint.url}/v1`, llm_api_key: '(set)' });
+    routes = { ...routes, [CHAT]: answered };
+    await set(`llm_base_url=${elsewhere}`, {
+      err: ['is not used at http://localhost', 'llm_api_key: (set) -> (unset)'],
+    });
+    expect(calls()).toEqual([
+      [CHAT, undefined],
+      [CHAT, undefined],
+    ]);
+    expect(await stored()).toMatchObject({ llm_base_url: elsewhere, llm_api_key: null });
+  });
+
+  it('refuses a URL with a user name', async () => {
+    const line = 'llm_base_url=http://user:pass@127.0.0.1:9/v1 --no-check';
+    await set(line, { code: 2, err: 'llm_base_url: must be an http or https URL without a user name' });
+  });
+});
+
+describe('other changes of the model on the local service of this machine', () => {
+  beforeEach(() => set(`llm_model=small llm_base_url=${endpoint.url}/v1 llm_api_key=-`, { stdin: 'sk-one' }));
+  const failing = () => (routes = { ...routes, [CHAT]: refused(503, 'overloaded') });
+  const ends = (line: string, ending: Parameters<typeof at.ends>[1]) => at.ends(line, { ...ending, env: here() });
+
+  it('settings edit stores nothing when the model fails', async () => {
+    failing();
+    const answers = ['{"llm_model":"large"}'];
+    await ends('settings edit', { answers, code: 9, err: 'nothing was stored' });
+    expect(await stored()).toMatchObject({ llm_model: 'small' });
+    await ends('settings edit --no-check', { answers, code: 0 });
+    expect(await stored()).toMatchObject({ llm_model: 'large' });
+  });
+
+  it('settings unset refuses to leave a model without a URL, and clears the key or all without a call', async () => {
+    endpoint.asked.length = 0;
+    const err = ['where "small" is served is not known', 'nothing was stored'];
+    await ends('settings unset llm_base_url', { code: 5, err });
+    expect(await stored()).toMatchObject({ llm_base_url: `${endpoint.url}/v1` });
+    await ends('settings unset llm_api_key', { code: 0 });
+    await ends('settings unset llm_model llm_base_url llm_api_key', { code: 0 });
+    expect(await stored()).toEqual({ llm_model: null, llm_base_url: null, llm_api_key: null });
+    expect(calls()).toEqual([]);
+  });
+
+  it('settings profile use warns when the model fails', async () => {
+    await ends('settings profile save mine', { code: 0 });
+    await ends('settings profile use mine', { err: '' });
+    failing();
+    await ends('settings profile use mine', { err: /warning: llm_model: .* answered 503/ });
+  });
 });
 
 describe('doctor on the local service of this machine', () => {
@@ -138,5 +204,12 @@ describe('doctor on the local service of this machine', () => {
       text: expect.stringContaining('refuses the key: expired') as string,
       hint,
     });
+  });
+
+  it('fails a model whose name is another one at the endpoint, and names the one to store', async () => {
+    routes = { ...routes, [MODELS]: { json: { data: [{ id: 'openai/gpt-oss-20b' }] } } };
+    await set(`llm_model=openai/gpt-oss-20b llm_base_url=${endpoint.url}/v1 --no-check`);
+    const hint = 'acs settings set llm_model=openai/openai/gpt-oss-20b';
+    expect(await model(1)).toMatchObject({ status: 'fail', hint });
   });
 });

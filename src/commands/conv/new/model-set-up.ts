@@ -1,6 +1,6 @@
 /** The first model of the local service: it is called before it is stored. */
 import type { Context } from '../../../cli/context.ts';
-import { isFailure } from '../../../cli/errors.ts';
+import { isFailure, type AppError } from '../../../cli/errors.ts';
 import type { Server } from '../../../client/server.ts';
 import { tryModel } from '../../model-check.ts';
 
@@ -16,103 +16,146 @@ const MOST_CHOICES = 20;
 interface Endpoint {
   url: string;
   key: string | null;
-  /** Null: the endpoint lists none. */
+  /** Null: the endpoint lists none, or `problem`. */
   models: string[] | null;
+  problem: AppError | null;
 }
 
+const HOSTED: Endpoint = { url: 'https://api.openai.com/v1', key: null, models: null, problem: null };
+
 export async function setUpModel(ctx: Context, { settings }: Server): Promise<void> {
-  const snapshot = await settings.read();
-  const prompt = await ctx.prompt();
+  const { secrets } = await settings.read();
   const found = await endpointsHere(ctx);
+  let endpoint = await askForEndpoint(ctx, found, HOSTED);
+  let model = await askForName(ctx, endpoint, '');
   for (;;) {
-    const { url, key, models } = await askForEndpoint(ctx, found);
-    const llm_model = await askForName(ctx, models);
-    const open = { llm_model, llm_base_url: url };
-    const progress = await ctx.progress(`calling ${llm_model}`, 'nothing');
+    const { url, key } = endpoint;
+    const progress = await ctx.progress(`calling ${model}`, 'nothing');
+    let llm_model: string;
     try {
-      await tryModel(ctx, snapshot, { ...open, llm_api_key: key }).finally(() => progress.done());
+      ({ llm_model } = await tryModel(ctx, { llm_model: model, llm_base_url: url, llm_api_key: key }));
     } catch (error) {
       if (!isFailure(error)) throw error;
-      await ctx.warn([error.message, error.details.hint].filter(Boolean).join('; '));
-      if (await prompt.confirm({ message: 'Set it up again?', default: 'yes' })) continue;
-      throw error;
+      await progress.done();
+      const { kind, message, details } = error;
+      await ctx.warn(kind === 'auth' ? message : [message, details.hint].filter(Boolean).join('; '));
+      const part = kind === 'auth' && key === null ? 'key' : await askWhatToChange(ctx, error);
+      if (part === 'nothing') throw error;
+      if (part === 'key') endpoint = await askForKey(ctx, endpoint);
+      if (part === 'URL') endpoint = await askForEndpoint(ctx, found, endpoint);
+      if (part !== 'key') model = await askForName(ctx, endpoint, model);
+      continue;
     }
-    const isStale = key === null && snapshot.secrets['llm_api_key'] === 'set';
+    await progress.done();
     await settings.write({
-      set: { ...open, ...(key === null ? {} : { llm_api_key: key }) },
-      unset: isStale ? ['llm_api_key'] : [],
+      set: { llm_model, llm_base_url: url, ...(key === null ? {} : { llm_api_key: key }) },
+      unset: key === null && secrets['llm_api_key'] === 'set' ? ['llm_api_key'] : [],
       allow_loss: 'refuse',
     });
-    return await ctx.notice(`the model ${llm_model} at ${url} answers and is stored; change it: acs settings set`);
+    return await ctx.notice(`the model ${model} at ${url} answers and is stored; change it: acs settings set`);
   }
 }
 
 async function endpointsHere(ctx: Context): Promise<(Endpoint & { name: string })[]> {
   const progress = await ctx.progress('looking for models on this machine', 'nothing');
   const found = await Promise.all(
-    ON_THIS_MACHINE.map(async ({ name, url }) => {
-      const endpoint = await ctx.modelEndpoint(url, null);
-      const models = await endpoint.models().catch((error: unknown) => {
-        // Another program may listen on the port.
-        if (isFailure(error)) return null;
-        throw error;
-      });
-      return { name, url, key: null, models };
-    }),
+    ON_THIS_MACHINE.map(async ({ name, url }) => ({ name, ...(await read(ctx, url, null)) })),
   ).finally(() => progress.done());
-  const usable = found.filter(({ models }) => models !== null && models.length > 0);
+  // Another program may have the port.
+  const usable = found.filter((endpoint) => isEndpoint(endpoint) && endpoint.models?.length !== 0);
   if (usable.length === 0) await ctx.notice('no model was found on this machine (Ollama, llama.cpp, LM Studio)');
   return usable;
 }
 
-async function askForEndpoint(ctx: Context, found: readonly (Endpoint & { name: string })[]): Promise<Endpoint> {
+async function read(ctx: Context, url: string, key: string | null): Promise<Endpoint> {
+  try {
+    return { url, key, models: await (await ctx.modelEndpoint(url, key)).models(), problem: null };
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    return { url, key, models: null, problem: error };
+  }
+}
+
+/** One that requires a key is one. */
+function isEndpoint({ models, problem }: Endpoint): boolean {
+  return models !== null || problem?.kind === 'auth';
+}
+
+/** Many URLs are typed without their `/v1`. */
+async function locate(ctx: Context, url: string, key: string | null): Promise<Endpoint> {
+  const own = await read(ctx, url, key);
+  if (isEndpoint(own) || own.problem?.kind === 'network') return own;
+  const below = await read(ctx, `${url}/v1`, key);
+  return isEndpoint(below) ? below : own;
+}
+
+async function askForEndpoint(
+  ctx: Context,
+  found: readonly (Endpoint & { name: string })[],
+  last: Endpoint,
+): Promise<Endpoint> {
   const prompt = await ctx.prompt();
   if (found.length > 0) {
     const here = found.map(({ name, url }) => ({ value: url, name, description: url }));
     const other = { value: '', name: 'another URL', description: 'hosted, or on another port' };
     const answer = await prompt.select({ message: 'Where is the model?', choices: [...here, other] });
     const chosen = found.find(({ url }) => url === answer);
-    if (chosen !== undefined) return chosen;
+    if (chosen !== undefined) return chosen.problem === null ? chosen : await askForKey(ctx, chosen);
   }
-  const read = async (url: string, key: string | null): Promise<string[] | null> =>
-    await (await ctx.modelEndpoint(url, key)).models();
-  const url = await prompt.input({
+  let endpoint = last;
+  await prompt.input({
     message: 'URL of the OpenAI-compatible endpoint',
-    default: 'https://api.openai.com/v1',
+    default: last.url,
     validate: async (value) => {
-      if (!/^https?:\/\//.test(value) || !URL.canParse(value)) return 'an http or https URL is needed';
-      // Accepts an endpoint that requires a key: the next prompt asks for it.
-      return await problemOf(() => read(value, null), ['auth']);
+      const url = value.trim().replace(/\/+$/, '');
+      if (!/^https?:\/\/[^/@]+(\/|$)/.test(url) || !URL.canParse(url))
+        return 'an http or https URL is needed, without a user name';
+      endpoint = await locate(ctx, url, null);
+      return endpoint.problem?.kind === 'auth' || problemOf(endpoint);
     },
   });
-  let models: string[] | null = null;
-  const typed = await prompt.secret({
-    message: 'Key (empty: none)',
-    validate: (value) => problemOf(async () => (models = await read(url, value.trim() || null))),
-  });
-  return { url, key: typed.trim() || null, models };
+  return await askForKey(ctx, endpoint);
 }
 
-async function askForName(ctx: Context, models: string[] | null): Promise<string> {
+async function askForKey(ctx: Context, { url }: Endpoint): Promise<Endpoint> {
+  let endpoint = HOSTED;
+  await (
+    await ctx.prompt()
+  ).secret({
+    message: 'Key (empty: none)',
+    validate: async (value) => problemOf((endpoint = await locate(ctx, url, value.trim() || null))),
+  });
+  return endpoint;
+}
+
+async function askForName(ctx: Context, { models }: Endpoint, last: string): Promise<string> {
   const prompt = await ctx.prompt();
-  if (models !== null && models.length > 0 && models.length <= MOST_CHOICES)
-    return await prompt.select({ message: 'Model', choices: models.map((value) => ({ value, name: value })) });
+  if (models !== null && models.length > 0 && models.length <= MOST_CHOICES) {
+    const choices = models.map((value) => ({ value, name: value }));
+    return await prompt.select({ message: 'Model', choices, default: last });
+  }
   const typed = await prompt.input({
-    message: 'Model',
-    validate: (value) => {
-      if (value.trim() === '') return 'a model is needed';
-      return models === null || models.includes(value.trim()) || 'the endpoint does not list this model';
-    },
+    message: models?.length === 0 ? 'Model (the endpoint lists none)' : 'Model',
+    default: last,
+    validate: (value) => value.trim() !== '' || 'a model is needed',
   });
   return typed.trim();
 }
 
-async function problemOf(read: () => Promise<unknown>, accepted: readonly string[] = []): Promise<true | string> {
-  try {
-    await read();
-  } catch (error) {
-    if (!isFailure(error)) throw error;
-    if (!accepted.includes(error.kind)) return error.message.replace(/^llm_\w+: /, '');
-  }
-  return true;
+async function askWhatToChange(
+  ctx: Context,
+  { kind, message }: AppError,
+): Promise<'key' | 'model' | 'URL' | 'nothing'> {
+  const isUrl = message.startsWith('llm_base_url');
+  return await (
+    await ctx.prompt()
+  ).select({
+    message: 'What do you want to change?',
+    choices: (['key', 'model', 'URL', 'nothing'] as const).map((value) => ({ value, name: value })),
+    default: kind === 'auth' ? 'key' : isUrl ? 'URL' : 'model',
+  });
+}
+
+function problemOf({ problem }: Endpoint): true | string {
+  return problem === null || problem.message.replace(/^llm_\w+: /, '');
 }

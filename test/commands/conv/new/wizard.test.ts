@@ -3,6 +3,7 @@ import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { branchRecord, repositoryRecord, useGitServer } from '../../../client/support/git-server.ts';
+import { startFake, type FakeServer, type Reply } from '../../../support/server.ts';
 import { createWorld, invoke, type Ended, type World } from '../../../support/world.ts';
 import { git, json, makeRepository, type ConversationJson } from '../support.ts';
 
@@ -159,21 +160,28 @@ describe('conv new without a message and without a model, on a terminal', () => 
     let endpoint: Server;
     let url = '';
     const keys: (string | undefined)[] = [];
+    /** Without a key these are refused; another key than sk-right is by none but the list. */
+    let guarded: string[] = [];
     const onMachine = (args: string[], answers: (string | boolean)[]): Promise<Ended> =>
       onTerminal(repository, args, answers, { ...bare, env: { ...bare.env, ACS_DATA_DIR: bare.dataDir } });
     const settings = async () =>
       json(await bare.acs('settings', 'get', 'llm_model', 'llm_base_url', 'llm_api_key', '--json'));
     beforeAll(async () => {
       endpoint = createServer((request, response) => {
+        const { authorization } = request.headers;
         const isList = request.url === '/v1/models';
-        if (!isList) keys.push(request.headers.authorization);
-        response.statusCode = isList || request.headers.authorization !== 'Bearer sk-wrong' ? 200 : 401;
+        if (!isList) keys.push(authorization);
+        const isRefused = authorization === undefined ? guarded.includes(request.url ?? '') : !isList;
+        response.statusCode = isRefused && authorization !== 'Bearer sk-right' ? 401 : 200;
         response.setHeader('content-type', 'application/json');
         response.end(JSON.stringify(isList ? { data: [{ id: 'small' }, { id: 'large' }] } : { choices: [] }));
       });
       url = `http://127.0.0.1:${await listenOnUsualPort(endpoint)}/v1`;
     });
-    afterEach(() => bare.acs('settings', 'unset', 'llm_model', 'llm_base_url', 'llm_api_key'));
+    afterEach(async () => {
+      guarded = [];
+      await bare.acs('settings', 'unset', 'llm_model', 'llm_base_url', 'llm_api_key');
+    });
     afterAll(() => new Promise((resolve) => endpoint.close(resolve)));
 
     it('finds a model, calls it, stores it and continues with the task', async () => {
@@ -190,14 +198,23 @@ describe('conv new without a message and without a model, on a terminal', () => 
     });
 
     it('asks again for a URL, a model or a key that does not work', async () => {
-      const answers = ['model', '', 'ftp://x', 'http://127.0.0.1:9/v1', url, 'sk-wrong', 'small', true];
-      const asked = await onMachine(['--dry-run'], [...answers, '', url, 'sk-right', 'small']);
-      expect(asked.questions.slice(2, 7)).toEqual([
-        'URL of the OpenAI-compatible endpoint',
-        'URL of the OpenAI-compatible endpoint an http or https URL is needed',
-        'URL of the OpenAI-compatible endpoint nothing listens at 127.0.0.1:9 (connection refused)',
+      const answers = ['model', '', 'ftp://x', 'http://u:p@x', 'http://127.0.0.1:9/v1', url, 'sk-wrong', 'small'];
+      const asked = await onMachine(['--dry-run'], [...answers, 'URL', '', '', 'sk-wrong', 'small', 'key', 'sk-right']);
+      const question = 'URL of the OpenAI-compatible endpoint';
+      expect(asked.questions.slice(2)).toEqual([
+        question,
+        `${question} an http or https URL is needed, without a user name`,
+        `${question} an http or https URL is needed, without a user name`,
+        `${question} nothing listens at 127.0.0.1:9 (connection refused)`,
         'Key (empty: none)',
         'Model [small | large]',
+        'What do you want to change? [key | model | URL | nothing]',
+        expect.stringContaining('Where is the model?'),
+        question,
+        'Key (empty: none)',
+        'Model [small | large]',
+        'What do you want to change? [key | model | URL | nothing]',
+        'Key (empty: none)',
       ]);
       expect(asked.err).toContain('refuses the key');
       expect(asked.out).toContain(`"base_url": "${url}"`);
@@ -205,6 +222,71 @@ describe('conv new without a message and without a model, on a terminal', () => 
       expect(keys.slice(-2)).toEqual(['Bearer sk-wrong', 'Bearer sk-right']);
       expect(asked.code, asked.err).toBe(0);
       expect(await settings()).toMatchObject({ llm_model: null });
+    });
+
+    it.each([
+      ['for its models', ['/v1/models'], ['sk-right', 'small']],
+      ['for a call alone', ['/v1/chat/completions'], ['small', 'sk-right']],
+    ])('asks for the key of an endpoint on this machine that requires one %s', async (_, paths, answers) => {
+      guarded = paths;
+      const asked = await onMachine(['--dry-run'], ['model', url, ...answers]);
+      expect(asked.code, asked.err).toBe(0);
+      expect(asked.questions.slice(2).sort()).toEqual(['Key (empty: none)', 'Model [small | large]']);
+      expect(keys.at(-1)).toBe('Bearer sk-right');
+    });
+
+    describe('at another URL', () => {
+      let other: FakeServer;
+      let ids: string[] = [];
+      let refusal: Reply | null = null;
+      beforeAll(async () => {
+        const page = { text: '<p>', type: 'text/html' };
+        other = await startFake(({ path: route, body }) => {
+          if (route === '/v1/models') return { json: { data: ids.map((id) => ({ id })) } };
+          const { model = '' } = Object(body) as { model?: string };
+          if (route === '/v1/chat/completions') return (model !== 'other' && refusal) || { json: { choices: [] } };
+          return page;
+        });
+      });
+      beforeEach(() => {
+        ids = ['small'];
+        refusal = null;
+        other.asked.length = 0;
+      });
+      afterAll(() => other.close());
+      const set = (...answers: (string | boolean)[]) =>
+        onMachine(['Do it', '--no-repo', '--spec', 'process', '--json'], ['model', '', ...answers]);
+
+      it('adds /v1 where the models are there, and refuses a page with its type', async () => {
+        const asked = await set(`${other.url}/page`, `${other.url}/`, '', 'small');
+        expect(asked.questions[3]).toMatch(/no OpenAI-compatible interface \(it answered 200, text\/html\)$/);
+        expect(await settings()).toMatchObject({ llm_model: 'small', llm_base_url: `${other.url}/v1` });
+      });
+
+      it.each([
+        ['lists none', 0, 'Model (the endpoint lists none)'],
+        ['lists too many', 21, 'Model'],
+      ])('accepts the name of a model of an endpoint that %s', async (_, count, question) => {
+        ids = Array.from({ length: count }, (_each, index) => `m${index}`);
+        const asked = await set(other.url, '', 'alias');
+        expect(asked.questions[4]).toBe(question);
+        expect(await settings()).toMatchObject({ llm_model: 'alias' });
+      });
+
+      it('asks for another model where one is refused', async () => {
+        ids = ['small', 'other'];
+        refusal = { status: 400, json: { error: { message: 'small does not support tools' } } };
+        const asked = await set(other.url, '', 'small', 'model', 'other');
+        expect(asked.err).toContain('small does not support tools');
+        expect(await settings()).toMatchObject({ llm_model: 'other' });
+      });
+
+      it('stores a model whose name begins with openai/ so that it is called by its whole name', async () => {
+        ids = ['openai/gpt-oss-20b'];
+        await set(other.url, '', 'openai/gpt-oss-20b');
+        expect(await settings()).toMatchObject({ llm_model: 'openai/openai/gpt-oss-20b' });
+        expect(other.writes()[0]?.body).toMatchObject({ model: 'openai/gpt-oss-20b' });
+      });
     });
 
     it('is offered for a message as well, and the message is started then', async () => {

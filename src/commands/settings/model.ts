@@ -1,0 +1,63 @@
+/** A change of the model of the local service. */
+import type { Context } from '../../cli/context.ts';
+import { AppError, isFailure } from '../../cli/errors.ts';
+import type { Server } from '../../client/server.ts';
+import type { RequestedSettings } from '../../domain/settings-diff.ts';
+import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
+import { callsModelFromHere, modelOf, tryModel, type ModelSettings } from '../model-check.ts';
+import { requireField } from './values.ts';
+
+/**
+ * The change with what the model needs: a stored key is used at its own origin alone, and a name is one that the
+ * endpoint has. Throws what the call of the model shows; there is none without `check`.
+ */
+export async function modelChange(
+  ctx: Context,
+  { server, fields, snapshot }: { server: Server; fields: readonly SettingsField[]; snapshot: SettingsSnapshot },
+  { set, unset }: RequestedSettings,
+  check: boolean,
+): Promise<RequestedSettings> {
+  const changed: Record<string, JsonValue> = Object.fromEntries([
+    ...[...set].map(([{ name }, value]) => [name, value] as const),
+    ...unset.map(({ name }) => [name, null] as const),
+  ]);
+  const isMoved = 'llm_model' in changed || 'llm_base_url' in changed;
+  const given = changed['llm_api_key'];
+  if (server.info.flavour !== 'local' || !(isMoved || given)) return { set, unset };
+  const before = modelOf(snapshot);
+  const after = modelOf({ values: { ...snapshot.values, ...changed } });
+  if (given !== undefined) after.llm_api_key = given === null ? null : String(given) || null;
+  const wanted = { set: new Map(set), unset: [...unset] };
+  const [from, to] = [await originOf(ctx, before), await originOf(ctx, after)];
+  if (given === undefined && snapshot.secrets['llm_api_key'] === 'set' && from !== null && to !== null && from !== to) {
+    await ctx.notice(`llm_api_key: the stored key is for ${from} and is not used at ${to}`);
+    after.llm_api_key = null;
+    wanted.unset.push(requireField(fields, 'llm_api_key'));
+  }
+  if (!check || after.llm_model === '' || !(await callsModelFromHere(ctx, server))) return wanted;
+  const progress = await ctx.progress('calling the model', 'nothing');
+  try {
+    const { llm_model } = await tryModel(ctx, after);
+    if (llm_model !== after.llm_model) {
+      await ctx.notice(`llm_model: the endpoint lists ${after.llm_model}, which is stored as ${llm_model}`);
+      wanted.set.set(requireField(fields, 'llm_model'), llm_model);
+    }
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    const { kind, message, details } = error;
+    const next = kind === 'auth' ? 'give the key in the same command: llm_api_key=-' : details.hint;
+    const hint = [next, 'nothing was stored; --no-check stores it without a call'].filter(Boolean).join('\n');
+    throw new AppError(kind, message, { ...details, hint, cause: error });
+  } finally {
+    await progress.done();
+  }
+  return wanted;
+}
+
+/** Null: nothing says where the model is. */
+async function originOf(ctx: Context, { llm_model, llm_base_url }: ModelSettings): Promise<string | null> {
+  const service = await ctx.localService();
+  // A URL is that of the key also before a model is set.
+  const found = await service.modelEndpoint({ model: llm_model || 'none', base_url: llm_base_url });
+  return found === null ? null : new URL(found.baseUrl).origin;
+}
