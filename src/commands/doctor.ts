@@ -85,7 +85,10 @@ export function declareDoctor(root: Command, ctx: Context): void {
         const warnings = `${count('warn')} warning${count('warn') === 1 ? '' : 's'}`;
         await ctx.notice(`${count('pass')} passed, ${warnings}, ${count('fail')} failed, ${count('skip')} skipped`);
       }
-      if (count('fail') > 0) ctx.exitCode = 1;
+      if (count('fail') === 0) return;
+      const failed = results.filter(({ status }) => status === 'fail').map(({ id }) => id);
+      await ctx.quietError(`failed checks: ${failed.join(', ')}`);
+      ctx.exitCode = 1;
     });
   explain(command, {
     notes: [
@@ -277,11 +280,12 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     const keyState = secrets['llm_api_key'] ?? 'unknown';
     const data = { llm_model: name === '' ? null : name, llm_api_key: keyState };
     if (name === '') {
-      if (flavour === 'local') return skip('no model is set: conversations need a replay', data);
+      const hint = 'acs settings set llm_model=<model> llm_base_url=<url>';
+      if (flavour === 'local') return { ...skip('no model is set: conversations need a replay', data), hint };
       return warn('no model is set', 'acs settings set llm_model=<provider/model> llm_api_key=@<file>', data);
     }
     if (await callsModelFromHere(ctx, server)) {
-      const { url, llm_model } = await tryModel(ctx, modelOf(snapshot));
+      const { url, llm_model } = await tryModel(ctx, modelOf(snapshot), 30_000);
       if (llm_model === name) return pass(`${name} at ${url} answers`, data);
       const text = `${url} has the model under its whole name, which is stored as ${llm_model}`;
       return { status: 'fail', text, hint: `acs settings set llm_model=${llm_model}`, data };

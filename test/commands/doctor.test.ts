@@ -123,6 +123,7 @@ describe('doctor at a server that works', () => {
     });
     expect(out).toMatch(/^✓ pass {2}config {9}http:/m);
     expect(out).toMatch(/^- skip {2}model {10}no model is set: conversations need a replay$/m);
+    expect(out).toContain('acs settings set llm_model=<model>');
     // A path stands whole, so that it can be copied, however long it is.
     for (const line of out.split('\n')) expect(line.length <= 80 || /^\s*\S+$/.test(line), line).toBe(true);
   });
@@ -130,7 +131,7 @@ describe('doctor at a server that works', () => {
   it('prints id, status, text and hint as tsv in a pipe', async () => {
     const { out } = await at.ends('doctor', { env: healthy() });
     expect(out.split('\n').map((line) => line.split('\t')[0])).toEqual([...ALL, '']);
-    expect(out).toContain('\nmodel\tskip\tno model is set: conversations need a replay\t\n');
+    expect(out).toContain('\nmodel\tskip\tno model is set: conversations need a replay\tacs settings set llm_model=');
   });
 });
 

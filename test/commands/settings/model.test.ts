@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NOT_FOUND, routed, startFake, type FakeServer, type Routes } from '../../support/server.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { useWorld, type Ending } from '../../support/use-world.ts';
 
 const at = useWorld({ api: 'both', spec: 'process' });
@@ -211,5 +212,24 @@ describe('doctor on the local service of this machine', () => {
     await set(`llm_model=openai/gpt-oss-20b llm_base_url=${endpoint.url}/v1 --no-check`);
     const hint = 'acs settings set llm_model=openai/openai/gpt-oss-20b';
     expect(await model(1)).toMatchObject({ status: 'fail', hint });
+  });
+
+  it('waits for a silent model no longer than for a server', async () => {
+    await set(`llm_model=small llm_base_url=${endpoint.url}/v1`);
+    const clock = new TestClock({ movedBy: 'sleeps', startMs: Date.now() });
+    let limitMs = 0;
+    routes = { ...routes, [CHAT]: () => ((limitMs = clock.pauses.at(-1) ?? 0), answered) };
+    await at.ends('doctor', { env: here(), clock });
+    // The limit of an answer is that of its silence times ten.
+    expect(limitMs).toBe(10 * 30_000);
+    routes = { ...routes, [CHAT]: { silence: true } };
+    await at.ends('doctor --request-timeout 300ms', { code: 1, env: here(), out: /sent nothing for 0\.3 s/ });
+  });
+
+  it('prints the failed checks with -q', async () => {
+    await set(`llm_model=small llm_base_url=${endpoint.url}/v1`);
+    routes = { ...routes, [CHAT]: refused(503, 'overloaded') };
+    const { err } = await at.ends('doctor -q', { code: 1, env: here() });
+    expect(err).toBe('error: failed checks: model\n');
   });
 });
