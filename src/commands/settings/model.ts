@@ -24,13 +24,13 @@ export async function modelChange(
   const isMoved = 'llm_model' in changed || 'llm_base_url' in changed;
   const given = changed['llm_api_key'];
   if (server.info.flavour !== 'local' || !(isMoved || given)) return { set, unset };
-  const before = modelOf(snapshot);
   const after = modelOf({ values: { ...snapshot.values, ...changed } });
   if (given !== undefined) after.llm_api_key = given === null ? null : String(given) || null;
   const wanted = { set: new Map(set), unset: [...unset] };
-  const [from, to] = [await originOf(ctx, before), await originOf(ctx, after)];
-  if (given === undefined && snapshot.secrets['llm_api_key'] === 'set' && from !== null && to !== null && from !== to) {
-    await ctx.notice(`llm_api_key: the stored key is for ${from} and is not used at ${to}`);
+  const origin = await originOf(ctx, modelOf(snapshot));
+  const isStored = given === undefined && snapshot.secrets['llm_api_key'] === 'set';
+  if (isStored && origin !== null && origin !== (await originOf(ctx, after))) {
+    await ctx.notice(`llm_api_key: the stored key is for ${origin} and is not used elsewhere`);
     after.llm_api_key = null;
     wanted.unset.push(requireField(fields, 'llm_api_key'));
   }
@@ -59,5 +59,5 @@ async function originOf(ctx: Context, { llm_model, llm_base_url }: ModelSettings
   const service = await ctx.localService();
   // A URL is that of the key also before a model is set.
   const found = await service.modelEndpoint({ model: llm_model || 'none', base_url: llm_base_url });
-  return found === null ? null : new URL(found.baseUrl).origin;
+  return found !== null && URL.canParse(found.baseUrl) ? new URL(found.baseUrl).origin : null;
 }

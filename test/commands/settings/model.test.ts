@@ -134,17 +134,21 @@ describe('settings set of a model on the local service of this machine', () => {
     endpoint.asked.length = 0;
     const elsewhere = `${endpoint.url.replace('127.0.0.1', 'localhost')}/v1`;
     routes = { ...routes, [CHAT]: refused(401, 'no key') };
-    await set(`llm_base_url=${elsewhere}`, { code: 4, err: ['is not used at http://localhost', 'llm_api_key=-'] });
+    await set(`llm_base_url=${elsewhere}`, { code: 4, err: ['is not used elsewhere', 'llm_api_key=-'] });
     expect(await stored()).toMatchObject({ llm_base_url: `${endpoint.url}/v1`, llm_api_key: '(set)' });
     routes = { ...routes, [CHAT]: answered };
     await set(`llm_base_url=${elsewhere}`, {
-      err: ['is not used at http://localhost', 'llm_api_key: (set) -> (unset)'],
+      err: ['is not used elsewhere', 'llm_api_key: (set) -> (unset)'],
     });
     expect(calls()).toEqual([
       [CHAT, undefined],
       [CHAT, undefined],
     ]);
     expect(await stored()).toMatchObject({ llm_base_url: elsewhere, llm_api_key: null });
+  });
+
+  it('refuses a URL that cannot be read', async () => {
+    await set('llm_base_url=http://[', { code: 9, err: ['not a URL', 'nothing was stored'] });
   });
 
   it('refuses a URL with a user name', async () => {
@@ -176,6 +180,11 @@ describe('other changes of the model on the local service of this machine', () =
     await ends('settings unset llm_model llm_base_url llm_api_key', { code: 0 });
     expect(await stored()).toEqual({ llm_model: null, llm_base_url: null, llm_api_key: null });
     expect(calls()).toEqual([]);
+  });
+
+  it('settings unset of the model and its URL also clears the key, which no other origin may get', async () => {
+    await ends('settings unset llm_model llm_base_url', { err: 'llm_api_key: (set) -> (unset)' });
+    expect(await stored()).toEqual({ llm_model: null, llm_base_url: null, llm_api_key: null });
   });
 
   it('settings profile use warns when the model fails', async () => {
