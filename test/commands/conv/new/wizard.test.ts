@@ -231,6 +231,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
       guarded = paths;
       const asked = await onMachine(['--dry-run'], ['model', url, ...answers]);
       expect(asked.code, asked.err).toBe(0);
+      expect(asked.questions[1]).toContain('Where is the model?');
       expect(asked.questions.slice(2).sort()).toEqual(['Key (empty: none)', 'Model [small | large]']);
       expect(keys.at(-1)).toBe('Bearer sk-right');
     });
