@@ -36,7 +36,7 @@ export interface Endpoint {
   /** The replies to the next calls; the last one is repeated. */
   reply(...replies: Reply[]): void;
   /** The newest message of this role in the newest call. */
-  heard(role: string): Message | undefined;
+  newest(role: string): Message | undefined;
   /** An agent with a model there. */
   agent(llm?: object): object;
 }
@@ -79,7 +79,7 @@ export function useEndpoint(): Endpoint {
     reply(...given) {
       replies = given;
     },
-    heard: (role) => asked.at(-1)?.messages.findLast((each) => each.role === role),
+    newest: (role) => asked.at(-1)?.messages.findLast((each) => each.role === role),
     agent: (llm) => ({ llm: { model: 'm', base_url: url, num_retries: 0, ...llm } }),
   };
 }

@@ -31,7 +31,7 @@ it('the list of tasks is kept after a crash', async () => {
   const second = await sandbox.start();
   await post(second, 'events', message('And now?'));
   await second.untilStatus('finished');
-  expect(endpoint.heard('tool')?.content).toBe('- [done] Look\n- [in_progress] Change: a.txt');
+  expect(endpoint.newest('tool')?.content).toBe('- [done] Look\n- [in_progress] Change: a.txt');
 });
 
 it('after a crash between two calls of one answer the model is called again', async () => {
@@ -47,7 +47,7 @@ it('after a crash between two calls of one answer the model is called again', as
   await post(second, 'run');
   await second.untilStatus('finished');
   expect(ofKind(await second.events(), 'AgentErrorEvent')).toHaveLength(1);
-  expect(endpoint.heard('tool')?.content).toMatch(/^The service ended before/);
+  expect(endpoint.newest('tool')?.content).toMatch(/^The service ended before/);
   expect(endpoint.asked.at(-1)?.messages.map(({ role }) => role)).toEqual([
     'system',
     'user',

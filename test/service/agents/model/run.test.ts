@@ -63,7 +63,7 @@ describe('several calls in one answer', () => {
     await post('run');
     await worker.untilStatus('finished');
     expect(read('log')).toBe(null);
-    expect(endpoint.heard('tool')?.content).toBe('The user rejected this action: use printf');
+    expect(endpoint.newest('tool')?.content).toBe('The user rejected this action: use printf');
     expect(endpoint.asked).toHaveLength(2);
   });
 });
@@ -107,7 +107,7 @@ describe('during a call of the model', () => {
     await post('events', message('Also do this.', false));
     answer();
     await worker.untilStatus('finished');
-    expect(JSON.stringify(endpoint.heard('user'))).toContain('Also do this.');
+    expect(JSON.stringify(endpoint.newest('user'))).toContain('Also do this.');
   });
 
   it('a message keeps a run that would have ended', async () => {
@@ -168,7 +168,7 @@ it('terminal and editor share a working directory that is relative, and is made 
   endpoint.reply(call(['file_editor', create], run('cat a.txt; git status --short')), call(FINISH));
   await start({ workspace: { working_dir: 'deep/project' } });
   await eventsAt();
-  expect(endpoint.heard('tool')?.content).toMatch(/^a\?\? a\.txt/);
+  expect(endpoint.newest('tool')?.content).toMatch(/^a\?\? a\.txt/);
   expect(read('deep/project/a.txt')).toBe('a');
 });
 
@@ -192,7 +192,7 @@ it('images of a message reach the endpoint', async () => {
   ];
   await start({ initial_message: { role: 'user', content, run: true } });
   await eventsAt();
-  const sent = endpoint.heard('user')?.content as { type: string; image_url?: { url: string } }[];
+  const sent = endpoint.newest('user')?.content as { type: string; image_url?: { url: string } }[];
   expect(sent.flatMap((part) => part.image_url?.url ?? [])).toEqual([image, 'https://images.example/a.png']);
 });
 
@@ -323,7 +323,7 @@ describe('questions beside the history', () => {
     endpoint.reply(say('You did echo 1.'));
     const { status, body } = await post('ask_agent', { question: 'What was done?' });
     expect([status, body]).toEqual([200, { response: 'You did echo 1.' }]);
-    expect(JSON.stringify(endpoint.heard('user'))).toContain('What was done?');
+    expect(JSON.stringify(endpoint.newest('user'))).toContain('What was done?');
     expect(await worker.events()).toEqual(before);
     endpoint.reply(fail(500, 'Overloaded'));
     expect((await post('ask_agent', { question: 'Again?' })).status).toBe(502);

@@ -50,7 +50,7 @@ describe('a wrong call', () => {
         tool_call_id: events.find(({ kind }) => kind === 'ActionEvent')?.['tool_call_id'],
       });
       expect(wrong?.['error']).toMatch(error);
-      expect(endpoint.heard('tool')?.content).toBe(wrong?.['error']);
+      expect(endpoint.newest('tool')?.content).toBe(wrong?.['error']);
     },
   );
 });
@@ -70,14 +70,14 @@ describe('the tools', () => {
     expect(again).toBe(inSub);
     expect(`${String(reset)}/sub`).toBe(inSub);
     expect(timed).toBe('begun');
-    expect(endpoint.heard('tool')?.content).toMatch(/begun[^]*ran longer/);
+    expect(endpoint.newest('tool')?.content).toMatch(/begun[^]*ran longer/);
   });
 
   it('terminal returns the exit code to the model', async () => {
     endpoint.reply(call(run('exit 3')), call(FINISH));
     await start();
     await eventsAt();
-    expect(endpoint.heard('tool')?.content).toMatch(/exit code 3/);
+    expect(endpoint.newest('tool')?.content).toMatch(/exit code 3/);
   });
 
   it('file_editor creates, changes and shows a file, and undoes a change', async () => {
@@ -97,7 +97,7 @@ describe('the tools', () => {
     const events = await eventsAt();
     expect(ofKind(events, 'AgentErrorEvent')).toEqual([]);
     expect(read('a.txt')).toBe('two\n');
-    expect(endpoint.heard('tool')?.content).toContain('two');
+    expect(endpoint.newest('tool')?.content).toContain('two');
   });
 
   it('think notes a thought, finish ends the run with its message', async () => {
