@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { finish, json, replayFile, run } from '../commands/conv/support.ts';
 import { type Browser, hasChromium, startChromium } from '../support/chromium.ts';
@@ -93,6 +94,9 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
   const untilText = (selector: string, part: string) => until(async () => (await textOf(selector)).includes(part));
   const stepTexts = () =>
     browser.tab.evaluate<string[]>("[...document.querySelectorAll('#steps > li')].map((each) => each.innerText)");
+
+  /** A step that is not laid out yet has no text. */
+  const untilSteps = (areThere: (steps: string[]) => boolean) => until(async () => areThere(await stepTexts()));
 
   it('shows new steps, the end of the run, the answer and the changes without a reload', async () => {
     const id = await start([
@@ -209,10 +213,11 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     }
     await untilText('#run', 'finished');
     await untilText('#answer', 'Ok.');
+    await untilSteps((all) => names.every((name) => all.some((each) => each.endsWith(`\n${name}`))));
     const steps = await stepTexts();
     for (const name of names) expect(steps.filter((each) => each.endsWith(`\n${name}`))).toHaveLength(1);
     await browser.tab.open(await address(id));
-    expect(await stepTexts()).toEqual(steps);
+    await untilSteps((all) => isDeepStrictEqual(all, steps));
     await proxy.close();
   });
 
@@ -231,6 +236,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     await show(false);
     await untilText('#run', 'finished');
     await untilText('#answer', 'Ok.');
+    await untilSteps((all) => all.some((each) => each.includes('Ok.')));
     expect((await stepTexts()).filter((each) => each.includes('Ok.'))).toHaveLength(1);
   });
 
@@ -268,8 +274,8 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     await world.acs('sandbox', 'pause', sandbox ?? '');
     await untilText('#run', 'paused');
     await browser.tab.open(await address(id));
-    expect(await textOf('#steps')).toContain('kept');
-    expect(await textOf('#run')).toContain('paused');
+    await untilText('#steps', 'kept');
+    await untilText('#run', 'paused');
   });
 
   it('opens with a link once: the second use is refused in words', async () => {
