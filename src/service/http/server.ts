@@ -21,6 +21,9 @@ export function createHttpServer(fetch: (request: Request) => Response | Promise
   return server;
 }
 
+/** By server: the one at ::1. */
+const twins = new WeakMap<Server, NetServer>();
+
 /**
  * Also listens on the same port of ::1: `localhost` may mean either address, and a program that listened there would get
  * the key of a client. Rejects with the error of the system; the server may then listen on another port.
@@ -28,10 +31,10 @@ export function createHttpServer(fetch: (request: Request) => Response | Promise
 export async function listen(server: Server, host: string, port: number): Promise<void> {
   await bind(server, host, port);
   if (host !== '127.0.0.1' && host !== '0.0.0.0') return;
-  const twin = createServer((socket) => server.emit('connection', socket));
+  const twin = createServer({ noDelay: true }, (socket) => server.emit('connection', socket));
   try {
     await bind(twin, '::1', portOf(server));
-    server.once('close', () => twin.close());
+    twins.set(server, twin);
   } catch (error) {
     if (['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes((error as NodeJS.ErrnoException).code ?? '')) return;
     await dropServer(server);
@@ -58,15 +61,21 @@ export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
+/** Settles when no connection is left. */
+async function stopListening(server: Server): Promise<void> {
+  const both = [server, twins.get(server)].filter((each) => each !== undefined);
+  await Promise.all(both.map((each) => new Promise((resolve) => each.close(resolve))));
+}
+
 export async function dropServer(server: Server): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
+  const closed = stopListening(server);
   server.closeAllConnections();
   await closed;
 }
 
 /** Takes no more requests, ends what they work with, and then the requests that are still open. */
 export async function closeServer(server: Server, end: () => Promise<void>): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
+  const closed = stopListening(server);
   server.closeIdleConnections();
   await end();
   const timer = setTimeout(() => {
