@@ -107,10 +107,11 @@ export class Editor {
         const count = content === '' ? 0 : lines.length - (content.endsWith('\n') ? 1 : 0);
         const at = step.insert_line ?? -1;
         if (at < 0 || at > count) refuse(`insert_line must lie between 0 and ${String(count)} in ${file}.`);
-        const before = lines.slice(0, at).map((line) => `${line}\n`);
+        const end = withLineEnds('\n', content);
+        const before = lines.slice(0, at).map((line, index) => line + (index < lines.length - 1 ? '\n' : end));
         const after = lines.slice(at).join('\n');
-        const end = text.endsWith('\n') || after === '' ? '' : withLineEnds('\n', content);
-        return change(content, before.join('') + text + end + after, at + 1);
+        const between = text.endsWith('\n') || after === '' ? '' : end;
+        return change(content, before.join('') + text + between + after, at + 1);
       }
 
       case 'undo_edit': {

@@ -13,8 +13,8 @@ const LONGEST_ARGUMENT = 100_000;
 export const KEPT_OUTPUT = 30_000;
 /** Prints what a shell does not pass to its children: functions, and variables that are not exported (bash 4.4 and later). */
 const DEFINITIONS =
-  'declare -f; for acs_name in $(compgen -A variable); do ' +
-  'case ${!acs_name@a} in *[rx]*) ;; *) declare -p $acs_name;; esac; done';
+  'set +u; declare -f; compgen -A variable | while IFS= read -r acs_name; do ' +
+  'case ${!acs_name@a} in *[rx]*) ;; *) declare -p "$acs_name";; esac; done';
 const LARGEST_STATE = 8 * 1024 * 1024;
 
 /** Inside are the programs of this machine. */
@@ -70,7 +70,7 @@ export async function runShell(
     const define = `(${DEFINITIONS}) >${definitions} 2>/dev/null`;
     const before = session?.env == null ? '' : `. ${definitions} 2>/dev/null; `;
     // A line of its own, which the shell does not repeat with an error of syntax.
-    script = `${before}trap ${shellQuote(`acs_code=$?; ${note}; ${define}; exit $acs_code`)} EXIT\n${script}`;
+    script = `${before}trap ${shellQuote(`acs_code=$?; set +e; ${note}; ${define}; exit $acs_code`)} EXIT\n${script}`;
   }
   if (wanted.merged) script = `exec 2>&1; ${script}`;
   const texts = {

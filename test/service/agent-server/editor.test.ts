@@ -94,6 +94,9 @@ it('an edit of a file with CRLF keeps its line ends, and one with both is edited
   await edit({ command: 'str_replace', old_str: 'one\ntwo', new_str: '1\n2' });
   await edit({ command: 'insert', insert_line: 2, new_str: 'between' });
   expect(content()).toBe('1\r\n2\r\nbetween\r\nthree\r\n');
+  put('a\r\nb');
+  await edit({ command: 'insert', insert_line: 2, new_str: 'c' });
+  expect(content()).toBe('a\r\nb\r\nc');
   put('one\ntwo\r\n');
   await edit({ command: 'str_replace', old_str: 'one\ntwo', new_str: '1\n2' });
   expect(content()).toBe('1\n2\r\n');

@@ -48,6 +48,15 @@ it('a command passes its functions, variables and long values to the next of its
   expect(next).toMatchObject({ stdout: 'two  words b c 300000\nxx\n0\n', stderr: '' });
 });
 
+it.each(['set -e', 'set -u; declare -A MAP=([k]=v)', 'IFS=,', 'IFS=a'])(
+  'a command with %s passes its variables, and its exit code is its own',
+  async (options) => {
+    expect((await run(`${options}; LOCAL=banana; true`)).exitCode).toBe(0);
+    expect(await run('echo "$LOCAL"')).toMatchObject({ stdout: 'banana\n' });
+    expect((await run(`${options}; exit 3`)).exitCode).toBe(3);
+  },
+);
+
 it('an error of syntax names the line of the command alone', async () => {
   const { stderr } = await run('echo (');
   expect(stderr).toContain('`echo (');
