@@ -9,7 +9,7 @@ import { requireField } from './values.ts';
 
 /**
  * The change with what the model needs: a stored key is used at its own origin alone, and a name is one that the
- * endpoint has. Throws what the call of the model shows; there is none without `check`.
+ * endpoint has. Throws as tryModel; without `check` no model is called.
  */
 export async function modelChange(
   ctx: Context,
@@ -30,7 +30,7 @@ export async function modelChange(
   const origin = await originOf(ctx, modelOf(snapshot));
   const isStored = given === undefined && snapshot.secrets['llm_api_key'] === 'set';
   if (isStored && origin !== null && origin !== (await originOf(ctx, after))) {
-    await ctx.notice(`llm_api_key: the stored key is for ${origin} and is not used elsewhere`);
+    await ctx.notice(`llm_api_key: the stored key is removed, because it is for ${origin}`);
     after.llm_api_key = null;
     wanted.unset.push(requireField(fields, 'llm_api_key'));
   }
@@ -54,7 +54,7 @@ export async function modelChange(
   return wanted;
 }
 
-/** Null: nothing says where the model is. */
+/** Null: the URL of the model is not known. */
 async function originOf(ctx: Context, { llm_model, llm_base_url }: ModelSettings): Promise<string | null> {
   const service = await ctx.localService();
   // A URL is that of the key also before a model is set.

@@ -178,12 +178,13 @@ export class Conversation {
   }
 
   /** Sends each part of an answer to the sockets. Null: no socket is open, or `llm.stream` is not set. */
-  get onText(): ((content: string) => void) | null {
+  get onText(): ((content: string, isEnd?: boolean) => void) | null {
     if (this.#model?.llm.stream !== true || this.listeners.size === 0) return null;
     let rest = '';
-    return (text) => {
+    return (text, isEnd = false) => {
       let content: string;
       [content, rest] = this.#mask.beginning(rest + text);
+      if (isEnd) [content, rest] = [content + rest, ''];
       if (content === '') return;
       const event = { source: 'agent', content, kind: 'StreamingDeltaEvent' } as const;
       for (const listener of this.listeners) listener.onPassing(event);

@@ -50,6 +50,10 @@ export class LazyModelAgent implements Agent {
     });
   }
 
+  renew(): void {
+    this.#config();
+  }
+
   async next(situation: Situation, signal: AbortSignal): Promise<Step> {
     return (await this.#load()).next(situation, signal);
   }

@@ -143,6 +143,7 @@ export class RunLoop {
         this.#conversation.setStatus('paused', [this.#abort.signal.aborted ? WAS_INTERRUPTED : PAUSED]);
         return;
       }
+      this.#agent.renew?.();
       const reached = this.#budgetError();
       if (reached !== null) {
         this.#conversation.setStatus('error', [reached]);

@@ -8,11 +8,13 @@ export interface Situation {
   done: number;
   /** The events, oldest first, read lazily. */
   history: () => Iterable<StoredEvent>;
-  /** Called with each part of an answer; null: no client receives parts. */
-  onText: ((text: string) => void) | null;
+  /** Called with each part of an answer, and at its end; null: no client receives parts. */
+  onText: ((text: string, isEnd?: boolean) => void) | null;
 }
 
 export interface Agent {
+  /** Reads the settings again; called before each step. */
+  renew?(): void;
   /** Rejects with the reason of the signal when it is aborted. */
   next(situation: Situation, signal: AbortSignal): Promise<Step>;
 }

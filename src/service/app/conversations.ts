@@ -85,10 +85,12 @@ export async function removeConversation(context: AppContext, id: string): Promi
   const events = supervisor.eventsOf(sandboxId);
   if (!isAlone) deleteEventLog(eventLogFile(events, id));
   else {
+    const log = (error: unknown) => context.log(`sandbox ${sandboxId} could not be removed: ${String(error)}`);
     void supervisor
       .remove(sandboxId)
-      .catch((error: unknown) => context.log(`sandbox ${sandboxId} could not be removed: ${String(error)}`))
-      .then(() => rmSync(events, { recursive: true, force: true }));
+      .catch(log)
+      .then(() => rmSync(events, { recursive: true, force: true }))
+      .catch(log);
   }
   return true;
 }

@@ -9,7 +9,8 @@ export async function removeTree(folder: string): Promise<void> {
   } catch {
     // Folders without write permission, names that are not UTF-8, and paths longer than the system permits.
     const run = promisify(execFile);
-    await run('chmod', ['-R', 'u+rwX', '--', folder]).catch(() => undefined);
-    await run('rm', ['-rf', '--', folder]);
+    const options = { maxBuffer: Infinity };
+    await run('chmod', ['-R', 'u+rwX', '--', folder], options).catch(() => undefined);
+    await run('rm', ['-rf', '--', folder], options);
   }
 }

@@ -186,7 +186,7 @@ export class Supervisor {
       await this.#end(id);
       // The files first: on a full disk not even a deletion can be written before space is free.
       await removeTree(this.workspaceOf(id)).catch((error: unknown) => {
-        const status_detail = `its workspace could not be removed: ${(error as Error).message}`;
+        const status_detail = `its workspace could not be removed: ${(error as Error).message.slice(0, 500)}`;
         this.#rows.update(id, { status: 'ERROR', status_detail });
         throw error;
       });

@@ -134,11 +134,11 @@ describe('settings set of a model on the local service of this machine', () => {
     endpoint.asked.length = 0;
     const elsewhere = `${endpoint.url.replace('127.0.0.1', 'localhost')}/v1`;
     routes = { ...routes, [CHAT]: refused(401, 'no key') };
-    await set(`llm_base_url=${elsewhere}`, { code: 4, err: ['is not used elsewhere', 'llm_api_key=-'] });
+    await set(`llm_base_url=${elsewhere}`, { code: 4, err: ['the stored key is removed', 'llm_api_key=-'] });
     expect(await stored()).toMatchObject({ llm_base_url: `${endpoint.url}/v1`, llm_api_key: '(set)' });
     routes = { ...routes, [CHAT]: answered };
     await set(`llm_base_url=${elsewhere}`, {
-      err: ['is not used elsewhere', 'llm_api_key: (set) -> (unset)'],
+      err: ['the stored key is removed', 'llm_api_key: (set) -> (unset)'],
     });
     expect(calls()).toEqual([
       [CHAT, undefined],

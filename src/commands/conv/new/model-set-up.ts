@@ -76,7 +76,7 @@ async function read(ctx: Context, url: string, key: string | null): Promise<Endp
   }
 }
 
-/** One that requires a key is one. */
+/** Also true where the endpoint requires a key to list its models. */
 function isEndpoint({ models, problem }: Endpoint): boolean {
   return models !== null || problem?.kind === 'auth';
 }

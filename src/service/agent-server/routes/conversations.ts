@@ -12,6 +12,7 @@ import type { AgentRoute } from '../../served-routes.ts';
 import type { EventFilter } from '../../storage/event-log.ts';
 import type { WorkerContext } from '../context.ts';
 import { type ConversationEntry, policyOf, secretValues } from '../conversations.ts';
+import { withModel } from '../../agents/model/config.ts';
 import { condensationEvent } from '../events.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { conversationView, finalResponse, firstMessage, trajectoryMembers } from '../views.ts';
@@ -55,16 +56,20 @@ export function workerConversationHandlers({
   return {
     'POST /api/conversations': body(requests.startConversation, async (wanted) => {
       const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
-      const working_dir = await workingFolder(sandbox, wanted.workspace.working_dir);
+      const { agent, agent_settings, agent_profile_id: profile } = wanted;
       const needsModel = conversations.needsModel(wanted);
       if (needsModel && !mayRunModels) throw refuse(501, NEEDS_ISOLATION);
-      // Read before the id is looked up: no other request may be handled between the look-up and the creation.
+      const known = conversations.get(id);
+      if (known !== null) return conversationView(known.conversation);
+      if (needsModel && agent == null && agent_settings == null)
+        throw refuse(404, `Agent profile ${profile ?? ''} not found`);
+      const working_dir = await workingFolder(sandbox, wanted.workspace.working_dir);
       const instructions = needsModel ? await conversations.instructions(working_dir) : [];
+      // Looked up again: another request may have created it meanwhile.
       const existing = conversations.get(id);
-      if (existing === null && needsModel && wanted.agent == null && wanted.agent_settings == null)
-        throw refuse(404, `Agent profile ${wanted.agent_profile_id ?? ''} not found`);
       if (existing !== null) return conversationView(existing.conversation);
-      const secrets = lookedUp({ ...wanted.agent?.agent_context?.secrets, ...wanted.secrets }, userStore);
+      const { agent_context } = agent ?? agent_settings ?? {};
+      const secrets = lookedUp({ ...agent_context?.secrets, ...wanted.secrets }, userStore);
       const { conversation, loop } = conversations.create(id, { ...wanted, secrets }, working_dir, instructions);
       const message = wanted.initial_message;
       if (message != null) {
@@ -181,7 +186,8 @@ export function workerConversationHandlers({
       // A model alone is another one of the same endpoint.
       const isAlone = llm.base_url == null && llm.api_key == null;
       const given = Object.fromEntries(Object.entries(llm).filter(([, value]) => value !== null));
-      if (model !== null && isAlone) conversation.setModel({ ...model, llm: { ...model.llm, ...given } });
+      if (model !== null && isAlone)
+        conversation.setModel({ ...model, llm: { ...withModel(model.llm, llm.model), ...given } });
       else if (model !== null) conversation.setModel({ ...model, llm, of_settings: false });
       conversation.record([], { model: llm.model });
     }),
@@ -224,14 +230,15 @@ export function workerConversationHandlers({
   };
 }
 
-/** As genuine servers: a folder that is missing is made, with an empty repository. */
+/** A folder that is missing in the workspace is made with an empty repository, as by genuine servers. */
 async function workingFolder(sandbox: Sandbox, given: string): Promise<string> {
   const { workingDir } = await sandbox.folders();
   const folder = path.posix.resolve(workingDir, given);
-  if (folder !== workingDir) {
-    const make = '[ -d "$1" ] || { mkdir -p -- "$1" && git init -q -- "$1"; }';
-    await sandbox.run({ argv: ['sh', '-c', make, 'sh', folder], cwd: '/' }, { onOutput: () => undefined });
-  }
+  if (!folder.startsWith(`${workingDir}/`)) return folder;
+  const make = '[ -d "$1" ] || { mkdir -p -- "$1" && git init -q -- "$1"; }';
+  const program = { argv: ['sh', '-c', make, 'sh', folder], cwd: workingDir };
+  const { exitCode } = await sandbox.run(program, { onOutput: () => undefined });
+  if (exitCode !== 0) throw refuse(400, `The folder ${folder.slice(0, 500)} cannot be made`);
   return folder;
 }
 

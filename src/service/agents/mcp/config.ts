@@ -105,6 +105,11 @@ function authHeaders(auth: ServerForm['auth']): Record<string, string> {
 
 /** A shorter value of a header without the name of a secret may be an ordinary word, and is not masked. */
 const SHORTEST_HEADER = 8;
+/** A shorter one occurs in ordinary words. */
+const SHORTEST_SECRET = 4;
+/** Headers whose values are public, and ordinary texts of source code. */
+const PUBLIC =
+  /^(?:accept(?:-.*)?|content-type|user-agent|(?:http-)?referer|x-title|anthropic-(?:beta|version)|openai-(?:beta|organization|project))$/i;
 
 /** The values that are masked in events. */
 export function secretsOf(config: Readonly<Record<string, unknown>>): string[] {
@@ -120,12 +125,11 @@ export function secretsOf(config: Readonly<Record<string, unknown>>): string[] {
 }
 
 export function secretsOfHeaders(headers: Readonly<Record<string, string>>): string[] {
+  const all = Object.entries(headers).filter(([name]) => !PUBLIC.test(name));
+  const secrets = named(all, 'header').flatMap((value) => [value, value.replace(/^(?:Bearer|Basic|Token)\s+/i, '')]);
   return [
-    ...named(Object.entries(headers), 'header').flatMap((value) => [
-      value,
-      value.replace(/^(?:Bearer|Basic|Token)\s+/i, ''),
-    ]),
-    ...Object.values(headers).filter((value) => value.length >= SHORTEST_HEADER),
+    ...secrets.filter((value) => value.length >= SHORTEST_SECRET),
+    ...all.map(([, value]) => value).filter((value) => value.length >= SHORTEST_HEADER),
   ];
 }
 

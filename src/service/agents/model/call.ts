@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { type LanguageModelUsage, type ModelMessage, streamText, type TextStreamPart, type ToolSet } from 'ai';
 import type { Llm } from '../../../protocol/agent-server/requests.ts';
+import type { Situation } from '../agent.ts';
 import type { ModelUsage } from '../steps.ts';
 import { endpointOf } from './config.ts';
 import { failureOf, ModelFailure } from './failure.ts';
@@ -38,7 +39,7 @@ export interface ModelRequest {
   system: string;
   messages: ModelMessage[];
   tools: ToolSet;
-  onText: ((text: string) => void) | null;
+  onText: Situation['onText'];
 }
 
 /** Throws ModelFailure, and the reason of the signal when it is aborted. */
@@ -192,6 +193,7 @@ async function readAnswer(
     } else if (part.type === 'error') throw part.error;
     else if (part.type === 'abort') throw new Error('the call was aborted');
   }
+  onText?.('', true);
   return answer;
 }
 

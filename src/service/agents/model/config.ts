@@ -50,8 +50,24 @@ export function endpointOf({ model, base_url }: Llm): { baseUrl: string; model: 
     : null;
 }
 
-/** A model of the settings, with a key or an address that was corrected since: for the same model or endpoint. */
+/** Another model with these settings; at another origin without their key and headers. */
+export function withModel(llm: Llm, model: string): Llm {
+  const other = { ...llm, model };
+  const own = originOf(llm);
+  return own === null || own === originOf(other) ? other : { ...other, api_key: null, extra_headers: null };
+}
+
+function originOf(llm: Llm): string | null {
+  const { baseUrl = '' } = endpointOf(llm) ?? {};
+  return URL.canParse(baseUrl) ? new URL(baseUrl).origin : null;
+}
+
+/** The settings of a model, with a key or an address that was corrected since: for the same model or endpoint. */
 export function renewed(own: Llm, settings: Llm): Llm {
-  const isSame = own.model === settings.model || endpointOf(own)?.baseUrl === endpointOf(settings)?.baseUrl;
-  return isSame ? { ...settings, model: own.model } : own;
+  if (own.model === settings.model) return settings;
+  const url = endpointOf(own)?.baseUrl;
+  if (url === undefined || url !== endpointOf(settings)?.baseUrl) return own;
+  // The meaning of a name depends on the URL: both stay as they were.
+  const { model, base_url } = own;
+  return { ...settings, model, base_url };
 }

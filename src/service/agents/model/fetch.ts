@@ -10,9 +10,9 @@ const SHOWN = 200;
 export async function fetchAnswer(
   input: Parameters<typeof fetch>[0],
   init: Parameters<typeof fetch>[1],
-  isPatient: boolean,
+  hasOwnTimeout: boolean,
 ): Promise<Response> {
-  const answer = await fetchByProxy(input, { ...init, redirect: 'manual' }, isPatient);
+  const answer = await fetchByProxy(input, { ...init, redirect: 'manual' }, hasOwnTimeout);
   const { status, headers } = answer;
   const { origin } = new URL(answer.url);
   const type = headers.get('content-type') ?? '';

@@ -15,6 +15,7 @@ import type { Store } from '../../storage/index.ts';
 import type { SandboxRow } from '../../storage/sandboxes.ts';
 import type { StartTaskRow } from '../../storage/start-tasks.ts';
 import type { Provider } from '../../../protocol/v1/requests.ts';
+import { withModel } from '../../agents/model/config.ts';
 import { readProviders } from '../git-providers.ts';
 import {
   cloneRepository,
@@ -287,10 +288,10 @@ export function agentConversation(
 
 /** A member that the settings do not have gets the default of the agent. */
 function modelAgent({ row, instructions, mcp }: StartRequest, agent: JsonObject, ofSettings: McpEntry[]): JsonObject {
-  const { llm, tools } = agent;
+  const { tools } = agent;
   return {
     kind: 'Agent',
-    llm: { ...(isObject(llm) ? llm : {}), model: row.llm_model },
+    llm: withModel(isObject(agent['llm']) ? agent['llm'] : {}, row.llm_model ?? ''),
     tools:
       Array.isArray(tools) && tools.length > 0
         ? tools

@@ -30,10 +30,10 @@ const FAULTS: Fault[] = [
   },
   {
     what: '401 that repeats the headers of the request',
-    replies: [fail(401, 'No such key: sk-of-the-test, header-of-the-test')],
-    llm: { extra_headers: { 'x-gateway': 'header-of-the-test' } },
+    replies: [fail(401, 'No such key: sk-of-the-test, header-of-the-test, application/json, x')],
+    llm: { extra_headers: { 'x-gateway': 'header-of-the-test', accept: 'application/json', 'x-api-key': 'x' } },
     code: 'LLMAuthenticationError',
-    text: /No such key: <secret-hidden>, <secret-hidden>\./,
+    text: /No such key: <secret-hidden>, <secret-hidden>, application\/json, x\./,
   },
   {
     what: '429 that names tokens',

@@ -1,4 +1,6 @@
 /** A worker whose conversation is driven by an endpoint that the test speaks for. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
 import { useEmptiedWorker } from '../../agent-server/support/shared-worker.ts';
@@ -180,7 +182,9 @@ it('a run without a message ends in error before a call', async () => {
 });
 
 it('an agent profile that does not exist is refused', async () => {
-  expect((await worker.startConversation(null, { agent: null, agent_profile_id: 'x' })).status).toBe(404);
+  const refused = { agent: null, agent_profile_id: 'x', workspace: { working_dir: 'refused' } };
+  expect((await worker.startConversation(null, refused)).status).toBe(404);
+  expect(existsSync(path.join(worker.place.workspace, 'refused'))).toBe(false);
 });
 
 it('images of a message reach the endpoint', async () => {
@@ -221,7 +225,7 @@ describe('the text of an answer while it arrives', () => {
   const passing = (frames: Record<string, unknown>[]) => frames.filter(({ kind }) => kind === 'StreamingDeltaEvent');
 
   it.each([true, false])('is sent to sockets only where it is asked for, and is not stored (%s)', async (stream) => {
-    endpoint.reply(say('A text in several pieces, very-secret-value, and more.'));
+    endpoint.reply(say('A text in several pieces, very-secret-value, and v'));
     await start({ initial_message: null, secrets: { TOKEN: 'very-secret-value' } }, { stream });
     const socket = worker.socket(`/sockets/events/${ID}`, { 'X-Session-API-Key': 'test-session-key' });
     await until('the state', () => socket.frames.length > 0);
@@ -231,7 +235,7 @@ describe('the text of an answer while it arrives', () => {
       socket.frames.some(({ kind, source }) => kind === 'MessageEvent' && source === 'agent'),
     );
     const text = passing(socket.frames).map(({ content }) => content);
-    expect(text.join('')).toBe(stream ? 'A text in several pieces, <secret-hidden>, and more.' : '');
+    expect(text.join('')).toBe(stream ? 'A text in several pieces, <secret-hidden>, and v' : '');
     expect(passing(stored)).toEqual([]);
     socket.client.terminate();
   });
