@@ -29,29 +29,32 @@ export class LazyModelAgent implements Agent {
     return this.#loaded;
   }
 
-  /** With the settings as they are now, and the names of the secrets. */
+  /** A conversation with the model of the settings uses them as they are now. */
+  renew(): void {
+    const { model } = this.#conversation;
+    if (model?.of_settings !== true) return;
+    const llm = renewed(model.llm, this.#llmOfSettings());
+    if (!isDeepStrictEqual(llm, model.llm)) this.#conversation.setModel({ ...model, llm });
+  }
+
+  /** With the names of the secrets. */
   #config(): ModelConfig {
     const { model, environment } = this.#conversation;
     if (model === null) return { llm: {}, tools: null, mcp_config: {}, system_prompt: '' };
-    const llm = model.of_settings === true ? renewed(model.llm, this.#llmOfSettings()) : model.llm;
-    if (!isDeepStrictEqual(llm, model.llm)) this.#conversation.setModel({ ...model, llm });
     const names = Object.keys(environment);
     const secrets = names.length === 0 ? '' : `\n\nVariables of the terminal that hold secrets: ${names.join(', ')}.`;
-    return { ...model, llm, system_prompt: `${model.system_prompt}${secrets}` };
+    return { ...model, system_prompt: `${model.system_prompt}${secrets}` };
   }
 
   /** For a route. Throws a 502 with the reason why there is no answer. */
   async ask<Answer>(ask: (agent: ModelAgent) => Promise<Answer>): Promise<Answer> {
+    this.renew();
     const agent = await this.#load();
     return ask(agent).catch((error: unknown) => {
       // Compared by name: the other file of the build has its own copy of the class.
       if (!(error instanceof Error) || error.name !== 'ModelFailure') throw error;
       throw refuse((error as ModelFailure).code === 'NoModel' ? 400 : 502, this.#conversation.masked(error.message));
     });
-  }
-
-  renew(): void {
-    this.#config();
   }
 
   async next(situation: Situation, signal: AbortSignal): Promise<Step> {
