@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import { EventClock } from '../lifecycle/clock.ts';
+import type { Situation } from '../agents/agent.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
 import { secretsOf, secretsOfHeaders } from '../agents/mcp/config.ts';
@@ -178,7 +179,7 @@ export class Conversation {
   }
 
   /** Sends each part of an answer to the sockets. Null: no socket is open, or `llm.stream` is not set. */
-  get onText(): ((content: string, isEnd?: boolean) => void) | null {
+  get onText(): Situation['onText'] {
     if (this.#model?.llm.stream !== true || this.listeners.size === 0) return null;
     let rest = '';
     return (text, isEnd = false) => {

@@ -49,7 +49,7 @@ export function exchangesOf(events: Iterable<StoredEvent>): Exchange[] {
 
 const SHOWN = ['MessageEvent', 'ActionEvent', 'ObservationEvent', 'AgentErrorEvent', 'UserRejectObservation'];
 
-/** The events that a request to the model contains; the summary is that of the newest condensation, whose offset counts these events. */
+/** The events of a request to the model. The summary is of the newest condensation; its offset counts these events. */
 function withoutForgotten(events: Iterable<StoredEvent>) {
   let kept: StoredEvent[] = [];
   let summary: { text: string; offset: number } | null = null;
