@@ -54,6 +54,7 @@ export class Editor {
       this.#versions.set(file, [...(this.#versions.get(file) ?? []), content].slice(-KEPT_VERSIONS));
     };
     const change = async (before: string, after: string, line: number) => {
+      if (after === before) refuse(`No change: the edit leaves ${file} as it is.`);
       remember(before);
       await write(after);
       const shown = numbered(after, Math.max(1, line - CONTEXT_LINES), line + CONTEXT_LINES);

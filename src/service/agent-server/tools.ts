@@ -108,11 +108,16 @@ export class Tools {
 
   async #edit(step: EditStep, signal?: AbortSignal): Promise<Record<string, unknown> | null> {
     const { working_dir } = this.#conversation.state;
-    const file = path.resolve(working_dir, rebase(step.path, working_dir));
-    const result = await this.#editor.edit(step, file, signal).catch((error: unknown) => {
+    const perform = async () => {
+      const { home } = await this.#sandbox.folders();
+      // As a shell reads it; a relative path would be a folder named `~`.
+      const named = step.path.replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, () => home);
+      return this.#editor.edit(step, path.resolve(working_dir, rebase(named, working_dir)), signal);
+    };
+    const result = await perform().catch((error: unknown) => {
       if (!(error instanceof IsolationError)) throw error;
       if (signal?.aborted) return null;
-      const nothing = { path: file, previouslyExisted: true, oldContent: null, newContent: null };
+      const nothing = { path: step.path, previouslyExisted: true, oldContent: null, newContent: null };
       return { ...nothing, text: error.message, isError: true };
     });
     if (result === null) return null;

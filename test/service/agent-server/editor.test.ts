@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EditStep } from '../../../src/service/agents/steps.ts';
@@ -113,6 +124,36 @@ it('an edit through a link changes the file that the link names', async () => {
   symlinkSync('target', path.join(dir, 'a.txt'));
   await edit({ command: 'str_replace', old_str: 'one', new_str: 'two' });
   expect([content('target'), lstatSync(path.join(dir, 'a.txt')).isSymbolicLink()]).toEqual(['two', true]);
+});
+
+it('an edit of a file with several links changes it under each name', async () => {
+  put('one two three');
+  linkSync(path.join(dir, 'a.txt'), path.join(dir, 'other'));
+  await edit({ command: 'str_replace', old_str: 'two', new_str: '2' });
+  expect([content(), content('other')]).toEqual(['one 2 three', 'one 2 three']);
+  await edit({ command: 'create', file_text: 'longer than it was before' });
+  expect(content('other')).toBe('longer than it was before');
+  await edit({ command: 'undo_edit' });
+  expect(content('other')).toBe('one 2 three');
+  expect(readdirSync(dir).sort()).toEqual(['a.txt', 'other']);
+});
+
+it.runIf(process.getuid?.() === 0)('an edit keeps the owner of a file', async () => {
+  put('one');
+  chownSync(path.join(dir, 'a.txt'), 65_534, 65_533);
+  await edit({ command: 'str_replace', old_str: 'one', new_str: 'two' });
+  const { uid, gid } = lstatSync(path.join(dir, 'a.txt'));
+  expect([content(), uid, gid]).toEqual(['two', 65_534, 65_533]);
+});
+
+it.each<Wish>([
+  { command: 'str_replace', old_str: 'one', new_str: 'one' },
+  { command: 'str_replace', old_str: 'one\n', new_str: 'one\r\n' },
+  { command: 'insert', insert_line: 1, new_str: '' },
+])('an edit without effect is refused: %j', async (wish) => {
+  put('one\r\n');
+  expect(await refusal(wish)).toBe('No change: the edit leaves /a.txt as it is.');
+  expect(await refusal({ command: 'undo_edit' })).toBe('No edit of /a.txt to take back.');
 });
 
 describe('insert', () => {

@@ -9,6 +9,7 @@ import {
   isAlive,
   KEY,
   outline,
+  outputs,
   step,
   type TestWorker,
   until,
@@ -93,6 +94,20 @@ describeEachSpec('with %s', (spec) => {
     const lines = size('steps') / 2;
     const seen = (await worker.events()).filter((event) => event.kind === 'ObservationEvent').length;
     expect(lines - seen).toBeLessThanOrEqual(1);
+  });
+
+  it('the editor takes ~ and $HOME at the beginning of a path as the home', async () => {
+    const home = path.join(sandbox.place.dir, 'home');
+    mkdirSync(home);
+    const worker = await sandbox.start({ spec, env: { HOME: home } });
+    const events = await worker.play([
+      step.create('~/a.txt', 'a'),
+      step.create('$HOME/deep/b.txt', 'b'),
+      step.create('~c/~/$HOME', 'c'),
+      step.run('cat ~/a.txt ~/deep/b.txt; find . -type f'),
+      step.finish(),
+    ]);
+    expect(outputs(events)).toEqual(['ab./~c/~/$HOME']);
   });
 
   it.each(['running', 'paused'])('the end of stdin ends every process of a %s sandbox', async (state) => {

@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { constants, createReadStream } from 'node:fs';
+import { type FileHandle, open, readdir, realpath, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../../../local/make-folder.ts';
 import type { Failure, Operations, ReadParameters, WriteParameters } from '../protocol.ts';
@@ -49,17 +49,26 @@ async function beginDownload({ path: file, token, offset }: ReadParameters) {
   return download;
 }
 
-const uploads = new Map<string, { handle: FileHandle; part: string; target: string }>();
+const uploads = new Map<string, { handle: FileHandle; part: string; target: string; inPlace: boolean }>();
 
-/** An upload goes to a file beside its target, which it replaces when it is complete. Links are followed. */
+/**
+ * An upload goes to a file beside its target, which it replaces when it is complete. Links are followed. A target with
+ * several hard links, or of another owner, is overwritten: it stays the same file.
+ */
 export async function writeChunk({ path: file, token, data, then }: WriteParameters): Promise<void> {
   try {
     if (then === 'abandoned') return await abandonUpload(token);
-    const { handle, part, target } = uploads.get(token) ?? (await beginUpload(file, token));
+    const { handle, part, target, inPlace } = uploads.get(token) ?? (await beginUpload(file, token));
     await handle.appendFile(Buffer.from(data, 'base64'));
     if (then === 'more') return;
+    const { size } = await handle.stat();
     await handle.close();
-    await rename(part, target);
+    if (inPlace) {
+      // Cut at the end: on a full disk the file keeps the space that it has.
+      await writeFile(target, createReadStream(part), { flag: 'r+' });
+      await truncate(target, size);
+      await rm(part);
+    } else await rename(part, target);
     uploads.delete(token);
   } catch (error) {
     await abandonUpload(token);
@@ -74,7 +83,9 @@ async function beginUpload(file: string, token: string) {
   makeFolder(path.dirname(target));
   const part = path.join(path.dirname(target), `.upload-${token}.part`);
   const handle = await open(part, 'wx', 0o644);
-  const upload = { handle, part, target };
+  const { uid, gid } = await handle.stat();
+  const inPlace = existing !== null && (existing.nlink > 1 || existing.uid !== uid || existing.gid !== gid);
+  const upload = { handle, part, target, inPlace };
   uploads.set(token, upload);
   if (existing !== null) await handle.chmod(existing.mode & 0o777);
   return upload;
