@@ -1,5 +1,4 @@
 /** Shell commands, in sessions that keep directory and environment from one command to the next. */
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
@@ -7,19 +6,27 @@ import { shellQuote } from '../../output/text/shell-quote.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { RunResult, Sandbox } from './sandbox.ts';
 
-/** Linux takes at most 128 KiB in one argument. */
-const LONGEST_ARGUMENT = 100_000;
 /** Characters of the output of a tool that are kept, half from each end; the limit of genuine servers. */
 export const KEPT_OUTPUT = 30_000;
-/** Prints what a shell does not pass to its children: functions, and variables that are not exported (bash 4.4 and later). */
-const DEFINITIONS =
-  'set +u; declare -f; compgen -A variable | while IFS= read -r acs_name; do ' +
-  'case ${!acs_name@a} in *[rx]*) ;; *) declare -p "$acs_name";; esac; done';
-const LARGEST_STATE = 8 * 1024 * 1024;
+const LARGEST_STATE = 16 * 1024 * 1024;
 
 /** Inside are the programs of this machine. */
 export const SHELL =
   ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((file) => existsSync(file)) ?? '/bin/sh';
+const IS_BASH = SHELL.endsWith('/bash');
+/** Executes its stdin. In the command line of the shell, `pkill -f` of a command would find the command itself. */
+const READ = `eval "$(command -p cat)"${IS_BASH ? "$'\\n'" : ''} </dev/null`;
+
+/** Prints what a shell does not pass to its children: functions, and variables that are not exported (bash 4.4 and later). */
+const DEFINITIONS =
+  'declare -f; compgen -A variable | while IFS= read -r acs_name; do ' +
+  'case ${!acs_name@a} in *[rx]*) ;; *) declare -p "$acs_name";; esac; done';
+/** Leaves the exit code of the command in `$?`, also after `set -e`. Its trace (`set -x`) and errors are not output. */
+const KEEP = '{ acs_keep && :; } 2>/dev/null';
+/** A trap of the command for EXIT is carried out after KEEP, not in its place. */
+const TRAP =
+  'trap() { builtin trap "$@" && { case "$*" in -[lp]*) ;; *EXIT*|*0*) [ "$BASHPID" != "$$" ] || ' +
+  `{ eval "set -- $(builtin trap -p EXIT)"; builtin trap -- '${KEEP}; '"\${3-}" EXIT; };; esac; } 2>/dev/null; }; `;
 
 export interface ShellCommand {
   command: string;
@@ -47,6 +54,8 @@ export interface ShellSession {
   readonly id: string;
   cwd: string;
   env: Record<string, string> | null;
+  /** Functions, and variables that are not exported, as commands of bash. */
+  definitions: string;
 }
 
 /** A missing directory gives exit code -1. `session` null: a shell of its own. Throws IsolationError. */
@@ -58,20 +67,8 @@ export async function runShell(
   const { scratch } = await sandbox.folders();
   const state = session && path.join(scratch, session.id);
   let script = wanted.command;
-  if (Buffer.byteLength(script) > LONGEST_ARGUMENT) {
-    const file = path.join(scratch, `command-${randomUUID()}`);
-    const data = Buffer.from(script).toString('base64');
-    await sandbox.ask('write', { path: file, token: randomUUID(), data, then: 'done' }, wanted.signal);
-    script = `. ${shellQuote(file)}`;
-  }
-  if (state !== null) {
-    const note = `{ printf '%s\\0' "$PWD"; command -p env -0; } >${shellQuote(state)} 2>/dev/null`;
-    const definitions = shellQuote(`${state}.definitions`);
-    const define = `(${DEFINITIONS}) >${definitions} 2>/dev/null`;
-    const before = session?.env == null ? '' : `. ${definitions} 2>/dev/null; `;
-    // A line of its own, which the shell does not repeat with an error of syntax.
-    script = `${before}trap ${shellQuote(`acs_code=$?; set +e; ${note}; ${define}; exit $acs_code`)} EXIT\n${script}`;
-  }
+  // A line of its own, which the shell does not repeat with an error of syntax.
+  if (session !== null && state !== null) script = `${keeping(state, session.definitions)}\n${script}`;
   if (wanted.merged) script = `exec 2>&1; ${script}`;
   const texts = {
     stdout: new BoundedText(wanted.keepHead, wanted.keepTail),
@@ -80,7 +77,9 @@ export async function runShell(
   const run = (cwd: string): Promise<RunResult> =>
     sandbox.run(
       {
-        argv: [SHELL, '-c', `${script}\n`],
+        // With `-c`, and a socket as stdin, bash would read ~/.bashrc; another shell may read more of stdin than a line.
+        argv: IS_BASH ? [SHELL] : [SHELL, '-c', READ],
+        stdin: IS_BASH ? `${READ}\n${script}` : script,
         cwd,
         env: { ...session?.env, ...wanted.env },
         inherits: session?.env == null,
@@ -108,18 +107,32 @@ export async function runShell(
   if (session !== null && state !== null) {
     // The shell may have been ended, or replaced (`exec`), before it wrote them.
     const written = await sandbox.readFile(state, LARGEST_STATE).catch(() => Buffer.of());
-    const [cwd = '', ...variables] = written.toString('utf8').split('\0').slice(0, -1);
-    if (cwd.startsWith('/') && variables.length > 0) {
+    const [cwd = '', ...rest] = written.toString('utf8').split('\0');
+    const end = rest.indexOf('');
+    if (cwd.startsWith('/') && end > 0 && rest.length === end + 3) {
       session.cwd = cwd;
       session.env = Object.fromEntries(
-        variables.flatMap((variable) => {
+        rest.slice(0, end).flatMap((variable) => {
           const equals = variable.indexOf('=');
           return equals < 1 ? [] : [[variable.slice(0, equals), variable.slice(equals + 1)]];
         }),
       );
+      session.definitions = rest[end + 1] ?? '';
     }
   }
   return { ...result, stdout: texts.stdout.end(), stderr: texts.stderr.end() };
+}
+
+/** One line that restores the definitions, and writes to the file when the shell ends what the next command begins with. */
+function keeping(file: string, definitions: string): string {
+  const escaped = definitions.replace(/[\\'\n]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`));
+  const restore = definitions === '' ? '' : `eval $'${escaped}' 2>/dev/null; `;
+  // In place of what a command may have put there: a folder, a link, a file that cannot be read.
+  const remove = '[ -f "$2" -a -r "$2" -a -w "$2" -a ! -L "$2" ] || command -p rm -rf "$2"';
+  const write = `printf '%s\\0' "$PWD"; command -p env -0; printf '\\0'; ${DEFINITIONS}; printf '\\0'`;
+  const keep = `set +eux; umask 077; unset -f trap acs_keep; ${remove}; { ${write}; } >|"$2"`;
+  const define = `acs_keep() { set -- "$?" ${shellQuote(file)}; (${keep}) || :; return "$1"; }; `;
+  return `${restore}${define}trap ${shellQuote(KEEP)} EXIT; ${IS_BASH ? TRAP : ''}`;
 }
 
 /** Keeps the beginning and the end of a text. Invalid UTF-8 becomes replacement characters. */

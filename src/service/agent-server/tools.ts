@@ -29,7 +29,7 @@ export class Tools {
   }
 
   #newSession(): ShellSession {
-    return { id: randomUUID(), cwd: this.#conversation.state.working_dir, env: null };
+    return { id: randomUUID(), cwd: this.#conversation.state.working_dir, env: null, definitions: '' };
   }
 
   /** The observation of a step. Null: the signal interrupted it, and every process it started has ended. */

@@ -6,6 +6,8 @@ import { WORKSPACE_INSIDE } from '../sandboxes/worker-protocol.ts';
 /** Where the built `inside.js` and the node binary are seen inside. */
 const OWN_FOLDER = '/run/acs';
 export const HOME_INSIDE = '/home/agent';
+/** For files of the worker. Commands empty /tmp and homes. */
+export const SCRATCH_INSIDE = `${OWN_FOLDER}/scratch`;
 
 const SYSTEM_FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix/store', '/gnu'];
 
@@ -56,7 +58,8 @@ const TEMPORARY = [
   ['/home', 1 / 2],
   ['/tmp', 1 / 4],
   ['/var/tmp', 1 / 8],
-  ['/dev/shm', 1 / 8],
+  ['/dev/shm', 1 / 16],
+  [SCRATCH_INSIDE, 1 / 16],
 ] as const;
 /** Of a folder that is covered to hide it. */
 const EMPTY_BYTES = 64 * 1024;

@@ -20,7 +20,7 @@ const folder = v.pipe(v.string(), v.startsWith('/'), v.maxLength(64 * 1024));
 const nothing = v.strictObject({});
 
 const frame = v.variant('type', [
-  v.strictObject({ type: v.literal('hello'), workingDir: folder, scratch: folder }),
+  v.strictObject({ type: v.literal('hello'), workingDir: folder }),
   v.strictObject({ type: v.literal('output'), id: count, stream: v.picklist(['stdout', 'stderr']), data: v.string() }),
   v.strictObject({ type: v.literal('result'), id: count, result: v.unknown() }),
   v.strictObject({
@@ -54,7 +54,6 @@ export type OutputListener = (stream: 'stdout' | 'stderr', data: Buffer) => void
 
 interface Hello {
   workingDir: string;
-  scratch: string;
 }
 
 export class IsolationConnection {
@@ -115,7 +114,7 @@ export class IsolationConnection {
     return this.#gone === null ? null : this.#gone.message;
   }
 
-  /** The first folder and a private one, as seen inside. Rejects when the process ends before it has started. */
+  /** The first folder, as seen inside. Rejects when the process ends before it has started. */
   async ready(): Promise<Hello> {
     const hello = await Promise.race([this.#hello, this.ended.then(() => null)]);
     if (hello === null) throw this.#gone ?? new IsolationError('gone', 'ended at once');
@@ -163,7 +162,7 @@ export class IsolationConnection {
     const answer = v.parse(frame, JSON.parse(line), { abortEarly: true });
     if (answer.type === 'hello') {
       if (this.#sayHello === null) throw new Error('a second hello');
-      this.#sayHello({ workingDir: answer.workingDir, scratch: answer.scratch });
+      this.#sayHello({ workingDir: answer.workingDir });
       this.#sayHello = null;
       return;
     }

@@ -1,29 +1,22 @@
 /** The helper inside the isolation: the worker itself never follows a link that an agent made. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { HOME_INSIDE } from './bubblewrap.ts';
 import { listFolder, OperationError, readChunk, writeChunk } from './inside/files.ts';
 import { LineReader } from './inside/lines.ts';
 import { Programs } from './inside/programs.ts';
-import { killProcesses, SANDBOX_MARKER, scratchPrefix } from './processes.ts';
+import { killProcesses, SANDBOX_MARKER } from './processes.ts';
 import { type Answer, LONGEST_LINE, type Request } from './protocol.ts';
 
 const workingDir = process.cwd();
+/** The folder for files of the worker, where no mount ends with the helper. */
+const scratch = process.argv[2];
 const mark = process.env[SANDBOX_MARKER] ?? '';
 // Background processes of commands have reached the limit of processes: not even `kill` could be started.
 const programs = new Programs(workingDir, () => {
   process.stderr.write('it reached its limit of processes\n');
   endEverything();
 });
-
-/** A private folder for files of the worker; on a full disk it may be missing. */
-let scratch = path.join(tmpdir(), `${scratchPrefix(mark)}none`);
-try {
-  scratch = mkdtempSync(path.join(tmpdir(), scratchPrefix(mark)));
-} catch {
-  // What needs it fails.
-}
 
 function send(answer: Answer): boolean {
   const line = JSON.stringify(answer);
@@ -68,7 +61,7 @@ async function answer(request: Request): Promise<void> {
 function endEverything(): void {
   const marked = mark === '' ? null : `${SANDBOX_MARKER}=${mark}`;
   killProcesses({ below: process.pid, marked, except: [process.pid] });
-  rmSync(scratch, { recursive: true, force: true });
+  if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
   process.exit(0);
 }
 
@@ -79,14 +72,13 @@ process.stdin.on('data', (chunk: Buffer) => {
 process.stdin.on('end', endEverything);
 process.stdin.on('error', endEverything);
 process.stdout.on('error', endEverything);
-// The service handles Ctrl-C at its terminal.
-process.on('SIGINT', () => undefined);
-process.on('SIGTERM', endEverything);
-process.on('SIGHUP', endEverything);
+// The worker closes stdin. A command that ends programs by name or pattern, as `pkill node` does, is to spare the helper.
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined);
+process.title = 'acs-sandbox';
 
 // Inside bubblewrap the home is empty: git needs a name, and refuses a workspace with a mapped owner.
 const gitSettings = path.join(HOME_INSIDE, '.gitconfig');
 if (process.env['HOME'] === HOME_INSIDE && !existsSync(gitSettings)) {
   writeFileSync(gitSettings, '[user]\n\tname = agent\n\temail = agent@localhost\n[safe]\n\tdirectory = *\n');
 }
-send({ type: 'hello', workingDir, scratch });
+send({ type: 'hello', workingDir });

@@ -1,12 +1,12 @@
 import { spawn, type StdioOptions } from 'node:child_process';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Writable } from 'node:stream';
 import { withParentDeathSignal } from './parent-death-signal.ts';
 import type { WorkerConfig } from '../sandboxes/worker-protocol.ts';
-import { bubblewrapEnvironment, bubblewrapPlan, hiddenFolders, HOME_INSIDE } from './bubblewrap.ts';
+import { bubblewrapEnvironment, bubblewrapPlan, hiddenFolders, HOME_INSIDE, SCRATCH_INSIDE } from './bubblewrap.ts';
 import { IsolationConnection } from './connection.ts';
 import { limitCommand, NO_LIMITS } from './limits.ts';
 import { bubblewrapCommand } from './namespace-limit.ts';
@@ -17,7 +17,6 @@ import {
   reapLeftovers,
   SANDBOX_MARKER,
   sandboxMark,
-  scratchPrefix,
   type Selection,
   stopProcesses,
 } from './processes.ts';
@@ -78,6 +77,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
   return {
     connection,
     ...hello,
+    scratch: SCRATCH_INSIDE,
     home: HOME_INSIDE,
     // Nothing can leave the process-id namespace of bwrap, which the kernel ends with the worker.
     ...freezer({ below: pid, marked: null, except: [] }),
@@ -96,11 +96,20 @@ const MARKED = 'prlimit --pid $$ "--rttime=$0:" > /dev/null 2>&1; exec "$@"';
 async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
   const mark = sandboxMark(config.sandbox_id, config.workspace_dir);
   reapLeftovers(mark);
-  removeScratch(mark);
+  const scratch = path.join(config.events_dir, 'scratch');
+  const removeScratch = (): void => {
+    rmSync(scratch, { recursive: true, force: true });
+  };
+  removeScratch();
+  try {
+    mkdirSync(scratch, { mode: 0o700 });
+  } catch {
+    // On a full disk what needs it fails.
+  }
   // The kernel would count all processes of the user.
   const limits = { ...(config.limits ?? NO_LIMITS), processes: null };
   const limited = limitCommand(limits, process.env['PATH']);
-  const helper = [...limited, process.execPath, path.join(config.root, 'dist', 'inside.js')];
+  const helper = [...limited, process.execPath, path.join(config.root, 'dist', 'inside.js'), scratch];
   const command = ['/bin/sh', '-c', MARKED, realtimeLimitOf(mark), ...helper];
   const { file, args } = withParentDeathSignal('CONT', command); // a command may have stopped it
   const env = { ...plainEnvironment(config.workspace_dir), ...commonEnvironment(config) };
@@ -113,6 +122,7 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
   return {
     connection,
     ...hello,
+    scratch,
     home: process.env['HOME'] ?? '/',
     // Not `inside.ts` itself: a stopped one would not see that the worker is gone.
     ...freezer({ below: pid, marked, except: [pid] }),
@@ -123,15 +133,9 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
       killProcesses({ below: pid, marked, except: [] });
       child.kill('SIGKILL');
       await connection.ended;
-      removeScratch(mark);
+      removeScratch();
     },
   };
-}
-
-function removeScratch(mark: string): void {
-  for (const name of existsSync(tmpdir()) ? readdirSync(tmpdir()) : []) {
-    if (name.startsWith(scratchPrefix(mark))) rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
-  }
 }
 
 function commonEnvironment(config: WorkerConfig): Record<string, string> {

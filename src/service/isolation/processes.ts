@@ -93,10 +93,6 @@ export function sandboxMark(sandboxId: string, workspaceDir: string): string {
   return `${sandboxId}-${folderIdentity(path.resolve(workspaceDir, '..', '..'))}`;
 }
 
-export function scratchPrefix(mark: string): string {
-  return `acs-shell-${mark.replace(/[^\w-]/g, '_')}-`;
-}
-
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);

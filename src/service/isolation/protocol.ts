@@ -7,8 +7,8 @@ export interface RunParameters {
   /** Set on top of the environment of the helper, or the whole environment. */
   env: Record<string, string>;
   inherits: boolean;
-  /** False: stdin is /dev/null. */
-  stdin: boolean;
+  /** False: stdin is /dev/null; true: what `write` sends. */
+  stdin: boolean | string;
   /** `closed`: the outputs have ended, also those of processes in the background; `silent`: they are silent. */
   until: 'closed' | 'silent';
   window: number;
@@ -65,7 +65,7 @@ export interface Failure {
 }
 
 export type Answer =
-  | { type: 'hello'; workingDir: string; scratch: string }
+  | { type: 'hello'; workingDir: string }
   | { type: 'output'; id: number; stream: 'stdout' | 'stderr'; data: string }
   | { type: 'result'; id: number; result: unknown }
   | { type: 'failure'; id: number; failure: Failure };

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   BoundedText,
   runShell,
@@ -19,7 +19,7 @@ beforeEach(() => {
   session = newSession();
 });
 
-const newSession = (): ShellSession => ({ id: path.basename(dir), cwd: dir, env: null });
+const newSession = (): ShellSession => ({ id: path.basename(dir), cwd: dir, env: null, definitions: '' });
 
 function run(
   command: string,
@@ -69,11 +69,94 @@ it('a session whose folder was removed begins again in the first one, with its v
   expect(await run('pwd; echo $WORD')).toMatchObject({ stdout: `${dir}\nkept\n` });
 });
 
-it('a command that replaces its shell or sets its own trap carries nothing over', async () => {
+it('a command that replaces its shell carries nothing over', async () => {
   await run('export WORD=kept');
   expect(await run('export WORD=lost; exec true')).toMatchObject({ exitCode: 0 });
-  expect(await run("export WORD=lost; trap 'echo bye' EXIT")).toMatchObject({ stdout: 'bye\n' });
   expect(await run('echo "[$WORD]"')).toMatchObject({ stdout: '[kept]\n' });
+});
+
+it.each([
+  ["trap 'echo bye $?' EXIT", 'bye 0\n', 0],
+  ["trap 'echo bye $?' 0 INT; exit 3", 'bye 3\n', 3],
+  ["set -euo pipefail; trap 'echo bye $?' EXIT; (exit 4); echo on", 'bye 4\n', 4],
+  ["f() { trap 'echo bye $?; exit 5' EXIT; }; f", 'bye 0\n', 5],
+  ["trap 'echo bye' EXIT; trap - EXIT", '', 0],
+  ["(trap 'echo below' EXIT; WORD=below)", 'below\n', 0],
+])('%s is carried out, and the command passes its folder and variables', async (command, stdout, exitCode) => {
+  expect(await run(`mkdir deep; cd deep; WORD=new; ${command}`)).toMatchObject({ stdout, stderr: '', exitCode });
+  expect(await run('echo "$WORD"; pwd')).toMatchObject({ stdout: `new\n${dir}/deep\n` });
+});
+
+it.each(['set -C', 'umask 777', 'exec 1>&- 2>&-', 'env() { false; }'])(
+  'a command with %s passes its folder and variables',
+  async (command) => {
+    await run('export WORD=first');
+    await run(`mkdir deep; export WORD=new; cd deep; ${command}`);
+    expect(await run('echo "$WORD"; pwd')).toMatchObject({ stdout: `new\n${dir}/deep\n` });
+  },
+);
+
+it.each([
+  ['TERM', 143],
+  ['KILL', 137],
+])('a command that sends SIG%s to its own process group ends itself alone', async (signal, exitCode) => {
+  await run('export WORD=kept; twice() { echo "$1$1"; }');
+  expect(await run(`kill -${signal} 0; echo on`)).toMatchObject({ stdout: '', exitCode });
+  expect(await run('twice "$WORD"')).toMatchObject({ stdout: 'keptkept\n' });
+});
+
+it.each(['in a session', 'by itself'])('a command %s is in no command line and no environment', async (where) => {
+  const within = where === 'by itself' ? null : session;
+  await run('text="no-such-server --port 4173"', {}, within);
+  const own = 'grep -c "no-such-server --port 4173" /proc/$$/cmdline /proc/$$/environ /proc/$PPID/cmdline';
+  expect((await run(own, {}, within)).stdout.replace(/\/\d+\//g, '/n/')).toBe(
+    '/proc/n/cmdline:0\n/proc/n/environ:0\n/proc/n/cmdline:0\n',
+  );
+});
+
+it.each(['in a session', 'by itself'])('a command %s reads nothing from stdin', async (where) => {
+  const within = where === 'by itself' ? null : session;
+  expect(await run('cat; read -r line; echo "[$line] $?"\necho on', {}, within)).toMatchObject({
+    stdout: '[] 1\non\n',
+    stderr: '',
+  });
+  expect(await run('echo "cat no" > input; exec < input; read -r line', {}, within)).toMatchObject({ stdout: '' });
+});
+
+it('an error names the line of the command', async () => {
+  const { stderr } = await run('true\nno-such-program\n', {}, null);
+  expect(stderr).toContain('line 2: no-such-program');
+});
+
+it('a line that ends in a backslash is the last one', async () => {
+  expect(await run('echo on \\', {}, null)).toMatchObject({ stdout: 'on\n' });
+});
+
+describe('the file of a session', () => {
+  const file = async (): Promise<string> => path.join((await plain.sandbox.folders()).scratch, session.id);
+
+  it.each<[string, (at: string) => void]>([
+    ['a folder', (at) => mkdirSync(at)],
+    ['a link', (at) => symlinkSync(path.join(dir, 'linked'), at)],
+    ['a file that cannot be read', (at) => writeFileSync(at, '', { mode: 0 })],
+  ])('is written in place of %s', async (_, place) => {
+    writeFileSync(path.join(dir, 'linked'), 'text');
+    await run('export WORD=first');
+    rmSync(await file());
+    place(await file());
+    expect(await run('WORD=new')).toMatchObject({ stdout: '', stderr: '' });
+    expect(await run('echo "$WORD"')).toMatchObject({ stdout: 'new\n', stderr: '' });
+    expect(readFileSync(path.join(dir, 'linked'), 'utf8')).toBe('text');
+  });
+
+  it('leaves the session as it was where its folder is missing, without an error in the output', async () => {
+    await run('export WORD=kept; twice() { echo "$1$1"; }');
+    const scratch = path.dirname(await file());
+    rmSync(scratch, { recursive: true });
+    expect(await run('twice "$WORD"; export WORD=lost')).toMatchObject({ stdout: 'keptkept\n', stderr: '' });
+    expect(await run('twice "$WORD"')).toMatchObject({ stdout: 'keptkept\n', stderr: '' });
+    mkdirSync(scratch);
+  });
 });
 
 it('an exit code is that of the command, and 128 and its number for a signal', async () => {

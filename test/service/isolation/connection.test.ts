@@ -12,7 +12,7 @@ afterEach(() => {
 /** A helper that prints hello, answers every request with these lines, and continues. */
 async function helper(...lines: string[]): Promise<IsolationConnection> {
   const script = `
-    console.log(JSON.stringify({ type: 'hello', workingDir: '/', scratch: '/tmp' }));
+    console.log(JSON.stringify({ type: 'hello', workingDir: '/' }));
     process.stdin.on('data', () => process.stdout.write(${JSON.stringify(lines.map((line) => `${line}\n`).join(''))}));
   `;
   child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -50,7 +50,7 @@ describe('a helper', () => {
     ['has a member too many', '{"type":"result","id":1,"result":{},"more":1}'],
     ['answers what was not asked', result(2, END)],
     ['answers with a negative number', result(-1, END)],
-    ['is a second hello', '{"type":"hello","workingDir":"/","scratch":"/"}'],
+    ['is a second hello', '{"type":"hello","workingDir":"/"}'],
     ['is a failure of an unknown kind', '{"type":"failure","id":1,"failure":{"code":"gone","message":""}}'],
     ['lacks a member of the result', result(1, { ...END, exitCode: undefined })],
     ['has an exit code out of range', result(1, { ...END, exitCode: 256 })],

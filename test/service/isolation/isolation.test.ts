@@ -15,6 +15,7 @@ import {
   until,
 } from '../agent-server/support/worker.ts';
 import { sandboxOfTest } from '../agent-server/support/shared-worker.ts';
+import { WORKSPACE_INSIDE } from '../../../src/service/sandboxes/worker-protocol.ts';
 import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
 
 const sandbox = sandboxOfTest();
@@ -60,6 +61,16 @@ async function startStubborn(started: TestWorker): Promise<void> {
   for (const file of ['own-session', 'orphan', 'direct']) await until(file, () => size(file) > 2);
 }
 
+it.runIf(hasBubblewrap)('a command that ends everything in the sandbox leaves the session as it was', async () => {
+  const worker = await sandbox.start({ spec: 'bubblewrap' });
+  const seen = await worker.outputsOf(
+    'mkdir sub; cd sub; twice() { echo "$1$1"; }',
+    'cd /; kill -KILL -1',
+    'twice "$(basename "$PWD")"',
+  );
+  expect(seen).toEqual(['', expect.stringMatching(/^Everything in the sandbox was ended/), 'subsub']);
+});
+
 describeEachSpec('with %s', (spec) => {
   it('pause stops every process of the sandbox, resume continues them', async () => {
     const worker = await sandbox.start({ spec });
@@ -96,6 +107,21 @@ describeEachSpec('with %s', (spec) => {
     expect(lines - seen).toBeLessThanOrEqual(1);
   });
 
+  it('a session and the difference do not depend on the temporary folder', async () => {
+    const temporary = path.join(sandbox.place.dir, 'temporary');
+    mkdirSync(temporary);
+    const worker = await sandbox.start({ spec, env: { TMPDIR: temporary } });
+    const seen = await worker.outputsOf(
+      'git init -q; echo one > a.txt; git add a.txt; git commit -qm one; echo two > a.txt',
+      'mkdir sub; cd sub; rm -rf "$TMPDIR"/*; KEPT=yes; twice() { echo "$1$1"; }',
+      'twice "$KEPT $(basename "$PWD")"',
+    );
+    expect(seen).toEqual(['', '', 'yes subyes sub']);
+    const folder = spec === 'bubblewrap' ? WORKSPACE_INSIDE : sandbox.place.workspace;
+    const delta = await worker.call('GET', `/api/file/archive?path=${folder}&ref=HEAD&format=git-delta`);
+    expect(delta).toMatchObject({ status: 200, body: expect.stringContaining('+two') as unknown });
+  });
+
   it('the editor takes ~ and $HOME at the beginning of a path as the home', async () => {
     const home = path.join(sandbox.place.dir, 'home');
     mkdirSync(home);
@@ -110,15 +136,23 @@ describeEachSpec('with %s', (spec) => {
     expect(outputs(events)).toEqual(['ab./~c/~/$HOME']);
   });
 
+  it('signals to the helper, whose name and command line are no program of a user, end nothing', async () => {
+    const worker = await sandbox.start({ spec });
+    const seen = await worker.outputsOf(
+      'twice() { echo "$1$1"; }',
+      'tr -d "\\0" < /proc/$PPID/cmdline; echo; cat /proc/$PPID/comm; kill -TERM $PPID; kill -HUP $PPID',
+      'twice on',
+    );
+    expect(seen).toEqual(['', 'acs-sandbox\nacs-sandbox', 'onon']);
+  });
+
   it.each(['running', 'paused'])('the end of stdin ends every process of a %s sandbox', async (state) => {
-    const scratch = path.join(sandbox.place.dir, 'scratch');
-    mkdirSync(scratch);
-    const worker = await sandbox.start({ spec, env: { TMPDIR: scratch } });
+    const worker = await sandbox.start({ spec });
     await startStubborn(worker);
     if (state === 'paused') await worker.command('pause');
     await worker.end();
     await until('all processes end', () => inside().length === 0);
-    expect(readdirSync(scratch)).toEqual([]);
+    expect(readdirSync(sandbox.place.events)).not.toContain('scratch');
   });
 
   it.each(['running', 'paused'])('SIGKILL of the worker leaves no process of a %s sandbox', async (state) => {
@@ -127,6 +161,7 @@ describeEachSpec('with %s', (spec) => {
     if (state === 'paused') await worker.command('pause');
     await worker.kill('SIGKILL');
     await until('all processes end', () => inside().length === 0);
+    expect(readdirSync(sandbox.place.events)).not.toContain('scratch');
   });
 
   it('stop ends every process, and the run is paused in the log', async () => {
@@ -252,14 +287,12 @@ describe('without bubblewrap', () => {
   );
 
   it('a helper that was killed leaves no temporary folder', async () => {
-    const scratch = path.join(sandbox.place.dir, 'scratch');
-    mkdirSync(scratch);
-    const worker = await sandbox.start({ spec: 'process', env: { TMPDIR: scratch } });
+    const worker = await sandbox.start({ spec: 'process' });
     await worker.startConversation([step.run('kill -STOP $PPID; sleep 60'), step.finish()]);
     await until('the helper is stopped', () => states().includes('T'));
-    expect(readdirSync(scratch)).toHaveLength(1);
+    expect(readdirSync(sandbox.place.events)).toContain('scratch');
     await worker.end();
-    expect(readdirSync(scratch)).toEqual([]);
+    expect(readdirSync(sandbox.place.events)).not.toContain('scratch');
   });
 
   it('a process left by an earlier worker is ended when the sandbox starts again without isolation', async () => {

@@ -56,7 +56,7 @@ describe.runIf(hasBubblewrap)('a sandbox with bubblewrap', () => {
     ['/home/agent', 256],
     ['/tmp', 128],
     ['/var/tmp', 64],
-    ['/dev/shm', 64],
+    ['/dev/shm', 32],
     ['/dev', 0],
   ])('holds in %s at most %i MiB, and answers when it is full', async (folder, mib) => {
     const { code, err } = await exec('dd', 'if=/dev/zero', `of=${folder}/large`, 'bs=1M', 'count=600');

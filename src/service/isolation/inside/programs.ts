@@ -53,7 +53,7 @@ export class Programs {
       cwd,
       detached: true,
       env: { ...(wanted.inherits ? process.env : {}), ...wanted.env, [COMMAND_MARKER]: mark },
-      stdio: [wanted.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+      stdio: [wanted.stdin === false ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
     const ended = new Promise<{ code: number; error: NodeJS.ErrnoException | null }>((resolve) => {
       child.once('error', (error) => {
@@ -64,6 +64,7 @@ export class Programs {
       });
     });
     child.stdin?.on('error', () => undefined);
+    if (typeof wanted.stdin === 'string') child.stdin?.end(wanted.stdin);
     const { until, window } = wanted;
     const program: Program = { child, mark, interrupted: false, until, window };
     this.#running.set(id, program);
