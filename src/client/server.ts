@@ -72,7 +72,7 @@ export interface WebPage {
 
 export interface StartProgress {
   start_task_id: string;
-  /** Server's word for the step, lower case with dashes: `waiting-for-sandbox`. */
+  /** Server's words for the step, and why it waits: `waiting for sandbox: 20 sandboxes are in use`. */
   step: string;
   conversation_id: string | null;
   sandbox_id: string | null;

@@ -41,7 +41,7 @@ export async function* startV1(
   }
   const { id } = await createSandbox(links, spec);
   try {
-    yield { start_task_id: '', step: 'creating-sandbox', conversation_id: null, sandbox_id: id };
+    yield { start_task_id: '', step: 'creating sandbox', conversation_id: null, sandbox_id: id };
     const isRunning = async (): Promise<true | undefined> => {
       const { status, status_detail: detail } = await getSandbox(links, id);
       if (status === 'RUNNING') return true;
@@ -189,10 +189,10 @@ async function sendStart(
   }
 }
 
-/** Returns when the status has changed; as ready where the task makes no progress and its conversation is there. */
+/** Returns when status or detail have changed; as ready where the task makes no progress and its conversation is there. */
 async function nextTask(
   links: Links,
-  { id, status }: StartTaskRecord,
+  { id, status, detail }: StartTaskRecord,
   conversationId: string | null,
   limit: AbortSignal,
 ): Promise<StartTaskRecord> {
@@ -205,7 +205,8 @@ async function nextTask(
       throw new AppError('server', `the server no longer has the start task ${start_task_id}`, {
         data: { start_task_id },
       });
-    if (task.status !== status || (status === 'READY' && task.app_conversation_id !== null)) return task;
+    if (task.status !== status || task.detail !== detail || (status === 'READY' && task.app_conversation_id !== null))
+      return task;
     if (clock.now() < lookUpAtMs) return undefined;
     lookUpAtMs = clock.now() + NO_PROGRESS_MS;
     const record = await startedConversation(links, task.app_conversation_id ?? conversationId);
@@ -216,10 +217,12 @@ async function nextTask(
 }
 
 function progress(task: StartTaskRecord, conversationId: string | null): StartProgress {
+  const { status, detail } = task;
+  const word = status.toLowerCase().replaceAll('_', ' ');
   const id = task.app_conversation_id ?? conversationId;
   return {
     start_task_id: normalId(task.id),
-    step: task.status.toLowerCase().replaceAll('_', '-'),
+    step: status === 'READY' || detail === null ? word : `${word}: ${detail}`,
     conversation_id: id === null ? null : normalId(id),
     sandbox_id: task.sandbox_id,
   };

@@ -50,18 +50,17 @@ export async function waitForStatus(
     wait.progress === 'shown' ? await ctx.progress(`sandbox ${id}: waiting until it is ${wanted.join(' or ')}`) : null;
   let status: SandboxStatus | null = null;
   const ifWanted = (sandbox: Sandbox): Sandbox | undefined => {
-    if (sandbox.status !== status) {
-      onStatus?.(sandbox.status);
-      progress?.update(`sandbox ${id}: ${sandbox.status}`);
-    }
+    const { status_detail } = sandbox;
+    const detail = status_detail ? `: ${status_detail.slice(0, 500)}` : '';
+    if (sandbox.status !== status) onStatus?.(sandbox.status);
     status = sandbox.status;
-    if (wanted.includes(status)) return sandbox;
+    const isWanted = wanted.includes(status);
+    progress?.update(`sandbox ${id}: ${status}${isWanted ? '' : detail}`);
+    if (isWanted) return sandbox;
     if (status === 'missing')
       throw new AppError('not-found', `sandbox ${id} is gone: it will not become ${wanted.join(' or ')}`);
     if (status !== 'error') return undefined;
     // A sandbox in error keeps this status until it is deleted.
-    const { status_detail } = sandbox;
-    const detail = status_detail ? `: ${status_detail.slice(0, 500)}` : '';
     throw new AppError('failed', `sandbox ${id} ended in an error${detail}`, {
       hint: `delete it and start a new one: acs sandbox delete ${id}`,
       data: { last_status: status, status_detail },

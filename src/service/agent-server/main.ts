@@ -59,7 +59,8 @@ async function start(config: WorkerConfig): Promise<RunningWorker> {
 async function execute({ type, request }: WorkerCommand): Promise<void> {
   const running = await worker;
   if (running === null || isEnding) return;
-  if (type === 'pause') {
+  if (type === 'evict' && running.isBusy()) notify({ type: 'busy', request });
+  else if (type === 'pause' || type === 'evict') {
     await running.pause();
     notify({ type: 'paused', request });
   } else if (type === 'resume') {

@@ -14,6 +14,8 @@ import { Sockets } from './sockets.ts';
 export interface RunningWorker {
   port: number;
   workingDir: string;
+  /** Whether a run is in progress. */
+  isBusy: () => boolean;
   pause: () => Promise<void>;
   resume: () => void;
   /** Ends every process inside and closes the logs; runs under way are paused in them. */
@@ -62,6 +64,7 @@ export async function startWorker({
   return {
     port,
     workingDir,
+    isBusy: () => conversations.all().some(({ conversation }) => conversation.state.execution_status === 'running'),
     pause: async () => {
       await sandbox.freeze();
       isPaused = true;

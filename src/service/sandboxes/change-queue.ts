@@ -9,9 +9,12 @@ interface Queue {
 export class SandboxChanges {
   readonly #queues = new Map<string, Queue>();
   readonly #deletedReason: () => Error;
+  readonly #onChange: () => void;
 
-  constructor(deletedReason: () => Error) {
+  /** `onChange`: called when a sandbox is to go down, and when all changes of one have ended. */
+  constructor(deletedReason: () => Error, onChange: () => void) {
     this.#deletedReason = deletedReason;
+    this.#onChange = onChange;
   }
 
   apply<Result>(id: string, change: () => Promise<Result>): Promise<Result> {
@@ -20,7 +23,9 @@ export class SandboxChanges {
     const mine = queue.last.then(change);
     const over = (): void => {
       queue.waiting -= 1;
-      if (queue.waiting === 0) this.#queues.delete(id);
+      if (queue.waiting > 0) return;
+      this.#queues.delete(id);
+      this.#onChange();
     };
     queue.last = mine.then(over, over);
     return mine;
@@ -29,7 +34,9 @@ export class SandboxChanges {
   takeDown<Result>(id: string, change: () => Promise<Result>): Promise<Result> {
     const queue = this.#queueOf(id);
     queue.goingDown += 1;
-    return this.apply(id, change).finally(() => (queue.goingDown -= 1));
+    const changed = this.apply(id, change).finally(() => (queue.goingDown -= 1));
+    this.#onChange();
+    return changed;
   }
 
   /** As `takeDown`, for its deletion: aborts every use, begun or not. */
@@ -54,12 +61,12 @@ export class SandboxChanges {
     });
   }
 
-  isGoingDown(id: string): boolean {
-    return (this.#queues.get(id)?.goingDown ?? 0) > 0;
+  isIdle(id: string): boolean {
+    return !this.#queues.has(id);
   }
 
-  last(id: string): Promise<void> {
-    return this.#queues.get(id)?.last ?? Promise.resolve();
+  isGoingDown(id: string): boolean {
+    return (this.#queues.get(id)?.goingDown ?? 0) > 0;
   }
 
   #queueOf(id: string): Queue {

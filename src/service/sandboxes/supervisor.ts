@@ -15,6 +15,7 @@ import type { ConversationNotice, SandboxSpecName, WorkerNotice } from './worker
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import { assertResumable, assertSpecWorks, newSandbox, newSessionKey, type SpecChoice } from './specs.ts';
+import { Admission } from './admission.ts';
 import { SandboxChanges } from './change-queue.ts';
 import { removeTree } from './remove-tree.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -37,8 +38,10 @@ export interface SupervisorOptions {
   initialEnv?(): Record<string, string>;
   faults?: FaultRule[];
   defaultReplay: ReplayStep[] | null;
-  /** Sandboxes that may run at once, 20 by default; one more pauses the one that has been idle longest. */
+  /** Sandboxes that may run at once, 20 by default; one more pauses the one that has been idle longest, or waits. */
   maxRunning?: number;
+  /** How long a sandbox is kept for its clients after its start and after the end of its run, 10 s by default. */
+  keepMs?: number;
 }
 
 export class SandboxUnavailable extends Error {
@@ -51,16 +54,33 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #client = createAgentClient();
   readonly #live = new Map<string, { worker: WorkerProcess; isPaused: boolean; isEnding: boolean }>();
-  readonly #changes = new SandboxChanges(() => new SandboxUnavailable('the sandbox was deleted'));
+  readonly #changes: SandboxChanges;
+  readonly #admission: Admission;
   readonly #rows: SandboxStore;
   #isClosing = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#rows = options.store.sandboxes;
+    const { maxRunning = 20, keepMs = 10_000 } = options;
+    this.#changes = new SandboxChanges(
+      () => new SandboxUnavailable('the sandbox was deleted'),
+      () => this.#admission.next(),
+    );
+    this.#admission = new Admission({
+      ...options,
+      maxRunning,
+      keepMs,
+      running: () =>
+        [...this.#live.keys()].filter((id) => !this.#live.get(id)?.isPaused && !this.#changes.isGoingDown(id)),
+      isIdle: (id) => this.#changes.isIdle(id),
+      refusal: (id) =>
+        this.#isClosing || this.#changes.isGoingDown(id) ? new SandboxUnavailable('stopped while it waited') : null,
+      evict: (id, why) => this.#changes.takeDown(id, () => this.#pauseNow(id, why)),
+    });
   }
 
-  /** Does not wait for the worker. Null: the default spec. `onStore`: in the same transaction. Throws SpecRefused. */
+  /** `start` and `use` start it. Null: the default spec. `onStore`: in the same transaction. Throws SpecRefused. */
   create(named: SandboxSpecName | null, onStore?: (id: string) => void): SandboxRow {
     const { store, specs, clock } = this.#options;
     const spec = named ?? specs.byDefault;
@@ -71,21 +91,23 @@ export class Supervisor {
       this.#rows.insert(row);
       onStore?.(row.id);
     });
-    this.#evictExcess(row.id);
     try {
-      this.#launch(row);
+      this.#makeFolders(row.id);
     } catch (error) {
       this.#rows.remove(row.id);
       rmSync(this.workspaceOf(row.id), { recursive: true, force: true });
       throw error;
     }
-    return this.#rows.get(row.id) ?? row;
+    return row;
   }
 
-  /** Settles when the sandbox runs. Rejects with SandboxUnavailable when it cannot be started. */
-  async whenRunning(id: string): Promise<SandboxRow> {
-    await this.#changes.last(id);
-    return await this.#whenReady(id);
+  /** Settles when the sandbox runs, waits for a place, or cannot be started. */
+  start(id: string): Promise<unknown> {
+    return new Promise((resolve) => {
+      this.use(id, (running) => running, resolve)
+        .catch((error: unknown) => this.#options.log(`sandbox ${id}: ${String(error)}`))
+        .finally(() => resolve(null));
+    });
   }
 
   async #whenReady(id: string): Promise<SandboxRow> {
@@ -105,14 +127,16 @@ export class Supervisor {
     return this.#changes.takeDown(id, () => this.#pauseNow(id, null));
   }
 
-  async #pauseNow(id: string, detail: string | null): Promise<boolean> {
+  /** `evicted`: why it is paused for another; this is not done when a run is in progress. */
+  async #pauseNow(id: string, evicted: string | null): Promise<boolean> {
     const row = this.#rows.get(id);
     if (row === null || row.status === 'PAUSED' || row.status === 'ERROR') return row !== null;
     const live = this.#live.get(id);
     await live?.worker.ready.catch(() => undefined);
     if (live !== undefined && this.#live.has(id) && !live.isPaused) {
       try {
-        await live.worker.ask('pause', COMMAND_TIMEOUT_MS);
+        const answer = await live.worker.ask(evicted === null ? 'pause' : 'evict', COMMAND_TIMEOUT_MS);
+        if (answer.type === 'busy') return false;
         live.isPaused = true;
       } catch (error) {
         // A worker that cannot be paused is ended: the workspace and the logs are on the disk.
@@ -120,7 +144,7 @@ export class Supervisor {
         await this.#end(id);
       }
     }
-    this.#rows.update(id, { status: 'PAUSED', status_detail: detail });
+    this.#rows.update(id, { status: 'PAUSED', status_detail: evicted });
     return true;
   }
 
@@ -132,7 +156,7 @@ export class Supervisor {
     return await new Promise((resolve, reject) => {
       const resuming = this.#changes.apply(id, () => {
         resolve(this.#beginResume(id, named));
-        return this.#resumeWorker(id);
+        return this.#bringUp(id);
       });
       resuming.catch((error: unknown) => {
         this.#options.log(`sandbox ${id}: ${String(error)}`);
@@ -142,40 +166,37 @@ export class Supervisor {
   }
 
   /**
-   * A pause or an eviction requested during the work is applied afterwards. `deleted` is aborted when the deletion of
-   * the sandbox is requested. Throws SandboxUnavailable, SpecRefused.
+   * The work begins when the sandbox has a place; `onWait` gets the reason when it waits for one. A pause requested
+   * during the work is applied afterwards. `deleted` is aborted when the deletion of the sandbox is requested. Throws
+   * SandboxUnavailable, SpecRefused.
    */
   use<Result>(
     id: string,
     work: (running: Promise<SandboxRow>, deleted: AbortSignal) => Promise<Result>,
+    onWait?: (why: string) => void,
   ): Promise<Result> {
     return this.#changes.use(id, async (deleted) => {
       this.#beginResume(id, null);
-      const awake = this.#resumeWorker(id);
-      const running = awake.then(() => this.#whenReady(id));
+      await this.#bringUp(id, onWait);
+      const running = this.#whenReady(id);
       running.catch(() => undefined);
-      try {
-        return await work(running, deleted);
-      } finally {
-        await awake.catch(() => undefined);
-      }
+      return await work(running, deleted);
     });
   }
 
   #isUp({ id, status }: SandboxRow): boolean {
-    const live = this.#live.get(id);
-    return (status === 'RUNNING' || status === 'STARTING') && live !== undefined && !live.isPaused;
+    const isPaused = this.#live.get(id)?.isPaused ?? !this.#admission.isWaiting(id);
+    return (status === 'RUNNING' || status === 'STARTING') && !isPaused;
   }
 
   #beginResume(id: string, named: string | null): boolean {
-    const { specs, clock } = this.#options;
     const row = this.#rows.get(id);
     if (row === null || this.#isUp(row)) return row !== null;
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
-    assertResumable(row, named, specs);
-    const begun = { status: 'STARTING', status_detail: null, last_active_at: clock.stamp() } as const;
-    this.#rows.update(id, { spec_id: row.isolation, ...begun });
-    this.#evictExcess(id);
+    assertResumable(row, named, this.#options.specs);
+    // A new one has the warning of its spec as its detail.
+    const detail = row.status === 'STARTING' ? {} : { status_detail: null };
+    this.#rows.update(id, { spec_id: row.isolation, status: 'STARTING', ...detail });
     return true;
   }
 
@@ -231,6 +252,7 @@ export class Supervisor {
   async close(): Promise<void> {
     const { store, log } = this.#options;
     this.#isClosing = true;
+    this.#admission.next();
     await Promise.all([...this.#live.keys()].map((id) => this.#end(id)));
     try {
       store.transaction(() => {
@@ -245,10 +267,14 @@ export class Supervisor {
     this.#client.close();
   }
 
+  #makeFolders(id: string): void {
+    for (const dir of [this.workspaceOf(id), this.eventsOf(id)]) mkdirSync(dir, { recursive: true, mode: 0o700 });
+  }
+
   #launch(row: SandboxRow): void {
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
     const { root, database, limits, env, log, initialEnv, faults = [], defaultReplay } = this.#options;
-    const { id, port, session_api_key } = row;
+    const { id, port, session_api_key, status_detail } = row;
     const config = {
       sandbox_id: id,
       session_api_key,
@@ -264,7 +290,7 @@ export class Supervisor {
       faults,
       default_replay: defaultReplay,
     };
-    for (const dir of [config.workspace_dir, config.events_dir]) mkdirSync(dir, { recursive: true, mode: 0o700 });
+    this.#makeFolders(id);
     const worker = new WorkerProcess(config, env, {
       log,
       onNotice: (notice) => {
@@ -281,7 +307,8 @@ export class Supervisor {
     });
     this.#live.set(id, { worker, isPaused: false, isEnding: false });
     try {
-      this.#rows.update(id, { session_api_key, worker_pid: worker.pid, worker_start: startOf(worker.pid) });
+      const { pid } = worker;
+      this.#rows.update(id, { session_api_key, status_detail, worker_pid: pid, worker_start: startOf(pid) });
     } catch (error) {
       this.#live.delete(id);
       worker.kill();
@@ -301,12 +328,17 @@ export class Supervisor {
   }
 
   #receive(id: string, notice: WorkerNotice): void {
-    const { log, onConversation } = this.#options;
-    if (notice.type === 'conversation') onConversation(id, notice);
+    const { log, onConversation, clock } = this.#options;
+    if (notice.type === 'conversation') {
+      onConversation(id, notice);
+      if (notice.execution_status !== 'running') this.#admission.next();
+    }
     if (notice.type === 'warning' || notice.type === 'failed') log(`sandbox ${id}: ${notice.text}`);
     if (notice.type === 'warning') this.#rows.update(id, { status_detail: notice.text });
     if (notice.type !== 'ready') return;
-    this.#rows.update(id, { status: 'RUNNING', port: notice.port, working_dir: notice.working_dir });
+    const { port, working_dir } = notice;
+    this.#rows.update(id, { status: 'RUNNING', port, working_dir, last_active_at: clock.stamp() });
+    this.#admission.next();
   }
 
   #workerEnded(id: string, text: string, pid: number): void {
@@ -319,25 +351,34 @@ export class Supervisor {
     this.#cutOff(id, live.isPaused ? { end: 'paused' } : { end: 'failed', why: text });
     const status = live.isPaused ? 'PAUSED' : 'ERROR';
     this.#rows.update(id, { status, status_detail: text, worker_pid: null, worker_start: null });
+    this.#admission.next();
   }
 
-  async #resumeWorker(id: string): Promise<void> {
+  async #bringUp(id: string, onWait?: (why: string) => void): Promise<void> {
     const row = this.#rows.get(id);
-    if (row?.status !== 'STARTING') return;
-    const live = this.#live.get(id);
-    if (live?.isPaused === true) {
-      try {
-        await live.worker.ask('resume', COMMAND_TIMEOUT_MS);
-        live.isPaused = false;
-        this.#rows.update(id, { status: 'RUNNING' });
-        return;
-      } catch (error) {
-        this.#options.log(`sandbox ${id}: ${(error as Error).message}; it gets a new worker`);
-        await this.#end(id);
-      }
-    }
+    if (row?.status !== 'STARTING' || this.#isUp(row)) return;
     // Without a worker the port was free: a command of another sandbox may have got the key from a client there.
-    if (!this.#live.has(id)) this.#launch({ ...row, session_api_key: newSessionKey() });
+    const launch = (): void => this.#launch({ ...row, session_api_key: newSessionKey() });
+    const begin = (): WorkerProcess | undefined => {
+      const live = this.#live.get(id);
+      if (live === undefined) launch();
+      else live.isPaused = false;
+      return live?.worker;
+    };
+    const paused = await this.#admission.enter(id, begin, (why) => {
+      this.#rows.update(id, { status_detail: why });
+      onWait?.(why);
+    });
+    if (paused === undefined) return;
+    try {
+      await paused.ask('resume', COMMAND_TIMEOUT_MS);
+      const { status_detail } = row;
+      this.#rows.update(id, { status: 'RUNNING', status_detail, last_active_at: this.#options.clock.stamp() });
+    } catch (error) {
+      this.#options.log(`sandbox ${id}: ${(error as Error).message}; it gets a new worker`);
+      await this.#end(id);
+      launch();
+    }
   }
 
   async #end(id: string): Promise<void> {
@@ -354,32 +395,4 @@ export class Supervisor {
     const onConversation = (notice: ConversationNotice): void => this.#options.onConversation(id, notice);
     endCutOffRuns(this.eventsOf(id), how, { ...this.#options, onConversation });
   }
-
-  #evictExcess(keep: string): void {
-    const { store, log, maxRunning = 20 } = this.#options;
-    for (const id of toEvict(store, keep, maxRunning)) {
-      const evicted = this.#changes.takeDown(id, async () => {
-        // It may have become busy since: the choice is made again, and that one counts.
-        if (!toEvict(store, keep, maxRunning).includes(id)) this.#evictExcess(keep);
-        else await this.#pauseNow(id, `paused because more than ${maxRunning} sandboxes were running`);
-      });
-      evicted.catch((error: unknown) => {
-        log(`sandbox ${id}: ${String(error)}`);
-      });
-    }
-  }
-}
-
-/** The longest idle first, one with a running conversation last, `keep` never. */
-export function toEvict(store: Store, keep: string, maxRunning: number): string[] {
-  const running = store.sandboxes.all().filter(({ status }) => status === 'RUNNING' || status === 'STARTING');
-  if (running.length <= maxRunning) return [];
-  const isBusy = (id: string): boolean =>
-    store.conversations.ofSandbox(id).some(({ execution_status }) => execution_status === 'running');
-  return running
-    .filter(({ id }) => id !== keep)
-    .map(({ id, last_active_at: since }) => ({ id, since, busy: Number(isBusy(id)) }))
-    .sort((a, b) => a.busy - b.busy || (a.since < b.since ? -1 : 1))
-    .slice(0, running.length - maxRunning)
-    .map(({ id }) => id);
 }

@@ -35,8 +35,11 @@ export interface WorkerConfig {
   default_replay?: ReplayStep[] | null;
 }
 
-export type WorkerCommand =
-  { type: 'pause'; request: string } | { type: 'resume'; request: string } | { type: 'stop'; request: string };
+/** `evict`: as `pause`, and answered by `busy` when a run is in progress. */
+export interface WorkerCommand {
+  type: 'pause' | 'evict' | 'resume' | 'stop';
+  request: string;
+}
 
 /** What changed in a conversation; sent after the change is written to its event log. */
 export interface ConversationNotice {
@@ -52,9 +55,7 @@ export interface ConversationNotice {
 
 export type WorkerNotice =
   | { type: 'ready'; port: number; working_dir: string; spec: SandboxSpecName }
-  | { type: 'paused'; request: string }
-  | { type: 'resumed'; request: string }
-  | { type: 'stopped'; request: string }
+  | { type: 'paused' | 'busy' | 'resumed' | 'stopped'; request: string }
   /** How many clients are connected to the web sockets now; sent on each change. */
   | { type: 'subscribers'; count: number }
   | { type: 'warning'; text: string }

@@ -44,6 +44,8 @@ export interface TestAppOptions {
   api?: ServiceApi;
   spec?: SandboxSpecName;
   maxRunning?: number;
+  /** Default 0. */
+  keepMs?: number;
   whyNoBubblewrap?: string;
 }
 
@@ -76,6 +78,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
       pages.notify();
     },
     defaultReplay: null,
+    keepMs: options.keepMs ?? 0,
     ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
   });
   const starter = createStarter({ store, supervisor, clock, env, stagingDir: paths.staging, log });
@@ -120,8 +123,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     },
     async close() {
       pages.close();
-      await starter.close();
-      await supervisor.close();
+      await Promise.all([starter.close(), supervisor.close()]);
       notices.close();
       logs.close();
       store.close();

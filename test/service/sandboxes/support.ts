@@ -1,5 +1,5 @@
 /** The changes of sandboxes over V1. */
-import type { Answer, TestApp } from '../app/support.ts';
+import { until, type Answer, type TestApp } from '../app/support.ts';
 
 export interface SandboxCalls {
   /** The id of a new sandbox. */
@@ -7,7 +7,7 @@ export interface SandboxCalls {
   post: (id: string, verb: 'pause' | 'resume') => Promise<Answer>;
   remove: (id: string) => Promise<Answer>;
   statusOf: (id: string) => string | null;
-  /** The state after every requested change. */
+  /** The status after a start. */
   settled: (id: string) => Promise<string | null>;
 }
 
@@ -20,11 +20,10 @@ export function sandboxCalls(app: () => Pick<TestApp, 'call' | 'store' | 'contex
     post: (id, verb) => app().call('POST', `${route}/${id}/${verb}`),
     remove: (id) => app().call('DELETE', `${route}/${id}?sandbox_id=${id}`),
     statusOf,
-    async settled(id) {
-      await app()
-        .context.supervisor.whenRunning(id)
-        .catch(() => undefined);
-      return statusOf(id);
-    },
+    settled: (id) =>
+      until(
+        () => statusOf(id),
+        (status) => status !== 'STARTING',
+      ),
   };
 }

@@ -82,7 +82,7 @@ export class Start {
       for (; next.done !== true; next = await steps.next()) {
         const { conversation_id: id, start_task_id, step } = next.value;
         await this.step({ id: id ?? '', start_task_id });
-        const shown = `start: ${step.replaceAll('-', ' ')}`;
+        const shown = `start: ${step}`;
         if (progress === null) progress = await ctx.progress(shown);
         else progress.update(shown);
       }

@@ -54,8 +54,8 @@ export function sandboxHandlers({ store, supervisor, starter, specs, clock }: Ap
         throw refuse(400, `Sandbox spec not found: ${wanted.slice(0, 100)}`);
       }
       const created = supervisor.create(wanted);
-      // Answered when the sandbox runs, as genuine servers do. The record of one that failed has the reason.
-      await Promise.all([starter.prepare(created.id), supervisor.whenRunning(created.id).catch(() => undefined)]);
+      // Answered when the sandbox runs, as genuine servers do, or waits. The record of one that failed has the reason.
+      await Promise.all([starter.prepare(created.id), supervisor.start(created.id)]);
       return sandboxRecord(sandboxes.get(created.id) ?? created);
     }),
     // Answered after the pause: a client that reads the status next gets PAUSED.

@@ -81,8 +81,12 @@ export function createStarter(options: {
       // In one transaction with the new sandbox: else a crash could leave one that no task names.
       else created = supervisor.create(request.spec, enter).id;
       const sandboxId = given ?? created ?? '';
-      await supervisor.use(sandboxId, (running, deleted) =>
-        startIn(sandboxId, running, AbortSignal.any([abort.signal, deleted]), task, request),
+      await supervisor.use(
+        sandboxId,
+        (running, deleted) => startIn(sandboxId, running, AbortSignal.any([abort.signal, deleted]), task, request),
+        (detail) => {
+          step(task, { detail });
+        },
       );
     } catch (error) {
       const isExpected = [RepositoryError, SandboxUnavailable, SpecRefused].some((kind) => error instanceof kind);
@@ -117,7 +121,7 @@ export function createStarter(options: {
     const checkout = checkOut(sandboxId, request, signal);
     checkout.catch(() => undefined);
     const sandbox = await running;
-    step(task, { status: 'PREPARING_REPOSITORY' });
+    step(task, { status: 'PREPARING_REPOSITORY', detail: null });
     const cloned = await checkout;
     const workingDir = path.posix.join(sandbox.working_dir ?? '.', cloned?.folder ?? '');
     step(task, { status: 'STARTING_CONVERSATION', agent_server_url: `http://127.0.0.1:${sandbox.port}` });
