@@ -130,6 +130,7 @@ class Connection {
       usualTimeoutMs,
       baseUrl: this.baseUrl,
       pace: this.#appPace,
+      restart: this.#options.restart,
       // Both names are right for every flavour and release (interface 1.1).
       headers: key === null ? {} : { authorization: `Bearer ${key}`, 'x-session-api-key': key },
       refused: (answer, details) => this.#refusal(transport, answer, details),

@@ -40,6 +40,8 @@ export interface ConnectOptions {
   log?: (line: string) => void;
   notice?: (text: string) => void;
   cache?: ProbeCache;
+  /** For the local service: starts it again when it has ended since it was found. */
+  restart?: (() => Promise<unknown>) | undefined;
   /** As in the context. */
   use?: 'calls' | undefined;
 }

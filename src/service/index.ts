@@ -4,7 +4,7 @@ import type { StoredSettings } from './app/settings/settings.ts';
 import { dataPaths } from './lifecycle/data-dir.ts';
 import type { ServiceOptions, RunningService } from './lifecycle/service-options.ts';
 
-export { checkFiles, ensureLocalService, stopService } from './lifecycle/background.ts';
+export { checkFiles, ensureLocalService, settledService, stopService } from './lifecycle/background.ts';
 export { dataPaths, defaultDataDir, tryDataDir } from './lifecycle/data-dir.ts';
 export {
   DEFAULT_IDLE_TIMEOUT_MS,

@@ -62,6 +62,7 @@ export async function createLocalService(wiring: {
     run: ({ onReady, signal, ...flags }: ServeOptions): Promise<void> =>
       translated(async () => {
         refuseWindows(platform);
+        await service.settledService(dataDir, signal);
         const running = await service.startService({ ...flags, ...common, log });
         const stop = () => void running.close('it was asked to stop');
         signal?.addEventListener('abort', stop, { once: true });

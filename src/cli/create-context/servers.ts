@@ -15,8 +15,12 @@ import type { SecretKeeper } from '../../output/text/redact.ts';
 /** Data about the local service is stored under its profile, because its port changes. */
 const LOCAL_PROFILE = 'local';
 
+/** A service that ends later was stopped while it was in use, and stays so. */
+const RESTART_MS = 10_000;
+
 interface LocatedTarget extends ConnectTarget {
   local: boolean;
+  restart?: () => Promise<unknown>;
   /** The process id of the server, where known: another process on the same port may serve another dialect. */
   pid?: number;
 }
@@ -62,7 +66,13 @@ export class Servers {
     const plan = await this.plan();
     for (const notice of plan.notices) await this.#context.notice(notice);
     const signal = within ?? this.#platform.signal;
-    if (plan.local) return await this.connect({ ...(await this.#localAddress(signal)), local: true }, within);
+    if (plan.local) {
+      const address = await this.#localAddress(signal);
+      const untilMs = this.#platform.clock.now() + RESTART_MS;
+      const restart = async (): Promise<unknown> =>
+        this.#platform.clock.now() < untilMs && (await this.#localAddress(this.#platform.signal));
+      return await this.connect({ ...address, local: true, restart }, within);
+    }
     const { base_url, key, key_source, base_url_source } = await this.fill(plan, signal);
     if (base_url === null) throw new AppError('internal', 'a target without a URL');
     const sources = { base_url_source, key_source };
@@ -70,7 +80,7 @@ export class Servers {
   }
 
   async connect(target: LocatedTarget, within?: AbortSignal): Promise<Server> {
-    const { base_url, key, local, pid, sources, cache, use } = target;
+    const { base_url, key, local, pid, sources, cache, use, restart } = target;
     if (key !== null) this.#secrets.keep(key);
     if (URL.canParse(base_url)) {
       const { origin, pathname } = new URL(base_url);
@@ -83,6 +93,7 @@ export class Servers {
       key,
       sources,
       use,
+      restart,
       cache: cache === 'none' || (local && pid === undefined) ? undefined : await this.#probeCache(local, pid ?? key),
     });
     this.#open.push(server);

@@ -30,6 +30,8 @@ export interface TransportOptions {
   usualTimeoutMs?: number | undefined;
   log?: (line: string) => void;
   notice?: (text: string) => void;
+  /** Called before a refused connection is tried again. */
+  restart?: (() => Promise<unknown>) | undefined;
   /** Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any answer. */
   refused: (answer: Answer, details: RequestDetails) => Promise<AppError>;
   /** Called for a 404, 405, 422 or HTML answer, which may contradict cached facts; returns the error if it does. */
@@ -77,6 +79,7 @@ export class Transport {
           throw new AppError('network', text, { request, hint, retryable: of !== 'tls' && of !== 'dns' });
         }
         if (sent === 'maybe') afterLostTry = { afterLostTry: true };
+        if (of === 'refused') await this.#options.restart?.();
       } else {
         const answer: Answer = { ...outcome, ...afterLostTry, request };
         const nowMs = clock.now();

@@ -49,7 +49,7 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
     throw new ServiceError('start-failed', 'another command has been starting the local service for too long');
   }
   try {
-    const now = runningService(dataDir);
+    const now = await settledService(dataDir, signal);
     let asked = options;
     if (now !== null) {
       const { state } = now;
@@ -66,6 +66,14 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
   } finally {
     lock.release();
   }
+}
+
+/** The service that listens; one that ends, or has not begun to listen, is waited for. Null: none runs. */
+export async function settledService(dataDir: string, signal?: AbortSignal): Promise<FoundService | null> {
+  const { lock } = dataPaths(dataDir);
+  const check = () => runningService(dataDir) ?? (liveOwner(lock) === null ? 'none' : null);
+  const found = await poll(check, 2 * PROCESS_TIMEOUT_MS, signal);
+  return found === 'none' ? null : found;
 }
 
 /** How many rules the scenario has. Throws ServiceError `scenario` or `replay` for a file that cannot be used. */

@@ -11,7 +11,7 @@ import {
   type ServiceOptions,
 } from '../../../src/service/index.ts';
 import { prepareDataDir, dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
-import { takeLock } from '../../../src/service/lifecycle/lock.ts';
+import { isHeld, takeLock } from '../../../src/service/lifecycle/lock.ts';
 import { freeBlock } from '../../support/ports.ts';
 import { startedTask, trajectory, until, untilShown } from '../app/support.ts';
 import { clientOf, servicesOfEachTest, NO_DATABASE } from './support.ts';
@@ -44,6 +44,22 @@ describe('a service in the background', () => {
     expect((await clientOf(again).call('GET', '/openapi.json')).status).toBe(200);
     expect(await stopService(services.dataDir)).toEqual({ stopped: true, pid: one.pid });
     expect(await stopService(services.dataDir)).toEqual({ stopped: false, pid: null });
+  });
+
+  it('is started when the one that uses the data directory, and does not listen any more, has ended', async () => {
+    const { dataDir } = services;
+    prepareDataDir(dataDir);
+    const lock = takeLock(dataPaths(dataDir).lock);
+    let isWaiting = true;
+    const found = ensureLocalService(services.options()).finally(() => (isWaiting = false));
+    found.catch(() => undefined);
+    // Takes longer than the failure of a service that finds the lock.
+    const elsewhere = path.join(services.dir, 'elsewhere');
+    await ensureLocalService(services.options({ dataDir: elsewhere }));
+    await stopService(elsewhere);
+    expect(isWaiting).toBe(true);
+    if (isHeld(lock)) lock.release();
+    expect(await found).toMatchObject({ started: true });
   });
 
   it('of an older version is replaced when it is idle, and used with a notice when it is not', async () => {
