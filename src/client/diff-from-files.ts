@@ -52,6 +52,8 @@ export async function diffFromFiles(
         const { original, modified } = await readSides(change.path);
         const sides = { original: against === 'start' ? original : null, modified };
         if (sides.original === null && modified === null) omissions.unshift('the server returned no content');
+        else if (original?.startsWith('version https://git-lfs.github.com/'))
+          omissions.unshift('a file of Git LFS, which is not compared');
         else if (isBinary(sides)) omissions.unshift('binary content');
         else {
           const repaired = withLineEnds(sides);

@@ -17,10 +17,11 @@ const MODULES: Record<string, { loads: readonly string[]; types?: readonly strin
   },
   domain: { loads: ['errors', 'text'] },
   errors: { loads: ['text'] },
-  client: { loads: ['protocol', 'domain', 'runs', 'errors', 'text'], types: ['context', 'clock'] },
+  client: { loads: ['protocol', 'domain', 'runs', 'errors', 'text', 'git-config'], types: ['context', 'clock'] },
   runs: { loads: ['domain', 'errors', 'text'], types: ['context', 'clock', 'client'] },
-  // Of the client only how a page looks: what a server answers is read independently on both sides.
-  service: { loads: ['protocol', 'text', 'make-folder', 'page'] },
+  // Of the client only how a page looks: what a server answers is read independently on both sides. Every git that acs
+  // runs has one configuration.
+  service: { loads: ['protocol', 'text', 'make-folder', 'page', 'git-config'] },
   protocol: { loads: [] },
   output: { loads: ['errors', 'domain', 'text'], types: ['context'] },
   text: { loads: [] },
@@ -28,10 +29,11 @@ const MODULES: Record<string, { loads: readonly string[]; types?: readonly strin
   terminal: { loads: ['errors', 'domain', 'text'], types: ['context'] },
   clock: { loads: [] },
   profiles: { loads: ['errors', 'domain', 'text', 'make-folder', 'end-tree'], types: ['context'] },
-  checkout: { loads: ['errors', 'domain', 'text', 'end-tree'], types: ['context'] },
+  checkout: { loads: ['errors', 'domain', 'text', 'end-tree', 'git-config'], types: ['context'] },
   files: { loads: ['domain', 'errors', 'text'] },
   'make-folder': { loads: [] },
   'end-tree': { loads: [] },
+  'git-config': { loads: [] },
 };
 
 /** Parts of a folder with rules of their own. A file elsewhere belongs to the module of its folder in src/. */
@@ -47,6 +49,7 @@ const PARTS: Record<string, string> = {
   'src/local/files/': 'files',
   'src/local/make-folder.ts': 'make-folder',
   'src/local/end-tree.ts': 'end-tree',
+  'src/local/git-config.ts': 'git-config',
 };
 
 /** Each library is loaded by its owner alone; other modules use the owner. */

@@ -8,11 +8,13 @@
  * Cost:     0 requests; a few lines in the shell command that is run anyway
  * Remove:   when servers before 1.6.0 are no longer supported
  */
+import { GIT_IN_SHELL } from '../../local/git-config.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
 
-/** A line of shell that enters the clone. It defines `is_top <folder>`: whether a repository begins there. */
+/** Shell that enters the clone. It defines `git`, and `is_top <folder>`: whether a repository begins there. */
 export function enterRepository(repository: string | null): string {
-  const define = `is_top() { top=$(git -C "$1" rev-parse --show-toplevel 2>/dev/null) && [ -n "$top" ] && [ "$(cd "$1" && pwd -P)" = "$(cd "$top" && pwd -P)" ]; }`;
+  const define = `${GIT_IN_SHELL}
+is_top() { top=$(git -C "$1" rev-parse --show-toplevel 2>/dev/null) && [ -n "$top" ] && [ "$(cd "$1" && pwd -P)" = "$(cd "$top" && pwd -P)" ]; }`;
   const name = repository === null ? '' : repositoryName(repository);
   if (name === '' || name === '.' || name === '..') return define;
   const folder = shellQuote(`./${name}`);

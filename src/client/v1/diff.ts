@@ -79,6 +79,7 @@ async function gitDiff(agent: AgentClient, workingDir: string, script: string): 
       ...linesOf('submodules', '\0').map(
         (path) => `${path}: a submodule with uncommitted changes, which are not compared`,
       ),
+      ...linesOf('lfs', '\0').map((path) => `${path}: a file of Git LFS, which is not compared`),
     ],
   };
 }
@@ -127,8 +128,8 @@ base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
 /**
  * In base64: paths and content may be in any encoding. The base is the last step of the set-up in the history of HEAD.
  * A nested repository that the base lacks leaves the index, unless .gitmodules names it: a patch would hold its commit
- * and none of its files. The flags override the configuration of git in the sandbox. The copy of the index keeps its
- * time: git reads the content of a file that is as old as the index or newer.
+ * and none of its files; a file of Git LFS leaves it too, because the workspace has the pointer alone. The copy of the
+ * index keeps its time: git reads the content of a file that is as old as the index or newer.
  */
 function diffScript(repository: string | null, startedMs: number | null, against: DiffBase): string {
   return `
@@ -140,8 +141,7 @@ trap 'rm -rf "$t"' EXIT
 find "\${TMPDIR:-/tmp}" -maxdepth 1 -name 'acs-diff-*' -mmin +60 -exec rm -f {} + 2>/dev/null
 export GIT_OPTIONAL_LOCKS=0 GIT_PAGER=cat LC_ALL=C
 empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904
-compared='--cached --ignore-submodules=none -O/dev/null'
-as_patch='--src-prefix=a/ --dst-prefix=b/ -U3 --inter-hunk-context=0 --submodule=short'
+compared='--cached --ignore-submodules=none'
 if ! is_top .; then
   git init -q --bare "$t/repo" || exit 1
   export GIT_DIR="$t/repo" GIT_WORK_TREE="$(pwd)"
@@ -165,7 +165,8 @@ else
   export GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects"
 fi
 export GIT_INDEX_FILE="$t/index"
-git -c core.safecrlf=false add -A --ignore-errors . >/dev/null 2>"$t/errors" || [ $? -eq 1 ] || { cat "$t/errors" >&2; exit 1; }
+own_config
+git add -A --ignore-errors . >/dev/null 2>"$t/errors" || [ $? -eq 1 ] || { cat "$t/errors" >&2; exit 1; }
 [ -n "$base" ] || base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
 git config -f .gitmodules --get-regexp '^submodule[.].*[.]path$' 2>/dev/null | sed 's/^[^ ]* //' >"$t/modules"
 git diff $compared --raw -z --no-renames "$base" >"$t/raw" || exit 1
@@ -174,6 +175,10 @@ tr '\\0\\n' '\\n\\0' <"$t/raw" | awk -v modules="$t/modules" '
     NR % 2 { link = /^:[0-7]+ 160000 /; known = /^:160000 /; next }
     link && !known && !($0 in declared)' | tr '\\0\\n' '\\n\\0' >"$t/nested"
 git update-index -z --force-remove --stdin <"$t/nested" || exit 1
+git diff $compared --name-only -z --no-renames "$base" | git check-attr -z --stdin filter | tr '\\0\\n' '\\n\\0' | awk '
+    NR % 3 == 1 { path = $0 }
+    NR % 3 == 0 && $0 == "lfs" { print path }' | tr '\\0\\n' '\\n\\0' >"$t/lfs"
+[ ! -s "$t/lfs" ] || git --literal-pathspecs reset -q "$base" --pathspec-from-file="$t/lfs" --pathspec-file-nul || exit 1
 { git diff-files --raw -z --ignore-submodules=none | tr '\\0\\n' '\\n\\0' | awk '
     NR % 2 { link = /^:160000 160000 /; next }
     link'
@@ -183,10 +188,10 @@ git update-index -z --force-remove --stdin <"$t/nested" || exit 1
 } | tr '\\0\\n' '\\n\\0' >"$t/submodules"
 commit=$(git rev-parse --verify --quiet "$base^{commit}")
 ${against === 'nothing' ? KEEP_CHANGED : ''}git diff $compared --name-status -z -M "$base" >"$t/names" || exit 1
-git diff $compared $as_patch --binary --full-index --no-color --no-ext-diff --no-textconv -M "$base" >"$t/patch" || exit 1
+git diff $compared --binary --full-index --no-ext-diff --no-textconv -M "$base" >"$t/patch" || exit 1
 {
 echo "ACS-base $commit"
-for part in names patch errors nested submodules; do
+for part in names patch errors nested submodules lfs; do
   echo "ACS-$part"
   base64 <"$t/$part" || exit 1
 done

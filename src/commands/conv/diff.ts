@@ -42,6 +42,7 @@ export function declare(command: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'Prints a unified diff as git does, byte for byte; --json and --fields list the changed files. Without changes there is only a notice on stderr.',
+      'No filter of git runs: files of Git LFS are pointers in the workspace, and changed ones are left out by name.',
     ],
     json: ({ listForm }) => [listForm(fileView)],
     exits: ['not-found', 'conflict'],

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { AppError, isAppError } from '../../cli/errors.ts';
 import { endTree } from '../end-tree.ts';
+import { GIT_DEFAULTS, withoutPrograms } from '../git-config.ts';
 
 export interface GitOptions {
   cwd: string;
@@ -20,7 +21,7 @@ export interface GitOptions {
 const FOREIGN = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR', 'GIT_PREFIX', 'GIT_NAMESPACE'];
 
 /**
- * No prompts, locks, hooks or file system monitor. The code is null when git was ended because it took too long; in
+ * No prompts and no locks. CRLF of a file counts as LF where the commit has LF. The code is null when git was ended because it took too long; in
  * stderr the credentials in URLs are replaced. Throws `config` without git, and the signal's reason.
  */
 export function git(
@@ -32,7 +33,7 @@ export function git(
     if (signal?.aborted) return reject(reasonOf(signal));
     const child = execFile(
       'git',
-      ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', '-c', 'protocol.ext.allow=never', ...args],
+      [...GIT_DEFAULTS, '-c', 'core.autocrlf=input', ...args],
       { cwd, env: { ...gitEnvironment(options.env), ...options.repositoryEnv }, maxBuffer: 64 * 1024 * 1024, encoding },
       (error, stdout, stderr) => {
         clearTimeout(deadline);
@@ -63,6 +64,12 @@ export function git(
   });
 }
 
+/** For what reads or writes files of the repository: without its filters and merge drivers. */
+export async function inRepository<T extends GitOptions>(options: T): Promise<T> {
+  const { stdout } = await git(['config', '--list', '--name-only'], options);
+  return { ...options, env: withoutPrograms(stdout, options.env) };
+}
+
 function reasonOf(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new AppError('interrupted', 'interrupted');
 }
@@ -87,6 +94,7 @@ function gitEnvironment(env: GitOptions['env']): NodeJS.ProcessEnv {
     SSH_ASKPASS: 'false',
     SSH_ASKPASS_REQUIRE: 'force',
     GIT_OPTIONAL_LOCKS: '0',
+    GIT_ATTR_NOSYSTEM: '1',
     LC_ALL: 'C',
   };
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { AppError } from '../../cli/errors.ts';
-import { git, type GitOptions } from './git.ts';
+import { git, inRepository, type GitOptions } from './git.ts';
 import { parseRemoteUrl } from './remote-url.ts';
 
 export { parseRepository, type RepositoryChoice } from './remote-url.ts';
@@ -15,7 +15,7 @@ export interface Checkout {
   origin: { url: string; host: string | null; repository: string | null; git_provider: string | null } | null;
   /** Null when git cannot determine them. */
   unpushed: number | null;
-  /** Untracked files count. */
+  /** Untracked files count; files of Git LFS, and changes in submodules, do not. */
   dirty: boolean;
   /** Their folders. */
   submodules: string[];
@@ -27,7 +27,7 @@ export type CheckoutOptions = Omit<GitOptions, 'cwd'>;
 export async function readCheckout(dir: string, options: CheckoutOptions): Promise<Checkout | null> {
   const root = await topFolder(dir, options);
   if (root === null) return null;
-  const ask = { ...options, cwd: root };
+  const ask = await inRepository({ ...options, cwd: root });
   const [status, origin] = await Promise.all([readStatus(ask), readOrigin(ask)]);
   const { upstream, branch, head, dirty } = status;
   let unpushed = head === null ? null : upstream;
@@ -90,7 +90,9 @@ function markedFolder(dir: string): string | null {
 
 /** `upstream`: the commits that it lacks; null without one. */
 async function readStatus(options: GitOptions) {
-  const { code, stdout, stderr } = await git(['status', '--porcelain=v2', '--branch', '-z'], options);
+  // Of a submodule git would run the filters; only its filter could show whether a file of Git LFS has changed.
+  const status = 'status --porcelain=v2 --branch --ignore-submodules=dirty -z -- :(exclude,attr:filter=lfs)';
+  const { code, stdout, stderr } = await git(status.split(' '), options);
   if (code !== 0) {
     throw new AppError(
       'config',

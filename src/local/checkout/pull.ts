@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { AppError } from '../../cli/errors.ts';
 import { unquotePath } from '../../domain/patch.ts';
-import { git, type GitOptions } from './git.ts';
+import { git, inRepository, type GitOptions } from './git.ts';
 
 export interface Retrieval {
   patch: Uint8Array;
@@ -23,6 +23,7 @@ export interface Retrieved {
 export interface Retriever {
   /** Throws `conflict` when changes of the user would be overwritten, or the patch does not apply. */
   intoCheckout(root: string, asked: Retrieval): Promise<Retrieved>;
+  hasCommit(root: string, commit: string): Promise<boolean>;
   /** Throws `usage` for a name git refuses, `conflict` for a branch that exists. */
   checkBranch(root: string, branch: string): Promise<void>;
   /** On the commit `base` where the checkout has it, else on HEAD; the checkout stays as it is. */
@@ -58,9 +59,9 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
   async function apply(
     flags: readonly string[],
     onto: string,
-    more: Parameters<typeof run>[1] & { input: Uint8Array },
+    more: Parameters<typeof run>[1] & { input: Uint8Array; config?: readonly string[] },
   ): Promise<string[]> {
-    const { code, stderr } = await run(['apply', '--whitespace=nowarn', ...flags], more);
+    const { code, stderr } = await run([...(more.config ?? []), 'apply', ...flags], more);
     const found = (pattern: RegExp) => [...stderr.matchAll(pattern)].map(([, name = '']) => readable(name));
     // A merge with conflicts fails and prints `U <path>`; a check of one succeeds.
     if (code === 0 || /^U /m.test(stderr)) return found(/^Applied patch to '(.*)' with conflicts\.$/gm);
@@ -94,6 +95,11 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
     });
   }
 
+  async function commitOf(root: string, name: string) {
+    const { code, stdout } = await run(['rev-parse', '--verify', '--quiet', `${name}^{commit}`], { cwd: root });
+    return code === 0 ? stdout.trim() : null;
+  }
+
   /** Each byte of `paths` is one character. */
   async function read(
     patch: Uint8Array,
@@ -117,13 +123,32 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
     return { input, paths: paths.sort(), submodules };
   }
 
+  /**
+   * Attributes of the files that the checkout holds with CRLF and its commit with LF, and of new files where it holds
+   * others so: the files show how it converts, also where the configuration was changed since. What the attributes of
+   * the repository say goes before it.
+   */
+  async function lineEnds(paths: readonly string[], where: Parameters<typeof run>[1]): Promise<string> {
+    // A command line has no room for more.
+    const touched = paths.slice(0, 1000).map((name) => `:(literal)${readable(name)}`);
+    const { stdout } = await run(['ls-files', '--eol', '-z', '--', ':(glob)*', ...touched], where);
+    const records = stdout.matchAll(/(i\/lf +w\/crlf +attr\/(?![^\t]*eol=))?[^\t]*\t([^\0]*)\0/g);
+    const isCrlf = new Map([...records].map(([, crlf, name = '']) => [name, crlf !== undefined]));
+    const ofNew = [...isCrlf.values()].includes(true);
+    return paths
+      .filter((name) => isCrlf.get(name) ?? ofNew)
+      .map((name) => `${JSON.stringify(`/${name.replace(/[*?[\\]/g, '\\$&')}`)} text=auto eol=crlf\n`)
+      .join('');
+  }
+
   return {
     async intoCheckout(root, { patch, threeWay, dryRun }) {
-      const { input, paths, submodules } = await read(patch, { cwd: root });
+      const here = await inRepository({ ...options, cwd: root });
+      const { input, paths, submodules } = await read(patch, here);
       const retrieved = { files: paths.map(readable), submodules, conflicts: [], commit: null };
       if (paths.length === 0) return retrieved;
-      const status = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no'];
-      const differing = new Set((await must(status, { cwd: root })).split('\0').map((record) => record.slice(3)));
+      const status = 'status --porcelain -z --no-renames --untracked-files=no --ignore-submodules=dirty'.split(' ');
+      const differing = new Set((await must(status, here)).split('\0').map((record) => record.slice(3)));
       const dirty = paths.filter((name) => differing.has(name)).map(readable);
       if (dirty.length > 0) {
         throw new AppError('conflict', `uncommitted changes would be overwritten: ${listed(dirty)}`, {
@@ -135,13 +160,20 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
       const onto = 'HEAD of this checkout';
       const flags = threeWay ? ['--3way'] : [];
       // git compares times with those in the index, and takes a copy of a file for a changed one.
-      if (threeWay) await run(['update-index', '-q', '--refresh'], { cwd: root });
-      const conflicts = await apply([...flags, '--check'], onto, { cwd: root, input });
-      options.signal?.throwIfAborted();
-      // Without a signal: an interruption would leave some files changed.
-      if (!dryRun) await apply(flags, onto, { cwd: root, input, signal: undefined });
-      return { ...retrieved, conflicts };
+      if (threeWay) await run(['update-index', '-q', '--refresh'], here);
+      return await withTemporary(os.tmpdir(), async (temporary) => {
+        const attributes = path.join(temporary, 'attributes');
+        writeFileSync(attributes, await lineEnds(paths, here), 'latin1');
+        const there = { ...here, input, config: ['-c', `core.attributesFile=${attributes}`] };
+        const conflicts = await apply([...flags, '--check'], onto, there);
+        options.signal?.throwIfAborted();
+        // Without a signal: an interruption would leave some files changed.
+        if (!dryRun) await apply(flags, onto, { ...there, signal: undefined });
+        return { ...retrieved, conflicts };
+      });
     },
+
+    hasCommit: async (root, commit) => (await commitOf(root, commit)) !== null,
 
     async checkBranch(root, branch) {
       if ((await run(['check-ref-format', '--branch', branch], { cwd: root })).code !== 0)
@@ -151,18 +183,14 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
     },
 
     async ontoBranch(root, { patch, threeWay, dryRun, branch, base, message }) {
-      const commitOf = async (name: string): Promise<string | null> => {
-        const { code, stdout } = await run(['rev-parse', '--verify', '--quiet', `${name}^{commit}`], { cwd: root });
-        return code === 0 ? stdout.trim() : null;
-      };
-      const { input, paths, submodules } = await read(patch, { cwd: root });
+      const here = await inRepository({ ...options, cwd: root });
+      const { input, paths, submodules } = await read(patch, here);
       const retrieved = { files: paths.map(readable), submodules, conflicts: [], commit: null };
       if (paths.length === 0) return retrieved;
-      const parent = (base === null ? null : await commitOf(base)) ?? (await commitOf('HEAD'));
+      const parent = (base === null ? null : await commitOf(root, base)) ?? (await commitOf(root, 'HEAD'));
       const onto = parent === null ? 'an empty branch' : `commit ${parent.slice(0, 12)}`;
-      const temporary = mkdtempSync(path.join(os.tmpdir(), 'acs-pull-'));
-      try {
-        const there = { cwd: root, repositoryEnv: { GIT_INDEX_FILE: path.join(temporary, 'index') } };
+      return await withTemporary(os.tmpdir(), async (temporary) => {
+        const there = { ...here, repositoryEnv: { GIT_INDEX_FILE: path.join(temporary, 'index') } };
         await must(['read-tree', parent ?? '--empty'], there);
         const conflicts = await apply(['--cached', ...(threeWay ? ['--3way'] : [])], onto, { ...there, input });
         if (conflicts.length > 0) {
@@ -178,9 +206,7 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
         const made = ['update-ref', '-m', 'acs conv pull', `refs/heads/${branch}`, commit, '0'.repeat(commit.length)];
         if ((await run(made, { cwd: root })).code !== 0) throw branchExists(branch);
         return { ...retrieved, commit };
-      } finally {
-        rmSync(temporary, { recursive: true, force: true });
-      }
+      });
     },
 
     checkFolder(folder) {
@@ -196,31 +222,37 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
     },
 
     async intoFolder(folder, { patch, dryRun }) {
-      let temporary = '';
       try {
-        temporary = mkdtempSync(path.join(path.dirname(folder), 'acs-pull-'));
-        const [repository, files] = [path.join(temporary, 'repository'), path.join(temporary, 'files')];
-        mkdirSync(files);
-        await must(['init', '-q', '--bare', '--template=', repository], { cwd: temporary });
-        mkdirSync(path.join(repository, 'info'), { recursive: true });
-        writeFileSync(path.join(repository, 'info', 'attributes'), KEEP_BYTES);
-        const there = { cwd: files, repositoryEnv: { GIT_DIR: repository, GIT_WORK_TREE: files } };
-        await must(['config', 'core.autocrlf', 'false'], there);
-        const { input, paths, submodules } = await read(patch, there);
-        if (paths.length > 0) {
-          await apply([], 'an empty folder', { ...there, input });
-          options.signal?.throwIfAborted();
-          if (!dryRun) renameSync(files, folder);
-        }
-        return { files: paths.map(readable), submodules, conflicts: [], commit: null };
+        return await withTemporary(path.dirname(folder), async (temporary) => {
+          const [repository, files] = [path.join(temporary, 'repository'), path.join(temporary, 'files')];
+          mkdirSync(files);
+          await must(['init', '-q', '--bare', repository], { cwd: temporary });
+          mkdirSync(path.join(repository, 'info'), { recursive: true });
+          writeFileSync(path.join(repository, 'info', 'attributes'), KEEP_BYTES);
+          const there = { cwd: files, repositoryEnv: { GIT_DIR: repository, GIT_WORK_TREE: files } };
+          const { input, paths, submodules } = await read(patch, there);
+          if (paths.length > 0) {
+            await apply([], 'an empty folder', { ...there, input });
+            options.signal?.throwIfAborted();
+            if (!dryRun) renameSync(files, folder);
+          }
+          return { files: paths.map(readable), submodules, conflicts: [], commit: null };
+        });
       } catch (error) {
         if (!(error instanceof Error) || !('syscall' in error)) throw error;
         throw new AppError('config', `cannot write ${folder}: ${error.message}`, { ...UNCHANGED, cause: error });
-      } finally {
-        if (temporary !== '') rmSync(temporary, { recursive: true, force: true });
       }
     },
   };
+}
+
+async function withTemporary<T>(parent: string, use: (folder: string) => Promise<T>) {
+  const folder = mkdtempSync(path.join(parent, 'acs-pull-'));
+  try {
+    return await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** With `--3way` git looks for links in its index only, and would write through one that it does not track. */

@@ -1,5 +1,6 @@
 /** Git runs inside the isolation: the agent controls the repository, whose configuration must not run programs. */
 import path from 'node:path';
+import { GIT_IN_SHELL } from '../../local/git-config.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -13,10 +14,10 @@ const LARGEST_DIFFED_FILE = 5 * 1024 * 1024;
 const [NO_REPOSITORY, UNKNOWN_REF] = [3, 4];
 
 /** `$1`: a folder; `$2`: a ref, or empty. Sets `base`, empty when every file is new, and `tree`, its form for git. */
-const BEGIN = `
-git() { command git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.quotePath=false "$@"; }
+const BEGIN = `${GIT_IN_SHELL}
 commit() { git rev-parse --verify --quiet "$1^{commit}"; }
 cd "$1" 2>/dev/null && [ "$(git rev-parse --is-inside-work-tree 2>/dev/null)" = true ] || exit ${String(NO_REPOSITORY)}
+own_config 2>/dev/null
 base=
 case $2 in
   -*) exit ${String(UNKNOWN_REF)} ;;
@@ -31,7 +32,7 @@ tree=$base
 
 /** Prints the files that differ, each with the letter of its change, an empty field, and the files that git does not track. */
 const CHANGES = `${BEGIN}
-git diff --name-status -z --no-renames --no-ext-diff -O/dev/null --relative "$tree" -- . || exit
+git diff --name-status -z --no-renames --no-ext-diff --relative "$tree" -- . || exit
 printf '\\0'
 git ls-files --others --exclude-standard -z -- .`;
 
@@ -41,14 +42,13 @@ const BLOB = `${BEGIN}
 printf x
 git cat-file blob "$base:./$3"`;
 
-/** Prints one patch of everything. With the configuration of the repository git might not apply the patch. */
+/** Prints one patch of everything. */
 const DELTA = `${BEGIN}
 GIT_INDEX_FILE=$3/index-$$
 export GIT_INDEX_FILE
 trap 'rm -f "$GIT_INDEX_FILE"' EXIT
-git read-tree "$tree" && git -c core.safecrlf=false add --all -- . &&
-git diff --cached --binary --no-ext-diff --no-textconv --no-color -M -O/dev/null --src-prefix=a/ --dst-prefix=b/ \
-  -U3 --inter-hunk-context=0 --submodule=short "$tree" -- .`;
+git read-tree "$tree" && git add --all -- . &&
+git -c core.quotePath=false diff --cached --binary --no-ext-diff --no-textconv -M "$tree" -- .`;
 
 const REPOSITORIES = `
 for d in "$1"/*/ "$1"/.[!.]*/; do

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { GIT_DEFAULTS, withoutPrograms } from '../../local/git-config.ts';
 import type { Provider } from '../../protocol/v1/requests.ts';
 import { killProcesses } from '../isolation/processes.ts';
 import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
@@ -168,12 +169,16 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
   const staging = path.join(stagingDir, randomBytes(8).toString('hex'));
   mkdirSync(staging, { recursive: true, mode: 0o700 });
   try {
-    const env = { ...gitEnvironment(request, staging), [MARKER]: stagingDir };
+    const given = { ...gitEnvironment(request, staging), [MARKER]: stagingDir };
+    const { stdout: names } = await runGit(['-C', staging, 'config', '--list', '--name-only'], given, signal);
+    const env = withoutPrograms(names, given);
     const target = path.join(staging, 'checkout');
     const branch = request.branch === null ? [] : ['--branch', request.branch];
     // --no-local: a hard link would let the agent write into the objects of the source.
     // --progress: writing it makes git notice soon that its output is closed.
-    await git(['clone', '--no-local', '--progress', ...branch, '--', source.url, target], env, signal);
+    // --config: the git of an agent keeps line ends and links as well, which a configuration for Windows converts.
+    const flags = '--no-local --progress --config core.autocrlf=false --config core.symlinks=true'.split(' ');
+    await git(['clone', ...flags, ...branch, '--', source.url, target], env, signal);
     const headOf = async (...argv: string[]): Promise<string | null> => {
       const { code, stdout } = await runGit(['-C', target, ...argv, '--quiet', 'HEAD'], env, signal);
       return code === 0 && stdout.trim() !== '' ? stdout.trim() : null;
@@ -195,7 +200,7 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
 /** Makes an empty repository of a fresh workspace, so that changes can be seen. Throws RepositoryError. */
 export async function initWorkspace(workspaceDir: string, env: Environment, signal: AbortSignal): Promise<void> {
   if (existsSync(path.join(workspaceDir, '.git'))) return;
-  const argv = ['-c', 'init.defaultBranch=main', 'init', '--quiet', '--template=', workspaceDir];
+  const argv = ['-c', 'init.defaultBranch=main', 'init', '--quiet', workspaceDir];
   await git(argv, baseEnvironment(env), signal);
 }
 
@@ -213,6 +218,7 @@ function baseEnvironment(env: Environment): Record<string, string> {
     GIT_ASKPASS: '',
     GIT_SSH_COMMAND: env.GIT_SSH_COMMAND ?? 'ssh -o BatchMode=yes',
     GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
+    GIT_ATTR_NOSYSTEM: '1',
   };
 }
 
@@ -226,7 +232,6 @@ function gitEnvironment({ env: given, source, token }: CloneRequest, staging: st
   const ofHome = home === '' ? [] : [path.join(xdg, 'git', 'config'), path.join(home, '.gitconfig')];
   const configs = env.GIT_CONFIG_GLOBAL ? [env.GIT_CONFIG_GLOBAL] : ofHome;
   const lines = configs.map((config) => `[include]\n\tpath = ${quote(config)}`);
-  lines.push('[core]\n\thooksPath = /dev/null', '[protocol "ext"]\n\tallow = never');
   if (source.isLocal) {
     // A repository may belong to another user: the request names exactly this one.
     const folder = source.url.replace(/^file:\/\/(?:localhost)?/i, '');
@@ -272,7 +277,15 @@ function runGit(
   signal: AbortSignal,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
-    const { file, args } = withParentDeathSignal('TERM', ['/bin/sh', '-c', AS_GROUP, 'sh', 'git', ...argv]);
+    const { file, args } = withParentDeathSignal('TERM', [
+      '/bin/sh',
+      '-c',
+      AS_GROUP,
+      'sh',
+      'git',
+      ...GIT_DEFAULTS,
+      ...argv,
+    ]);
     const child = spawn(file, args, {
       detached: true,
       env,

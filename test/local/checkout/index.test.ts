@@ -157,6 +157,17 @@ describe('readCheckout', () => {
     expect(existsSync(trace)).toBe(false);
   });
 
+  it('runs no filter of the repository, whatever its name', async () => {
+    cloned();
+    const trace = `${dir}-trace`;
+    writeFileSync(path.join(dir, '.gitattributes'), '* filter=a=b\n');
+    git(dir, 'config', 'filter.a=b.clean', `touch ${trace}; cat`);
+    git(dir, 'config', 'filter.a=b.required', 'true');
+    writeFileSync(path.join(dir, 'one'), 'changed');
+    expect((await readCheckout(dir, { env: { ...env, GIT_CONFIG_COUNT: '0' } }))?.dirty).toBe(true);
+    expect(existsSync(trace)).toBe(false);
+  });
+
   it('rejects with the reason of the signal', async () => {
     cloned();
     const reason = new Error('stop');

@@ -215,6 +215,38 @@ describe('a pull into a checkout', () => {
     expect(status()).toBe('');
   });
 
+  it.each([false, true])(
+    'writes the line ends that the checkout has, whatever git is set to convert (--3way %s)',
+    async (threeWay) => {
+      shell(root, 'printf "x\\r\\ny\\r\\n" >crlf; printf "rem\\n" >run.bat; echo one >"[b] c.txt"');
+      write('.gitattributes', '*.bat text eol=crlf\n');
+      git(root, 'add', '-A');
+      git(root, 'commit', '-qm', 'line ends');
+      const edit = 'echo more >>a.txt; echo more >>keep.txt; echo more >>"[b] c.txt"; printf "z\\r\\n" >>crlf;';
+      const patch = patchOf(`${edit} printf "rem two\\n" >>run.bat; echo new >new.txt; printf "\\000\\n" >new.bin`);
+      // As in a checkout that git made with core.autocrlf, in which an editor then saved one file with LF.
+      shell(root, 'rm a.txt "[b] c.txt" && git -c core.autocrlf=true checkout -q a.txt "[b] c.txt"');
+      const gitconfig = path.join(dir, 'gitconfig');
+      const files = ['a.txt', '[b] c.txt', 'keep.txt', 'crlf', 'run.bat', 'new.txt', 'new.bin'];
+      for (const value of ['true', 'input', 'false']) {
+        writeFileSync(gitconfig, `[core]\n\tautocrlf = ${value}\n\teol = crlf\n`);
+        const copy = path.join(dir, value);
+        shell(dir, `cp -a root ${value}`);
+        const { intoCheckout } = createRetriever({ env: { ...ENV, GIT_CONFIG_GLOBAL: gitconfig } });
+        await intoCheckout(copy, { patch, threeWay, dryRun: false });
+        expect(files.map((name) => readFileSync(path.join(copy, name), 'latin1'))).toEqual([
+          'one\r\ntwo\r\nthree\r\nmore\r\n',
+          'one\r\nmore\r\n',
+          'keep\nmore\n',
+          'x\r\ny\r\nz\r\n',
+          'rem\r\nrem two\r\n',
+          'new\r\n',
+          '\0\n',
+        ]);
+      }
+    },
+  );
+
   it('does not run hooks of the repository', async () => {
     write('.git/hooks/post-index-change', '#!/bin/sh\ntouch "$(dirname "$0")/../ran"\n');
     shell(root, 'chmod +x .git/hooks/post-index-change');

@@ -1,0 +1,81 @@
+/**
+ * Configuration that would change content or output, at the defaults of git: every git that acs runs gets it. Not in
+ * it, and so the user's: what transport needs (http, url, core.sshCommand, credential, safe.directory), who commits,
+ * core.excludesFile, which says what the user does not count as a change, and merge.conflictStyle.
+ */
+const DEFAULTS = `
+  apply.ignoreWhitespace=no apply.whitespace=nowarn
+  clone.defaultRemoteName=origin clone.rejectShallow=false
+  color.advice=false color.diff=false color.remote=false color.status=false color.ui=false column.ui=never
+  commit.gpgSign=false tag.gpgSign=false log.showSignature=false
+  core.abbrev=auto core.attributesFile=/dev/null core.autocrlf=false core.bigFileThreshold=512m core.eol=lf
+  core.fsmonitor=false core.hooksPath=/dev/null core.logAllRefUpdates=true core.pager=cat core.quotePath=true
+  core.safecrlf=false
+  diff.algorithm=default diff.autoRefreshIndex=true diff.colorMoved=no diff.context=3 diff.dstPrefix=b/
+  diff.ignoreSubmodules=none diff.indentHeuristic=true diff.interHunkContext=0 diff.mnemonicPrefix=false diff.noPrefix=false
+  diff.orderFile=/dev/null diff.relative=false diff.renameLimit=1000 diff.renames=true diff.srcPrefix=a/
+  diff.submodule=short diff.suppressBlankEmpty=false diff.wsErrorHighlight=none
+  i18n.commitEncoding=UTF-8 i18n.logOutputEncoding=UTF-8
+  init.defaultObjectFormat=sha1 init.defaultRefFormat=files init.templateDir=
+  merge.default=text merge.renormalize=false rerere.enabled=false
+  protocol.ext.allow=never
+  status.aheadBehind=true status.branch=false status.renames=true status.showStash=false
+  status.showUntrackedFiles=normal status.submoduleSummary=false submodule.recurse=false
+`
+  .trim()
+  .split(/\s+/);
+
+/** Arguments of git, before those of a command. */
+export const GIT_DEFAULTS = DEFAULTS.flatMap((setting) => ['-c', setting]);
+
+/**
+ * Shell: `git` with the defaults, and `own_config`, which blanks the filters of the repository in the current folder
+ * and of its submodules. CRLF counts as LF in a workspace that git checked out with core.autocrlf.
+ */
+export const GIT_IN_SHELL = `
+unset GIT_DIFF_OPTS GIT_EXTERNAL_DIFF
+export GIT_ATTR_NOSYSTEM=1
+crlf=false
+git() { command git ${DEFAULTS.map((setting) => `-c ${setting}`).join(' ')} \\
+  -c core.excludesFile=/dev/null -c core.autocrlf=$crlf "$@"; }
+own_config() {
+  case $(command git config core.autocrlf) in true | input) crlf=input ;; esac
+  count=\${GIT_CONFIG_COUNT:-0}
+  set -f
+  IFS='
+'
+  for name in $({
+    git config --list --name-only
+    git ls-files -s -z | tr '\\0' '\\n' | sed -n 's/^160000 [^\t]*\t//p' | while IFS= read -r sub; do
+      [ ! -e "./$sub/.git" ] || git -C "./$sub" config --list --name-only
+    done
+  } | grep '^filter[.].*[.]' | sort -u); do
+    case $name in *.required) value=false ;; *) value= ;; esac
+    export "GIT_CONFIG_KEY_$count=$name" "GIT_CONFIG_VALUE_$count=$value"
+    count=$((count + 1))
+  done
+  unset IFS
+  set +f
+  export GIT_CONFIG_COUNT=$count
+}`;
+
+/** By the last word of a key; of any other empty. An empty merge driver would take one side: this is the merge of git itself. */
+const WITHOUT: Readonly<Record<string, string>> = {
+  required: 'false',
+  driver: 'git merge-file -L ours -L base -L theirs --marker-size=%L %A %O %B',
+};
+
+/**
+ * An environment in which git runs no filter or merge driver: `-c` takes no name with `=`.
+ * `names`: what `git config --list --name-only` prints in the repository.
+ */
+export function withoutPrograms<E extends Readonly<Record<string, string | undefined>>>(names: string, env: E) {
+  const keys = new Set(names.match(/^(?:filter|merge)\..+\.(?:clean|smudge|process|required|driver)$/gm));
+  const blanked: Record<string, string> = {};
+  let count = Number(env.GIT_CONFIG_COUNT ?? 0);
+  for (const key of keys) {
+    blanked[`GIT_CONFIG_KEY_${count}`] = key;
+    blanked[`GIT_CONFIG_VALUE_${count++}`] = WITHOUT[key.replace(/.*\./, '')] ?? '';
+  }
+  return { ...env, ...blanked, GIT_CONFIG_COUNT: String(count) };
+}
