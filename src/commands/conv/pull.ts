@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import path from 'node:path';
 import type { Checkout } from '../../local/checkout/index.ts';
+import type { Retriever } from '../../local/checkout/pull.ts';
 import type { Context } from '../../cli/context.ts';
 import { changedFiles, lineTotals } from '../../domain/patch.ts';
 import type { Conversation } from '../../domain/conversation.ts';
@@ -58,7 +59,7 @@ export function declare(command: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'Without flags the changes become uncommitted changes of the git checkout in the current folder. All or nothing: when a file with changes of yours would be touched, or the changes do not apply to HEAD, nothing is written.',
-      '--branch commits on the commit that the run started from, or on HEAD where the checkout does not have it. -o <dir> writes the added and changed files into a new folder.',
+      '--branch commits on the commit that the run started from, or on HEAD where the checkout does not have it. A checkout that does not have this commit and is of another repository is refused. -o <dir> writes the added and changed files into a new folder.',
     ],
     json: ({ objectForm }) => [objectForm(pulledView, 'changed')],
     exits: ['not-found', 'conflict'],
@@ -96,11 +97,11 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
 
   const server = await ctx.server();
   const conversation = await findStarted(ctx, server, word);
-  if (checkout !== null) await refuseOtherRepository(ctx, checkout, conversation);
   const diff = await readChanges(ctx, server, conversation, {
     resume: options.resume,
     against: folder === null ? 'start' : 'nothing',
   });
+  if (checkout !== null) await refuseOtherRepository(ctx, retriever, checkout, conversation, diff.base);
   await reportOmissions(ctx, diff);
 
   const dryRun = ctx.globals.mode === 'dry-run';
@@ -137,14 +138,32 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
   });
 }
 
-/** The same file names may be in both repositories, and a patch may apply by chance. */
-async function refuseOtherRepository(ctx: Context, { origin }: Checkout, { repository }: Conversation): Promise<void> {
+/**
+ * The same file names may be in both repositories, and a patch may apply by chance. A checkout that has the commit of
+ * the start is of the repository, under any name; one that has not fetched it is when both have one name. Where no
+ * commit is known, that of a local repository stands for it.
+ */
+async function refuseOtherRepository(
+  ctx: Context,
+  retriever: Retriever,
+  { root, origin }: Checkout,
+  { repository }: Conversation,
+  base: string | null,
+): Promise<void> {
   if (repository === null) return ctx.warn('the conversation has no repository; its files go into this checkout');
-  const here = origin?.repository ?? null;
   const choice = await ctx.readRepository(repository).catch(() => null);
-  const there = choice === null || choice.kind === 'path' ? null : choice.repository;
-  if (here === null || there === null || there.toLowerCase() === here.toLowerCase()) return;
-  throw new AppError('conflict', `the conversation is on the repository ${there}; origin of this checkout is ${here}`, {
-    hint: `change to a checkout of ${there}, or write the changed files into a folder: -o <dir>`,
+  const source = choice?.kind === 'path' ? await ctx.checkout(choice.path) : null;
+  const commit = base ?? source?.head ?? null;
+  if (commit !== null && (await retriever.hasCommit(root, commit))) return;
+  const there = choice?.kind === 'path' ? source?.origin?.repository : choice?.repository;
+  const ours = [origin?.repository?.toLowerCase(), origin?.url, root];
+  const isSame = [there?.toLowerCase(), source?.root].some((name) => name !== undefined && ours.includes(name));
+  const isUnknown = commit === null && (origin?.repository == null || there == null);
+  if (isSame || isUnknown) return;
+  const name = there ?? repository;
+  const lacks = commit === null ? '' : `, at commit ${commit.slice(0, 12)}, which this checkout does not have`;
+  const here = origin?.repository ?? origin?.url ?? root;
+  throw new AppError('conflict', `the conversation is on the repository ${name}${lacks}; this checkout is of ${here}`, {
+    hint: `change to a checkout of ${name}, or write the changed files into a folder: -o <dir>`,
   });
 }

@@ -106,21 +106,49 @@ describe('conv pull', () => {
     expect(read()).toContain('<<<<<<<');
   });
 
-  it('exits 6 in a checkout of another repository, and names both', async () => {
-    const served = path.join(at.dir, `served-${count}`);
-    const bare = path.join(served, 'acme', 'app.git');
-    await git(checkout, 'clone', '-q', '--bare', checkout, bare);
-    await git(bare, 'update-server-info');
-    const host = await startGitHost(served);
-    await ranOn('echo new > new.txt', '--repo', `${host.url}/acme/app.git`, '--branch', 'main');
-    await host.close();
+  describe('in a checkout of', () => {
+    /** A checkout of its own history, in which the patch would apply. */
+    const unrelated = async (): Promise<void> => {
+      checkout = await makeRepository(path.join(at.dir, `unrelated-${count}`));
+      await git(checkout, 'commit', '-q', '--amend', '-m', 'another first');
+    };
+    const flags = ['', '--branch other', '--3way', '--dry-run'];
 
-    await git(checkout, 'remote', 'add', 'origin', 'https://github.com/Acme/App.git');
-    await pull('--dry-run');
-    await git(checkout, 'remote', 'set-url', 'origin', 'https://github.com/acme/web.git');
-    const err = 'the conversation is on the repository acme/app; origin of this checkout is acme/web';
-    await pull('', { code: 6, err });
-    expect(await changes()).toBe('');
+    it('another repository exits 6, names both, and writes nothing', async () => {
+      const base = (await git(checkout, 'rev-parse', 'HEAD')).slice(0, 12);
+      await unrelated();
+      const lacks = `the conversation is on the repository ${seed}, at commit ${base}, which this checkout does not have`;
+      for (const line of flags) await pull(line, { code: 6, err: `${lacks}; this checkout is of ${checkout}\n` });
+      await git(checkout, 'remote', 'add', 'origin', 'https://github.com/acme/web.git');
+      await pull('', { code: 6, err: `${lacks}; this checkout is of acme/web\n` });
+      expect([await changes(), await git(checkout, 'branch', '--format=%(refname:short)')]).toEqual(['', 'main']);
+      await pull('-o out');
+    });
+
+    it('the repository works under another name, and before the commit was fetched', async () => {
+      await git(checkout, 'remote', 'add', 'origin', 'https://github.com/acme/fork.git');
+      await pull('--dry-run');
+      await unrelated();
+      await git(checkout, 'remote', 'add', 'origin', seed);
+      await pull('');
+    });
+
+    it('a repository of a server is told by the commit, and before it was fetched by its name', async () => {
+      const served = path.join(at.dir, `served-${count}`);
+      const bare = path.join(served, 'acme', 'app.git');
+      await git(checkout, 'clone', '-q', '--bare', checkout, bare);
+      await git(bare, 'update-server-info');
+      const host = await startGitHost(served);
+      await ranOn('echo new > new.txt', '--repo', `${host.url}/acme/app.git`, '--branch', 'main');
+      await host.close();
+
+      await git(checkout, 'remote', 'add', 'origin', 'https://github.com/acme/web.git');
+      await pull('--dry-run');
+      await unrelated();
+      await pull('', { code: 6, err: 'on the repository acme/app, at commit' });
+      await git(checkout, 'remote', 'add', 'origin', 'https://github.com/Acme/App.git');
+      await pull('--dry-run');
+    });
   });
 
   it('warns when the conversation has no repository', async () => {
