@@ -23,6 +23,7 @@ export function declareCopy(parent: Command, ctx: Context): void {
       'One side is <id>:<path>, with the id of the sandbox or of a conversation in it. A relative path there begins at the workspace folder of the sandbox. A path of this machine with a colon needs a slash before it: ./a:b.',
       'As with `cp -r`: into a folder that is there, else under the name of <dst>, whose folder has to be there. Folders are merged, and files of the same name replaced. <folder>/. copies what is in a folder. A file never replaces a folder, nor a folder a file.',
       'A file or folder is written under a temporary name and renamed when it is complete. The executable bit is kept. Links within a folder are copied as links; devices and links that lead out of it are skipped, with a warning.',
+      'What git would run is left out of a copy from a sandbox, with a warning: hooks, config and attributes of any repository (.git/hooks, .git/config, .git/info/attributes), and a .git that is a file. A .gitattributes is copied: it names no program.',
       '- is stdin or stdout: the bytes of one file.',
     ],
     json: ({ objectForm }) => [objectForm(copiedView, 'changed')],
@@ -203,6 +204,9 @@ async function downloadTo(ctx: Context, files: SandboxFiles, { id, path, local }
     for (const each of leftOut) await ctx.warn(`left out: ${each}`);
     return { from, to: target.path, ...unpacked };
   }
+  const { RUN_BY_GIT, isRunByGit } = await import('../../local/files/git-programs.ts');
+  if (isRunByGit(target.path))
+    throw new AppError('conflict', `${target.path}: ${RUN_BY_GIT}`, { hint: 'nothing was copied; give another name' });
   const destination = fileDestination(target.path, ctx.cwd, source.mode);
   try {
     // An empty file has no part.

@@ -5,10 +5,11 @@ import path from 'node:path';
 import { extract, type Extract } from 'tar-stream';
 import { AppError, isAppError } from '../../cli/errors.ts';
 import { clash, type PathInfo } from '../../domain/sandbox-files.ts';
+import { RUN_BY_GIT, withoutGitPrograms } from './git-programs.ts';
 import { fileError, LEADS_OUT, NO_FILE, staysInside, writePart } from './pack.ts';
 
 /** By path (the folder itself: `.`), folders before what is in them. */
-type Tree = Map<string, { kind: 'file' | 'folder' | 'link'; mode: number }>;
+type Tree = Map<string, { kind: 'file' | 'folder' | 'link'; mode: number; bytes: number }>;
 
 interface Unpacked {
   files: number;
@@ -22,24 +23,29 @@ export async function unpackInto(
   receive: (into: (part: Uint8Array) => Promise<void>) => Promise<void>,
 ): Promise<Unpacked> {
   const archive = extract();
-  const result: Unpacked = { files: 0, bytes: 0, leftOut: [] };
+  const leftOut: string[] = [];
   let stage: string | null = null;
   let unpacking: Promise<Tree> | null = null;
   try {
     stage = await mkdtemp(path.join(kind === 'folder' ? target : path.dirname(target), '.acs-cp-'));
     const folder = path.join(stage, 'new');
     await mkdir(folder);
-    const unpacked = (unpacking = unpack(archive, folder, result));
+    const unpacked = (unpacking = unpack(archive, folder, leftOut));
     await receive(async (part) => void ((await writePart(archive, part)) || (await unpacked)));
     archive.end(null);
     const tree = await unpacked;
+    for (const name of withoutGitPrograms(tree, [target, folder])) {
+      leftOut.push(`${name}: ${RUN_BY_GIT}`);
+      await rm(path.join(folder, name), { recursive: true });
+    }
+    const files = [...tree.values()].filter((entry) => entry.kind !== 'folder');
     const made = kind === 'folder' ? await merge(tree, folder, target) : await rename(folder, target).then(() => tree);
     // Folders whose owner must not write to them or read them get these modes last.
     for (const [name, { kind: each, mode }] of [...made].reverse()) {
       const full = path.join(target, name);
       if (each === 'folder' && (mode & 0o700) !== 0o700) await chmod(full, (await stat(full)).mode & mode);
     }
-    return result;
+    return { files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0), leftOut };
   } catch (error) {
     throw fileError('write', target, error);
   } finally {
@@ -49,8 +55,7 @@ export async function unpackInto(
   }
 }
 
-async function unpack(archive: Extract, root: string, result: Unpacked): Promise<Tree> {
-  const { leftOut } = result;
+async function unpack(archive: Extract, root: string, leftOut: string[]): Promise<Tree> {
   const tree: Tree = new Map();
   const links: [file: string, target: string][] = [];
   try {
@@ -91,9 +96,7 @@ async function unpack(archive: Extract, root: string, result: Unpacked): Promise
             entry.resume();
             continue;
         }
-        tree.set(name, { kind, mode: mode & 0o777 });
-        if (kind !== 'folder') result.files += 1;
-        result.bytes += entry.header.size;
+        tree.set(name, { kind, mode: mode & 0o777, bytes: entry.header.size });
       }
       entry.resume();
     }

@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+export const RUN_BY_GIT = 'git would run it, or programs that it names';
+
+/**
+ * In `.git`, as the file systems of Windows and macOS read the name: programs, and files that name programs or another
+ * place with such files. Only folders end with a slash.
+ */
+const PROGRAMS = new RegExp(
+  '/(?:[.]git|git~1)[ .]*(?::[^/]*)?(?:$|/(?:info|modules|worktrees)$|' +
+    '/(?:hooks|config|config[.]worktree|commondir|rebase-merge|info/attributes)(?:/|$))',
+  'i',
+);
+
+export function isRunByGit(full: string) {
+  return PROGRAMS.test(full.replaceAll('\\', '/'));
+}
+
+/** Removes it from a tree; returns the topmost paths. `folders`: where the tree will be, and where it is. */
+export function withoutGitPrograms(tree: Map<string, { kind: string }>, folders: readonly string[]): string[] {
+  const full = new Map([['.', folders[0]]]);
+  const removed = new Set<string>();
+  for (const [name, { kind }] of tree) {
+    // git takes a folder of any name for a repository; of a submodule and a linked work tree it is below .git.
+    const has = (child: string) => folders.some((folder) => existsSync(path.join(folder, name, child)));
+    const isRepository = kind === 'folder' && (has('commondir') || ['HEAD', 'objects', 'refs'].every(has));
+    const read = `${full.get(path.posix.dirname(name))}/${isRepository ? '.git' : path.posix.basename(name)}`;
+    full.set(name, read);
+    if (name !== '.' && isRunByGit(kind === 'folder' ? `${read}/` : read)) removed.add(name);
+  }
+  for (const name of removed) tree.delete(name);
+  return [...removed].filter((name) => !removed.has(path.posix.dirname(name)));
+}
