@@ -2,6 +2,7 @@ import type { ConfirmationDecision, PendingAction } from '../domain/confirmation
 import { AppError } from '../cli/errors.ts';
 import type { Links } from './links.ts';
 import { untilEffect, type LateChange } from './quirks/late-effect.ts';
+import { cut } from '../output/text/well-formed.ts';
 
 /** Throws `conflict` unless an action is pending, and the named one where one is named. */
 export function refuseOtherAction(id: string, pending: readonly PendingAction[], named: string | null): void {
@@ -12,7 +13,7 @@ export function refuseOtherAction(id: string, pending: readonly PendingAction[],
       data: { id, pending: [] },
     });
   if (named === null || ids.includes(named)) return;
-  throw new AppError('conflict', `another action is pending: ${ids.join(', ')}, not ${named.slice(0, 100)}`, {
+  throw new AppError('conflict', `another action is pending: ${ids.join(', ')}, not ${cut(named, 100)}`, {
     hint: `see the pending action: acs conv confirm ${id}`,
     data: { pending: ids },
   });

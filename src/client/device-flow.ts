@@ -5,6 +5,7 @@ import { read } from './links.ts';
 import { isJsonType, statusError, type Answer } from './http/answer.ts';
 import type { Network } from './http/network.ts';
 import type { Transport } from './http/transport.ts';
+import { cut } from '../output/text/well-formed.ts';
 
 export interface DeviceCode {
   /** A secret: whoever has it gets the key. */
@@ -134,7 +135,7 @@ function pageUrl(answer: Answer, text: string): string {
   if (text.length > MOST_URL_CHARACTERS) throw refuse('too long');
   if (!PRINTABLE.test(text) || !URL.canParse(text)) throw refuse('not a URL');
   const url = new URL(text);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse(`its scheme is ${url.protocol.slice(0, 40)}`);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse(`its scheme is ${cut(url.protocol, 40)}`);
   if (url.protocol === 'http:' && new URL(answer.request.url).protocol === 'https:') throw refuse('not encrypted');
   if (url.username !== '' || url.password !== '') throw refuse('it has a user name');
   return url.href;

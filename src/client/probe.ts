@@ -18,6 +18,7 @@ import {
 import { isJsonType, type Answer } from './http/answer.ts';
 import { LIMITS_MS, RETRY_STATUSES } from './http/time-limits.ts';
 import type { Transport } from './http/transport.ts';
+import { cut } from '../output/text/well-formed.ts';
 
 export interface ConnectOptions {
   /** http(s); a path prefix is allowed. */
@@ -128,7 +129,7 @@ function notAServer(all: readonly (Answer | AppError)[]): AppError {
   const { status, request, contentType } = seen;
   const fails = `the server answered ${status} to every request that would identify it`;
   if (status >= 500) return new AppError('server', fails, { status, request, retryable: true });
-  const text = `the server at this URL is not an OpenHands server (it sent ${contentType.slice(0, 80) || 'no content type'})`;
+  const text = `the server at this URL is not an OpenHands server (it sent ${cut(contentType, 80) || 'no content type'})`;
   return new AppError('server', text, { status, request, hint: RIGHT_URL });
 }
 

@@ -11,6 +11,7 @@ import { collect, invalidValue } from './option-parsers.ts';
 import { memberRedaction } from '../output/text/redact.ts';
 import { isSecretName } from '../output/text/secret-names.ts';
 import { readNamedFile } from './files.ts';
+import { cut } from '../output/text/well-formed.ts';
 
 interface ApiOptions {
   rawField?: string[];
@@ -99,7 +100,7 @@ async function callServer(method: RawMethod, path: string, options: ApiOptions, 
 function documentsOf({ bytes, json, contentType, status }: RawAnswer): unknown[] {
   if (json !== undefined) return [json];
   if (bytes.length === 0) return [];
-  const type = contentType === '' ? 'without a type' : `of type ${contentType.slice(0, 80)}`;
+  const type = contentType === '' ? 'without a type' : `of type ${cut(contentType, 80)}`;
   throw new AppError('server', `the answer (status ${status}) is ${type}, not JSON`, {
     hint: 'print it as it is: omit --json, --format, --jq and --paginate',
   });
@@ -346,7 +347,7 @@ function typed(name: string, text: string): Scalar {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return text;
   const number = Number(text);
   if (/^-?\d+$/.test(text) ? Number.isSafeInteger(number) : Number.isFinite(number)) return number;
-  throw new AppError('usage', `${name}: ${text.slice(0, 40)} is too large for a number`, {
+  throw new AppError('usage', `${name}: ${cut(text, 40)} is too large for a number`, {
     hint: 'send it as text with -f, or the whole body with --input',
   });
 }

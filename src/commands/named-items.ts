@@ -8,6 +8,7 @@ import type { View } from '../output/view.ts';
 import { changeEach, changeOne, confirmChange, readIds, type Change } from './bulk.ts';
 import { explain } from './declare.ts';
 import { addPagingOptions, printList, type PagingOptions } from './lists.ts';
+import { cut } from '../output/text/well-formed.ts';
 
 export interface DeleteOptions {
   ignoreNotFound?: boolean;
@@ -114,7 +115,7 @@ async function deleteNamed<T>(
       return { changed: true, before: 'present', after: null, record };
     }
     if (options.ignoreNotFound) return { changed: false, before: null, after: null, record };
-    throw new AppError('not-found', `the server has no ${one(id.slice(0, 100))}`, {
+    throw new AppError('not-found', `the server has no ${one(cut(id, 100))}`, {
       hint: `list them with: ${items.command} list`,
     });
   };

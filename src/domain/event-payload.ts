@@ -1,5 +1,6 @@
 /** What the payload of an event of either dialect says. Its texts are untrusted: src/output escapes them. */
 import type { ConversationEvent } from './event.ts';
+import { shortened } from '../output/text/well-formed.ts';
 
 export type Members = Record<string, unknown>;
 
@@ -30,7 +31,7 @@ export function firstLine(text: string): string {
   const trimmed = text.trim();
   const end = trimmed.search(/[\r\n]/);
   const line = end === -1 ? trimmed : `${trimmed.slice(0, end).trimEnd()} …`;
-  return line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line;
+  return shortened(line, MOST_CHARACTERS);
 }
 
 type ReadText = (payload: Members) => string;

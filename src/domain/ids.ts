@@ -1,4 +1,5 @@
 import { AppError } from '../cli/errors.ts';
+import { cut } from '../output/text/well-formed.ts';
 
 /** Conversation ids are 32 hexadecimal digits. A server may have others: any plain word is read as a prefix. */
 
@@ -26,7 +27,7 @@ export function dashedId(id: string): string {
 }
 
 export function noConversation(id: string): AppError {
-  return new AppError('not-found', `there is no conversation ${id.slice(0, 100)} at this server`, {
+  return new AppError('not-found', `there is no conversation ${cut(id, 100)} at this server`, {
     hint: 'list them with: acs conv list',
   });
 }

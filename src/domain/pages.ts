@@ -1,4 +1,5 @@
 import { AppError } from '../cli/errors.ts';
+import { cut } from '../output/text/well-formed.ts';
 
 export interface Page<T> {
   items: T[];
@@ -42,7 +43,7 @@ export async function* eachPage<T>(
     if (without.empty > MOST_PAGES_WITHOUT_NEWS.empty || without.known > MOST_PAGES_WITHOUT_NEWS.known) {
       throw endless('sends pages without new items');
     }
-    if (pages.has(next)) throw endless(`repeats the page ${next.slice(0, 60)}`);
+    if (pages.has(next)) throw endless(`repeats the page ${cut(next, 60)}`);
     pages.add(next);
     return await fetchPage(next);
   };

@@ -15,6 +15,7 @@ import {
 } from './follow-source.ts';
 import { poll, type Cadence } from './poll.ts';
 import { endOfStatus, hasStopped } from './status.ts';
+import { cut } from '../output/text/well-formed.ts';
 
 const FOLLOW_MS = {
   /** A shorter cut of the connection is not reported. */
@@ -99,7 +100,7 @@ class Follower {
   async *run(): Items {
     const first = yield* this.begin();
     if (this.skipTo !== null)
-      throw new AppError('not-found', `there is no event ${this.skipTo.slice(0, 100)} in this conversation`);
+      throw new AppError('not-found', `there is no event ${cut(this.skipTo, 100)} in this conversation`);
     try {
       const isNewest = this.reported === null || this.reported === first.execution_status;
       if (isNewest) this.reported = null;

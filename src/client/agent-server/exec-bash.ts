@@ -6,6 +6,7 @@ import { readThroughOutage } from '../../runs/poll.ts';
 import { read, type Links } from '../links.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
 import type { Transport } from '../http/transport.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 const NO_TOOLS = 44;
 const NO_FOLDER = 45;
@@ -37,13 +38,13 @@ export async function execOverBash(links: Links, transport: Transport, exec: Bas
     );
   };
   const failed = (what: string, { exit_code, stderr, stdout }: BashOutput): AppError => {
-    const reason = (stderr.trim() || stdout.trim()).slice(0, 500);
+    const reason = cut(stderr.trim() || stdout.trim(), 500);
     const message = `the sandbox did not ${what} (${exit_code ?? 'no'} exit code)`;
     return new AppError('server', reason === '' ? message : `${message}: ${reason}`);
   };
   const started = await run(startScript(folder, exec), 'once');
   if (started.exit_code === NO_FOLDER) {
-    throw new AppError('not-found', `there is no directory ${program.cwd?.slice(0, 200)} in the sandbox`, {
+    throw new AppError('not-found', `there is no directory ${cut(program.cwd ?? '', 200)} in the sandbox`, {
       hint: 'see what there is: acs sandbox exec <id> -- ls -la',
     });
   }

@@ -3,6 +3,7 @@ import type { PathInfo, SandboxContent, SandboxFiles } from '../../domain/sandbo
 import { AppError, type ErrorKind, isNotFound } from '../../cli/errors.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
 import { isMissingRoute } from '../features.ts';
+import { shortened } from '../../output/text/well-formed.ts';
 import { unsupportedBy } from '../http/answer.ts';
 import type { BodyStream } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
@@ -90,7 +91,8 @@ export class AgentFiles implements SandboxFiles {
       });
     });
     if (exitCode === 0) return stdout;
-    const message = stderr.trim().split('\n').at(-1)?.slice(0, 500) || `a command for the copy exited with ${exitCode}`;
+    const message =
+      shortened(stderr.trim().split('\n').at(-1) ?? '', 500) || `a command for the copy exited with ${exitCode}`;
     throw new AppError(KINDS[exitCode] ?? 'server', message, { retryable: exitCode === 110 });
   }
 

@@ -1,10 +1,11 @@
 import { AppError } from '../../cli/errors.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 export type Query = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
 /** Origin and path prefix without a trailing slash. Throws `server`: a server has sent the URL, or it is checked. */
 export function normalizeBaseUrl(text: string): string {
-  if (!URL.canParse(text)) throw new AppError('server', `not a URL: ${text.slice(0, 200)}`);
+  if (!URL.canParse(text)) throw new AppError('server', `not a URL: ${cut(text, 200)}`);
   const { origin, pathname } = new URL(text);
   return origin + pathname.replace(/\/+$/, '');
 }

@@ -1,5 +1,6 @@
 /** The errors of requests: by the status of the answer, or by the failure of the connection. */
 import { AppError, type ErrorKind, type NamedRequest, type RequestDetails } from '../../cli/errors.ts';
+import { cut, shortened } from '../../output/text/well-formed.ts';
 
 const MAX_SERVER_TEXT = 500;
 
@@ -34,8 +35,7 @@ export function isJsonType(contentType: string): boolean {
 export function serverText(body: unknown): string | null {
   const text = findText(body, 0);
   if (text === null || text.trim() === '') return null;
-  const flat = text.trim();
-  return flat.length > MAX_SERVER_TEXT ? `${flat.slice(0, MAX_SERVER_TEXT)}…` : flat;
+  return shortened(text.trim(), MAX_SERVER_TEXT);
 }
 
 export function reasonOf({ body }: Pick<Answer, 'body'>): string {
@@ -117,7 +117,7 @@ export function wrongPlaceError(answer: Answer, details: RequestDetails): AppErr
   const { bytes, contentType } = answer;
   const ofType = isJsonType(contentType)
     ? 'JSON that cannot be read'
-    : `an answer of type ${contentType.slice(0, 80) || '(none)'}`;
+    : `an answer of type ${cut(contentType, 80) || '(none)'}`;
   const what = bytes.length === 0 ? 'an empty answer' : ofType;
   return new AppError('server', `the server sent ${what} (status ${answer.status}) where JSON was expected`, {
     ...details,
@@ -205,5 +205,5 @@ function failureOf(error: unknown, host: string, timeoutMs: number, proxyStatus?
       return fail('reset', 'maybe', `the connection to ${host} was cut`);
   }
   if (code.startsWith('HPE_')) return fail('other', 'maybe', `${host} does not speak HTTP`, 'is this the right port?');
-  return fail('other', 'maybe', `the request to ${host} failed: ${message.slice(0, 300)}`);
+  return fail('other', 'maybe', `the request to ${host} failed: ${cut(message, 300)}`);
 }

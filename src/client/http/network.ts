@@ -12,6 +12,7 @@ import { AppError, isAppError } from '../../cli/errors.ts';
 import { endpointOf, isLoopback } from './address.ts';
 import type { Redaction } from './redaction.ts';
 import { AnswerLimit, LIMITS_MS } from './time-limits.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 interface NetworkOptions {
   env: Readonly<Record<string, string | undefined>>;
@@ -218,7 +219,7 @@ async function* decoded(response: http.IncomingMessage, method: string): AsyncGe
   let body: Readable = response;
   for (const name of names.reverse()) {
     if (!['gzip', 'x-gzip', 'br'].includes(name))
-      throw new AppError('server', `the answer is encoded as ${name.slice(0, 40)}, which acs does not read`, {
+      throw new AppError('server', `the answer is encoded as ${cut(name, 40)}, which acs does not read`, {
         hint: `a proxy on the way may encode it; acs accepts ${ACCEPTED_ENCODINGS} or none`,
       });
     const decoder = name === 'br' ? zlib.createBrotliDecompress() : zlib.createGunzip();

@@ -16,6 +16,7 @@ import type { Call } from './call.ts';
 import { ACCEPTED_ENCODINGS, type Network } from './network.ts';
 import type { Redaction } from './redaction.ts';
 import { backoffMs, LIMITS_MS, limitResetMs, repeatAfter, TRIES, type Pace } from './time-limits.ts';
+import { shortened } from '../../output/text/well-formed.ts';
 
 export interface TransportOptions {
   network: Network;
@@ -211,8 +212,7 @@ function shownBody({ body, raw, hidden = [] }: Call, redaction: Redaction): unkn
 }
 
 function logged(body: unknown): string {
-  const text = JSON.stringify(body);
-  return text.length > MOST_LOGGED_CHARACTERS ? `${text.slice(0, MOST_LOGGED_CHARACTERS)}…` : text;
+  return shortened(JSON.stringify(body), MOST_LOGGED_CHARACTERS);
 }
 
 /** Undefined for JSON that cannot be read: the reader of the answer reports it. */

@@ -16,6 +16,7 @@ import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../links.ts';
 import { startDiffers } from '../start-errors.ts';
 import { askedMembers, flagOf, startBody } from '../v1/start-body.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 /** Of a start that is not waited for: the answer does not repeat the id, so the conversation will have another one. */
 export function refuseUnechoedId({ conversation_id: asked }: NewConversation, task: StartTaskRecord): void {
@@ -52,7 +53,7 @@ export function refuseIgnoredMembers(
   for (const name of unsure) {
     const [requested, received] = [body[name], task.request[name]];
     if (NOT_COMPARED.has(name) || isRepeated(requested, received)) continue;
-    const [asked, got] = [requested, received].map((value) => JSON.stringify(value).slice(0, 100));
+    const [asked, got] = [requested, received].map((value) => cut(JSON.stringify(value), 100));
     const message = `the server ignored ${flagOf(name)}: ${asked} was requested, and it repeats ${got}`;
     throw startDiffers(message, about, { requested, received });
   }

@@ -19,6 +19,7 @@ import { shellQuote } from '../../output/text/shell-quote.ts';
 import { agentOf } from '../v1/agent.ts';
 import { quietly } from '../v1/complete-record.ts';
 import { enterRepository } from './repository-folder.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 /** Throws `not-found` when repository or branch did not arrive, `server` when another branch is checked out. */
 export async function checkRepositoryArrived(
@@ -43,7 +44,7 @@ ${branch === null ? 'exit 0' : branchCheck(branch)}`;
   if (seen?.exitCode === 0) return;
   if (seen?.exitCode === 41) throw notCloned(`the repository ${repository}`, id);
   if (seen?.exitCode === 42) throw notCloned(`the branch ${branch} of ${repository}`, id);
-  if (seen?.exitCode === 43) throw ignoredBranch(branch ?? '', seen.stdout.trim().slice(0, 200), id);
+  if (seen?.exitCode === 43) throw ignoredBranch(branch ?? '', cut(seen.stdout.trim(), 200), id);
   if (branch !== null && recorded !== null && recorded !== branch) throw ignoredBranch(branch, recorded, id);
   links.notice(`warning: whether ${repository} arrived in the workspace cannot be read; see: acs conv diff ${id}`);
 }

@@ -18,6 +18,7 @@ import { statusError, unsupportedBy, type Answer } from '../http/answer.ts';
 import { noConversation, normalId, normalizeId } from '../../domain/ids.ts';
 import { read, type Links } from '../links.ts';
 import type { ListQuery } from '../server.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 const MOST_ITEMS = 100;
 
@@ -107,7 +108,7 @@ export async function getSandbox(links: Links, id: string): Promise<SandboxRecor
 }
 
 export function noSandbox(id: string): AppError {
-  return new AppError('not-found', `there is no sandbox ${id.slice(0, 100)} at this server`, {
+  return new AppError('not-found', `there is no sandbox ${cut(id, 100)} at this server`, {
     hint: 'list them with: acs sandbox list',
   });
 }

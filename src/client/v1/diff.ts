@@ -11,6 +11,7 @@ import { runningAgentOf } from './agent.ts';
 import { enterRepository, repositoryName } from '../quirks/repository-folder.ts';
 import { getConversation } from './calls.ts';
 import { quietly } from './complete-record.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 const DIFF_TIMEOUT_SECONDS = 120;
 
@@ -58,7 +59,7 @@ async function gitDiff(agent: AgentClient, workingDir: string, script: string): 
   const words = answer.split(/^ACS-([a-z]+)/m).slice(1);
   const sections = new Map(words.map((word, index) => [word, words[index + 1] ?? '']));
   if (!sections.has('end')) {
-    const text = result.stderr.trim().slice(0, 500);
+    const text = cut(result.stderr.trim(), 500);
     throw new AppError('server', `git in the sandbox returned no diff${text === '' ? '' : `: ${text}`}`);
   }
   const bytesOf = (name: string) => Buffer.from(sections.get(name) ?? '', 'base64');

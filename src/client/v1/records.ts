@@ -12,6 +12,7 @@ import type { AppConversationRecord, SandboxRecord, StartTaskRecord } from '../.
 import { hasEnded } from '../../runs/status.ts';
 import { normalId } from '../../domain/ids.ts';
 import { webUrlOf, type Links } from '../links.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 const RUNS: Readonly<Record<string, ConversationStatus>> = {
   idle: 'idle',
@@ -96,7 +97,7 @@ export function taskConversation(task: StartTaskRecord): Conversation {
 
 /** The detail may be empty (interface 4.1). */
 export function startFailureText(detail: string | null): string {
-  if (detail !== null && detail.trim() !== '') return detail.trim().slice(0, 500);
+  if (detail !== null && detail.trim() !== '') return cut(detail.trim(), 500);
   return 'the server gives no reason; settings may be missing (see acs settings get)';
 }
 

@@ -16,6 +16,7 @@ import type { Server } from '../server.ts';
 import { find, getSandbox, keyed, noSandbox, SANDBOXES, search, searchConversations, SPECS } from './calls.ts';
 import { quietly } from './complete-record.ts';
 import { toSandbox } from './records.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 const MOST_CONVERSATIONS = 1000;
 
@@ -99,7 +100,7 @@ export async function getSpec(links: Links, id: string): Promise<SpecRecord> {
   const record = items.find((item) => item.id === id) ?? (await unlisted());
   if (record !== null) return record;
   const names = items.map((item) => item.id).slice(0, 10);
-  throw new AppError('not-found', `there is no sandbox spec ${id.slice(0, 100)} at this server`, {
+  throw new AppError('not-found', `there is no sandbox spec ${cut(id, 100)} at this server`, {
     hint: `it has: ${names.join(', ') || 'none'}`,
   });
 }

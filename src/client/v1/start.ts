@@ -21,6 +21,7 @@ import { findLostStart, isEcho, markingTitle } from './lookup.ts';
 import { startFailureText, taskConversation, toConversation } from './records.ts';
 import { createSandbox, getSpec, removeSandbox } from './sandboxes.ts';
 import { messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 type Starting = AsyncGenerator<StartProgress, Conversation, void>;
 
@@ -46,7 +47,7 @@ export async function* startV1(
       const { status, status_detail: detail } = await getSandbox(links, id);
       if (status === 'RUNNING') return true;
       if (status !== 'ERROR' && status !== 'MISSING') return undefined;
-      const why = detail === null ? '' : `: ${detail.slice(0, 500)}`;
+      const why = detail === null ? '' : `: ${cut(detail, 500)}`;
       throw new AppError('failed', `the sandbox ${id} did not start${why}`, {
         hint: 'list the specs of the server: acs specs list',
         data: { sandbox_id: id },

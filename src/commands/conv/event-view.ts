@@ -11,6 +11,7 @@ import {
 } from '../../domain/event-payload.ts';
 import type { LinePart, View } from '../../output/view.ts';
 import { parseTime } from '../../output/text/time.ts';
+import { shortened } from '../../output/text/well-formed.ts';
 
 interface Most {
   lines: number;
@@ -108,9 +109,7 @@ function block(text: string, most: Most): string[] {
     .replace(/^\s*\n|\s+$/g, '')
     .split('\n');
   if (lines.length === 1 && lines[0] === '') return [];
-  const shown = lines
-    .slice(0, most.lines)
-    .map((line) => (line.length > most.characters ? `${line.slice(0, most.characters)}…` : line));
+  const shown = lines.slice(0, most.lines).map((line) => shortened(line, most.characters));
   const left = lines.length - shown.length;
   return left > 0 ? [...shown, `… ${left} more line${left === 1 ? '' : 's'}`] : shown;
 }

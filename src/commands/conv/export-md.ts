@@ -5,6 +5,7 @@ import { lineTotals } from '../../domain/patch.ts';
 import type { PageFacts, PageRecord } from '../../output/page/page.ts';
 import { safeLine, safeText } from '../../output/text/safe-text.ts';
 import { formatUsd } from '../../output/text/usd.ts';
+import { cut, shortened } from '../../output/text/well-formed.ts';
 
 /** GitHub takes 65,536 characters in a description; some room is left for what a person adds. */
 const MOST = 60_000;
@@ -34,8 +35,7 @@ async function commandsOf({ events }: PageRecord): Promise<{ id: string; text: s
       const last = commands.at(-1);
       if (shapeOf({ ...event, text: event.text ?? '' }) === 'command') {
         const text = safeText(commandOf(event).replaceAll('\r\n', '\n').trim()).replaceAll('\n', '\n  ');
-        const shown = text.length > MOST_OF.command ? `${text.slice(0, MOST_OF.command)}…` : text;
-        commands.push({ id: event.id, text: shown, exitCode: null });
+        commands.push({ id: event.id, text: shortened(text, MOST_OF.command), exitCode: null });
       } else if (exitCode !== null && last !== undefined && actionIdOf(event) === last.id) last.exitCode = exitCode;
     }
   }
@@ -128,7 +128,7 @@ function boundedLines(text: string, mostCharacters: number): { text: string; lef
     count += 1;
   }
   if (count === 0)
-    return { text: `${text.slice(0, Math.min(mostCharacters, lines[0]?.length ?? 0))}…`, left: lines.length };
+    return { text: `${cut(text, Math.min(mostCharacters, lines[0]?.length ?? 0))}…`, left: lines.length };
   return { text: lines.slice(0, count).join('\n'), left: lines.length - count };
 }
 
@@ -139,9 +139,7 @@ function fenced(text: string, language: string): string {
 }
 
 function inline(text: string): string {
-  const line = text.trim();
-  const shown = line.length > MOST_OF.inline ? `${line.slice(0, MOST_OF.inline)}…` : line;
-  return safeLine(shown).replace(/[\\`*_[\]<>#|~&]/g, (character) => `\\${character}`);
+  return safeLine(shortened(text.trim(), MOST_OF.inline)).replace(/[\\`*_[\]<>#|~&]/g, (character) => `\\${character}`);
 }
 
 /** The beginning or end of a fence; nothing between them is markup. */

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Context } from '../../cli/context.ts';
 import { AppError, isAppError } from '../../cli/errors.ts';
 import { readNamedFile } from '../files.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 /** Larger ones no server in use takes in one request. */
 const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
@@ -124,7 +125,7 @@ export async function readImages(ctx: Context, given: readonly string[]): Promis
   for (const image of given) {
     if (/^(?:https?|data):/i.test(image)) {
       if (/^data:/i.test(image) ? !/^data:image\//i.test(image) : !URL.canParse(image))
-        throw new AppError('usage', `--image: "${image.slice(0, 100)}" is not an image URL`);
+        throw new AppError('usage', `--image: "${cut(image, 100)}" is not an image URL`);
       urls.push(image);
       continue;
     }

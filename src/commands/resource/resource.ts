@@ -7,6 +7,7 @@ import type { Selection } from '../../domain/selectors.ts';
 import type { View } from '../../output/view.ts';
 import { AppError, isFailure, isNotFound } from '../../cli/errors.ts';
 import { readIds } from '../bulk.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 export interface StatusRecord {
   status: string;
@@ -120,7 +121,7 @@ export async function findOne<R extends StatusRecord>(
 export function checkWord<R extends StatusRecord>({ noun, readWord }: Resource<R>, word: string): IdWord {
   const named = readWord(word);
   if (named !== null) return named;
-  throw new AppError('usage', `"${word.slice(0, 200)}" is not a ${noun} id`, {
+  throw new AppError('usage', `"${cut(word, 200)}" is not a ${noun} id`, {
     hint: `give a full id, its first ${PREFIX_MIN} or more characters, a URL that contains it, or @last`,
   });
 }

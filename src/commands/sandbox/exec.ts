@@ -11,6 +11,7 @@ import { collect, duration } from '../option-parsers.ts';
 import { checkWord } from '../resource/resource.ts';
 import { findRunning } from './wait-for-status.ts';
 import { sandboxes } from './sandboxes.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 interface ExecOptions {
   cwd?: string;
@@ -137,7 +138,7 @@ function requiredProgram([excess]: readonly string[], { program }: ExecOptions):
       ? 'the program is missing: it follows --'
       : excess === undefined
         ? 'no program follows --'
-        : `"${excess.slice(0, 100)}" stands before --; the program and its arguments follow it`;
+        : `"${cut(excess, 100)}" stands before --; the program and its arguments follow it`;
   throw new AppError('usage', message, { hint: 'for example: acs sandbox exec <id> -- ls -la' });
 }
 
@@ -147,7 +148,7 @@ function readEnvironment(given: readonly string[], own: Context['env']): Record<
     const name = equals === -1 ? text : text.slice(0, equals);
     const value = equals === -1 ? own[name] : text.slice(equals + 1);
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-      throw new AppError('usage', `--env: "${name.slice(0, 100)}" is not the name of a variable`);
+      throw new AppError('usage', `--env: "${cut(name, 100)}" is not the name of a variable`);
     }
     if (value === undefined) throw new AppError('usage', `--env ${name}: this environment has no variable ${name}`);
     return [name, value];

@@ -9,6 +9,7 @@ import { readOrGone, sandboxesOrConversations } from './sandboxes.ts';
 import type { SandboxStatus } from '../../domain/conversation.ts';
 import { formatDuration } from '../../output/text/time.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 /** Throws `conflict` when it is paused or in error and may not be resumed, `not-found`, `failed`, `timeout`. */
 export async function findRunning(
@@ -51,7 +52,7 @@ export async function waitForStatus(
   let status: SandboxStatus | null = null;
   const ifWanted = (sandbox: Sandbox): Sandbox | undefined => {
     const { status_detail } = sandbox;
-    const detail = status_detail ? `: ${status_detail.slice(0, 500)}` : '';
+    const detail = status_detail ? `: ${cut(status_detail, 500)}` : '';
     if (sandbox.status !== status) onStatus?.(sandbox.status);
     status = sandbox.status;
     const isWanted = wanted.includes(status);

@@ -8,6 +8,7 @@ import { mapStrings } from '../../output/json.ts';
 import { positionInJson } from '../../output/text/json-position.ts';
 import { redactPatterns } from '../../output/text/redact.ts';
 import { promptForSecret, readText } from '../files.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 /** By its name, or the path that V1 has it at: `agent_settings.llm.model` is `llm_model`. */
 export function findField(fields: readonly SettingsField[], name: string): SettingsField | undefined {
@@ -29,7 +30,7 @@ export function requireField(
       : (findField(V1_FIELDS, name) ?? /^(agent|conversation)_settings\.\w/.test(name))
   )
     throw new AppError('unsupported', `this server has no setting ${name}; ${isV1 ? 'V0' : 'V1'} servers do`);
-  const word = name.slice(0, 100).toLowerCase();
+  const word = cut(name, 100).toLowerCase();
   const isNear = (known: string): boolean => {
     const shared = [...`${known}\n`].findIndex((letter, at) => letter !== word[at]);
     return (word.length > 2 && known.includes(word)) || shared * 2 > word.length;

@@ -7,6 +7,7 @@ import { AppError, isAppError } from '../../cli/errors.ts';
 import { clash, type PathInfo } from '../../domain/sandbox-files.ts';
 import { RUN_BY_GIT, withoutGitPrograms } from './git-programs.ts';
 import { fileError, LEADS_OUT, NO_FILE, staysInside, writePart } from './pack.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 /** By path (the folder itself: `.`), folders before what is in them. */
 type Tree = Map<string, { kind: 'file' | 'folder' | 'link'; mode: number; bytes: number }>;
@@ -115,7 +116,7 @@ function safeName(name: string): string {
 }
 
 function leadsOut(name: string): AppError {
-  const shown = JSON.stringify(name.slice(0, 200));
+  const shown = JSON.stringify(cut(name, 200));
   return new AppError('server', `the archive of the sandbox has a path that is not allowed: ${shown}`, {
     hint: 'nothing was written',
   });

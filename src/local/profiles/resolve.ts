@@ -1,6 +1,7 @@
 /** Nothing is read, run or started here: a plan names the place of the key, key.ts reads it. */
 import { AppError, type ErrorKind } from '../../cli/errors.ts';
 import { KEY_VARIABLES } from '../../output/text/secret-names.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 /** The built-in profile, never stored. */
 export const LOCAL_PROFILE = 'local';
@@ -15,7 +16,7 @@ export function checkNewProfileName(name: string): void {
     });
   }
   if (!NAME.test(name)) {
-    throw new AppError('usage', `${JSON.stringify(name.slice(0, 80))} is not a valid profile name`, {
+    throw new AppError('usage', `${JSON.stringify(cut(name, 80))} is not a valid profile name`, {
       hint: 'use 1 to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit',
     });
   }

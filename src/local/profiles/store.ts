@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError, isAppError, fileProblem } from '../../cli/errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { checkNewProfileName, isProfileName, LOCAL_PROFILE, normalizeServerUrl, type Profile } from './resolve.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 type StoredProfile = Omit<Profile, 'name'>;
 
@@ -180,7 +181,7 @@ async function readDocument(file: string): Promise<ProfileDocument> {
   if (!isObject(profiles)) throw corrupt('"profiles" is not an object');
   for (const [name, profile] of Object.entries(profiles)) {
     const problem = isProfileName(name) ? problemOf(profile) : 'its name is not allowed';
-    if (problem !== null) throw corrupt(`profile ${JSON.stringify(name.slice(0, 80))}: ${problem}`);
+    if (problem !== null) throw corrupt(`profile ${JSON.stringify(cut(name, 80))}: ${problem}`);
   }
   if (defaultName !== null && typeof defaultName !== 'string') throw corrupt('"default" is not a string');
   if (defaultName !== null && defaultName !== LOCAL_PROFILE && !Object.hasOwn(profiles, defaultName)) {

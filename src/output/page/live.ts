@@ -17,6 +17,7 @@ import {
   titleHeading,
 } from './page.ts';
 import type { PageEvent } from './steps.ts';
+import { cut } from '../text/well-formed.ts';
 
 export type { ConversationDiff };
 
@@ -152,7 +153,7 @@ export function diffOfPatch(patch: string): ConversationDiff {
     source: 'workspace',
     files: [...patchFiles(patch).values()],
     omissions: isLong ? ['the diff is too long for this page; acs conv diff prints all of it'] : [],
-    patch: Buffer.from(isLong ? patch.slice(0, MOST_CHARACTERS) : patch),
+    patch: Buffer.from(cut(patch, MOST_CHARACTERS)),
   };
 }
 

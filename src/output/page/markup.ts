@@ -1,6 +1,7 @@
 /** Text becomes markup here alone; every text is escaped and made safe. */
 import MarkdownIt from 'markdown-it';
 import { safeText } from '../text/safe-text.ts';
+import { cut } from '../text/well-formed.ts';
 
 export class Markup {
   readonly html: string;
@@ -94,5 +95,5 @@ function clipped(text: string, mostCharacters: number, mostLines: number): strin
     const lineEnd = text.lastIndexOf('\n', end);
     if (lineEnd > mostCharacters / 2) end = lineEnd;
   }
-  return text.slice(0, end);
+  return cut(text, end);
 }

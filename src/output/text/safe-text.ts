@@ -1,4 +1,5 @@
 /** Unsafe characters are shown as an escape (`\x1b`, `\u202e`), not dropped. */
+import { wellFormedJson } from './well-formed.ts';
 
 // Soft hyphens, variation selectors of emoji and combining marks stay: text needs them and they hide nothing.
 const INVISIBLE =
@@ -29,7 +30,7 @@ export function safeLine(text: string): string {
 
 /** For the text of JSON.stringify, which leaves C1 controls, bidirectional controls and invisible characters raw. */
 export function escapeJson(json: string): string {
-  return json.replace(UNSAFE_IN_JSON, (found) =>
+  return wellFormedJson(json).replace(UNSAFE_IN_JSON, (found) =>
     Array.from(
       { length: found.length },
       (_, index) => `\\u${found.charCodeAt(index).toString(16).padStart(4, '0')}`,

@@ -1,4 +1,5 @@
 import stringWidth from 'fast-string-width';
+import { cut } from './well-formed.ts';
 
 /** Longer than any terminal is wide: such a text is cut before it is measured. */
 const LONGEST_MEASURED = 4096;
@@ -11,7 +12,7 @@ export function widthOf(text: string): number {
 
 /** At most `columns` wide, ending in `…` when something was cut. */
 export function truncate(text: string, columns: number): string {
-  const measured = text.slice(0, LONGEST_MEASURED);
+  const measured = cut(text, LONGEST_MEASURED);
   if (measured.length === text.length && widthOf(text) <= columns) return text;
   if (columns < 1) return '';
   let kept = '';

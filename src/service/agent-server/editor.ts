@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { EditStep } from '../agents/steps.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { Sandbox } from './sandbox.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 const LARGEST_FILE = 10 * 1024 * 1024;
 const KEPT_VERSIONS = 10;
@@ -173,5 +174,5 @@ function numbered(content: string, first: number, last: number): string {
     .map((line, index) => `${String(first + index).padStart(6)}\t${line}`)
     .join('\n');
   if (text.length <= LONGEST_VIEW) return text;
-  return `${text.slice(0, LONGEST_VIEW)}\n[... ${String(text.length - LONGEST_VIEW)} characters left out ...]`;
+  return `${cut(text, LONGEST_VIEW)}\n[... ${String(text.length - LONGEST_VIEW)} characters left out ...]`;
 }

@@ -4,6 +4,7 @@ import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import type { CondensationStep, InvalidStep, ToolStep } from '../agents/steps.ts';
 import type { BuiltInTool } from '../agents/model/definitions.ts';
 import { type Metrics, shownMetrics } from '../storage/conversation-state.ts';
+import { shortened } from '../../output/text/well-formed.ts';
 
 export interface NewEvent {
   id?: string;
@@ -74,7 +75,7 @@ export function actionEvent(
     },
     llm_response_id: step.call?.response_id ?? `replay-${id}`,
     security_risk: 'risk' in step ? (step.risk ?? 'UNKNOWN') : 'UNKNOWN',
-    summary: `${name}: ${given.length > 200 ? `${given.slice(0, 200)}…` : given}`,
+    summary: `${name}: ${shortened(given, 200)}`,
     kind: 'ActionEvent',
   };
 }

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { GIT_IN_SHELL } from '../../local/git-config.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { Sandbox } from './sandbox.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 interface GitChange {
   status: 'ADDED' | 'DELETED' | 'UPDATED';
@@ -146,7 +147,7 @@ async function script(sandbox: Sandbox, text: string, args: string[]): Promise<{
   if (killed) throw new IsolationError('invalid', 'git: the answer is too large, or takes too long');
   if (exitCode === UNKNOWN_REF) throw new IsolationError('invalid', `Unknown ref: ${args[1] ?? ''}`);
   if (exitCode !== 0 && exitCode !== NO_REPOSITORY) {
-    throw new IsolationError('invalid', `git: ${Buffer.concat(output.stderr).toString('utf8').trim().slice(0, 500)}`);
+    throw new IsolationError('invalid', `git: ${cut(Buffer.concat(output.stderr).toString('utf8').trim(), 500)}`);
   }
   return { exitCode, stdout: Buffer.concat(output.stdout).toString('utf8') };
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { shellQuote } from '../../output/text/shell-quote.ts';
+import { cut } from '../../output/text/well-formed.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { RunResult, Sandbox } from './sandbox.ts';
 
@@ -156,14 +157,16 @@ export class BoundedText {
 
   end(): string {
     this.#add(this.#decoder.end());
-    const tail = this.#tail.join('');
-    const dropped = this.#dropped + Math.max(0, tail.length - this.#keepTail);
+    const rest = this.#tail.join('');
+    const tail = cut(rest, -this.#keepTail);
+    const dropped = this.#dropped + rest.length - tail.length;
     if (dropped === 0) return this.#head + tail;
-    return `${this.#head}\n[... ${String(dropped)} characters of output left out ...]\n${tail.slice(-this.#keepTail)}`;
+    return `${this.#head}\n[... ${String(dropped)} characters of output left out ...]\n${tail}`;
   }
 
   #add(text: string): string {
-    const head = text.slice(0, Math.max(0, this.#keepHead - this.#head.length));
+    // The decoder gives whole pairs. One that the head has no room for ends it.
+    const head = this.#tail.length > 0 ? '' : cut(text, this.#keepHead - this.#head.length);
     this.#head += head;
     const tail = text.slice(head.length);
     if (tail !== '') this.#tail.push(tail);

@@ -10,6 +10,7 @@ import { GIT_DEFAULTS, withoutPrograms } from '../../local/git-config.ts';
 import type { Provider } from '../../protocol/v1/requests.ts';
 import { killProcesses } from '../isolation/processes.ts';
 import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 export interface RepositorySource {
   url: string;
@@ -46,7 +47,7 @@ export function repositoryForm(given: string): 'path' | 'url' | 'scp' | 'name' |
 /** `host`: the provider's own host, when its user gave one. Throws RepositoryError. */
 export function repositorySource(given: string, provider: Provider | null, host: string | null): RepositorySource {
   if (given.startsWith('-') || /[\u0000-\u001f\u007f]/.test(given)) {
-    throw new RepositoryError(`'${shownRepository(given).slice(0, 100)}' is not the name of a repository`);
+    throw new RepositoryError(`'${cut(shownRepository(given), 100)}' is not the name of a repository`);
   }
   const base = provider === null ? null : providerBase(provider, host);
   const source = { url: given, isLocal: false, name: folderName(given), origin: null, credentials: null };
@@ -76,7 +77,7 @@ export function repositorySource(given: string, provider: Provider | null, host:
     case null: {
       const [, scheme] = /^([a-z][a-z0-9+.-]*):(?:.*:)?\/\//i.exec(given) ?? [];
       if (scheme !== undefined) throw new RepositoryError(`git may not clone over '${scheme}' here`);
-      const shown = shownRepository(given).slice(0, 200);
+      const shown = cut(shownRepository(given), 200);
       throw new RepositoryError(`'${shown}' is not an absolute path, a URL or owner/name`);
     }
   }
@@ -262,13 +263,15 @@ const PROGRESS =
 
 /** Without progress and credentials. */
 export function gitMessage(stderr: string): string {
-  return stderr
-    .replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@'"]+@/gi, '$1***@')
-    .split(/[\r\n]+/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !PROGRESS.test(line))
-    .join('\n')
-    .slice(0, 2000);
+  return cut(
+    stderr
+      .replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@'"]+@/gi, '$1***@')
+      .split(/[\r\n]+/)
+      .map((line) => line.trim())
+      .filter((line) => line !== '' && !PROGRESS.test(line))
+      .join('\n'),
+    2000,
+  );
 }
 
 function runGit(
@@ -296,7 +299,7 @@ function runGit(
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].on('data', (chunk: Buffer) => {
-        output[name] = (output[name] + chunk.toString('utf8')).slice(-20_000);
+        output[name] = cut(output[name] + chunk.toString('utf8'), -20_000);
       });
     }
     const end = (code: number | null): void => {

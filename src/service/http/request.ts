@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
+import { wellFormed } from '../../output/text/well-formed.ts';
 import { check, isTooDeep, malformedJson, missingBody, tooDeep, uuid, type Detail } from '../../protocol/detail.ts';
 import { invalid, refuse } from './answer.ts';
 
@@ -36,15 +37,22 @@ export async function readJson<S extends v.GenericSchema>(
   let value: unknown = text;
   if (/\bjson\b/i.test(c.req.header('content-type') ?? 'application/json')) {
     try {
-      value = JSON.parse(text);
+      value = parseJson(text);
     } catch (error) {
       const position = Number(/position (\d+)/.exec((error as Error).message)?.[1] ?? 0);
       throw invalid(malformedJson(position));
     }
   }
   if (value === null) throw invalid(missingBody());
-  if (isTooDeep(value)) throw invalid(tooDeep());
+  if (value === undefined) throw invalid(tooDeep());
   return checked(schema, value, 'body');
+}
+
+/** With U+FFFD in place of what is no text. Undefined: it is nested too deeply. Throws SyntaxError. */
+export function parseJson(json: string): unknown {
+  const value: unknown = JSON.parse(json);
+  if (isTooDeep(value)) return undefined;
+  return /\\u(?:0000|d[89a-f])/i.test(json) ? wellFormed(value) : value;
 }
 
 export type QuerySchema = v.GenericSchema & { readonly entries: Readonly<Record<string, v.GenericSchema>> };

@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { firstLine } from './detect.ts';
 import { LineReader } from './inside/lines.ts';
 import { FAILURE_CODES, LONGEST_LINE, type Operation, type Operations } from './protocol.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 /** A refusal of `inside.ts`; `code` as in protocol.ts, `gone` when the process ended before it answered. */
 export class IsolationError extends Error {
@@ -104,7 +105,7 @@ export class IsolationConnection {
       }
     });
     child.stderr?.on('data', (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-4096);
+      this.#stderr = cut(this.#stderr + chunk.toString('utf8'), -4096);
     });
     child.stdin?.on('error', () => undefined);
   }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { cut } from '../../output/text/well-formed.ts';
 import { bubblewrapTrial } from './bubblewrap.ts';
 import { bubblewrapCommand } from './namespace-limit.ts';
 
@@ -75,5 +76,5 @@ function missingFromKernel(): string | null {
 }
 
 export function firstLine(text: string): string {
-  return text.trim().split('\n', 1)[0]?.slice(0, 300) ?? '';
+  return cut(text.trim().split('\n', 1)[0] ?? '', 300);
 }

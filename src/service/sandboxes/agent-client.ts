@@ -1,5 +1,6 @@
 import http from 'node:http';
 import { SERVICE_HEADER } from '../faults/middleware.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 export interface AgentRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -41,7 +42,7 @@ export function textOf(answer: AgentAnswer): string {
   const body = jsonOf(answer);
   const detail = (body as { detail?: unknown } | null)?.detail;
   const found = typeof detail === 'string' ? detail : JSON.stringify(detail ?? body ?? answer.body.toString('utf8'));
-  return found.slice(0, 500);
+  return cut(found, 500);
 }
 
 function send(agent: http.Agent, port: number, key: string, request: AgentRequest): Promise<AgentAnswer> {

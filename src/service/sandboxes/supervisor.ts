@@ -19,6 +19,7 @@ import { Admission } from './admission.ts';
 import { SandboxChanges } from './change-queue.ts';
 import { removeTree } from './remove-tree.ts';
 import { WorkerProcess } from './worker-process.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 export interface SupervisorOptions {
   store: Store;
@@ -207,7 +208,7 @@ export class Supervisor {
       await this.#end(id);
       // The files first: on a full disk not even a deletion can be written before space is free.
       await removeTree(this.workspaceOf(id)).catch((error: unknown) => {
-        const status_detail = `its workspace could not be removed: ${(error as Error).message.slice(0, 500)}`;
+        const status_detail = `its workspace could not be removed: ${cut((error as Error).message, 500)}`;
         this.#rows.update(id, { status: 'ERROR', status_detail });
         throw error;
       });

@@ -6,6 +6,7 @@ import { nodeExecutable, sendSignal } from '../lifecycle/process.ts';
 import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
 import { sandboxMark } from '../isolation/processes.ts';
 import type { WorkerCommand, WorkerConfig, WorkerNotice } from './worker-protocol.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 export interface WorkerEvents {
   onNotice(notice: WorkerNotice): void;
@@ -51,11 +52,11 @@ export class WorkerProcess {
     });
     createInterface({ input: child.stdout }).on('line', (line) => {
       const notice = parseNotice(line);
-      if (notice === null) events.log(`a worker printed a line that is not a notice: ${line.slice(0, 200)}`);
+      if (notice === null) events.log(`a worker printed a line that is not a notice: ${cut(line, 200)}`);
       else this.#receive(notice, events);
     });
     createInterface({ input: child.stderr }).on('line', (line) => {
-      events.log(`worker ${config.sandbox_id}: ${line.slice(0, 2000)}`);
+      events.log(`worker ${config.sandbox_id}: ${cut(line, 2000)}`);
     });
     this.ended = new Promise((resolve) => {
       const end = (how: string): void => {

@@ -236,3 +236,19 @@ it('a bounded text shows invalid UTF-8 as replacement characters', () => {
   text.push(Buffer.from([0x61, 0xff, 0x62]));
   expect(text.end()).toBe('a\uFFFDb');
 });
+
+it('a bounded text has no half of a pair at its ends, wherever they are cut and however the text arrives', () => {
+  const bytes = Buffer.from(`a${'\u{1f600}'.repeat(9)}`);
+  for (let head = 0; head <= 8; head += 1) {
+    for (const size of [1, 3, 4, 7, 40]) {
+      const text = new BoundedText(head, head);
+      let begin = '';
+      for (let at = 0; at < bytes.length; at += size) begin += text.push(bytes.subarray(at, at + size));
+      const kept = text.end();
+      const [, first = '', dropped, last = ''] = /^(.*)\n\[\.\.\. (\d+) .*\]\n(.*)$/su.exec(kept) ?? [];
+      expect([/\p{Cs}/u.test(kept), begin]).toEqual([false, first]);
+      expect(first.length + Number(dropped) + last.length).toBe(19);
+      expect(Buffer.from(`${first}${last}`).every((byte) => bytes.includes(byte))).toBe(true);
+    }
+  }
+});

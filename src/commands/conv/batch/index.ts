@@ -14,6 +14,7 @@ import { openJournal, planOf, RETRIES, type Journal, type Retry } from './journa
 import { resultView, type TaskResult } from './results.ts';
 import { Batch, CONCURRENCY, type PlannedTask } from './run-tasks.ts';
 import { readTasks, type Task } from './tasks.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 interface BatchOptions {
   concurrency: number;
@@ -204,7 +205,7 @@ export function diffNames(keys: readonly string[]): Map<string, string> {
   const nameOf = (key: string): string => {
     const whole = key.replace(/^[.\- ]|[^A-Za-z0-9._ -]/gu, escape);
     const hash = createHash('sha256').update(key).digest('hex').slice(0, 8);
-    const name = whole.length > 150 || taken.has(whole.toLowerCase()) ? `${whole.slice(0, 150)}-${hash}` : whole;
+    const name = whole.length > 150 || taken.has(whole.toLowerCase()) ? `${cut(whole, 150)}-${hash}` : whole;
     taken.add(name.toLowerCase());
     return `${name}.diff`;
   };

@@ -7,6 +7,7 @@ import { collect } from '../../option-parsers.ts';
 import { readTextInput } from '../message.ts';
 import { addNewOptions, checkNewOptions, type NewOptions } from '../new/options.ts';
 import { hasTask, readDraft, type Draft } from '../new/request.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 export interface Task {
   key: string;
@@ -102,7 +103,7 @@ function flagWords(reader: Command, name: string, value: unknown): string[] {
     // The name alone: the value may be a secret.
     const dashed = name.replace(/^-+/, '').replaceAll('_', '-');
     const meant = dashed !== name && optionOf(dashed) ? `; it is called "${dashed}"` : '';
-    throw wrong(`${JSON.stringify(name.slice(0, 100))} is not a member of a task${meant}`);
+    throw wrong(`${JSON.stringify(cut(name, 100))} is not a member of a task${meant}`);
   }
   if (!option.required) {
     if (typeof value !== 'boolean') throw wrong(`"${name}" must be true or false`);

@@ -16,6 +16,7 @@ import { BUILT_IN } from '../model/definitions.ts';
 import { type McpServer, problem, readServers } from './config.ts';
 import { type McpTransport, ProgramTransport, webTransport } from './transports.ts';
 import type { McpTool } from '../model/tools.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 declare const ACS_VERSION: string;
 
@@ -190,18 +191,18 @@ function offeredOf(lists: readonly { server: McpServer; tools: Tool[] }[], probl
   }
   const why = `a model is offered ${String(MOST_TOOLS)} tools of different names`;
   if (left.length > 0)
-    problems.push(`Tools of MCP servers are not used, as ${why}: ${left.join(', ')}`.slice(0, LONGEST_REASON));
+    problems.push(cut(`Tools of MCP servers are not used, as ${why}: ${left.join(', ')}`, LONGEST_REASON));
   return offered;
 }
 
 /** Endpoints take names of up to 64 of these characters. */
 function allowedName(name: string): string {
-  return name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64);
+  return cut(name.replace(/[^a-zA-Z0-9_-]/g, '_'), 64);
 }
 
 /** With the cause: the message `fetch failed` has no reason. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   const said = cause instanceof Error ? `${message}: ${cause.message}` : message;
-  return said.slice(0, LONGEST_REASON);
+  return cut(said, LONGEST_REASON);
 }

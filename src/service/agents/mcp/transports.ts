@@ -9,6 +9,7 @@ import { LineReader } from '../../isolation/inside/lines.ts';
 import type { RunParameters } from '../../isolation/protocol.ts';
 import type { WebServer } from './config.ts';
 import { fetchByProxy } from '../proxy.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 /** Bytes that a server may send from one message to the next. */
 const LARGEST_MESSAGE = 10 * 1024 * 1024;
@@ -46,7 +47,7 @@ export class ProgramTransport implements McpTransport {
     });
     const parameters = { ...this.#program, inherits: true, stdin: true, until: 'silent', window: WINDOW } as const;
     const running = await this.#sandbox.start(parameters, (stream, data) => {
-      if (stream === 'stderr') this.#stderr = (this.#stderr + data.toString('utf8')).slice(-KEPT_STDERR);
+      if (stream === 'stderr') this.#stderr = cut(this.#stderr + data.toString('utf8'), -KEPT_STDERR);
       else if (!this.#ended) {
         this.#received += data.length;
         if (this.#received > LARGEST_MESSAGE) this.#end(TOO_MUCH);

@@ -10,6 +10,7 @@ import { type Exchange, exchangesOf } from './history.ts';
 import { isStuck } from './stuck.ts';
 import { offeredTools } from './definitions.ts';
 import { type McpTool, stepOf, toolSet } from './tools.ts';
+import { cut, wellFormedJson } from '../../../output/text/well-formed.ts';
 
 /** About the average of English text and code. */
 const CHARACTERS_OF_TOKEN = 4;
@@ -66,7 +67,7 @@ export class ModelAgent implements Agent {
   /** A title for a conversation with this first message. Throws ModelFailure. */
   title(message: string, signal: AbortSignal): Promise<ModelAnswer> {
     const system = 'Write a title of two to six words for the task that follows. Answer with the title alone.';
-    const messages = [{ role: 'user' as const, content: message.slice(0, LONGEST_UNTITLED) }];
+    const messages = [{ role: 'user' as const, content: cut(message, LONGEST_UNTITLED) }];
     return callModel(this.#config().llm, { system, messages, tools: {}, onText: null }, signal);
   }
 
@@ -106,7 +107,7 @@ export class ModelAgent implements Agent {
       const modelCall: ModelCall = {
         response_id: usage.response_id,
         name: call.name,
-        arguments: typeof call.input === 'string' ? call.input : JSON.stringify(call.input),
+        arguments: typeof call.input === 'string' ? call.input : wellFormedJson(JSON.stringify(call.input)),
         reasoning: isFirst ? reasoning : '',
         signature: call.signature,
       };

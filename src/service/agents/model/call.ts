@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { type LanguageModelUsage, type ModelMessage, streamText, type TextStreamPart, type ToolSet } from 'ai';
+import { wellFormed } from '../../../output/text/well-formed.ts';
 import type { Llm } from '../../../protocol/agent-server/requests.ts';
 import type { Situation } from '../agent.ts';
 import type { ModelUsage } from '../steps.ts';
@@ -194,7 +195,7 @@ async function readAnswer(
     else if (part.type === 'abort') throw new Error('the call was aborted');
   }
   onText?.('', true);
-  return answer;
+  return { ...answer, text: wellFormed(answer.text) };
 }
 
 function usageOf(llm: Llm, usage: LanguageModelUsage): ModelUsage {

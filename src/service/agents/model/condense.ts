@@ -3,6 +3,7 @@ import type { Llm } from '../../../protocol/agent-server/requests.ts';
 import type { CondensationStep, ModelUsage } from '../steps.ts';
 import { callModel } from './call.ts';
 import type { Exchange } from './history.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 /** Events that the history may hold; the value of genuine servers. */
 export const LONGEST_HISTORY = 240;
@@ -32,7 +33,7 @@ export async function condense(
   const ids = forgotten.flatMap((exchange) => exchange.ids);
   if (ids.length === 0) return null;
   const text = forgotten.flatMap(({ messages }) =>
-    messages.map((message) => JSON.stringify(message).slice(0, LONGEST_RESULT)),
+    messages.map((message) => cut(JSON.stringify(message), LONGEST_RESULT)),
   );
   const content = `${text.join('\n')}\n\nSummarize this.`;
   const request = { system: SYSTEM, messages: [{ role: 'user' as const, content }], tools: {}, onText: null };

@@ -1,5 +1,6 @@
 /** Failures of a call of the model, each with its reason and what the user can do. */
 import { APICallError, JSONParseError, TypeValidationError } from 'ai';
+import { cut } from '../../../output/text/well-formed.ts';
 
 /** `code` as in the ConversationErrorEvent of genuine servers; `message` says what to do. */
 export class ModelFailure extends Error {
@@ -34,7 +35,7 @@ export function failureOf(error: unknown, { baseUrl, model }: { baseUrl: string;
   const own = causes.find((each) => each instanceof ModelFailure);
   if (own !== undefined) return own;
   const { message = 'unknown error' } = error as Partial<Error>;
-  const said = message.slice(0, LONGEST_SAID);
+  const said = cut(message, LONGEST_SAID);
   const status = statusOf(error);
   if (status !== null) return refusal(error, status, said, baseUrl, model);
   if (causes.some((each) => JSONParseError.isInstance(each) || TypeValidationError.isInstance(each))) {

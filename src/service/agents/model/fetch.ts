@@ -1,6 +1,7 @@
 /** Requests to the endpoint of a model. Their failures are ModelFailures. */
 import { ModelFailure } from './failure.ts';
 import { fetchByProxy } from '../proxy.ts';
+import { cut, wellFormedJson } from '../../../output/text/well-formed.ts';
 
 /** Each token takes some 250 bytes of a stream. */
 const LARGEST_ANSWER = 64 * 1024 * 1024;
@@ -12,19 +13,20 @@ export async function fetchAnswer(
   init: Parameters<typeof fetch>[1],
   hasOwnTimeout: boolean,
 ): Promise<Response> {
-  const answer = await fetchByProxy(input, { ...init, redirect: 'manual' }, hasOwnTimeout);
+  const body = typeof init?.body === 'string' ? { body: wellFormedJson(init.body) } : {};
+  const answer = await fetchByProxy(input, { ...init, ...body, redirect: 'manual' }, hasOwnTimeout);
   const { status, headers } = answer;
   const { origin } = new URL(answer.url);
   const type = headers.get('content-type') ?? '';
-  const body = answer.body?.pipeThrough(limit()) ?? null;
+  const stream = answer.body?.pipeThrough(limit()) ?? null;
   if (status >= 300 && status < 400) {
-    await body?.cancel();
+    await stream?.cancel();
     const detail = `${origin} redirects to ${headers.get('location') ?? 'nowhere'}. Correct llm_base_url.`;
     throw new ModelFailure('LLMBadResponseError', detail);
   }
-  const limited = new Response(body, { status, statusText: answer.statusText, headers });
+  const limited = new Response(stream, { status, statusText: answer.statusText, headers });
   if (!answer.ok || !/html|json/i.test(type)) return limited;
-  const said = (await limited.text()).trim().slice(0, SHOWN);
+  const said = cut((await limited.text()).trim(), SHOWN);
   const detail = `${origin} answered with ${type} in place of a stream: ${said}. Correct llm_base_url: most end with /v1.`;
   throw new ModelFailure('LLMBadResponseError', detail);
 }

@@ -1,4 +1,5 @@
 /** The system prompt. */
+import { cut } from '../../../output/text/well-formed.ts';
 
 const INTRODUCTION = `You are a software engineer who works on a repository in a sandbox, through tools.
 
@@ -19,7 +20,7 @@ export type Instructions = readonly (readonly [string, string])[];
 /** `suffix`: of the client. */
 export function systemPrompt(workingDir: string, instructions: Instructions, suffix: string): string {
   const files = instructions.map(([name, text]) => {
-    const shown = text.trim().slice(0, LONGEST_INSTRUCTIONS);
+    const shown = cut(text.trim(), LONGEST_INSTRUCTIONS);
     return `Instructions of the repository (${name}):\n\n${shown}`;
   });
   const parts = [INTRODUCTION.replace('WORKING_DIR', workingDir), ...files, suffix.trim()];

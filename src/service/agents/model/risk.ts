@@ -1,5 +1,6 @@
 /** A command that deletes, publishes or sends data irreversibly is of high risk, whatever risk the model gives. */
 import type { Risk } from '../steps.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 /** Where a command begins; a quoted text is split like a command. */
 const BEGINNING = /[;\n|&`()]+|\b(?:ba|da|z)?sh\s+-\w*c\s+/;
@@ -27,9 +28,9 @@ const OF_ALL: readonly RegExp[] = [
 
 export function riskOf(command: string, given: Risk | undefined): Risk | undefined {
   // The time of the patterns grows with the square of the length.
-  const commands = command.split(BEGINNING).map((each) => each.slice(0, 2000).replace(BEFORE, ''));
+  const commands = command.split(BEGINNING).map((each) => cut(each, 2000).replace(BEFORE, ''));
   const isHigh =
-    OF_ALL.some((pattern) => pattern.test(command.slice(0, 20_000))) ||
+    OF_ALL.some((pattern) => pattern.test(cut(command, 20_000))) ||
     commands.some((each) => OF_ONE_COMMAND.some((pattern) => pattern.test(each)));
   return isHigh ? 'HIGH' : given;
 }

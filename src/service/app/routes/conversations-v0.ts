@@ -15,6 +15,7 @@ import { connectedForgejo } from '../git-providers.ts';
 import { repositoryForm } from '../repository.ts';
 import { StartRefused, startFromV0 } from '../starts/start-request.ts';
 import { AGENT_STATES, createV0EventReader } from '../v0-events.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 const MAX_LIMIT = 500;
 const MAX_EVENTS = 100;
@@ -216,7 +217,7 @@ export function conversationHandlersV0(context: AppContext): Handlers<AppRoute> 
     }),
     'GET /api/conversations/{conversation_id}/select-file': query(v0.selectFileQuery, async ({ file }, c) => {
       const answer = await readFile(c, '/api/file/download', file);
-      const named = file.slice(0, 300);
+      const named = cut(file, 300);
       if (answer.status !== 200) throw new HttpError(404, { error: `Error opening file: ${named}: ${textOf(answer)}` });
       if (answer.body.includes(0)) throw new HttpError(415, { error: `Unable to open binary file: ${named}` });
       return { code: answer.body.toString('utf8') };
@@ -299,13 +300,13 @@ function requestOf(
   }
   if (action !== 'change_agent_state') {
     const taken = 'message, run and change_agent_state';
-    throw refuse(400, `The local service takes the actions ${taken}, not '${action.slice(0, 50)}'`);
+    throw refuse(400, `The local service takes the actions ${taken}, not '${cut(action, 50)}'`);
   }
   const state = String(args.agent_state);
   const route = ROUTES.get(state);
   if (route !== undefined) return [route, {}];
   if (state !== 'user_confirmed' && state !== 'user_rejected') {
-    throw refuse(400, `agent_state cannot be set to '${state.slice(0, 50)}'`);
+    throw refuse(400, `agent_state cannot be set to '${cut(state, 50)}'`);
   }
   // A genuine server accepts this in any state. The log may be ahead of the store.
   const status = logs.read(row, (log) => log.read('state')?.execution_status) ?? row.execution_status;

@@ -20,6 +20,7 @@ import { conversationRecord, removeConversation, sandboxOf, sharedMembers, works
 import { repositoryForm, shownRepository } from '../repository.ts';
 import { readProfiles } from '../settings/settings.ts';
 import { StartRefused, startFromV1 } from '../starts/start-request.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 const MAX_IDS = 99;
 const PAGE = 500;
@@ -38,7 +39,7 @@ const fileQuery = record({ file_path: v.optional(text(), 'PLAN.md') });
 
 function hexIds(given: string[]): string[] {
   if (given.length > MAX_IDS) throw refuse(400, `Too many ids requested. Maximum is ${MAX_IDS}.`);
-  const wrong = given.filter((id) => toHexId(id) === null).map((id) => `'${id.slice(0, 100)}'`);
+  const wrong = given.filter((id) => toHexId(id) === null).map((id) => `'${cut(id, 100)}'`);
   if (wrong.length > 0) throw refuse(400, `Invalid UUID format for ids: [${wrong.join(', ')}]`);
   return given.map((id) => toHexId(id) ?? '');
 }

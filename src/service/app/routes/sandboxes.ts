@@ -12,6 +12,7 @@ import type { AppRoute } from '../../served-routes.ts';
 import type { SandboxRow, SandboxStore } from '../../storage/sandboxes.ts';
 import type { AppContext } from '../context.ts';
 import { secretValue, shownSecrets, userSecrets } from '../settings/user-secrets.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 const MAX_IDS = 100;
 
@@ -51,7 +52,7 @@ export function sandboxHandlers({ store, supervisor, starter, specs, clock }: Ap
     }),
     'POST /api/v1/sandboxes': query(specQuery, async ({ sandbox_spec_id: wanted = null }) => {
       if (wanted !== null && !isSpecName(wanted)) {
-        throw refuse(400, `Sandbox spec not found: ${wanted.slice(0, 100)}`);
+        throw refuse(400, `Sandbox spec not found: ${cut(wanted, 100)}`);
       }
       const created = supervisor.create(wanted);
       // Answered when the sandbox runs, as genuine servers do, or waits. The record of one that failed has the reason.

@@ -21,6 +21,7 @@ import {
   type Mask,
 } from './fields.ts';
 import { fromV0, fromV1, toV0, toV1, type McpEntry } from './mcp.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 const PLAIN = {
   language: [text(), null],
@@ -226,7 +227,7 @@ export function mergedV1(before: StoredSettings, given: JsonObject): StoredSetti
     if (kind === 'acp' || kind === 'llm') {
       refuse(`${name}.agent_kind`, "the local service has only agents of kind 'openhands'");
     } else if (kind != null && kind !== 'openhands') {
-      const tag = String(kind).slice(0, 50);
+      const tag = cut(String(kind), 50);
       refuse(`${name}.agent_kind`, `Input tag '${tag}' does not match any of the expected tags: 'openhands'`);
     }
     for (const each of fields) {

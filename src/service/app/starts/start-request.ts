@@ -17,6 +17,7 @@ import { isBranchName, shownRepository } from '../repository.ts';
 import { MASK, valueAt } from '../settings/fields.ts';
 import { fromV0, type McpEntry } from '../settings/mcp.ts';
 import { readSettings } from '../settings/settings.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 export interface StartRequest {
   /** 32 hexadecimal digits; null: a fresh one. */
@@ -92,7 +93,7 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     assertModelMayRun({ named: spec, sandbox }, around.specs);
   }
   if (branch !== null && !isBranchName(branch)) {
-    const message = `'${branch.slice(0, 100)}' is not a valid branch name`;
+    const message = `'${cut(branch, 100)}' is not a valid branch name`;
     throw new StartRefused(message, 'CONFIGURATION$BRANCH_INVALID', 'selected_branch');
   }
   const repository = cloneFrom === null ? null : shownRepository(cloneFrom);
