@@ -86,7 +86,7 @@ export interface Context {
   quietError(text: string): Promise<void>;
   /** Colours of stderr. */
   palette(): Promise<Palette>;
-  keepSecret(secret: string): void;
+  keepSecret(secret: string): boolean;
   redact(text: string): string;
   /** Nothing with -q. @param elsewhere `nothing`: what is not a terminal gets no lines */
   progress(text: Text, elsewhere?: 'lines' | 'nothing'): Promise<Progress>;

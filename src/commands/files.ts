@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../cli/context.ts';
 import { AppError, isAppError, fileProblem } from '../cli/errors.ts';
+import { isMaskable } from '../output/text/secret-values.ts';
 
 /** The path is relative to `cwd`. Throws `config` when it cannot be read; `checkSize` throws for too many bytes. */
 export async function readNamedFile(
@@ -38,6 +39,12 @@ export async function readText(ctx: Context, file: string): Promise<string> {
       cause: error,
     });
   }
+}
+
+/** For a secret that is stored: also where it is not shown by its name, it could be read in what commands print. */
+export async function warnOfUnmasked(ctx: Context, name: string, value: string): Promise<void> {
+  if (value === '' || isMaskable(value)) return;
+  await ctx.warn(`the value of ${name} cannot be told from ordinary words, so it is not masked in text`);
 }
 
 export async function promptForSecret(ctx: Context, what: string, hint: string): Promise<string> {

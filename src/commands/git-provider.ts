@@ -6,7 +6,7 @@ import type { View } from '../output/view.ts';
 import { explain } from './declare.ts';
 import { declareNamedDelete, declareNamedList, type NamedItems } from './named-items.ts';
 import { oneOf } from './option-parsers.ts';
-import { promptForSecret, readText } from './files.ts';
+import { promptForSecret, readText, warnOfUnmasked } from './files.ts';
 
 export const gitProviderView: View<GitProvider> = {
   noun: 'git provider',
@@ -113,6 +113,7 @@ async function setProvider(
     });
   }
   ctx.keepSecret(token);
+  await warnOfUnmasked(ctx, what, token);
   const server = await ctx.server();
   const loss = allowLoss ? 'allow' : 'refuse';
   const { before, ...stored } = await server.git.connect({ git_provider, token, host: host ?? null }, loss);

@@ -10,8 +10,10 @@ import { KEY_VARIABLES } from '../output/text/secret-names.ts';
 import { beforeTime } from '../runs/deadline.ts';
 import { confirmChange, printWouldDo } from './bulk.ts';
 import { explain } from './declare.ts';
+import { warnOfUnmasked } from './files.ts';
 import { existing, LOCAL, printProfile, profileView } from './profile.ts';
 import { checkKey } from './whoami.ts';
+import { cut } from '../output/text/well-formed.ts';
 
 const CLOUD_URL = 'https://app.all-hands.dev';
 const KEY_PROMPTS = 3;
@@ -141,6 +143,7 @@ export async function signIn(named: string | undefined, options: LoginOptions, c
   if (plan.from === 'command') profile.key_command = plan.command;
   else if (key !== null) profile.key = key;
   await store.put(profile);
+  await warnOfUnmasked(ctx, 'the key', profile.key ?? '');
   return name;
 }
 
@@ -183,7 +186,7 @@ async function tryUrl(ctx: Context, base_url: string): Promise<void> {
 async function askForName(ctx: Context, store: ProfileStore, url: string): Promise<string> {
   const { base_url } = store.draft('server', url);
   const host = new URL(base_url).host.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '');
-  const suggested = base_url === CLOUD_URL ? 'cloud' : host === '' || host === LOCAL ? 'server' : host.slice(0, 64);
+  const suggested = base_url === CLOUD_URL ? 'cloud' : host === '' || host === LOCAL ? 'server' : cut(host, 64);
   const prompt = await ctx.prompt();
   return await prompt.input({
     message: 'Name of the profile',

@@ -5,7 +5,7 @@ import type { Secret } from '../domain/settings.ts';
 import type { View } from '../output/view.ts';
 import { explain } from './declare.ts';
 import { declareNamedDelete, declareNamedList, type NamedItems } from './named-items.ts';
-import { promptForSecret, readText } from './files.ts';
+import { promptForSecret, readText, warnOfUnmasked } from './files.ts';
 
 export const secretView: View<Secret> = {
   noun: 'secret',
@@ -96,6 +96,7 @@ async function setSecret(
   const value = await readValue(ctx, name, given[0], fromEnv);
   if (value === '') throw new AppError('usage', `the value of ${name} is empty`, { hint: WAYS });
   ctx.keepSecret(value);
+  await warnOfUnmasked(ctx, name, value);
   const server = await ctx.server();
   const { before, ...secret } = await server.secrets.set({ name, value, description });
   if (before === 'present') await ctx.notice(`${name} existed; its value was replaced`);

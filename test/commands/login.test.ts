@@ -36,6 +36,11 @@ describe('login off a terminal', () => {
     await at.ends('specs list', {});
   });
 
+  it('warns of a key that is an ordinary word', async () => {
+    const err = 'warning: the value of the key cannot be told from ordinary words, so it is not masked in text';
+    await at.ends(`login work --base-url ${url} --no-check --api-key-file -`, { stdin: 'test\n', err });
+  });
+
   it('takes the name from --profile', async () => {
     await withKey(`-p work --base-url ${url}`);
     expect(Object.keys(stored().profiles)).toEqual(['work']);

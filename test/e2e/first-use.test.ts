@@ -65,6 +65,35 @@ it.each(['v1', 'v0'])(`${REPAIRED}: %s`, async (api) => {
   expect((await shell('sh check.sh', place).ended).code).toBe(0);
 });
 
+it('a model with the key test: the task, the files that are pulled and what acs prints keep the word', async () => {
+  const run = (args: string[], stdin = '') => {
+    const running = start(args, place);
+    running.child.stdin?.end(stdin);
+    return running.ended;
+  };
+  const commit = 'git init -qb main && git -c user.name=T -c user.email=t@example.com commit -q --allow-empty -m first';
+  expect(await shell(commit, place).ended).toMatchObject({ code: 0 });
+  const settings = ['llm_model=gpt-4o', `llm_base_url=${model.url}`, 'llm_api_key=-'];
+  const set = await run(['settings', 'set', ...settings, '--debug'], 'test\n');
+  expect(set).toMatchObject({ code: 0, err: expect.stringContaining('warning: the value of llm_api_key') as string });
+  expect(set.err).not.toMatch(/"api_key": *"test"/);
+
+  place.env = { ...place.env, PORT: '1' };
+  const create = { command: 'create', path: 'test_add.py', file_text: 'def test_add(): return 1 + 10\n' };
+  const calls = [`file_editor ${JSON.stringify(create)}`, 'terminal {"command":"cat test_add.py # latest"}'];
+  const task = ['CALL the tests, the latest 11', ...calls].join('\n');
+  const spec = hasBubblewrap ? [] : ['--spec', 'process'];
+  const started = await run(['conv', 'new', task, '--wait', '--secret', 'PORT', ...spec]);
+  expect(started.code, started.err).toBe(0);
+  expect(started.err).toContain('warning: the value of PORT');
+  const events = await run(['conv', 'events', '@last', '--json', '--debug']);
+  expect(events.out).toContain('the tests, the latest 11');
+  expect(events.out).toContain('"text": "def test_add(): return 1 + 10"');
+  expect(events.out + events.err).not.toContain('<secret-hidden>s');
+  expect(await run(['conv', 'pull', '@last'])).toMatchObject({ code: 0 });
+  expect(await readFile(path.join(place.cwd ?? '', 'test_add.py'), 'utf8')).toBe(create.file_text);
+});
+
 const FAILURES: [word: string, said: RegExp][] = [
   ['FAIL401', /answered with HTTP 401: Incorrect API key provided\. Set another key: acs settings set llm_api_key=-/],
   ['FAIL429', /answered with HTTP 429: .*Continue later with a message: acs conv send/],

@@ -8,7 +8,7 @@ import { createSecretKeeper } from '../../src/output/text/redact.ts';
 import { capture } from './capture.ts';
 
 function printer() {
-  const keeper = createSecretKeeper(['first-secret']);
+  const keeper = createSecretKeeper(['first-secret-1']);
   const redacted: string[] = [];
   const redact = (text: string) => (redacted.push(text), keeper.text(text));
   return { keeper, redacted, ...capture({ format: 'ndjson' }, undefined, { redact, isRedacted: keeper.isRedacted }) };
@@ -17,7 +17,10 @@ function printer() {
 describe('redaction', () => {
   it('is applied to each text of a payload once', async () => {
     const { keeper, redacted, emitter, out } = printer();
-    const payload = new Redaction(['second-secret'], keeper).value({ a: 'first-secret', b: ['second-secret', 'c'] });
+    const payload = new Redaction(['second-secret-2'], keeper).value({
+      a: 'first-secret-1',
+      b: ['second-secret-2', 'c'],
+    });
     await emitter.record({ id: 'x', payload });
     expect(redacted).toEqual(['x']);
     expect(out()).toBe('{"id":"x","payload":{"a":"<redacted>","b":["<redacted>","c"]}}\n');
@@ -26,34 +29,34 @@ describe('redaction', () => {
   it('hides a secret that is registered after a value was redacted', async () => {
     const { keeper, emitter, out } = printer();
     const redaction = new Redaction([], keeper);
-    const payload = redaction.value({ a: 'later-secret' });
-    keeper.keep('later-secret');
-    await emitter.record({ payload, next: redaction.value({ b: 'later-secret' }) });
+    const payload = redaction.value({ a: 'later-secret-3' });
+    keeper.keep('later-secret-3');
+    await emitter.record({ payload, next: redaction.value({ b: 'later-secret-3' }) });
     expect(out()).toBe('{"payload":{"a":"<redacted>"},"next":{"b":"<redacted>"}}\n');
   });
 
   const printedEvent = async (members: Record<string, unknown>, late?: string) => {
     const { keeper, emitter, out, redacted } = printer();
     const record = readEvent({ id: 'e1', kind: 'PauseEvent', source: 'user', ...members });
-    const event = toEvent(record, '0a1b2c3d4e5f60718293a4b5c6d7e8f9', new Redaction(['second-secret'], keeper));
+    const event = toEvent(record, '0a1b2c3d4e5f60718293a4b5c6d7e8f9', new Redaction(['second-secret-2'], keeper));
     if (late !== undefined) keeper.keep(late);
     await emitter.lines(eventView(null), [event]);
     return { out: out(), redacted };
   };
 
   it('of an event is not repeated at the output, unless a secret was registered since', async () => {
-    const { out, redacted } = await printedEvent({ note: 'first-secret and second-secret' });
+    const { out, redacted } = await printedEvent({ note: 'first-secret-1 and second-secret-2' });
     expect(redacted).toEqual([]);
     expect(out).toContain('"note":"<redacted> and <redacted>"');
-    expect((await printedEvent({ note: 'later-secret' }, 'later-secret')).out).toContain('"note":"<redacted>"');
+    expect((await printedEvent({ note: 'later-secret-3' }, 'later-secret-3')).out).toContain('"note":"<redacted>"');
   });
 
-  it.each([{ id: 'first-secret' }, { kind: 'first-secret' }, { source: 'first-secret' }])(
+  it.each([{ id: 'first-secret-1' }, { kind: 'first-secret-1' }, { source: 'first-secret-1' }])(
     'of a secret beside the payload of an event is done at the output: %j',
     async (members) => {
       const { out } = await printedEvent(members);
       expect(out).toContain('<redacted>');
-      expect(out).not.toContain('first-secret');
+      expect(out).not.toContain('first-secret-1');
     },
   );
 });

@@ -6,7 +6,7 @@ import { differencesOf, recordOf, unstoredOf, type RequestedSettings } from '../
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../declare.ts';
-import { readText } from '../files.ts';
+import { readText, warnOfUnmasked } from '../files.ts';
 import { modelChange } from './model.ts';
 import { declareModelProfile } from './profile.ts';
 import { findField, parseDocument, readAssignments, requireField, valuesOf, valuesOfDocument } from './values.ts';
@@ -229,6 +229,9 @@ async function applySettings(
     await ctx.notice('nothing to change');
     if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
     return await printSettings(ctx, names, recordOf(snapshot, fields), { changed: false });
+  }
+  for (const { field, value } of differences) {
+    if (field.secret && typeof value === 'string') await warnOfUnmasked(ctx, field.name, value);
   }
   // The difference is printed before the write, which may fail.
   for (const { field, before, after } of differences) await ctx.notice(`${field.name}: ${before} -> ${after}`);

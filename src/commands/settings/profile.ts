@@ -7,9 +7,11 @@ import type { ModelProfile } from '../../domain/settings.ts';
 import { SETTINGS_FIELDS } from '../../domain/settings-fields.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../declare.ts';
+import { warnOfUnmasked } from '../files.ts';
 import { declareNamedDelete, declareNamedList, type NamedItems } from '../named-items.ts';
 import { callsModelFromHere, modelOf, tryModel } from '../model-check.ts';
 import { readAssignments, valuesOf } from './values.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 const COLUMNS = ['name', 'model', 'base_url', 'api_key_set', 'active'];
 
@@ -105,7 +107,7 @@ async function saveProfile(ctx: Context, name: string, words: readonly string[])
   for (const assignment of assignments) {
     if (fields.some((field) => field.name === assignment.name)) continue;
     const known = fields.map((field) => field.name).join(', ');
-    throw new AppError('usage', `a model profile has no setting "${assignment.name.slice(0, 80)}"; it has ${known}`);
+    throw new AppError('usage', `a model profile has no setting "${cut(assignment.name, 80)}"; it has ${known}`);
   }
   const values = new Map([...(await valuesOf(ctx, fields, assignments))].map(([field, value]) => [field.name, value]));
   const textOf = (key: string): string | null => {
@@ -116,13 +118,14 @@ async function saveProfile(ctx: Context, name: string, words: readonly string[])
   if (words.length > 0 && model === null)
     throw new AppError('usage', 'a model profile with values needs llm_model=<model>');
   const choice = model === null ? null : { model, base_url: textOf('llm_base_url'), api_key: textOf('llm_api_key') };
+  await warnOfUnmasked(ctx, 'llm_api_key', choice?.api_key ?? '');
   const server = await ctx.server();
   await ctx.out.item(modelProfileView, await server.modelProfiles.save(name, choice), { changed: true });
 }
 
 function checkName(name: string): void {
   if (/^[A-Za-z0-9._-]{1,64}$/.test(name) && name !== '.' && name !== '..') return;
-  throw new AppError('usage', `"${name.slice(0, 80)}" is not a valid name of a model profile`, {
+  throw new AppError('usage', `"${cut(name, 80)}" is not a valid name of a model profile`, {
     hint: 'up to 64 letters, digits, dots, dashes and underscores',
   });
 }

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { AppError, isAppError } from '../../cli/errors.ts';
 import { endTree } from '../end-tree.ts';
+import { createRedactor } from '../../output/text/redact.ts';
+import { cut } from '../../output/text/well-formed.ts';
 
 export interface KeyCommandOptions {
   cwd: string;
@@ -24,8 +26,7 @@ export async function runKeyCommand(command: string, options: KeyCommandOptions)
   const child = spawn(command, { shell: true, cwd, env: { ...options.env }, stdio, windowsHide: true });
   let printed = '';
   createInterface({ input: child.stderr }).on('line', (line) => {
-    const key = printed.trim();
-    const shown = (key.length < 4 ? line : line.replaceAll(key, '***')).slice(0, 500);
+    const shown = cut(createRedactor([printed]).known(line), 500);
     if (shown.trim() !== '') report(shown);
   });
   const ended = new AbortController();

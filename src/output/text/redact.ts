@@ -8,6 +8,7 @@ import {
   lastWords,
   type NameKind,
 } from './secret-names.ts';
+import { formsOf } from './secret-values.ts';
 /** Every expression is bounded or linear: the text comes from servers and agents. */
 
 const R = REDACTED;
@@ -173,11 +174,6 @@ function hidden(value: string, kind: NameKind, form: RegExp, between: string): s
   return name !== undefined && isSecretName(name, kind) ? `${name}${between}${REDACTED}` : null;
 }
 
-/** A secret this short would be found inside ordinary words; only names protect it. */
-const SHORTEST_SEARCHED = 6;
-/** A shorter line of a secret may be an ordinary word. A diff has a sign before each line. */
-const SHORTEST_LINE = 8;
-
 export interface Redactor {
   text(text: string): string;
   /** The known secrets only, for text whose every other byte counts. */
@@ -185,7 +181,7 @@ export interface Redactor {
   value(value: unknown): unknown;
 }
 
-/** Empty secrets are ignored, surrounding blanks do not matter. */
+/** Secrets that are not maskable are ignored, surrounding blanks do not matter. */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const known = knownPattern(secrets);
   const withoutKnown = (input: string): string =>
@@ -202,45 +198,17 @@ export function createRedactor(secrets: readonly string[]): Redactor {
 
 /** No text shorter than `least` can hold a secret. */
 function knownPattern(secrets: readonly string[]): { first: RegExp; all: RegExp; least: number } | null {
-  const forms = new Set<string>();
-  for (const secret of secrets) {
-    const trimmed = secret.trim();
-    if (trimmed.length < SHORTEST_SEARCHED) continue;
-    const lines = trimmed.split(/\r?\n/).filter((line) => line.length >= SHORTEST_LINE);
-    for (const part of [trimmed, ...lines]) for (const form of writtenForms(part)) forms.add(form);
-  }
-  if (forms.size === 0) return null;
-  // The longest first: an escaped form may contain the plain one.
-  const source = [...forms]
-    .sort((a, b) => b.length - a.length)
-    .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'))
-    .join('|');
-  const least = Math.min(...[...forms].map((form) => form.length));
+  const forms = formsOf(secrets);
+  if (forms.length === 0) return null;
+  const source = forms.map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|');
+  const least = Math.min(...forms.map((form) => form.length));
   return { first: new RegExp(source), all: new RegExp(source, 'g'), least };
-}
-
-/** Plain, inside JSON (also JSON in JSON), inside a URL, in a Basic header. */
-function writtenForms(secret: string): string[] {
-  // A URL cannot hold a lone surrogate.
-  const wellFormed = Buffer.from(secret, 'utf8').toString('utf8');
-  const json = JSON.stringify(secret).slice(1, -1);
-  const percent = encodeURIComponent(wellFormed);
-  return [
-    secret,
-    json,
-    JSON.stringify(json).slice(1, -1),
-    percent,
-    percent.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
-    percent.replaceAll('%20', '+'),
-    encodeURI(wellFormed),
-    Buffer.from(secret, 'utf8').toString('base64'),
-    Buffer.from(secret, 'utf8').toString('base64url'),
-  ].filter((form) => form.length >= SHORTEST_SEARCHED);
 }
 
 export interface SecretKeeper {
   readonly secrets: ReadonlySet<string>;
-  keep(secret: string): void;
+  /** False: it was kept before. */
+  keep(secret: string): boolean;
   text(text: string): string;
   /** The value must not be changed afterwards. */
   markRedacted(value: unknown): void;
@@ -255,9 +223,10 @@ export function createSecretKeeper(known: readonly string[]): SecretKeeper {
   return {
     secrets,
     keep(secret) {
-      if (secrets.has(secret)) return;
+      if (secrets.has(secret)) return false;
       secrets.add(secret);
       redactor = createRedactor([...secrets]);
+      return true;
     },
     text: (text) => redactor.text(text),
     markRedacted(value) {

@@ -1,16 +1,17 @@
 /** Every change of a conversation goes through `record`, which writes before it notifies. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { cut } from '../../output/text/well-formed.ts';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import { EventClock } from '../lifecycle/clock.ts';
 import type { Situation } from '../agents/agent.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
-import { secretsOf, secretsOfHeaders } from '../agents/mcp/config.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 import type { ModelUsage } from '../agents/steps.ts';
 import { addUsage, type ConversationState, type StoredEvent } from '../storage/conversation-state.ts';
 import type { EventLog } from '../storage/event-log.ts';
+import { type Mask, maskOf } from '../storage/masking.ts';
 import {
   agentError,
   type Cause,
@@ -21,7 +22,6 @@ import {
   statsUpdate,
   systemPromptEvent,
 } from './events.ts';
-import { Mask } from './masking.ts';
 
 const REPLAY_PROMPT =
   'You work in a sandbox with a terminal and a file editor. Carry out what the user asks for, ' +
@@ -37,7 +37,10 @@ export interface ConversationListener {
 
 export class Conversation {
   readonly id: string;
+  /** With the texts as they were written, which the model gets. */
   readonly log: EventLog;
+  /** What is shown: without the values of secrets. */
+  readonly shown: EventLog;
   readonly listeners = new Set<ConversationListener>();
   readonly #clock: EventClock;
   readonly #notify: (notice: ConversationNotice) => void;
@@ -54,10 +57,11 @@ export class Conversation {
   ) {
     this.id = state.conversation_id;
     this.log = log;
+    this.shown = log.masked();
     this.#state = state;
     this.#secrets = log.read('secrets') ?? {};
     this.#model = log.read('model');
-    this.#mask = this.#newMask();
+    this.#mask = maskOf(this.#secrets, this.#model);
     this.#notify = notify;
     const newest = log.search({ limit: 1, order: 'desc' }).items[0];
     this.#clock = new EventClock(nowMicroseconds, newest?.timestamp ?? null);
@@ -93,7 +97,7 @@ export class Conversation {
   }
 
   stamp(event: NewEvent): StoredEvent {
-    const { id, source, kind, ...members } = this.#mask.event(event);
+    const { id, source, kind, ...members } = event;
     return { id: id ?? randomUUID(), timestamp: this.#clock.next(), source, ...members, kind };
   }
 
@@ -127,12 +131,13 @@ export class Conversation {
     const id = randomUUID();
     this.record([...first, { ...messageEvent(role, content), id }, stateUpdate('last_user_message_id', id)], {
       last_user_message_id: id,
-      title: title ?? titleOf(this.#mask.value(content)),
+      title: title ?? titleOf(this.masked(content.map((part) => part.text ?? '').join(' '))),
     });
   }
 
+  /** For what commands and tools print, and for texts that are shown. */
   masked(text: string): string {
-    return this.#mask.value(text);
+    return this.#mask.text(text);
   }
 
   /** The event and the change of the state that record the usage of an answer. */
@@ -143,9 +148,9 @@ export class Conversation {
   }
 
   /** Oldest first, read lazily. */
-  *history(): Generator<StoredEvent> {
+  *history(log = this.log): Generator<StoredEvent> {
     for (let at = 0; ;) {
-      const batch = this.log.readAfter(at, 100);
+      const batch = log.readAfter(at, 100);
       if (batch.length === 0) return;
       for (const { sequence, json } of batch) {
         at = sequence;
@@ -156,7 +161,7 @@ export class Conversation {
 
   setSecrets(secrets: Record<string, string>): void {
     this.#secrets = { ...this.#secrets, ...secrets };
-    this.#mask = this.#newMask();
+    this.#mask = maskOf(this.#secrets, this.#model);
     this.log.write('secrets', this.#secrets);
   }
 
@@ -167,15 +172,8 @@ export class Conversation {
 
   setModel(model: ModelConfig): void {
     this.#model = model;
-    this.#mask = this.#newMask();
+    this.#mask = maskOf(this.#secrets, this.#model);
     this.log.write('model', model);
-  }
-
-  /** Masks the key of the model, too: endpoints repeat a key that they refuse. */
-  #newMask(): Mask {
-    const { llm: { api_key, extra_headers } = {}, mcp_config = {} } = this.#model ?? {};
-    const ofModel = [...(api_key ? [api_key] : []), ...secretsOfHeaders(extra_headers ?? {}), ...secretsOf(mcp_config)];
-    return new Mask([...Object.values(this.#secrets), ...ofModel]);
   }
 
   /** Sends each part of an answer to the sockets. Null: no socket is open, or `llm.stream` is not set. */
@@ -237,11 +235,10 @@ export class Conversation {
   }
 }
 
-function titleOf(content: MessageContent[]): string | null {
-  const text = content.map((part) => part.text ?? '').join(' ');
+function titleOf(text: string): string | null {
   const line = text.trim().split(/\r?\n/, 1)[0]?.trim() ?? '';
   if (line.length <= LONGEST_TITLE) return line === '' ? null : line;
-  const cut = line.slice(0, LONGEST_TITLE - 1);
-  const space = cut.lastIndexOf(' ');
-  return `${space > LONGEST_TITLE / 2 ? cut.slice(0, space) : cut}…`;
+  const begin = cut(line, LONGEST_TITLE - 1);
+  const space = begin.lastIndexOf(' ');
+  return `${space > LONGEST_TITLE / 2 ? begin.slice(0, space) : begin}…`;
 }

@@ -1,7 +1,9 @@
 /** A subscriber of a conversation: a position in the log that advances as its socket writes. */
 import type { RawData, WebSocket } from 'ws';
+import { wellFormedJson } from '../../output/text/well-formed.ts';
 import { socketMessage, type SocketQuery } from '../../protocol/agent-server/requests.ts';
-import { check, isTooDeep } from '../../protocol/detail.ts';
+import { check } from '../../protocol/detail.ts';
+import { parseJson } from '../http/request.ts';
 import { httpErrorOf } from '../http/router.ts';
 import { agentErrorOf } from './app.ts';
 import type { ConversationEntry } from './conversations.ts';
@@ -17,7 +19,7 @@ const STATE_AFTER_MS = 100;
 
 /** Sends the stored events that the query asks for, then each new one; a message of the client starts a run. */
 export function feedEvents(client: WebSocket, { conversation, loop }: ConversationEntry, query: SocketQuery): void {
-  const { log, listeners } = conversation;
+  const { shown: log, listeners } = conversation;
   const { resend_mode, resend_all, after_timestamp } = query;
   const isWhole = resend_mode === 'all' || (resend_mode === undefined && resend_all === true);
   const isSince = resend_mode === 'since' && after_timestamp !== undefined;
@@ -54,7 +56,7 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
   };
   /** Sends an event that is not stored. */
   const sendPassing = (event: NewEvent): void => {
-    client.send(JSON.stringify(conversation.stamp(event)));
+    client.send(wellFormedJson(JSON.stringify(conversation.stamp(event))));
   };
   /** At the begin, and after each run: openhands-sdk 1.58.0 accepts this alone as the end of a run. */
   const sendState = (): void => {
@@ -107,8 +109,7 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
 /** The JSON of a frame; undefined when it is not JSON or nested too deeply. */
 export function parseFrame(data: RawData): unknown {
   try {
-    const value: unknown = JSON.parse((data as Buffer).toString('utf8'));
-    return isTooDeep(value) ? undefined : value;
+    return parseJson((data as Buffer).toString('utf8'));
   } catch {
     return undefined;
   }

@@ -31,15 +31,19 @@ export class LazyMcpClient implements McpTools {
   /** Null: the signal interrupted the call. */
   async observe({ name, data }: McpStep, signal?: AbortSignal): Promise<Record<string, unknown> | null> {
     const members = { tool_name: name, kind: 'MCPToolObservation' };
+    const masked = (text: string) => this.#conversation.masked(text);
     try {
       const client = await this.#load();
       if (client === null) throw new Error(`There is no tool ${name}.`);
       const result = await client.call(name, data, signal ?? new AbortController().signal);
-      const content = [...textContent(`[Tool '${name}' executed.]`), ...contentOf(result)];
+      const parts = contentOf(result).map((part) =>
+        part.type === 'text' ? { ...part, text: masked(part.text) } : part,
+      );
+      const content = [...textContent(`[Tool '${name}' executed.]`), ...parts];
       return { content, is_error: result.isError === true, ...members };
     } catch (error) {
       if (signal?.aborted) return null;
-      const content = textContent(`Error calling MCP tool ${name}: ${(error as Error).message}`);
+      const content = textContent(masked(`Error calling MCP tool ${name}: ${(error as Error).message}`));
       return { content, is_error: true, ...members };
     }
   }
@@ -59,7 +63,7 @@ export class LazyMcpClient implements McpTools {
         secrets: () => this.#conversation.environment,
         // The next request to the model contains this message, too.
         notice: (text) => {
-          this.#conversation.record([messageEvent('system', textContent(text))]);
+          this.#conversation.record([messageEvent('system', textContent(this.#conversation.masked(text)))]);
         },
       });
     });

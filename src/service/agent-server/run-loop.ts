@@ -202,7 +202,8 @@ export class RunLoop {
       return step.ends_turn ? this.#endTurn(answered) : 'continue';
     }
     if (step.type === 'break') {
-      const reason = step.status === 'error' ? [conversationError(step.code, step.detail)] : [];
+      const detail = this.#conversation.masked(step.detail);
+      const reason = step.status === 'error' ? [conversationError(step.code, detail)] : [];
       this.#conversation.setStatus(step.status, reason, { steps_done });
       return 'stop';
     }

@@ -76,7 +76,7 @@ export class Tools {
     }
     const { exitCode, timedOut, pid } = result;
     return {
-      content: textContent(`${result.stdout}${result.stderr}`.replace(/\r?\n$/, '')),
+      content: textContent(this.#conversation.masked(`${result.stdout}${result.stderr}`.replace(/\r?\n$/, ''))),
       is_error: false,
       command: step.command,
       exit_code: exitCode,
@@ -122,7 +122,7 @@ export class Tools {
     });
     if (result === null) return null;
     return {
-      content: textContent(result.text),
+      content: textContent(this.#conversation.masked(result.text)),
       is_error: result.isError,
       command: step.command,
       path: result.path,

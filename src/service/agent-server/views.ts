@@ -109,7 +109,7 @@ export function finalResponse(conversation: Conversation): string {
       if (action?.kind === 'FinishAction') answer = action.message ?? '';
     }
   }
-  return answer;
+  return conversation.masked(answer);
 }
 
 function textOf(message: StoredEvent): string {
@@ -127,7 +127,7 @@ export function* trajectoryMembers(conversation: Conversation): Generator<ZipMem
   yield member('base_state.json', view);
   yield member('meta.json', meta);
   let index = 0;
-  for (const event of conversation.history()) {
+  for (const event of conversation.history(conversation.shown)) {
     yield member(`events/event-${String(index).padStart(5, '0')}-${event.id}.json`, event);
     index += 1;
   }

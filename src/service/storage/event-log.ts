@@ -6,7 +6,9 @@ import type { ConversationState, StoredEvent } from './conversation-state.ts';
 import { makePrivateDatabase, transaction, type SqlValue } from './database.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
 import type { ReplayStep, ToolStep } from '../agents/steps.ts';
+import { maskOf } from './masking.ts';
 import { where } from './table.ts';
+import { wellFormedJson } from '../../output/text/well-formed.ts';
 
 /** Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body` is looked for in the event's texts. */
 export interface EventFilter {
@@ -33,7 +35,7 @@ interface Documents {
   replay: ReplayStep[];
   /** With the key of the model. */
   model: ModelConfig;
-  /** The step whose action awaits approval; its event has masked secrets. */
+  /** The step whose action awaits approval. */
   asked: ToolStep;
   /** By environment name. */
   secrets: Record<string, string>;
@@ -54,6 +56,7 @@ export function deleteEventLog(file: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
 }
 
+/** Its events are masked. */
 export function openEventLogReadOnly(file: string): EventLog | null {
   if (!existsSync(file)) return null;
   const database = new Database(file);
@@ -63,7 +66,7 @@ export function openEventLogReadOnly(file: string): EventLog | null {
     database.close();
     return null;
   }
-  return new EventLog(database);
+  return new EventLog(database, 'masked');
 }
 
 /** Opens a log to read and write; creates it, readable by its owner alone. Throws when the disk refuses. */
@@ -83,9 +86,11 @@ export class EventLog {
   readonly #after: Database.Statement;
   readonly #readDocument: Database.Statement;
   readonly #writeDocument: Database.Statement;
+  readonly #events: 'masked' | 'as written';
 
-  constructor(database: Database.Database) {
+  constructor(database: Database.Database, events: 'masked' | 'as written' = 'as written') {
     this.#database = database;
+    this.#events = events;
     this.#insert = database.prepare('INSERT INTO events (id, timestamp, kind, source, body) VALUES (?, ?, ?, ?, ?)');
     this.#byId = database.prepare('SELECT sequence, body FROM events WHERE id = ?');
     this.#after = database.prepare(
@@ -95,9 +100,14 @@ export class EventLog {
     this.#writeDocument = database.prepare('INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)');
   }
 
+  /** The same log, for what is shown: without the values of secrets in its events. */
+  masked(): EventLog {
+    return new EventLog(this.#database, 'masked');
+  }
+
   /** Writes one event. After the return a kill of this process cannot lose it. */
   append(event: StoredEvent): void {
-    this.#insert.run(event.id, event.timestamp, event.kind, event.source, JSON.stringify(event));
+    this.#insert.run(event.id, event.timestamp, event.kind, event.source, wellFormedJson(JSON.stringify(event)));
   }
 
   appendWithState(events: StoredEvent[], state: ConversationState): void {
@@ -134,7 +144,8 @@ export class EventLog {
     const rows = this.#database
       .prepare(`SELECT body FROM events ${clause} ORDER BY sequence ${page.order} LIMIT ? OFFSET ?`)
       .all(...values, page.limit + 1, offset) as { body: string }[];
-    const events = rows.map((row) => JSON.parse(row.body) as StoredEvent);
+    const shown = this.#shown();
+    const events = rows.map((row) => JSON.parse(shown(row.body)) as StoredEvent);
     const following = events[page.limit];
     return {
       items: events.slice(0, page.limit),
@@ -144,7 +155,9 @@ export class EventLog {
 
   /** The events after a position in the log (0: from the beginning), as JSON texts ready to be sent. */
   readAfter(sequence: number, limit: number): { sequence: number; json: string }[] {
-    return this.#after.all(sequence, limit) as { sequence: number; json: string }[];
+    const rows = this.#after.all(sequence, limit) as { sequence: number; json: string }[];
+    const shown = this.#shown();
+    return rows.map(({ sequence: at, json }) => ({ sequence: at, json: shown(json) }));
   }
 
   /** The position of the newest event; 0 in an empty log. */
@@ -161,9 +174,10 @@ export class EventLog {
   }
 
   get(ids: string[]): (StoredEvent | null)[] {
+    const shown = this.#shown();
     return ids.map((id) => {
       const row = this.#byId.get(id) as { body: string } | undefined;
-      return row === undefined ? null : (JSON.parse(row.body) as StoredEvent);
+      return row === undefined ? null : (JSON.parse(shown(row.body)) as StoredEvent);
     });
   }
 
@@ -179,6 +193,13 @@ export class EventLog {
 
   close(): void {
     this.#database.close();
+  }
+
+  /** Read anew for each page: a conversation may get further secrets. */
+  #shown(): (json: string) => string {
+    if (this.#events === 'as written') return (json) => json;
+    const mask = maskOf(this.read('secrets'), this.read('model'));
+    return (json) => mask.json(json);
   }
 
   #count(conditions: Record<string, SqlValue | undefined>): number {

@@ -24,12 +24,12 @@ beforeEach(() => {
 });
 
 const SET = 'secret set TOKEN --from-env NEW_VALUE';
-const env = { NEW_VALUE: 'new-value' };
+const env = { NEW_VALUE: 'new-value-1' };
 
 describe('secret set of an existing name', () => {
   it('names the risk and replaces the value', async () => {
     await at.ends(SET, { env, err: /the old value is lost[^]*its value was replaced/ });
-    expect(stored).toEqual(new Map([['TOKEN', 'new-value']]));
+    expect(stored).toEqual(new Map([['TOKEN', 'new-value-1']]));
   });
 
   it.each<[number, string, 'POST' | 'DELETE', Reply]>([

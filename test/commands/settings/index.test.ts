@@ -68,6 +68,15 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect(JSON.stringify(sent())).toContain('"search_api_key":"a-search-key"');
   });
 
+  it('set warns of a key that is an ordinary word, from an argument and from a file', async () => {
+    const err = 'warning: the value of llm_api_key cannot be told from ordinary words, so it is not masked in text';
+    await at.file('key', 'test');
+    await at.ends('set llm_api_key=@key', { err });
+    await at.file('settings.json', '{"llm_api_key":"ollama"}');
+    await at.ends('set --file settings.json', { err });
+    expect((await at.ends('unset llm_api_key', {})).err).not.toContain('ordinary words');
+  });
+
   it('set suggests the closest name for an unknown one, as unset and get do', async () => {
     await at.ends('set max_iteration=7', { code: 2, err: 'did you mean max_iterations?' });
     await at.ends('unset llm_modle', { code: 2, err: 'llm_model' });

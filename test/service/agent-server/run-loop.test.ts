@@ -276,7 +276,7 @@ describe('a replay', () => {
 
 describe('secrets of a conversation', () => {
   it('are in the environment of its commands and masked in its events', async () => {
-    const secrets = { TOKEN: 'very-secret-value', OTHER: { kind: 'StaticSecret', value: 'another-one' } };
+    const secrets = { TOKEN: 'very-secret-value', OTHER: { kind: 'StaticSecret', value: 'another-1' } };
     const events = await worker.play([step.run('echo "t=$TOKEN o=$OTHER"; echo "$TOKEN" > t.txt'), step.finish()], {
       secrets,
     });

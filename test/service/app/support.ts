@@ -22,7 +22,7 @@ import { conversationRow } from '../../support/conversation-row.ts';
 import { expectDocumented } from '../openapi/documented.ts';
 
 export const PACKAGE_ROOT = path.resolve(import.meta.dirname, '../../..');
-export const KEY = 'test-key';
+export const KEY = 'test-key-4711';
 
 export interface Answer {
   status: number;

@@ -2,6 +2,7 @@
 import type { Context } from '../../../cli/context.ts';
 import { isFailure, type AppError } from '../../../cli/errors.ts';
 import type { Server } from '../../../client/server.ts';
+import { warnOfUnmasked } from '../../files.ts';
 import { tryModel } from '../../model-check.ts';
 
 /** The usual ports. */
@@ -47,6 +48,7 @@ export async function setUpModel(ctx: Context, { settings }: Server): Promise<vo
       continue;
     }
     await progress.done();
+    await warnOfUnmasked(ctx, 'llm_api_key', key ?? '');
     await settings.write({
       set: { llm_model, llm_base_url: url, ...(key === null ? {} : { llm_api_key: key }) },
       unset: key === null && secrets['llm_api_key'] === 'set' ? ['llm_api_key'] : [],

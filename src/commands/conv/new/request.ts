@@ -7,9 +7,11 @@ import { checkMcpConfig } from '../../../domain/mcp-config.ts';
 import { FLAG_OF_MEMBER, type NewConversation } from '../../../domain/new-conversation.ts';
 import type { JsonValue, McpConfig } from '../../../domain/settings.ts';
 import { positionInJson } from '../../../output/text/json-position.ts';
+import { warnOfUnmasked } from '../../files.ts';
 import { readImages, readMessage, readTextFile } from '../message.ts';
 import type { NewOptions } from './options.ts';
 import { chooseRepository } from './repository.ts';
+import { cut } from '../../../output/text/well-formed.ts';
 
 export const DEMO = 'demo';
 
@@ -27,7 +29,7 @@ export async function readDraft(ctx: Context, argument: string | undefined, opti
   };
   return {
     api: options.api ?? 'auto',
-    secrets: readSecrets(ctx, options.secret ?? []),
+    secrets: await readSecrets(ctx, options.secret ?? []),
     conversation_id: options.id === undefined ? null : readId(options.id),
     confirm: options.confirm ?? null,
     body: members,
@@ -116,8 +118,9 @@ async function readMcpConfig(ctx: Context, file: string): Promise<McpConfig> {
   return config;
 }
 
-function readSecrets(ctx: Context, names: readonly string[]): Record<string, string> {
-  const secrets = names.map((name) => {
+async function readSecrets(ctx: Context, names: readonly string[]): Promise<Record<string, string>> {
+  const secrets: Record<string, string> = {};
+  for (const name of names) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
       throw new AppError('usage', '--secret takes the name of an environment variable, and nothing else', {
         hint: 'export NAME first, then --secret NAME: no value belongs on a command line',
@@ -127,17 +130,18 @@ function readSecrets(ctx: Context, names: readonly string[]): Record<string, str
       throw new AppError('usage', `--secret ${name}: the environment has no ${name}`, {
         hint: `export ${name}=… first`,
       });
-    ctx.keepSecret(value);
-    return [name, value] as const;
-  });
-  return Object.fromEntries(secrets);
+    // The tasks of a batch may have the same one.
+    if (ctx.keepSecret(value)) await warnOfUnmasked(ctx, name, value);
+    secrets[name] = value;
+  }
+  return secrets;
 }
 
 /** All digits break servers that keep ids in SQLite (interface 4.1). */
 function readId(text: string): string {
   const id = normalizeId(text);
   if (id !== null && !/^\d+$/.test(id)) return id;
-  throw new AppError('usage', `--id: "${text.slice(0, 100)}" is not a valid id`, {
+  throw new AppError('usage', `--id: "${cut(text, 100)}" is not a valid id`, {
     hint: 'give a UUID (32 hexadecimal digits) that is not all digits 0 to 9, such as that of uuidgen',
   });
 }

@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type * as v from 'valibot';
+import { cut } from '../../../output/text/well-formed.ts';
 import * as requests from '../../../protocol/agent-server/requests.ts';
 import { toDashedId, toHexId } from '../../../protocol/detail.ts';
 import { HttpError, json, refuse, SUCCESS } from '../../http/answer.ts';
@@ -160,7 +161,7 @@ export function workerConversationHandlers({
             .masked(text)
             .trim()
             .replace(/^["']|["']$/g, '');
-          return { title: plain.slice(0, max_length) };
+          return { title: cut(plain, max_length) };
         } catch (error) {
           // Without an answer genuine servers return the title of the first message.
           if (error instanceof HttpError) return { title };
@@ -208,7 +209,7 @@ export function workerConversationHandlers({
       namedEntry,
     ),
     'GET /api/conversations/{conversation_id}/events/search': query(requests.eventSearch, (given, c) => {
-      const { log } = entryOf(c).conversation;
+      const { shown: log } = entryOf(c).conversation;
       const order = given.sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
       const page = log.search({ ...filterOf(given), fromId: given.page_id, limit: given.limit, order });
       return { items: page.items, next_page_id: page.next?.id ?? null };
@@ -217,7 +218,7 @@ export function workerConversationHandlers({
       entryOf(c).conversation.log.count(filterOf(given)),
     ),
     'GET /api/conversations/{conversation_id}/events/{event_id}': (c) => {
-      const [event] = entryOf(c).conversation.log.get([c.req.param('event_id') ?? '']);
+      const [event] = entryOf(c).conversation.shown.get([c.req.param('event_id') ?? '']);
       if (!event) throw refuse(404, 'Event not found');
       return event;
     },
@@ -238,7 +239,7 @@ async function workingFolder(sandbox: Sandbox, given: string): Promise<string> {
   const make = '[ -d "$1" ] || { mkdir -p -- "$1" && git init -q -- "$1"; }';
   const program = { argv: ['sh', '-c', make, 'sh', folder], cwd: workingDir };
   const { exitCode } = await sandbox.run(program, { onOutput: () => undefined });
-  if (exitCode !== 0) throw refuse(400, `The folder ${folder.slice(0, 500)} cannot be made`);
+  if (exitCode !== 0) throw refuse(400, `The folder ${cut(folder, 500)} cannot be made`);
   return folder;
 }
 

@@ -103,15 +103,11 @@ function authHeaders(auth: ServerForm['auth']): Record<string, string> {
   return strategy === 'api_key' && header && value ? { [header]: value } : bearer(value);
 }
 
-/** A shorter value of a header without the name of a secret may be an ordinary word, and is not masked. */
-const SHORTEST_HEADER = 8;
-/** A shorter one occurs in ordinary words. */
-const SHORTEST_SECRET = 4;
 /** Headers whose values are public, and ordinary texts of source code. */
 const PUBLIC =
   /^(?:accept(?:-.*)?|content-type|user-agent|(?:http-)?referer|x-title|anthropic-(?:beta|version)|openai-(?:beta|organization|project))$/i;
 
-/** The values that are masked in events. */
+/** The values that are masked in events where they are maskable. */
 export function secretsOf(config: Readonly<Record<string, unknown>>): string[] {
   return readServers(config).servers.flatMap((server) => {
     if (server.kind === 'stdio') return named(Object.entries(server.env), 'variable');
@@ -119,18 +115,15 @@ export function secretsOf(config: Readonly<Record<string, unknown>>): string[] {
     return [
       ...secretsOfHeaders(server.headers),
       ...named(searchParams, 'query'),
-      ...[password, decodeURIComponent(password)].filter((value) => value !== ''),
+      password,
+      decodeURIComponent(password),
     ];
   });
 }
 
 export function secretsOfHeaders(headers: Readonly<Record<string, string>>): string[] {
   const all = Object.entries(headers).filter(([name]) => !PUBLIC.test(name));
-  const secrets = named(all, 'header').flatMap((value) => [value, value.replace(/^(?:Bearer|Basic|Token)\s+/i, '')]);
-  return [
-    ...secrets.filter((value) => value.length >= SHORTEST_SECRET),
-    ...all.map(([, value]) => value).filter((value) => value.length >= SHORTEST_HEADER),
-  ];
+  return all.flatMap(([, value]) => [value, value.replace(/^(?:Bearer|Basic|Token)\s+/i, '')]);
 }
 
 function named(map: Iterable<readonly [string, string]>, kind: NameKind): string[] {

@@ -30,7 +30,7 @@ const FAULTS: Fault[] = [
   },
   {
     what: '401 that repeats the headers of the request',
-    replies: [fail(401, 'No such key: sk-of-the-test, header-of-the-test, application/json, x')],
+    replies: [fail(401, 'No such key: sk-of-the-test-1, header-of-the-test, application/json, x')],
     llm: { extra_headers: { 'x-gateway': 'header-of-the-test', accept: 'application/json', 'x-api-key': 'x' } },
     code: 'LLMAuthenticationError',
     text: /No such key: <secret-hidden>, <secret-hidden>, application\/json, x\./,
@@ -286,7 +286,7 @@ const FAULTS: Fault[] = [
 async function fault(llm: object): Promise<Record<string, unknown>> {
   await worker.startConversation(null, {
     agent: {
-      llm: { model: 'openai/gpt-4o', api_key: 'sk-of-the-test', base_url: endpoint.url, num_retries: 0, ...llm },
+      llm: { model: 'openai/gpt-4o', api_key: 'sk-of-the-test-1', base_url: endpoint.url, num_retries: 0, ...llm },
     },
   });
   await worker.untilStatus('error');

@@ -200,7 +200,7 @@ it('images of a message reach the endpoint', async () => {
   expect(sent.flatMap((part) => part.image_url?.url ?? [])).toEqual([image, 'https://images.example/a.png']);
 });
 
-it('secrets are variables of commands, and in no event also when the model repeats them', async () => {
+it('secrets are variables of commands, in no output and no shown event; what the model writes goes back as written', async () => {
   const TOKEN = 'very-secret-value';
   endpoint.reply(
     call(run('printf %s "$TOKEN" > t.txt; cat t.txt')),
@@ -217,8 +217,13 @@ it('secrets are variables of commands, and in no event also when the model repea
   expect(endpoint.asked[0]?.messages[0]?.content).toMatch(
     /Variables of the terminal that hold secrets: OTHER, TOKEN\.$/,
   );
+  expect(read(`${TOKEN}.txt`)).toBe(TOKEN);
   expect(JSON.stringify(events)).not.toContain(TOKEN);
-  expect(JSON.stringify(endpoint.asked.map(({ messages }) => messages))).not.toContain(TOKEN);
+  const [, second, third] = endpoint.asked.map(({ messages }) => messages);
+  expect(JSON.stringify(second)).toContain('<secret-hidden>');
+  expect(JSON.stringify(second)).not.toContain(TOKEN);
+  const written = third?.flatMap(({ tool_calls: calls = [] }) => calls.map((each) => each.function.arguments));
+  expect(written).toContain(JSON.stringify({ command: 'create', path: `${TOKEN}.txt`, file_text: TOKEN }));
 });
 
 describe('the text of an answer while it arrives', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Mask } from '../../../src/service/agent-server/masking.ts';
-import { useEmptiedWorker } from './support/shared-worker.ts';
-import { message, outputs, step, type OwnWorker } from './support/worker.ts';
+import { Mask } from '../../../src/service/storage/masking.ts';
+import { useEmptiedWorker } from '../agent-server/support/shared-worker.ts';
+import { message, outputs, step, type OwnWorker } from '../agent-server/support/worker.ts';
 
 const TOKEN = 'tok-"4711"-secret';
 const PEM = '-----BEGIN KEY-----\nfirst-line-of-the-key\nsecond-line-of-the-key\n-----END KEY-----\n';
@@ -37,20 +37,19 @@ describe('the events of a conversation', () => {
     const events = await worker.play([step.run('echo terminal agent'), step.finish()], {
       secrets: { A: 'terminal', B: 'agent', C: 'finished', D: 'ActionEvent' },
     });
-    expect(outputs(events)).toEqual(['<secret-hidden> <secret-hidden>']);
-    expect(events.find((event) => event.kind === 'ActionEvent')).toMatchObject({
-      source: 'agent',
+    expect(outputs(events)).toEqual(['terminal agent']);
+    expect(events.find((event) => event.kind === 'ObservationEvent')).toMatchObject({
       tool_name: 'terminal',
+      observation: { kind: 'TerminalObservation' },
     });
   });
 });
 
 describe('a mask', () => {
-  const masked = (secrets: Record<string, string>, text: string): string =>
-    new Mask(Object.values(secrets)).value(text);
+  const masked = (secrets: Record<string, string>, text: string): string => new Mask(Object.values(secrets)).text(text);
 
   it('replaces the longest of values that contain each other', () => {
-    expect(masked({ A: 'abc', B: 'abcdef' }, 'abcdef abc')).toBe('<secret-hidden> <secret-hidden>');
+    expect(masked({ A: 'abc-1234', B: 'abc-123456' }, 'abc-123456 abc-1234')).toBe('<secret-hidden> <secret-hidden>');
   });
 
   it('replaces a value of several lines as a whole, with other line ends, and line by line', () => {
@@ -62,8 +61,8 @@ describe('a mask', () => {
 
   it('replaces the rest of a value where a text was cut', () => {
     const cut = '\n[... 9 characters of output left out ...]\n';
-    expect(masked({ A: 'my-secret' }, `x my-se${cut}cret y`)).toBe(`x <secret-hidden>${cut}<secret-hidden> y`);
-    expect(masked({ A: 'my-secret' }, 'x my-se\n[... 9 characters left out ...]')).toBe(
+    expect(masked({ A: 'my-s3cret' }, `x my-s3${cut}cret y`)).toBe(`x <secret-hidden>${cut}<secret-hidden> y`);
+    expect(masked({ A: 'my-s3cret' }, 'x my-s3\n[... 9 characters left out ...]')).toBe(
       'x <secret-hidden>\n[... 9 characters left out ...]',
     );
   });

@@ -1,0 +1,43 @@
+/** Which values of secrets are replaced in free text, and in which forms they are found there. */
+
+const SHORTEST = 8;
+const LONGEST_WORDS = 15;
+/** Also `EMPTY`, `camelCase`, `LiteLLM`; few random letters are of this form. */
+const WORD = /^\p{Ll}?(?:\p{Lu}*\p{Ll}{2,})*\p{Lu}*$/u;
+
+/** False: the value cannot be told from ordinary words and numbers, and is not replaced in free text. */
+export function isMaskable(value: string): boolean {
+  const text = value.trim();
+  if (text.length < SHORTEST || text.length > LONGEST_WORDS) return text.length >= SHORTEST;
+  const parts = text.split(/[ ._/:-]/);
+  return !parts.every((part) => WORD.test(part)) && !parts.every((part) => /^\d*$/.test(part));
+}
+
+/** The forms of all values that are maskable; the longest first: a value may contain another one. */
+export function formsOf(secrets: readonly string[]): string[] {
+  const parts = secrets.flatMap((secret) => {
+    const lines = secret.trim().split(/\r?\n/);
+    // A diff has a sign before each line.
+    return [lines.join('\n'), lines.join('\r\n'), ...lines].filter(isMaskable);
+  });
+  return [...new Set(parts.flatMap(writtenForms))].sort((a, b) => b.length - a.length);
+}
+
+/** Plain, inside JSON (also JSON in JSON), inside a URL, in a Basic header. */
+function writtenForms(secret: string): string[] {
+  // A URL cannot hold a lone surrogate.
+  const wellFormed = Buffer.from(secret, 'utf8').toString('utf8');
+  const json = JSON.stringify(secret).slice(1, -1);
+  const percent = encodeURIComponent(wellFormed);
+  return [
+    secret,
+    json,
+    JSON.stringify(json).slice(1, -1),
+    percent,
+    percent.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
+    percent.replaceAll('%20', '+'),
+    encodeURI(wellFormed),
+    Buffer.from(secret, 'utf8').toString('base64'),
+    Buffer.from(secret, 'utf8').toString('base64url'),
+  ];
+}

@@ -1,0 +1,63 @@
+/** Replaces the values of secrets: in what commands and tools print before it is stored, in all events when they are read. */
+import { formsOf } from '../../output/text/secret-values.ts';
+import { cut } from '../../output/text/well-formed.ts';
+import { secretsOf, secretsOfHeaders } from '../agents/mcp/config.ts';
+import type { ModelConfig } from '../agents/model/config.ts';
+
+const MASK = '<secret-hidden>';
+
+/** The marks where the helper has omitted the middle, or the end, of a long text; a secret may be cut there. */
+const CUT = /\n\[\.\.\. \d+ characters (?:of output )?left out \.\.\.\]\n?/;
+
+export class Mask {
+  readonly #values: readonly string[];
+
+  constructor(secrets: readonly string[]) {
+    this.#values = formsOf(secrets);
+  }
+
+  /** Of an event in JSON, in which a value that needs escapes has another one of its forms. */
+  json(event: string): string {
+    if (!this.#values.some((value) => event.includes(value))) return event;
+    const masked = (_name: string, member: unknown) => (typeof member === 'string' ? this.text(member) : member);
+    return JSON.stringify(JSON.parse(event, masked));
+  }
+
+  /** Of a text that arrives in pieces: what can be shown by now, and an end that may begin a secret. */
+  beginning(text: string): [shown: string, rest: string] {
+    const masked = this.text(text);
+    const begun = this.#longestPart((value, length) => masked.endsWith(value.slice(0, length)));
+    const shown = cut(masked, masked.length - begun);
+    return [shown, masked.slice(shown.length)];
+  }
+
+  text(text: string): string {
+    const masked = this.#values.reduce((rest, value) => rest.replaceAll(value, MASK), text);
+    const mark = CUT.exec(masked);
+    if (mark === null) return masked;
+    // What ends there may be the beginning of a secret, and what begins behind it the end of one.
+    const end = mark.index + mark[0].length;
+    const [head, tail] = [masked.slice(0, mark.index), masked.slice(end)];
+    const begun = this.#longestPart((value, length) => head.endsWith(value.slice(0, length)));
+    const rest = this.#longestPart((value, length) => tail.startsWith(value.slice(-length)));
+    const shownHead = begun === 0 ? head : head.slice(0, -begun) + MASK;
+    return shownHead + mark[0] + (rest === 0 ? tail : MASK + tail.slice(rest));
+  }
+
+  /** The greatest length, below that of a value, of a part of the value for which this is true; 0: none. */
+  #longestPart(isThere: (value: string, length: number) => boolean): number {
+    const lengths = this.#values.map((value) => {
+      let length = value.length - 1;
+      while (length > 0 && !isThere(value, length)) length -= 1;
+      return length;
+    });
+    return Math.max(0, ...lengths);
+  }
+}
+
+/** The values that a conversation was given, and those of its model: endpoints repeat a key that they refuse. */
+export function maskOf(secrets: Readonly<Record<string, string>> | null, model: Readonly<ModelConfig> | null): Mask {
+  const { llm: { api_key, extra_headers } = {}, mcp_config = {} } = model ?? {};
+  const ofModel = [api_key ?? '', ...secretsOfHeaders(extra_headers ?? {}), ...secretsOf(mcp_config)];
+  return new Mask([...Object.values(secrets ?? {}), ...ofModel]);
+}
