@@ -1,5 +1,21 @@
 import tseslint from 'typescript-eslint';
 
+/** A length, and no position that was found: above the digits of digests and times, a constant, or such a name. */
+const LENGTH =
+  /^-?(?:[4-9]\d|[\d_]{3,}|Math\.min\(.*\)|(?:[A-Z][A-Z_]+|(?:this\.)?#?(?:most|max|keep|limit)\w*)(?:\.\w+)?)$/;
+const rawCut = {
+  meta: { type: 'problem', messages: { cut: 'Half of a surrogate pair may stay: use cut() or shortened().' } },
+  create: (context) => ({
+    'CallExpression[callee.property.name=/^(slice|substring|substr)$/]'({ callee, arguments: given }) {
+      const [from = '', to = ''] = given.map((node) => context.sourceCode.getText(node));
+      if (!LENGTH.test(from === '0' ? to : from)) return;
+      const { program, getTypeAtLocation } = context.sourceCode.parserServices;
+      const type = program.getTypeChecker().getNonNullableType(getTypeAtLocation(callee.object));
+      if (type.isStringLiteral() || type.intrinsicName === 'string') context.report({ node: callee, messageId: 'cut' });
+    },
+  }),
+};
+
 // Type-aware: a promise that nobody awaits is a command that ends before its work.
 export default tseslint.config(
   { ignores: ['dist/', 'dist.*/', 'coverage/', 'node_modules/', 'test/fixtures/'] },
@@ -27,6 +43,12 @@ export default tseslint.config(
   },
   {
     // Whatever comes from outside is unknown until it was looked at. (Tests read what they just made.)
+    files: ['src/**/*.ts'],
+    ignores: ['src/output/text/well-formed.ts'],
+    plugins: { acs: { rules: { 'raw-cut': rawCut } } },
+    rules: { 'acs/raw-cut': 'error' },
+  },
+  {
     files: ['src/**/*.ts'],
     rules: {
       '@typescript-eslint/no-unsafe-argument': 'error',
