@@ -1,7 +1,7 @@
 /** Every change of a conversation goes through `record`, which writes before it notifies. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut, wellFormed } from '../../output/text/well-formed.ts';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import { EventClock } from '../lifecycle/clock.ts';
 import type { Situation } from '../agents/agent.ts';
@@ -58,7 +58,7 @@ export class Conversation {
     this.id = state.conversation_id;
     this.log = log;
     this.shown = log.masked();
-    this.#state = state;
+    this.#state = wellFormed(state);
     this.#secrets = log.read('secrets') ?? {};
     this.#model = log.read('model');
     this.#mask = maskOf(this.#secrets, this.#model);
@@ -83,7 +83,7 @@ export class Conversation {
   /** Writes events and what they change, both or neither, and notifies the listeners. */
   record(events: NewEvent[], change: Partial<ConversationState> = {}): void {
     const written = events.map((event) => this.stamp(event));
-    const state = { ...this.#state, ...change, updated_at: `${this.#clock.next()}Z` };
+    const state = wellFormed({ ...this.#state, ...change, updated_at: `${this.#clock.next()}Z` });
     const runEnded = this.#state.execution_status === 'running' && state.execution_status !== 'running';
     this.log.appendWithState(written, state);
     this.#state = state;

@@ -1,6 +1,5 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import { wellFormed } from '../../output/text/well-formed.ts';
 import { check, isTooDeep, malformedJson, missingBody, tooDeep, uuid, type Detail } from '../../protocol/detail.ts';
 import { invalid, refuse } from './answer.ts';
 
@@ -48,11 +47,14 @@ export async function readJson<S extends v.GenericSchema>(
   return checked(schema, value, 'body');
 }
 
-/** With U+FFFD in place of what is no text. Undefined: it is nested too deeply. Throws SyntaxError. */
+/** Halves of surrogate pairs become U+FFFD. Undefined: it is nested too deeply. Throws SyntaxError. */
 export function parseJson(json: string): unknown {
   const value: unknown = JSON.parse(json);
   if (isTooDeep(value)) return undefined;
-  return /\\u(?:0000|d[89a-f])/i.test(json) ? wellFormed(value) : value;
+  if (!/\\ud[89a-f]/i.test(json)) return value;
+  return JSON.parse(json, (_name, member: unknown) =>
+    typeof member === 'string' ? member.replace(/\p{Cs}/gu, '\ufffd') : member,
+  );
 }
 
 export type QuerySchema = v.GenericSchema & { readonly entries: Readonly<Record<string, v.GenericSchema>> };

@@ -270,6 +270,15 @@ it.each([
   await until('the end of the program', () => running().length === 0);
 });
 
+it('half of a surrogate pair and U+0000 in a result become U+FFFD, and an ordinary word in a header stays', async () => {
+  const worker = await sandbox.start();
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'X-Team': 'test' };
+  const calls = ['echo {"words":"the latest a\\ud83d\\u0000b"}'];
+  await start(worker, { web: { url: `${origin}/mcp`, headers } }, calls);
+  await worker.untilStatus('finished');
+  expect((await shown(worker))[0]?.[1]).toBe('the latest a\ufffd\ufffdb');
+});
+
 it('no key and no secret of a server is in its program, an event or an answer', async () => {
   const worker = await sandbox.start();
   const secrets = {
