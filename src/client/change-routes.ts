@@ -53,6 +53,17 @@ export async function lacksRoute({ status, afterLostTry }: Answer, isThere: () =
   return status === 405 || (status === 404 && afterLostTry === undefined && (await isThere()));
 }
 
+/** @param whyThere why the thing that a deletion has not found is still there; null where it is gone. Throws `conflict` */
+export async function refuseIfThere(
+  { status, request }: Pick<Answer, 'status' | 'request'>,
+  what: string,
+  whyThere: () => Promise<string | null>,
+): Promise<void> {
+  const why = status === 404 ? await whyThere() : null;
+  if (why !== null)
+    throw new AppError('conflict', `the server does not delete the ${what}: ${why}`, { status, request });
+}
+
 /** Sends `remove` once; when it is not answered, a read shows whether it was executed. */
 export async function removeOrRead(
   links: Links,

@@ -3,11 +3,15 @@ import type { Dialect } from '../domain/conversation.ts';
 import { allPages, type Page } from '../domain/pages.ts';
 import type { Secret } from '../domain/settings.ts';
 import { asList, asRecord, optionalText, readPage, requiredText } from '../protocol/shape.ts';
+import { refuseIfThere } from './change-routes.ts';
 import { isMissingRoute, type ProbeFacts } from './features.ts';
-import { reasonOf } from './http/answer.ts';
+import { reasonOf, type Answer } from './http/answer.ts';
 import { read, type Links } from './links.ts';
-import { recreateSecret } from './quirks/unreplaced-secret.ts';
+import { recreateSecret, refusesName } from './quirks/unreplaced-secret.ts';
 import type { Server } from './server.ts';
+
+/** The scope of a secret of the cloud that administrators store for all members; this route lists it, and no more. */
+const SHARED = 'organization';
 
 export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect): Server['secrets'] {
   const isV0 = dialect === 'v0';
@@ -18,6 +22,7 @@ export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect)
     return {
       name: requiredText(record, 'name', 'secret'),
       description: optionalText(record, 'description', 'secret') || null,
+      scope: optionalText(record, 'scope', 'secret'),
     };
   };
   const list = async (page: string | null, pageSize = 100): Promise<Page<Secret>> => {
@@ -39,18 +44,23 @@ export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect)
       return { items, next: null };
     });
   };
-  const find = async (name: string): Promise<Secret | null> => {
-    const secrets = allPages<Secret>(({ name: known }) => known, list);
-    for await (const secret of secrets) if (secret.name === name) return secret;
-    return null;
+  const find = async (name: string): Promise<{ own: Secret | null; shared: Secret | null }> => {
+    const found: { own: Secret | null; shared: Secret | null } = { own: null, shared: null };
+    for await (const secret of allPages<Secret>(({ name: known, scope }) => `${known} ${scope}`, list))
+      if (secret.name === name) found[secret.scope === SHARED ? 'shared' : 'own'] = secret;
+    return found;
   };
   const remove = async (name: string): Promise<void> => {
     const path = `${route}/${encodeURIComponent(name)}`;
-    await links.app.request({ method: 'DELETE', path, safe: 'idempotent', accept: [404] });
+    const answer = await links.app.request({ method: 'DELETE', path, safe: 'idempotent', accept: [404] });
+    await refuseIfThere(answer, `secret ${name}`, async () => {
+      const { own, shared } = await find(name);
+      return own ? 'the server still lists it' : shared && 'it belongs to the organization';
+    });
   };
-  const post = async (body: Record<string, string>, safe: 'once' | 'idempotent'): Promise<void> => {
-    const call = { method: 'POST', path: route, body, hidden: ['value'], safe, accept: [400, 422] } as const;
-    const answer = await links.app.request(call);
+  const post = async (body: Record<string, string>, safe: 'once' | 'idempotent'): Promise<Answer> =>
+    await links.app.request({ method: 'POST', path: route, body, hidden: ['value'], safe, accept: [400, 422] });
+  const checkStored = (answer: Answer): void => {
     const { status, request } = answer;
     if (status < 400) return;
     throw new AppError('usage', `the server refuses this secret: ${reasonOf(answer)}`, { status, request });
@@ -60,20 +70,26 @@ export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect)
     list,
     async set({ name, value, description }) {
       links.network.redaction.add(value);
-      const before = await find(name);
-      const kept = description ?? before?.description ?? null;
+      const { own, shared } = await find(name);
+      const kept = description ?? own?.description ?? null;
       const body = { name, value, ...(kept === null ? {} : { description: kept }) };
-      if (before === null) {
-        await post(body, 'once').catch(async (error: unknown) => {
+      const create = async (): Promise<void> => checkStored(await post(body, 'once'));
+      if (own === null) {
+        if (shared)
+          links.notice(`${name} is a secret of the organization and stays; a personal one is stored beside it`);
+        await create().catch(async (error: unknown) => {
           // After a lost answer the list shows whether the secret was created.
-          if (!isAppError(error) || error.kind !== 'unknown-outcome' || (await find(name).catch(() => null)) === null)
-            throw error;
+          if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+          if ((await find(name).catch(() => null))?.own == null) throw error;
         });
+      } else {
+        const answer = isV0 ? null : await post(body, 'idempotent');
+        if (answer === null || refusesName(answer, name))
+          await recreateSecret(links, name, { remove: () => remove(name), create });
+        else checkStored(answer);
       }
-      // The POST of V1 replaces the value of an existing name.
-      else if (!isV0) await post(body, 'idempotent');
-      else await recreateSecret(links, name, { remove: () => remove(name), create: () => post(body, 'once') });
-      return { name, description: kept, before: before === null ? 'absent' : 'present' };
+      const scope = own === null && shared ? 'personal' : (own?.scope ?? null);
+      return { name, description: kept, scope, before: own === null ? 'absent' : 'present' };
     },
     remove,
   };

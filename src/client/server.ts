@@ -179,7 +179,7 @@ export interface Server {
      * A value that the server cannot replace is deleted and created, after a notice; an error then names the loss.
      * Description null: that of the secret it replaces.
      */
-    set(secret: Secret & { value: string }): Promise<Secret & { before: 'absent' | 'present' }>;
+    set(secret: Omit<Secret, 'scope'> & { value: string }): Promise<Secret & { before: 'absent' | 'present' }>;
     /** Succeeds for a name that does not exist. */
     remove(name: string): Promise<void>;
   };

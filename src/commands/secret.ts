@@ -13,9 +13,10 @@ export const secretView: View<Secret> = {
   fields: [
     { name: 'name', get: ({ name }) => name, weight: 0 },
     { name: 'description', get: ({ description }) => description, weight: 2 },
+    { name: 'scope', get: ({ scope }) => scope },
   ],
   table: ['name', 'description'],
-  tsv: ['name', 'description'],
+  tsv: ['name', 'description', 'scope'],
 };
 
 const SECRETS: NamedItems<Secret> = {
@@ -29,11 +30,13 @@ const SECRETS: NamedItems<Secret> = {
   fetch: (server, page, pageSize) => server.secrets.list(page, pageSize),
   listHelp: { description: 'list the names of secrets; values are never shown', exits: ['unsupported'] },
   deleteHelp: {
-    notes: ['Running conversations keep the value they were started with; revoke it at its issuer.'],
-    exits: ['unsupported'],
+    notes: [
+      'Running conversations keep the value they were started with; revoke it at its issuer. A secret that the server keeps, such as one of the organization, is exit 6.',
+    ],
+    exits: ['conflict', 'unsupported'],
   },
   checkName,
-  absent: (name) => ({ name, description: null }),
+  absent: (name) => ({ name, description: null, scope: null }),
   remove: (server, name) => server.secrets.remove(name),
 };
 
@@ -62,7 +65,8 @@ function declareSet(parent: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'The value is read from a file, stdin, the environment or a prompt, never from the command line. A line end after the value is removed. Running conversations keep the value they were started with.',
-      'V1 servers replace the value of an existing secret. V0 servers, and servers that also serve V0, cannot: there the secret is deleted and created again, and a failure in between loses the old value. A notice says so before the requests are sent.',
+      'Newer V1 servers replace the value of an existing secret. Where the server cannot, the secret is deleted and created again, and a failure in between loses the old value. A notice says so before the requests are sent.',
+      'A secret of an organization ("scope") is not changed: a personal one of this name is stored, after a notice.',
     ],
     json: ({ objectForm }) => [objectForm(secretView, 'changed')],
     exits: ['conflict', 'unknown-outcome', 'unsupported'],

@@ -45,6 +45,8 @@ export interface SettingsField {
 export interface Secret {
   name: string;
   description: string | null;
+  /** `personal` or `organization`; null where the server does not distinguish them. */
+  scope: string | null;
 }
 
 export interface ModelProfile {

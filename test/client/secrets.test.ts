@@ -43,6 +43,7 @@ describe('secrets', () => {
     expect(await server.secrets.set({ name: 'TOKEN_B', value: 'v', description: null })).toEqual({
       name: 'TOKEN_B',
       description: 'old',
+      scope: null,
       before: 'present',
     });
     expect(writes()).toEqual(['POST /api/v1/secrets']);
@@ -79,7 +80,10 @@ describe('secrets', () => {
       if (path === '/api/secrets' && method === 'POST') return { status: 201, json: { message: 'created' } };
       return path.startsWith('/api/secrets/') ? { json: { message: 'deleted' } } : null;
     });
-    expect(await server.secrets.list(null)).toEqual({ items: [{ name: 'TOKEN_B', description: 'd' }], next: null });
+    expect(await server.secrets.list(null)).toEqual({
+      items: [{ name: 'TOKEN_B', description: 'd', scope: null }],
+      next: null,
+    });
     expect(await server.secrets.set({ name: 'TOKEN_B', value: 'v', description: 'e' })).toMatchObject({
       before: 'present',
     });

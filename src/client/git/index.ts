@@ -105,12 +105,14 @@ function createProviders(
       });
     if (status >= 400) throw new AppError('usage', `the server refuses this: ${reasonOf(answer)}`, { status, request });
   };
-  /** Throws `server`. The write was accepted: a list that cannot be read is no failure. */
-  const checkStored = async (expected: readonly GitProvider[]): Promise<void> => {
+  /** Throws `server`, and `conflict` for what stays. The write was accepted: a list that cannot be read is no failure. */
+  const checkStored = async (expected: readonly GitProvider[], removed?: string): Promise<void> => {
     const after = await readReported().catch((error: unknown) => {
       if (isFailure(error)) return null;
       throw error;
     });
+    if (after?.some(({ git_provider }) => git_provider === removed))
+      throw new AppError('conflict', `the server still has a token for ${removed}`);
     const names = expected.map(({ git_provider }) => git_provider);
     const missing = names.filter((name) => after?.every(({ git_provider }) => git_provider !== name));
     if (missing.length === 0) return;
@@ -133,7 +135,7 @@ function createProviders(
       const others = (await readProviders(loss)).filter(({ git_provider }) => git_provider !== name);
       if (others.length > 0) await write(others);
       else await send(routes.drop);
-      await checkStored(others);
+      await checkStored(others, name);
     },
   };
 }

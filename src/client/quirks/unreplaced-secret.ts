@@ -1,15 +1,24 @@
 /**
  * Replaces the value of a secret by a deletion and a creation, after a notice.
  *
- * Servers:  openhands-ai up to 1.6.0, over the routes of V0, which releases that serve both dialects have alone
+ * Servers:  openhands-ai up to 1.8.0: up to 1.6.0 over the routes of V0, which releases that serve both dialects have
+ *           alone; 1.7 and 1.8 over V1, whose POST replaces the value since 1.9.0
  * Symptom:  `secret set` of an existing name exits 2 with "already exists": POST refuses the name, and PUT does not
  *           change the value.
- * Evidence: interface 2.4; recordings exchanges-1.6.0.jsonl, v0.secrets; test/client/quirks/unreplaced-secret.test.ts
- * Cost:     0 requests where the name is new or the server replaces the value; else 1 deletion
- * Remove:   when servers with V0 are no longer supported
+ * Evidence: interface 2.4, 2.8; recordings exchanges-1.6.0.jsonl, v0.secrets; the handler of 1.7 and 1.8 answers 400 for
+ *           nothing else; test/client/quirks/unreplaced-secret.test.ts
+ * Cost:     0 requests where the name is new or the server replaces the value; else 1 deletion, over V1 1 refused POST
+ * Remove:   when releases up to 1.8.0 are no longer supported
  */
 import { AppError, isAppError } from '../../cli/errors.ts';
+import { serverText, type Answer } from '../http/answer.ts';
 import type { Links } from '../links.ts';
+
+/** Whether POST refuses a name that the list has. A 400 about anything else must not delete the old value. */
+export function refusesName({ status, body }: Answer, name: string): boolean {
+  const text = serverText(body) ?? '';
+  return status === 400 && text.includes(name) && /already exists/i.test(text);
+}
 
 /** Throws what a request throws; once the deletion was sent, with a message about the old value. */
 export async function recreateSecret(

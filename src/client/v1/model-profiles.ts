@@ -2,6 +2,7 @@
 import { AppError } from '../../cli/errors.ts';
 import type { ModelProfile } from '../../domain/settings.ts';
 import { asList, asRecord, optionalText, optionalTexts, requiredText } from '../../protocol/shape.ts';
+import { refuseIfThere } from '../change-routes.ts';
 import { isMissingRoute } from '../features.ts';
 import { serverText, type Answer } from '../http/answer.ts';
 import { read, type Links } from '../links.ts';
@@ -78,7 +79,11 @@ export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
       return { ...(await find(name)), changed: !before.active };
     },
     async remove(name) {
-      await send('DELETE', pathOf(name));
+      const answer = await send('DELETE', pathOf(name));
+      await refuseIfThere(answer, `model profile ${name}`, async () => {
+        const isListed = (await list()).some((profile) => profile.name === name);
+        return isListed ? 'the server still lists it' : null;
+      });
     },
   };
 }

@@ -39,7 +39,7 @@ const MODEL_PROFILES: NamedItems<ModelProfile> = {
   paging: 'all at once',
   fetch: async (server) => ({ items: await server.modelProfiles.list(), next: null }),
   listHelp: { description: 'list the model profiles of the server; keys are never shown', exits: ['unsupported'] },
-  deleteHelp: { notes: ['The current model settings are left unchanged.'], exits: ['unsupported'] },
+  deleteHelp: { notes: ['The current model settings are left unchanged.'], exits: ['conflict', 'unsupported'] },
   checkName,
   absent: (name) => ({ name, model: null, base_url: null, api_key_set: false, active: false }),
   remove: (server, name) => server.modelProfiles.remove(name),
