@@ -205,9 +205,11 @@ function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
   );
 }
 
-/** Null for facts of another release of acs. */
+/** Null for facts of another release of acs, and for what is no facts. */
 function readFacts(value: unknown): ProbeFacts | null {
   if (!isRecord(value) || value['format'] !== 2) return null;
-  const features = isRecord(value['features']) ? value['features'] : {};
-  return FEATURES.every((name) => typeof features[name] === 'string') ? (value as unknown as ProbeFacts) : null;
+  const { features, dialects, v1_start_members: members, probed_at_ms: probedAtMs } = value;
+  const hasFeatures = isRecord(features) && FEATURES.every((name) => typeof features[name] === 'string');
+  const hasLists = Array.isArray(dialects) && (members === null || Array.isArray(members));
+  return hasFeatures && hasLists && typeof probedAtMs === 'number' ? (value as unknown as ProbeFacts) : null;
 }

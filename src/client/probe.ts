@@ -3,7 +3,15 @@ import type { Clock } from '../cli/clock.ts';
 import { AppError, isAppError, isFailure } from '../cli/errors.ts';
 import { sourceWords, type TargetSources } from '../domain/target-sources.ts';
 import type { SecretKeeper } from '../output/text/redact.ts';
-import { isRecord, type Json } from '../protocol/shape.ts';
+import {
+  asRecord,
+  isRecord,
+  isShapeError,
+  optionalRecord,
+  optionalText,
+  ShapeError,
+  type Json,
+} from '../protocol/shape.ts';
 import { beforeTime } from '../runs/deadline.ts';
 import {
   FEATURES,
@@ -156,35 +164,45 @@ function isAgentServer(value: unknown): boolean {
   return typeof title === 'string' && /^(OpenHands )?agent server/i.test(title);
 }
 
-function documentFacts(document: unknown) {
-  if (!isRecord(document) || !isRecord(document['paths']) || isAgentServer(document)) return null;
-  const { paths } = document;
-  const info = isRecord(document['info']) ? document['info'] : {};
+/** Null for what is no document of an app server. With one member of a wrong type nothing of it is used. */
+function documentFacts(value: unknown) {
+  try {
+    return isAgentServer(value) ? null : readDocument(asRecord(value, 'document'));
+  } catch (error) {
+    if (!isShapeError(error)) throw error;
+    return null;
+  }
+}
+
+function readDocument(document: Json) {
+  const info = recordAt(document, ['info']) ?? {};
+  const routes = Object.entries(recordAt(document, ['paths']) ?? {}).map(([path, item]) => ({
+    path,
+    // A shortened document may list the methods as text.
+    methods: typeof item === 'string' ? item.split(',') : Object.keys(asRecord(item, path)),
+  }));
   const has = (pattern: RegExp, method?: string): boolean =>
-    Object.entries(paths).some(([path, item]) => {
-      if (!pattern.test(path) || method === undefined) return pattern.test(path);
-      // A shortened document may list the methods as text.
-      return typeof item === 'string' ? item.split(',').includes(method) : isRecord(item) && method in item;
-    });
+    routes.some(({ path, methods }) => pattern.test(path) && (method === undefined || methods.includes(method)));
   const v1 = has(/^\/api\/v1\/app-conversations(\/search)?$/);
   const v0 = has(/^\/api\/conversations$/);
   if (!v1 && !v0) return null;
   const members = v1 ? bodyMembers(document, /^\/api\/v1\/app-conversations$/, 'post') : null;
   const takes = (name: string): boolean | null => (v1 ? (members?.includes(name) ?? null) : false);
   const titles = bodyMembers(document, ONE_CONVERSATION, 'patch');
-  const stated = isRecord(info['x-features']) ? info['x-features'] : {};
+  const stated = recordAt(info, ['x-features']) ?? {};
   const statedFeatures = STATED_FEATURES.map((name): [Feature, Features[Feature]] => {
-    const value = stated[name];
     // A document that states nothing is that of an OpenHands server: its frontend is part of the release.
-    return [name, presenceOf(typeof value === 'boolean' ? value : name === 'web-interface')];
+    const { [name]: value = name === 'web-interface' } = stated;
+    if (typeof value !== 'boolean') throw new ShapeError(name, 'a boolean');
+    return [name, presenceOf(value)];
   });
-  const { version } = info;
+  const version = optionalText(info, 'version', 'info');
   return {
     v1,
     v0,
-    local: info['title'] === 'acs local service',
+    local: optionalText(info, 'title', 'info') === 'acs local service',
     // 0.0.1 and 0.1.0 are not releases (interface 13 "Documents").
-    version: typeof version === 'string' && !['0.0.1', '0.1.0'].includes(version) ? version : null,
+    version: version !== null && ['0.0.1', '0.1.0'].includes(version) ? null : version,
     v1StartMembers: members,
     features: {
       replay: presenceOf(v0 || takes('replay_json')),
@@ -209,15 +227,20 @@ function documentFacts(document: unknown) {
 }
 
 function bodyMembers(document: Json, pattern: RegExp, method: string): string[] | null {
-  const paths = isRecord(document['paths']) ? document['paths'] : {};
-  const path = Object.keys(paths).find((name) => pattern.test(name)) ?? '';
-  let value = memberAt(paths, [path, method, 'requestBody', 'content', 'application/json', 'schema']);
-  for (let hops = 0; hops < 5 && isRecord(value) && typeof value['$ref'] === 'string'; hops++) {
-    value = memberAt(document, value['$ref'].replace(/^#\//, '').split('/'));
+  const paths = recordAt(document, ['paths']) ?? {};
+  const item = Object.entries(paths).find(([path]) => pattern.test(path))?.[1];
+  if (!isRecord(item)) return null;
+  let schema = recordAt(item, [method, 'requestBody', 'content', 'application/json', 'schema']);
+  for (let hops = 0; hops < 5 && schema !== null; hops++) {
+    const target = optionalText(schema, '$ref', 'schema');
+    if (target === null) break;
+    schema = recordAt(document, target.replace(/^#\//, '').split('/'));
   }
-  return isRecord(value) && isRecord(value['properties']) ? Object.keys(value['properties']) : null;
+  const properties = schema && recordAt(schema, ['properties']);
+  return properties && Object.keys(properties);
 }
 
-function memberAt(record: Json, names: readonly string[]): unknown {
-  return names.reduce<unknown>((value, name) => (isRecord(value) ? value[name] : null), record);
+/** Null where one of these members is missing; throws a ShapeError for one of another type. */
+function recordAt(record: Json, names: readonly string[]): Json | null {
+  return names.reduce<Json | null>((found, name) => found && optionalRecord(found, name, 'document'), record);
 }

@@ -1,6 +1,6 @@
 /** What is known of a server that gives no usable document: nothing is guessed, cached or refused for it. */
 import { describe, expect, it } from 'vitest';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { NOT_FOUND, type Reply } from '../support/server.ts';
 import type { LooseOptions } from './support/loose-server.ts';
@@ -41,6 +41,51 @@ it.each(BAD_ANSWERS)(
     expect(at.loose.conversations.size).toBe(0);
   },
 );
+
+describe('a document in which one member has a wrong type is neither cached nor used', () => {
+  const document = () => {
+    const schema = { $ref: '#/components/schemas/Start' };
+    const post = { requestBody: { content: { [JSON_TYPE]: { schema } } } };
+    return {
+      info: { title: 'OpenHands', version: '1.11.0', 'x-features': { 'demo-replay': false } },
+      paths: { '/api/v1/app-conversations': { post } },
+      components: { schemas: { Start: { properties: { title: {} } } } },
+    };
+  };
+  /** The path of each member, the objects on the way included. */
+  const membersOf = (value: object, path: string[] = []): string[][] =>
+    Object.entries(value).flatMap(([name, member]) => {
+      const here = [...path, name];
+      return typeof member === 'object' ? [here, ...membersOf(member as object, here)] : [here];
+    });
+  const members = membersOf(document()).map((path) => [path.join('.'), path] as const);
+
+  it.each(members.filter(([name]) => !name.endsWith('.properties.title')))('%s', async (_, path) => {
+    const wrong = document();
+    const parent = path.slice(0, -1).reduce((value, name) => (value as never)[name], wrong as object);
+    Object.assign(parent, { [path.at(-1) ?? '']: [5] });
+    at.serve({ openapi: { json: wrong } });
+    const unknown = expect.arrayContaining(['demo-replay', 'replay']) as string[];
+    await at.ends('whoami --json', { out: { version: null, unknown_features: unknown } });
+    expect(await cached()).toEqual([]);
+    at.serve({ openapi: { json: document() } });
+    await at.ends('whoami --json', { out: { version: '1.11.0', dialects: ['v1'] } });
+    await at.ends('conv new hello --no-repo --replay demo', { code: 12 });
+  });
+});
+
+it('cached facts with a member of a wrong type are read again from the server', async () => {
+  at.serve({ openapi: { json: { paths: { '/api/v1/app-conversations': { post: {} } } } } });
+  await at.ends('whoami', {});
+  const dir = path.join(at.configDir, 'cache');
+  const file = path.join(dir, (await readdir(dir)).find((name) => name.startsWith('probe-')) ?? '');
+  const kept = JSON.parse(await readFile(file, 'utf8')) as { value: { facts: object } };
+  for (const member of ['dialects', 'features', 'v1_start_members', 'probed_at_ms']) {
+    const facts = { ...kept.value.facts, [member]: 'text' };
+    await writeFile(file, JSON.stringify({ ...kept, value: { ...kept.value, facts } }));
+    await at.ends('whoami --json', { out: { dialects: ['v1'] } });
+  }
+});
 
 it('whoami names the features that are unknown', async () => {
   const { features, unknown_features } = await at.json<{ features: string[]; unknown_features: string[] }>('whoami');
