@@ -34,6 +34,10 @@ export function main(root: string): void {
     clock: clockFrom(() => Date.now()),
     signal: interruption.signal,
   });
+  // Node prints a warning as text, also between the lines of --json.
+  process.removeAllListeners('warning').on('warning', ({ message }) => {
+    void context.warn(message).catch(() => undefined);
+  });
   run(process.argv.slice(2), context).then(
     (code) => {
       process.exitCode = code;

@@ -1,6 +1,5 @@
 /** The entry to servers. Commands without a server load neither this nor any other module of servers. */
 import { randomUUID } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
 import type { Dialect } from '../domain/conversation.ts';
 import { AppError, isFailure, type RequestDetails } from '../cli/errors.ts';
 import type { DeviceFlow } from './device-flow.ts';
@@ -72,8 +71,6 @@ class Connection {
   async server(facts: ServerFacts, signal: AbortSignal): Promise<Server> {
     const { baseUrl, network } = this;
     const { now } = facts;
-    // Each request in flight adds a listener; above ten Node reports a leak on stderr.
-    setMaxListeners(0, signal);
     const { clock, mode, notice } = this.#options;
     const linksWith = (usualTimeoutMs?: number): Links => ({
       network,

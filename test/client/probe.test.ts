@@ -1,4 +1,5 @@
 /** What a server is, found by requests: every kind of server that a URL may lead to (interface 9). */
+import { getEventListeners } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NOT_FOUND, startFake, type Asked, type Reply } from '../support/server.ts';
@@ -204,6 +205,19 @@ describe('the cached probe of a server', () => {
     expect(out).toContain('demo-replay');
     serve(V1_ONLY);
     await at.ends('whoami --json', { out: { version: '1.11.0' }, hides: 'demo-replay' });
+  });
+
+  it('puts one listener on the signal of the command for each request that it has sent', async () => {
+    const { signal } = new AbortController();
+    const counts: number[] = [];
+    serve(V1_ONLY);
+    at.script(() => {
+      counts.push(getEventListeners(signal, 'abort').length);
+      return null;
+    });
+    await at.ends('conv list', { signal });
+    expect(Math.max(...counts)).toBeLessThanOrEqual(4);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
   it('expires after a day', async () => {

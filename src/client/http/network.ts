@@ -67,12 +67,13 @@ export class Network {
     sending: Sending,
   ): Promise<{ status: number; headers: Record<string, string>; bytes: Uint8Array }> {
     const { method, headers, body, silenceMs, clock, maxBytes, signal, into } = sending;
+    signal.throwIfAborted();
     const { request: open } = url.startsWith('https:') ? https : http;
     const isStream = typeof body === 'object' && body !== null && !(body instanceof Uint8Array);
     // Node gives a DELETE with a body no length by itself.
     const length = body === null || isStream ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const agent = this.#agent(url, kind);
-    const request = open(url, { method, headers: { ...headers, ...length }, agent, timeout: silenceMs, signal });
+    const request = open(url, { method, headers: { ...headers, ...length }, agent, timeout: silenceMs });
     this.#limitConnecting(request);
     // The time that the source of the body or the receiver of the answer needs is not that of the server.
     const limit = new AnswerLimit(silenceMs, clock);
@@ -96,8 +97,13 @@ export class Network {
     const ended = new AbortController();
     try {
       const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-        // While its connection is being made, a request does not report that it was destroyed.
-        signal.addEventListener('abort', () => reject(signal.reason as Error), { signal: ended.signal });
+        const abort = (): void => {
+          // While its connection is being made, a request does not report that it was destroyed.
+          reject(signal.reason as Error);
+          request.destroy();
+        };
+        // The one listener of this request: with the option `signal` Node adds another one.
+        signal.addEventListener('abort', abort, { signal: ended.signal });
         const exceed = (ms: number): void => {
           reject((failed = failure('ACS_TOTAL', `did not complete its answer within ${ms / 1000} s`)));
           request.destroy(failed);

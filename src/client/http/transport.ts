@@ -1,4 +1,5 @@
 /** Requests to one server. Each call declares whether it may be repeated; a create or a message is sent once. */
+import { setMaxListeners } from 'node:events';
 import { AppError, DryRunStop, isAppError, type RequestDetails } from '../../cli/errors.ts';
 import type { Clock } from '../../cli/clock.ts';
 import { REDACTED } from '../../output/text/secret-names.ts';
@@ -53,6 +54,8 @@ export class Transport {
     this.baseUrl = options.baseUrl;
     this.loopback = isLoopback(options.baseUrl);
     this.#options = options;
+    // Each request in flight adds a listener; above ten Node reports a leak on stderr.
+    setMaxListeners(0, options.signal);
   }
 
   /** @throws AppError by status or failure; DryRunStop instead of a write in a dry run; the reason of the signal */
