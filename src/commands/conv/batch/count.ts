@@ -2,8 +2,8 @@
 import type { Context } from '../../../cli/context.ts';
 import { AppError } from '../../../cli/errors.ts';
 import { worstCode } from '../../../runs/outcome.ts';
-import type { NewOptions } from '../new/options.ts';
-import { checkServer, hasTask, readDraft } from '../new/request.ts';
+import { newLimits, type NewOptions } from '../new/options.ts';
+import { beforeStart, hasTask, readDraft } from '../new/request.ts';
 import { Journal } from './journal.ts';
 import { runView, type TaskResult } from './results.ts';
 import { Batch, CONCURRENCY, type PlannedTask } from './run-tasks.ts';
@@ -21,8 +21,7 @@ export async function countRuns(
     throw new AppError('usage', 'no message was given, and --count does not ask for one', {
       hint: 'give the message as an argument, with --file, or as - on stdin; or replay a recorded run with --replay',
     });
-  const server = await ctx.server();
-  await checkServer(server, options);
+  const { server } = await beforeStart(ctx, newLimits(ctx, options), options, () => Promise.resolve());
   const planned = Array.from({ length: count }, (_, index): PlannedTask => {
     const line = index + 1;
     const task = { key: String(line), line, options, fingerprint: '', draft: () => Promise.resolve(draft) };

@@ -4,14 +4,13 @@ import type { Command } from 'commander';
 import type { Context } from '../../../cli/context.ts';
 import { AppError, fileProblem, isAppError } from '../../../cli/errors.ts';
 import type { Server } from '../../../client/server.ts';
-import { withinDeadline } from '../../../runs/deadline.ts';
 import { explain } from '../../declare.ts';
 import { runView } from '../batch/results.ts';
 import { eventView } from '../event-view.ts';
 import { keepingMessage } from '../message.ts';
 import { conversationView, outcomeView, startedShape } from '../conversations.ts';
 import { addNewOptions, checkNewOptions, newLimits, type NewOptions } from './options.ts';
-import { checkServer, completeDraft, hasTask, readDraft, type Draft } from './request.ts';
+import { beforeStart, checkServer, completeDraft, hasTask, readDraft, type Draft } from './request.ts';
 import { Start } from './start.ts';
 import { askForTask, chooseStart, confirmTask } from './wizard.ts';
 
@@ -82,22 +81,12 @@ export async function beginConversation(
   const draft = await readDraft(ctx, argument, options);
   const startGiven = async (draft: Draft): Promise<{ server: Server; start: Start; task: 'given' }> => {
     const limits = newLimits(ctx, options);
-    const { server, known, request } = await withinDeadline(ctx, limits, async (timed) => {
-      try {
-        const server = await timed.server();
-        await checkServer(server, options);
-        return { server, ...(await completeDraft(timed, server, draft, options)) };
-      } catch (error) {
-        if (!timed.deadline.isOver(error)) throw error;
-        const { message, details } = error as AppError;
-        throw new AppError('timeout', `${message}; nothing was started`, details);
-      }
-    });
-    // The server of the timed context ends with it.
-    const lasting = await server.withSignal(ctx.signal);
-    const start = new Start(ctx, lasting, { ...options, ...limits });
-    await start.run(request, known);
-    return { server: lasting, start, task: 'given' };
+    const { server, prepared } = await beforeStart(ctx, limits, options, (timed, opened) =>
+      completeDraft(timed, opened, draft, options),
+    );
+    const start = new Start(ctx, server, { ...options, ...limits });
+    await start.run(prepared.request, prepared.known);
+    return { server, start, task: 'given' };
   };
   if (hasTask(draft)) {
     try {

@@ -8,6 +8,7 @@ import { FLAG_OF_MEMBER, type NewConversation } from '../../../domain/new-conver
 import type { JsonValue, McpConfig } from '../../../domain/settings.ts';
 import { positionInJson } from '../../../output/text/json-position.ts';
 import { warnOfUnmasked } from '../../files.ts';
+import { withinDeadline, type Limits } from '../../../runs/deadline.ts';
 import { readImages, readMessage, readTextFile } from '../message.ts';
 import type { NewOptions } from './options.ts';
 import { chooseRepository } from './repository.ts';
@@ -46,6 +47,28 @@ export async function readDraft(ctx: Context, argument: string | undefined, opti
 
 export function hasTask({ message, replay, body }: Draft): boolean {
   return message !== null || replay !== null || 'suggested_task' in body || 'create_microagent' in body;
+}
+
+/** The server and what is read of it, within the limit of the command. Throws `timeout`, and as `checkServer`. */
+export async function beforeStart<T>(
+  ctx: Context,
+  limits: Limits,
+  options: NewOptions,
+  prepare: (timed: Context, server: Server) => Promise<T>,
+): Promise<{ server: Server; prepared: T }> {
+  const { server, prepared } = await withinDeadline(ctx, limits, async (timed) => {
+    try {
+      const opened = await timed.server();
+      await checkServer(opened, options);
+      return { server: opened, prepared: await prepare(timed, opened) };
+    } catch (error) {
+      if (!timed.deadline.isOver(error)) throw error;
+      const { message, details } = error as AppError;
+      throw new AppError('timeout', `${message}; nothing was started`, details);
+    }
+  });
+  // The server of the timed context ends with it.
+  return { server: await server.withSignal(ctx.signal), prepared };
 }
 
 /** Throws for what this server lacks, before anything is sent. */
