@@ -69,6 +69,8 @@ class Follower {
   /** The execution status of the newest event that has one, until a record as new as it is read. */
   private reported: string | null = null;
   private cutAtMs: number | null = null;
+  /** The newest error of the cut. */
+  private failure: AppError | null = null;
   private noticed = false;
   private failures = 0;
   private connectAtMs = 0;
@@ -188,7 +190,10 @@ class Follower {
   private *reportCut(): Generator<FollowItem, void, void> {
     if (this.cutAtMs === null || this.noticed || this.clock.now() - this.cutAtMs < FOLLOW_MS.silentCut) return;
     this.noticed = true;
-    yield { type: 'notice', text: 'connection lost; reconnecting, and missed events will be shown' };
+    const { failure } = this;
+    const isLost = failure === null || failure.kind === 'network';
+    const what = isLost ? 'connection lost; reconnecting' : `${failure.message}; trying again`;
+    yield { type: 'notice', text: `${what}, and missed events will be shown` };
   }
 
   private recovered(): void {
@@ -202,6 +207,7 @@ class Follower {
     if (!isPassing(error)) throw error;
     const now = this.clock.now();
     this.cutAtMs ??= now;
+    this.failure = error as AppError;
     if (now - this.cutAtMs >= FOLLOW_MS.longestCut) throw error;
     this.failures += 1;
     this.connectAtMs = this.readRecordAtMs = now + backoffMs(this.failures);

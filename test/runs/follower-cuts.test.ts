@@ -54,6 +54,17 @@ describe('a connection that is cut', () => {
     expect(source.lines).toEqual(['=running', CUT]);
   });
 
+  it('is reported with the answer of a server that answers, and with that alone', async () => {
+    await source.start();
+    source.onLook = () => {
+      throw new AppError('server', 'the server answered 500 to GET /api/x: out of memory');
+    };
+    await source.clock.pass(20_000);
+    const answer =
+      '!the server answered 500 to GET /api/x: out of memory; trying again, and missed events will be shown';
+    expect(source.lines).toEqual(['=running', answer]);
+  });
+
   it('is not reported when it is shorter', async () => {
     await source.start();
     failing();

@@ -88,11 +88,11 @@ export class Journal {
   private apply(record: Step | TaskResult): void {
     const before = this.of(record.key);
     if (!('state' in record)) return void this.states.set(record.key, { ...before, result: record });
-    const { key, attempt, task, server, id = null, start_task_id = null, dialect = 'v1', sent_at = '' } = record;
+    const { key, attempt, task, server, state: step, id = null, start_task_id = null, ...sent } = record;
     const state: TaskState = { ...NEW, attempts: attempt, task, server };
-    if (record.state === 'not-started') state.attempts -= 1;
-    if (record.state === 'started') Object.assign(state, { start: 'taken', sent: before.sent, id, start_task_id });
-    if (record.state === 'starting') Object.assign(state, { start: 'sent', sent: { id, dialect, sent_at } });
+    if (step === 'not-started') state.attempts -= 1;
+    if (step === 'started') Object.assign(state, { start: 'taken', sent: before.sent, id, start_task_id });
+    if (step === 'starting') Object.assign(state, { start: 'sent', sent: { dialect: 'v1', sent_at: '', ...sent, id } });
     this.states.set(key, state);
   }
 }

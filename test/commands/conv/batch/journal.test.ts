@@ -63,6 +63,26 @@ describe('the same command after a kill', () => {
   });
 });
 
+describe('the same command after a kill, at a server that takes no id of the caller', () => {
+  const other = useBatch();
+
+  it('finds the start by its title', async () => {
+    const text = await (await fetch(`${other.world.service.url}/openapi.json`)).text();
+    other.script({
+      '/openapi.json': { text: text.replaceAll('"conversation_id":{', '"other":{'), type: 'application/json' },
+    });
+    await other.batch([demo('one')], { starts: ['one'] });
+    const [starting] = other.journal();
+    expect(starting).toMatchObject({
+      state: 'starting',
+      id: null,
+      title: expect.stringMatching(/^Conversation \w{32}$/),
+    });
+    other.putJournal(lines(starting));
+    await other.batch([demo('one')], { starts: [], results: [{ key: 'one', exit_code: 0, attempts: 1 }] });
+  });
+});
+
 describe('a results file', () => {
   it.each([
     ['that another program wrote', 'important\n'],
