@@ -51,7 +51,17 @@ export function createBoth(v1: Adapter, v0: Adapter, facts: ProbeFacts, owners: 
           request.mcp_config !== null ||
           (request.replay !== null && startMember(facts, 'replay_json') !== 'present');
         const dialect = request.api === 'auto' ? (onlyV0 ? 'v0' : 'v1') : request.api;
-        return kept(yield* (dialect === 'v1' ? newer : older).start(request, options), dialect);
+        if (dialect === 'v0') return kept(yield* older.start(request, options), dialect);
+        try {
+          return kept(yield* newer.start(request, options), dialect);
+        } catch (error) {
+          if (!isAppError(error) || error.kind !== 'server' || (error.details.status ?? 0) < 500) throw error;
+          await older.list({ pageSize: 1 }, null).catch(() => {
+            throw error;
+          });
+          const hint = 'its V0 routes answer: start it with --api v0';
+          throw new AppError(error.kind, error.message, { ...error.details, hint });
+        }
       },
       findStart: (sent) => (sent.dialect === 'v1' ? newer : older).findStart(sent),
       list: (query, page) => (query.sandboxId !== undefined && !namesSandboxes ? newer.list : merged)(query, page),

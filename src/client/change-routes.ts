@@ -53,7 +53,7 @@ export async function lacksRoute({ status, afterLostTry }: Answer, isThere: () =
   return status === 405 || (status === 404 && afterLostTry === undefined && (await isThere()));
 }
 
-/** @param whyThere why the thing that a deletion has not found is still there; null where it is gone. Throws `conflict` */
+/** After a deletion. `whyThere`: null where the thing is gone. Throws `conflict`. */
 export async function refuseIfThere(
   { status, request }: Pick<Answer, 'status' | 'request'>,
   what: string,

@@ -10,7 +10,7 @@ import { read, type Links } from './links.ts';
 import { recreateSecret, refusesName } from './quirks/unreplaced-secret.ts';
 import type { Server } from './server.ts';
 
-/** The scope of a secret of the cloud that administrators store for all members; this route lists it, and no more. */
+/** The scope of a secret that these routes list and do not change. */
 const SHARED = 'organization';
 
 export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect): Server['secrets'] {

@@ -31,7 +31,7 @@ const SECRETS: NamedItems<Secret> = {
   listHelp: { description: 'list the names of secrets; values are never shown', exits: ['unsupported'] },
   deleteHelp: {
     notes: [
-      'Running conversations keep the value they were started with; revoke it at its issuer. A secret that the server keeps, such as one of the organization, is exit 6.',
+      'Running conversations keep the value they were started with; revoke it at its issuer. A secret of an organization is kept (6).',
     ],
     exits: ['conflict', 'unsupported'],
   },
@@ -66,7 +66,7 @@ function declareSet(parent: Command, ctx: Context): void {
     notes: [
       'The value is read from a file, stdin, the environment or a prompt, never from the command line. A line end after the value is removed. Running conversations keep the value they were started with.',
       'Newer V1 servers replace the value of an existing secret. Where the server cannot, the secret is deleted and created again, and a failure in between loses the old value. A notice says so before the requests are sent.',
-      'A secret of an organization ("scope") is not changed: a personal one of this name is stored, after a notice.',
+      'A secret of an organization ("scope") is not changed: a personal one is stored beside it.',
     ],
     json: ({ objectForm }) => [objectForm(secretView, 'changed')],
     exits: ['conflict', 'unknown-outcome', 'unsupported'],

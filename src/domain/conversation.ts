@@ -12,6 +12,7 @@ export type ConversationStatus =
   | 'stuck'
   | 'stopped'
   | 'archived'
+  | 'deleting'
   | 'deleted'
   | `unknown(${string})`;
 
@@ -26,6 +27,7 @@ export const CONVERSATION_STATUSES = [
   'stuck',
   'stopped',
   'archived',
+  'deleting',
 ] as const;
 
 export type Dialect = 'v0' | 'v1';
@@ -71,9 +73,10 @@ export function roundedUsd(amount: number): number {
   return Number(amount.toFixed(6));
 }
 
-export type SandboxStatus = 'starting' | 'running' | 'paused' | 'error' | 'missing' | `unknown(${string})`;
+/** `unknown`: the server does not know it. */
+export const SANDBOX_STATUSES = ['starting', 'running', 'paused', 'error', 'missing', 'unknown'] as const;
 
-export const SANDBOX_STATUSES = ['starting', 'running', 'paused', 'error', 'missing'] as const;
+export type SandboxStatus = (typeof SANDBOX_STATUSES)[number] | `unknown(${string})`;
 
 export function knownId({ id, chosen_id }: Pick<Conversation, 'id' | 'chosen_id'>): string | null {
   return id || chosen_id || null;

@@ -58,6 +58,10 @@ const TEXTS_V1: ReadonlyMap<string, ReadText> = new Map<string, ReadText>([
   ['Condensation', (payload) => `history condensed: ${lineAt(payload, 'summary')}`],
   ['CondensationRequest', () => 'condensation of the history requested'],
   ['CondensationSummaryEvent', (payload) => `summary: ${lineAt(payload, 'summary')}`],
+  ['SecurityAnalysisEvent', (payload) => labelled('risk', risksOf(payload).join(', '))],
+  ['ACPToolCallEvent', (payload) => `${lineAt(payload, 'title')}${payload['is_error'] === true ? ': failed' : ''}`],
+  ['HookExecutionEvent', hookText],
+  ['LLMCompletionLogEvent', () => 'log of a completion'],
 ]);
 
 /** V1 (interface 7.2): by kind; the text of an unknown kind is its name. */
@@ -104,6 +108,24 @@ function observationText(payload: Members): string {
   return isErrorOf({ payload }) ? labelled('error', content) : content || `${textAt(payload, 'tool_name')}: done`;
 }
 
+function hookText(payload: Members): string {
+  const result = payload['success'] === true ? 'done' : 'failed';
+  const detail = lineAt(payload, 'reason') || lineAt(payload, 'error') || result;
+  return labelled(`hook ${textAt(payload, 'hook_event_type')}`, detail);
+}
+
+const RISKS: readonly string[] = ['medium', 'high'];
+
+function risksOf(payload: Members): string[] {
+  const { risks } = payload;
+  return isRecord(risks) ? Object.values(risks).map((risk) => textOf(risk).toLowerCase()) : [];
+}
+
+/** Of an action, by the model: `medium` or `high`, else null. */
+export function riskOf({ payload }: Payload): string | null {
+  return RISKS.find((risk) => risk === textAt(payload, 'security_risk').toLowerCase()) ?? null;
+}
+
 function stateText(payload: Members): string {
   const key = textAt(payload, 'key');
   const { value } = payload;
@@ -126,6 +148,7 @@ const SHAPES: ReadonlyMap<string, EventShape> = new Map<string, EventShape>([
   ['ServerErrorEvent', 'error'],
   ['AgentErrorEvent', 'error'],
   ['ObservationEvent', 'output'],
+  ['ACPToolCallEvent', 'action'],
   ['action:message', 'message'],
   ['action:run', 'command'],
   ['action:finish', 'finish'],
@@ -155,10 +178,13 @@ export function shapeOf({
   return kind.startsWith('observation:') ? 'output' : 'other';
 }
 
-/** Internal state of the server, and observations that repeat the answer. */
+/** Internal state of the server, and events that repeat what another one shows. */
 export function isBookkeeping({ kind, payload }: Pick<ConversationEvent, 'kind' | 'payload'>): boolean {
   if (kind === 'ConversationStateUpdateEvent') return payload['key'] !== 'execution_status';
-  if (kind === 'observation:null') return true;
+  if (kind === 'observation:null' || kind === 'LLMCompletionLogEvent') return true;
+  // This analyzer repeats the risk of the action; the verdict of another one stands below the action.
+  if (kind === 'SecurityAnalysisEvent')
+    return payload['analyzer'] === 'LLMSecurityAnalyzer' || !risksOf(payload).some((risk) => RISKS.includes(risk));
   return kind === 'ObservationEvent' && textAt(payload, 'observation', 'kind') === 'FinishObservation';
 }
 

@@ -131,6 +131,7 @@ const STATUS_TONES: Readonly<Record<string, Tone>> = {
   paused: 'dim',
   stopped: 'dim',
   archived: 'dim',
+  deleting: 'dim',
 };
 
 function toneOf<T>(field: Field<T>, text: string): Tone | undefined {

@@ -69,7 +69,6 @@ class Follower {
   /** The execution status of the newest event that has one, until a record as new as it is read. */
   private reported: string | null = null;
   private cutAtMs: number | null = null;
-  /** The newest error of the cut. */
   private failure: AppError | null = null;
   private noticed = false;
   private failures = 0;

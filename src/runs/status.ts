@@ -17,6 +17,7 @@ const STAGES: Partial<Record<ConversationStatus, Stage>> = {
   failed: 'ended',
   stuck: 'ended',
   archived: 'gone',
+  deleting: 'gone',
   deleted: 'gone',
 } satisfies Record<Exclude<ConversationStatus, `unknown(${string})`> | typeof NO_STATUS, Stage>;
 

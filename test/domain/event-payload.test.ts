@@ -17,6 +17,16 @@ import {
 
 const text = (value: string) => [{ type: 'text', text: value }];
 
+/** Of openhands-sdk 1.58.0, without those that are no events of the history. */
+const KINDS = `ACPToolCallEvent ActionEvent AgentErrorEvent Condensation CondensationRequest CondensationSummaryEvent
+  ConversationErrorEvent ConversationStateUpdateEvent HookExecutionEvent InterruptEvent LLMCompletionLogEvent
+  MessageEvent ObservationEvent PauseEvent SecurityAnalysisEvent ServerErrorEvent SystemPromptEvent
+  UserRejectObservation`;
+
+it.each(KINDS.split(/\s+/))('the line of a V1 event of the kind %s is not the name of its class', (kind) => {
+  expect(eventTextV1(kind, {})).not.toBe(kind);
+});
+
 describe('the line of a V1 event', () => {
   it.each<[string, Record<string, unknown>, string]>([
     ['MessageEvent', { llm_message: { content: text('first\nsecond') } }, 'first …'],
@@ -25,6 +35,12 @@ describe('the line of a V1 event', () => {
       { llm_message: { content: [...text('look'), { type: 'image', image_urls: ['u'] }] } },
       'look [1 image]',
     ],
+    ['SecurityAnalysisEvent', { risks: { a: 'LOW', b: 'HIGH' } }, 'risk: low, high'],
+    ['ACPToolCallEvent', { title: 'Edit a.ts' }, 'Edit a.ts'],
+    ['ACPToolCallEvent', { title: 'Edit a.ts', is_error: true }, 'Edit a.ts: failed'],
+    ['HookExecutionEvent', { hook_event_type: 'Stop', success: true }, 'hook Stop: done'],
+    ['HookExecutionEvent', { hook_event_type: 'PreToolUse', blocked: true, reason: 'no' }, 'hook PreToolUse: no'],
+    ['HookExecutionEvent', { hook_event_type: 'Stop', success: false }, 'hook Stop: failed'],
     ['ActionEvent', { action: { kind: 'TerminalAction', command: 'ls -la' } }, '$ ls -la'],
     ['ActionEvent', { action: { kind: 'FileEditorAction', command: 'create', path: '/w/a' } }, 'create /w/a'],
     ['ActionEvent', { action: { kind: 'FinishAction', message: 'done' } }, 'done'],

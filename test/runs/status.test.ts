@@ -10,9 +10,13 @@ const runsIn = (sandbox_status: 'running' | 'paused') => (status: ConversationSt
 
 it.each<[string, (status: ConversationStatus) => boolean, string]>([
   ['isWorking', statuses.isWorking, 'starting running'],
-  ['hasStopped', statuses.hasStopped, `idle waiting paused ${ENDED} stopped archived deleted unknown(thinking)`],
+  [
+    'hasStopped',
+    statuses.hasStopped,
+    `idle waiting paused ${ENDED} stopped archived deleting deleted unknown(thinking)`,
+  ],
   ['hasEnded', statuses.hasEnded, ENDED],
-  ['isFinal', statuses.isFinal, `${ENDED} stopped archived deleted`],
+  ['isFinal', statuses.isFinal, `${ENDED} stopped archived deleting deleted`],
   ['isUnknown', statuses.isUnknown, `${NO_STATUS} unknown(thinking)`],
   ['isRunInProgress in a running sandbox', runsIn('running'), 'starting running waiting'],
   ['isRunInProgress in a paused sandbox', runsIn('paused'), 'starting running'],

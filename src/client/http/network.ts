@@ -102,7 +102,7 @@ export class Network {
           reject(signal.reason as Error);
           request.destroy();
         };
-        // The one listener of this request: with the option `signal` Node adds another one.
+        // In place of the option `signal`, for which Node adds another listener.
         signal.addEventListener('abort', abort, { signal: ended.signal });
         const exceed = (ms: number): void => {
           reject((failed = failure('ACS_TOTAL', `did not complete its answer within ${ms / 1000} s`)));

@@ -41,7 +41,7 @@ export function createCopyNotices(links: Links) {
   };
   const nowText = ({ sandbox_status: status }: AppConversationRecord) => `it is ${(status ?? 'unknown').toLowerCase()}`;
   const resumeHint = ({ sandbox_id: id, sandbox_status: status }: AppConversationRecord): string =>
-    id === null || status === 'RUNNING' ? '' : `: acs sandbox resume ${id}`;
+    id === null || (status !== 'PAUSED' && status !== 'ERROR') ? '' : `: acs sandbox resume ${id}`;
   return {
     unreachable(id: string, error: AppError): void {
       // Where the sandbox no longer has the conversation, there are no events but those of the copy.

@@ -5,8 +5,8 @@
  *           alone; 1.7 and 1.8 over V1, whose POST replaces the value since 1.9.0
  * Symptom:  `secret set` of an existing name exits 2 with "already exists": POST refuses the name, and PUT does not
  *           change the value.
- * Evidence: interface 2.4, 2.8; recordings exchanges-1.6.0.jsonl, v0.secrets; the handler of 1.7 and 1.8 answers 400 for
- *           nothing else; test/client/quirks/unreplaced-secret.test.ts
+ * Evidence: interface 2.4, 2.8; recordings exchanges-1.6.0.jsonl, v0.secrets;
+ *           test/client/quirks/unreplaced-secret.test.ts
  * Cost:     0 requests where the name is new or the server replaces the value; else 1 deletion, over V1 1 refused POST
  * Remove:   when releases up to 1.8.0 are no longer supported
  */

@@ -2,7 +2,7 @@ import { isFailure, type ErrorKind } from '../../cli/errors.ts';
 import type { Conversation, Reason } from '../../domain/conversation.ts';
 import type { Page } from '../../domain/pages.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
-import { endOfStatus, hasStopped } from '../../runs/status.ts';
+import { endOfStatus, hasEnded, hasStopped } from '../../runs/status.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
 import { afterNullFlash } from '../quirks/busy-sandbox.ts';
@@ -25,7 +25,9 @@ export async function completeRecord(
   let executionStatus = record.execution_status;
   if (record.sandbox_status !== 'RUNNING' && record.sandbox_status !== 'STARTING') {
     executionStatus ??= await lastExecutionStatus(links, record.id);
-    Object.assign(conversation, runStateV1(executionStatus, conversation.sandbox_status));
+    const state = runStateV1(executionStatus, conversation.sandbox_status);
+    // Events do not show whether a run continues in a sandbox of unknown state.
+    if (conversation.sandbox_status !== 'unknown' || hasEnded(state.status)) Object.assign(conversation, state);
   }
   if (hasStopped(conversation.status))
     Object.assign(conversation, await quietly(() => metricsAfterRun(links, record, agent)));

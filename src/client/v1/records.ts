@@ -1,6 +1,7 @@
 import {
   blankConversation,
   NO_STATUS,
+  SANDBOX_STATUSES,
   type Conversation,
   type ConversationStatus,
   type RunState,
@@ -22,6 +23,7 @@ const RUNS: Readonly<Record<string, ConversationStatus>> = {
   stuck: 'stuck',
   waiting_for_confirmation: 'waiting',
   error: 'failed',
+  deleting: 'deleting',
 };
 
 /** Of a conversation whose sandbox does not run. */
@@ -47,9 +49,8 @@ export function runStateV1(lastStatus: string | null, sandbox: SandboxStatus | n
 
 export function sandboxStatus(word: string | null): SandboxStatus | null {
   const status = word?.toLowerCase() ?? null;
-  return status === null || status === 'running' || DOWN[status] !== undefined
-    ? (status as SandboxStatus)
-    : `unknown(${status})`;
+  const isKnown = status === null || SANDBOX_STATUSES.some((known) => known === status);
+  return isKnown ? (status as SandboxStatus | null) : `unknown(${status})`;
 }
 
 export function toConversation(links: Links, record: AppConversationRecord): Conversation {

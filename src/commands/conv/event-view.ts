@@ -5,6 +5,7 @@ import {
   exitCodeOf,
   fullText,
   isErrorOf,
+  riskOf,
   shapeOf,
   statusWordOf,
   thoughtOf,
@@ -62,7 +63,7 @@ function eventLine(event: ConversationEvent, clock: string): LinePart[] {
     case 'message':
       return [start, { text: 'agent  ', tone: 'good' }, ...message(event, ANSWER)];
     case 'command':
-      return [start, ...thought(event), ...command(event)];
+      return [start, ...thought(event), ...command(event), ...risk(event)];
     case 'finish':
       return [start, { text: '✓ ', tone: 'good' }, ...message(event, ANSWER)];
     case 'output':
@@ -70,7 +71,13 @@ function eventLine(event: ConversationEvent, clock: string): LinePart[] {
     case 'error':
       return [start, { text: `✗ ${event.text}`, tone: 'bad' }];
     case 'action':
-      return [start, ...thought(event), { text: '→ ', tone: 'accent' }, { text: event.text, tone: 'bold' }];
+      return [
+        start,
+        ...thought(event),
+        { text: '→ ', tone: 'accent' },
+        { text: event.text, tone: 'bold' },
+        ...risk(event),
+      ];
     case 'other':
       return [start, { text: `· ${event.text}`, tone: 'dim' }];
   }
@@ -80,6 +87,11 @@ function thought(event: ConversationEvent): LinePart[] {
   const said = block(thoughtOf(event), THOUGHT);
   if (said.length === 0 || said[0] === event.text) return [];
   return [{ text: `${said.join('\n')}\n` }];
+}
+
+function risk(event: ConversationEvent): LinePart[] {
+  const word = riskOf(event);
+  return word === null ? [] : [{ text: `  risk: ${word}`, tone: 'warn' }];
 }
 
 function command(event: ConversationEvent): LinePart[] {

@@ -23,6 +23,8 @@ export async function findRunning(
   if (status === 'running') return sandbox;
   if (status === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);
   if (status !== 'starting') {
+    if (status !== 'paused' && status !== 'error')
+      throw new AppError('conflict', `sandbox ${id} does not run: its status is ${status}`);
     const paused = { what: `sandbox ${id}`, name: `Sandbox ${id}`, status, data: { id, sandbox_status: status } };
     await agreeToResume(ctx, paused, { resume: options.resume, command: options.command?.(id) });
     await server.sandboxes.resume(id);
