@@ -93,3 +93,12 @@ export function notCloned(what: string, id: string): AppError {
     data: { conversation_id: id },
   });
 }
+
+/** The repository arrived; nothing is left to compare with. */
+export function lostClone(id: string): AppError {
+  const what = 'the agent has removed or replaced .git of the repository, and this server keeps no copy of its commit';
+  return new AppError('conflict', `what the run changed cannot be determined: ${what}`, {
+    hint: `copy the files: acs sandbox cp ${id}:. <folder>`,
+    data: { conversation_id: id },
+  });
+}

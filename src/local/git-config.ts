@@ -10,7 +10,7 @@ const DEFAULTS = `
   commit.gpgSign=false tag.gpgSign=false log.showSignature=false
   core.abbrev=auto core.attributesFile=/dev/null core.autocrlf=false core.bigFileThreshold=512m core.eol=lf
   core.fsmonitor=false core.hooksPath=/dev/null core.logAllRefUpdates=true core.pager=cat core.quotePath=true
-  core.safecrlf=false
+  core.safecrlf=false core.splitIndex=false
   diff.algorithm=default diff.autoRefreshIndex=true diff.colorMoved=no diff.context=3 diff.dstPrefix=b/
   diff.ignoreSubmodules=none diff.indentHeuristic=true diff.interHunkContext=0 diff.mnemonicPrefix=false diff.noPrefix=false
   diff.orderFile=/dev/null diff.relative=false diff.renameLimit=1000 diff.renames=true diff.srcPrefix=a/

@@ -59,6 +59,7 @@ const OWN = new Set([
   'sandbox_spec_id',
   'local_sandbox_id',
   'local_agent_state',
+  'local_base_commit',
 ]);
 
 /** What only a conversation with a model has; the replayed ones have none. */

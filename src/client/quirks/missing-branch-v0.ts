@@ -6,7 +6,7 @@
  *           clone it works in an empty workspace, and `conv diff` and `conv pull` find no changes.
  * Evidence: test/contract/cases/repositories.ts, an unknown branch; rate unknown
  * Cost:     1 or 2 requests for each start with a repository, and for each diff without changes; 2 more where HEAD is
- *           not at its branch
+ *           not at its branch; 1 more where there is no .git
  * Remove:   when servers with V0 are no longer supported
  */
 import { AppError } from '../../cli/errors.ts';
@@ -19,13 +19,17 @@ import { repositoryName } from './repository-folder.ts';
 import { ignoredBranch, notCloned } from '../start-errors.ts';
 import { runtimeOf } from '../v0/calls.ts';
 
-/** Throws `not-found` when repository or branch did not arrive, `server` when another branch is checked out. */
+/**
+ * `lost`: the folder of the clone is there without its `.git`. Throws `not-found` when repository or branch did not arrive,
+ * `server` when another branch is checked out.
+ */
 export async function checkRepositoryArrivedV0(
   links: Links,
   info: ConversationInfo,
   repository: string,
   branch: string | null,
-): Promise<void> {
+): Promise<'arrived' | 'lost'> {
+  if (info.local_base_commit !== null) return 'arrived';
   const id = normalId(info.conversation_id);
   // The local service clones into the working directory itself.
   let git = `${repositoryName(repository)}/.git`;
@@ -34,16 +38,23 @@ export async function checkRepositoryArrivedV0(
     git = '.git';
     head = await fileV0(links, info, `${git}/HEAD`);
   }
-  if (head === null) throw notCloned(`the repository ${repository}`, id);
+  if (head === null) {
+    const { transport, path } = runtimeOf(links, info);
+    const query = { path: repositoryName(repository) };
+    const listed = { method: 'GET', path: `${path}/list-files`, query, safe: 'read', accept: [404, 500] } as const;
+    const { body } = await transport.request(listed);
+    if (Array.isArray(body) && body.length > 0) return 'lost';
+    throw notCloned(`the repository ${repository}`, id);
+  }
   const checkedOut = /^ref: refs\/heads\/(.+)$/.exec(head.trim())?.[1] ?? null;
-  if (branch === null || checkedOut === branch) return;
+  if (branch === null || checkedOut === branch) return 'arrived';
   // A local branch exists only once it was checked out; the agent may have gone to one of its own since.
-  if ((await fileV0(links, info, `${git}/refs/heads/${branch}`)) !== null) return;
+  if ((await fileV0(links, info, `${git}/refs/heads/${branch}`)) !== null) return 'arrived';
   const packed = ((await fileV0(links, info, `${git}/packed-refs`)) ?? '').split('\n');
   const isPacked = (name: string): boolean => packed.some((line) => line.slice(line.indexOf(' ') + 1) === name);
-  if (isPacked(`refs/heads/${branch}`)) return;
+  if (isPacked(`refs/heads/${branch}`)) return 'arrived';
   const isElsewhere = isPacked(`refs/remotes/origin/${branch}`) || isPacked(`refs/tags/${branch}`);
-  if (isElsewhere && checkedOut === null) return; // a tag or a commit leaves HEAD detached
+  if (isElsewhere && checkedOut === null) return 'arrived'; // a tag or a commit leaves HEAD detached
   if (isElsewhere && checkedOut !== null) throw ignoredBranch(branch, checkedOut, id);
   throw notCloned(`the branch ${branch} of ${repository}`, id);
 }

@@ -18,7 +18,7 @@ import { ignoredBranch, notCloned } from '../start-errors.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
 import { agentOf } from '../v1/agent.ts';
 import { quietly } from '../v1/complete-record.ts';
-import { enterRepository } from './repository-folder.ts';
+import { enterClone } from './repository-folder.ts';
 import { cut } from '../../output/text/well-formed.ts';
 
 /** Throws `not-found` when repository or branch did not arrive, `server` when another branch is checked out. */
@@ -30,18 +30,19 @@ export async function checkRepositoryArrived(
   if (repository === null) return;
   const id = normalId(record.id);
   const agent = agentOf(links, record);
-  // Exit 41: no repository; 42: it is there without the branch; 43: the branch is there and was never checked out.
-  const command = `${enterRepository(repository)}
-is_top . && git remote | grep -q . || exit 41
+  // Exit 41: no repository, 45: none any more; 42: it is there without the branch; 43: the branch was never checked out.
+  const check = `[ -d "$kept" ] && exit 0
+is_clone . || no_clone
 ${branch === null ? 'exit 0' : branchCheck(branch)}`;
   const seen = await quietly(() =>
     readThroughOutage(links, async () => {
-      const folder = (await agent?.conversation())?.working_dir ?? null;
-      return agent === null || folder === null ? null : await agent.inspect(command, folder, 20);
+      const conversation = await agent?.conversation();
+      if (agent === null || conversation?.working_dir == null) return null;
+      return await agent.inspect(`${enterClone(conversation, repository)}\n${check}`, '.', 20);
     }),
   );
   const recorded = record.selected_branch;
-  if (seen?.exitCode === 0) return;
+  if (seen?.exitCode === 0 || (seen?.exitCode === 45 && branch === null)) return;
   if (seen?.exitCode === 41) throw notCloned(`the repository ${repository}`, id);
   if (seen?.exitCode === 42) throw notCloned(`the branch ${branch} of ${repository}`, id);
   if (seen?.exitCode === 43) throw ignoredBranch(branch ?? '', cut(seen.stdout.trim(), 200), id);

@@ -11,6 +11,7 @@ import { serverText, statusError } from '../http/answer.ts';
 import { noConversation } from '../../domain/ids.ts';
 import { read, type Links, type WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../features.ts';
+import { lostClone } from '../start-errors.ts';
 import { checkRepositoryArrivedV0 } from '../quirks/missing-branch-v0.ts';
 import { createRepositoryPaths } from '../quirks/workspace-paths-v0.ts';
 import type { Adapter, DiffOptions, EventQuery, WorkspaceDiff } from '../server.ts';
@@ -137,10 +138,13 @@ async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<
     const { status, body } = answer;
     // The workspace has no git repository; another 404 has `detail`.
     const isWithout = status === 404 && isRecord(body) && 'error' in body;
-    if (status === 404 && !(isWithout && repository === null)) throw statusError(answer, { request: answer.request });
+    if (status === 404 && !isWithout) throw statusError(answer, { request: answer.request });
     const changes = isWithout ? [] : read(answer, (given) => readGitChanges(given));
     // Where nothing was cloned, a server answers as where nothing changed.
-    if (changes.length === 0 && repository !== null) await checkRepositoryArrivedV0(links, info, repository, null);
+    if (changes.length === 0 && repository !== null) {
+      const found = await checkRepositoryArrivedV0(links, info, repository, null);
+      if (found === 'lost') throw lostClone(id);
+    }
     return changes.map((change) => ({ ...change, path: paths.inRepository(change.path) }));
   };
   const readSides = async (file: string) => {

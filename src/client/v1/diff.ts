@@ -3,12 +3,12 @@ import { AppError, isAppError } from '../../cli/errors.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
 import type { DiffBase, DiffOptions, FileChange, WorkspaceDiff } from '../server.ts';
-import { notCloned } from '../start-errors.ts';
+import { lostClone, notCloned } from '../start-errors.ts';
 import { parseTime } from '../../output/text/time.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
 import { diffFromFiles } from '../diff-from-files.ts';
 import { runningAgentOf } from './agent.ts';
-import { enterRepository, repositoryName } from '../quirks/repository-folder.ts';
+import { enterClone, repositoryName } from '../quirks/repository-folder.ts';
 import { getConversation } from './calls.ts';
 import { quietly } from './complete-record.ts';
 import { cut } from '../../output/text/well-formed.ts';
@@ -24,10 +24,12 @@ const MOST_BYTES = 320 * 1024 * 1024;
 export async function diffV1(links: Links, id: string, options: DiffOptions = {}): Promise<WorkspaceDiff> {
   const record = await getConversation(links, id);
   const agent = runningAgentOf(links, record);
-  const workingDir = (await agent.conversation()).working_dir ?? '.';
+  const conversation = await agent.conversation();
+  const workingDir = conversation.working_dir ?? '.';
   const { selected_repository: repository } = record;
-  const script = diffScript(repository, parseTime(record.created_at), options.against ?? 'start');
-  const byGit = await gitDiff(agent, workingDir, script);
+  const enter = `${enterClone(conversation, repository)}\n${repository === null ? '' : '[ -d "$kept" ] || is_top . || no_clone'}`;
+  const script = diffScript(enter, repository !== null, parseTime(record.created_at), options.against ?? 'start');
+  const byGit = await gitDiff(agent, script);
   if (byGit !== null) return byGit;
   let folder = workingDir.replace(/\/$/, '');
   const diff = await diffFromFiles(
@@ -49,11 +51,12 @@ export async function diffV1(links: Links, id: string, options: DiffOptions = {}
   return diff;
 }
 
-async function gitDiff(agent: AgentClient, workingDir: string, script: string): Promise<WorkspaceDiff | null> {
-  const run = (command: string) => agent.inspect(command, workingDir, DIFF_TIMEOUT_SECONDS);
+async function gitDiff(agent: AgentClient, script: string): Promise<WorkspaceDiff | null> {
+  const run = (command: string) => agent.inspect(command, '.', DIFF_TIMEOUT_SECONDS);
   const result = await quietly(() => run(script), ['not-found', 'unsupported']);
   if (result === null || result.exitCode === 127 || result.exitCode === 44) return null;
   if (result.exitCode === 41) throw notCloned('the repository of the conversation', agent.conversationId);
+  if (result.exitCode === 45) throw lostClone(agent.conversationId);
   const answer = result.exitCode === 0 ? await wholeAnswer(run, result.stdout) : '';
   // The name of each section and its text: no mark is in base64.
   const words = answer.split(/^ACS-([a-z]+)/m).slice(1);
@@ -126,24 +129,35 @@ tr '\\0\\n' '\\n\\0' <"$t/kept" | awk '
 base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
 `;
 
+/** Only a clone of a repository without commits has none. */
+const KNOWN_BASE = `  [ -n "$base" ] || {
+    [ -n "$(git remote)" ] && { [ -n "$(git log -g -1 HEAD 2>/dev/null)" ] || ! git rev-parse -q --verify HEAD; }
+  } || exit 45
+`;
+
 /**
  * In base64: paths and content may be in any encoding. The base is the last step of the set-up in the history of HEAD.
  * A nested repository that the base lacks leaves the index, unless .gitmodules names it: a patch would hold its commit
  * and none of its files; a file of Git LFS leaves it too, because the workspace has the pointer alone. The copy of the
  * index keeps its time: git reads the content of a file that is as old as the index or newer.
  */
-function diffScript(repository: string | null, startedMs: number | null, against: DiffBase): string {
+function diffScript(enter: string, hasRepository: boolean, startedMs: number | null, against: DiffBase): string {
   return `
 command -v git >/dev/null 2>&1 || exit 44
 command -v base64 >/dev/null 2>&1 || exit 44
-${enterRepository(repository)}${repository === null ? '' : '\nis_top . || exit 41'}
 t=$(mktemp -d) || exit 1
 trap 'rm -rf "$t"' EXIT
+${enter}
 find "\${TMPDIR:-/tmp}" -maxdepth 1 -name 'acs-diff-*' -mmin +60 -exec rm -f {} + 2>/dev/null
-export GIT_OPTIONAL_LOCKS=0 GIT_PAGER=cat LC_ALL=C
+export GIT_OPTIONAL_LOCKS=0 GIT_PAGER=cat GIT_NO_REPLACE_OBJECTS=1 LC_ALL=C
 empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904
 compared='--cached --ignore-submodules=none'
-if ! is_top .; then
+if [ -d "$kept" ]; then
+  cd "$dir" 2>/dev/null || { mkdir "$t/none" && cd "$t/none"; } || exit 1
+  export GIT_DIR="$kept" GIT_WORK_TREE="$(pwd)"
+  objects=$kept/objects
+  base=$(git rev-parse --verify --quiet HEAD)
+elif ! is_top .; then
   git init -q --bare "$t/repo" || exit 1
   export GIT_DIR="$t/repo" GIT_WORK_TREE="$(pwd)"
   base=
@@ -161,8 +175,10 @@ else
       }
       print found
     }')
+${hasRepository ? KNOWN_BASE : ''}fi
+cp -p "$(git rev-parse --git-path index)" "$t/index" 2>/dev/null
+if [ -n "$objects" ]; then
   mkdir "$t/objects"
-  cp -p "$(git rev-parse --git-path index)" "$t/index" 2>/dev/null
   export GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects"
 fi
 export GIT_INDEX_FILE="$t/index"

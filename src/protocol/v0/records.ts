@@ -20,6 +20,8 @@ const CONVERSATION_TEXTS = [
   'local_sandbox_id',
   /** The local service alone; genuine servers report it in events. */
   'local_agent_state',
+  /** The local service alone: the commit that was cloned. */
+  'local_base_commit',
 ] as const;
 
 export function readConversationInfo(value: unknown, subject = 'conversation') {

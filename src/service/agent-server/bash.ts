@@ -118,13 +118,14 @@ export class BashService {
     client.once('close', () => this.#listeners.delete(send));
   }
 
-  #run(
+  async #run(
     { command, cwd, timeout }: BashCommandRequest,
     keepHead: number,
     onOutput?: ShellCommand['onOutput'],
   ): Promise<ShellResult> {
     const kept = { merged: false, keepHead, keepTail: KEPT_TAIL, timeoutMs: timeout * 1000, onOutput };
-    return runShell(this.#sandbox, { command, cwd: cwd ?? '.', env: {}, ...kept }, null);
+    const env = { ACS_BASES: (await this.#sandbox.folders()).bases };
+    return await runShell(this.#sandbox, { command, cwd: cwd ?? '.', env, ...kept }, null);
   }
 
   #begin({ command, cwd = null, timeout }: BashCommandRequest): BashCommandEvent {

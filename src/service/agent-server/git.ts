@@ -14,13 +14,24 @@ const LARGEST_ANSWER = 64 * 1024 * 1024;
 const LARGEST_DIFFED_FILE = 5 * 1024 * 1024;
 const [NO_REPOSITORY, UNKNOWN_REF] = [3, 4];
 
-/** `$1`: a folder; `$2`: a ref, or empty. Sets `base`, empty when every file is new, and `tree`, its form for git. */
+/**
+ * `$1`: a folder; `$2`: a ref, or empty. Sets `base`, empty when every file is new, and `tree`, its form for git. With
+ * the commit of the clone as the base, git uses the copy of that commit, and nothing of the `.git` of the workspace.
+ */
 const BEGIN = `${GIT_IN_SHELL}
 commit() { git rev-parse --verify --quiet "$1^{commit}"; }
+kept=$(git --git-dir="$KEPT" rev-parse --verify --quiet HEAD 2>/dev/null)
+index=
+if [ -d "$KEPT" ] && { [ -z "$2" ] || [ "$2" = "$kept" ]; }; then
+  [ -d "$TOP" ] || { mkdir -p "$NONE" && TOP=$NONE && set -- "$NONE" "$2" "$3"; }
+  index=$KEPT/index
+  export GIT_DIR="$KEPT" GIT_WORK_TREE="$TOP"
+fi
 cd "$1" 2>/dev/null && [ "$(git rev-parse --is-inside-work-tree 2>/dev/null)" = true ] || exit ${String(NO_REPOSITORY)}
 own_config 2>/dev/null
 base=
-case $2 in
+case \${index:+kept}$2 in
+  kept*) base=$kept ;;
   -*) exit ${String(UNKNOWN_REF)} ;;
   ?*) base=$(commit "$2") || [ "$2" = HEAD ] || exit ${String(UNKNOWN_REF)} ;;
   *)
@@ -39,16 +50,19 @@ git ls-files --others --exclude-standard -z -- .`;
 
 /** Prints the file `$3` of the base behind an `x`; nothing when no file is there. */
 const BLOB = `${BEGIN}
-[ -n "$base" ] && [ "$(git cat-file -t "$base:./$3" 2>/dev/null)" = blob ] || exit 0
+file=\${index:+$REST}
+file=$base:\${file:-./$3}
+[ -n "$base" ] && [ "$(git cat-file -t "$file" 2>/dev/null)" = blob ] || exit 0
 printf x
-git cat-file blob "$base:./$3"`;
+git cat-file blob "$file"`;
 
 /** Prints one patch of everything. */
 const DELTA = `${BEGIN}
-GIT_INDEX_FILE=$3/index-$$
-export GIT_INDEX_FILE
-trap 'rm -f "$GIT_INDEX_FILE"' EXIT
-git read-tree "$tree" && git add --all -- . &&
+t=$3/delta-$$
+trap 'rm -rf "$t"' EXIT
+objects=$(cd "$(git rev-parse --git-path objects)" && pwd) && mkdir -p "$t/objects" || exit
+export GIT_INDEX_FILE="$t/index" GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects"
+{ cp -p "$index" "$t/index" 2>/dev/null || git read-tree "$tree"; } && git add --all -- . &&
 git -c core.quotePath=false diff --cached --binary --no-ext-diff --no-textconv -M "$tree" -- .`;
 
 const REPOSITORIES = `
@@ -69,8 +83,13 @@ export async function gitChanges(sandbox: Sandbox, folder: string, ref: string |
   return changes.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }
 
-async function changesOf(sandbox: Sandbox, repository: string, ref: string | null): Promise<GitChange[] | null> {
-  const { exitCode, stdout } = await script(sandbox, CHANGES, [repository, ref ?? '']);
+async function changesOf(
+  sandbox: Sandbox,
+  repository: string,
+  ref: string | null,
+  target = repository,
+): Promise<GitChange[] | null> {
+  const { exitCode, stdout } = await script(sandbox, CHANGES, [repository, ref ?? ''], target);
   if (exitCode === NO_REPOSITORY) return null;
   const fields = stdout.split('\0');
   const end = fields.indexOf('');
@@ -82,7 +101,7 @@ async function changesOf(sandbox: Sandbox, repository: string, ref: string | nul
   for (const file of fields.slice(end + 1).filter((name) => name !== '')) {
     // A folder is a repository of its own.
     if (!file.endsWith('/')) changes.push({ status: 'ADDED', path: file });
-    else changes.push(...prefixed(await changesOf(sandbox, path.join(repository, file), ref), file.slice(0, -1)));
+    else changes.push(...prefixed(await changesOf(sandbox, path.join(repository, file), ref, '/'), file.slice(0, -1)));
   }
   return changes;
 }
@@ -104,8 +123,8 @@ export async function gitDiff(
   });
   // The folder of the file may have been deleted.
   const nearest = 'd=$1; while [ ! -d "$d" ]; do d=$(dirname "$d"); done; set -- "$d" "$2" "${3#"${d%/}"/}"';
-  const args = [path.dirname(absolute), ref ?? '', absolute];
-  const { exitCode, stdout } = await script(sandbox, `${nearest}\n${BLOB}`, args);
+  const args: [string, string, string] = [path.dirname(absolute), ref ?? '', absolute];
+  const { exitCode, stdout } = await script(sandbox, `${nearest}\n${BLOB}`, args, absolute);
   const original = stdout === '' ? null : stdout.slice(1);
   if (modified === null && original === null) {
     throw new IsolationError('invalid', `File does not exist: ${absolute}`);
@@ -124,7 +143,16 @@ export async function gitDelta(sandbox: Sandbox, folder: string, ref: string | n
   return stdout;
 }
 
-async function script(sandbox: Sandbox, text: string, args: string[]): Promise<{ exitCode: number; stdout: string }> {
+/** `target`: what is asked about; its first folder in the workspace may be a clone, of whose commit there is a copy. */
+async function script(
+  sandbox: Sandbox,
+  text: string,
+  args: [string, ...string[]],
+  target = args[0],
+): Promise<{ exitCode: number; stdout: string }> {
+  const { workingDir, bases, scratch } = await sandbox.folders();
+  const [name = '', ...rest] = path.relative(workingDir, target).split('/');
+  const kept = { KEPT: `${bases}/${name}.git`, TOP: `${workingDir}/${name}`, REST: rest.join('/') };
   const output: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
   let size = 0;
   const tooLarge = new AbortController();
@@ -132,7 +160,7 @@ async function script(sandbox: Sandbox, text: string, args: string[]): Promise<{
     {
       argv: ['/bin/sh', '-c', text, 'sh', ...args],
       cwd: '/',
-      env: { GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' },
+      env: { GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', NONE: `${scratch}/none`, ...kept },
       until: 'closed',
     },
     {

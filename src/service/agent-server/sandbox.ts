@@ -40,7 +40,7 @@ export class Sandbox {
   }
 
   /** Rejects when the isolation cannot be started. */
-  async folders(): Promise<Pick<StartedIsolation, 'workingDir' | 'scratch' | 'home'>> {
+  async folders(): Promise<Pick<StartedIsolation, 'workingDir' | 'scratch' | 'home' | 'bases'>> {
     return this.#connected();
   }
 

@@ -6,10 +6,11 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { GIT_DEFAULTS, withoutPrograms } from '../../local/git-config.ts';
+import { GIT_DEFAULTS, GIT_IN_SHELL, withoutPrograms } from '../../local/git-config.ts';
 import type { Provider } from '../../protocol/v1/requests.ts';
 import { killProcesses } from '../isolation/processes.ts';
 import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
+import { basesOf } from '../sandboxes/worker-protocol.ts';
 import { cut } from '../../output/text/well-formed.ts';
 
 export interface RepositorySource {
@@ -164,6 +165,18 @@ export function endClones(stagingDir: string): number {
   return killProcesses({ below: null, marked: `${MARKER}=${stagingDir}`, except: [] }).length;
 }
 
+/**
+ * Makes `$2` of the clone `$1`: a bare repository of the one commit, which the agent cannot write to, so that a diff needs
+ * nothing of the agent's `.git`. Deltas of the clone are used again, none is searched for. The index has the times of the
+ * files, so that a diff reads the content of changed ones alone.
+ */
+const KEEP_BASE = `${GIT_IN_SHELL}
+git init --quiet --bare --object-format="$(git -C "$1" rev-parse --show-object-format)" "$2" || exit
+commit=$(git -C "$1" rev-parse --verify --quiet HEAD) || exit 0
+printf '%s\\n' "--shallow $commit" "$commit" |
+  git -C "$1" pack-objects --quiet --window=0 --revs "$2/objects/pack/pack" >/dev/null || exit
+echo "$commit" >"$2/shallow" && echo "$commit" >"$2/HEAD" && cp -p "$1/.git/index" "$2/index"`;
+
 /** Clones and moves the checkout into the workspace. Throws RepositoryError with git's own message, without credentials. */
 export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
   const { source, workspaceDir, stagingDir, signal } = request;
@@ -171,7 +184,7 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
   mkdirSync(staging, { recursive: true, mode: 0o700 });
   try {
     const given = { ...gitEnvironment(request, staging), [MARKER]: stagingDir };
-    const { stdout: names } = await runGit(['-C', staging, 'config', '--list', '--name-only'], given, signal);
+    const { stdout: names } = await runGit(git('-C', staging, 'config', '--list', '--name-only'), given, signal);
     const env = withoutPrograms(names, given);
     const target = path.join(staging, 'checkout');
     const branch = request.branch === null ? [] : ['--branch', request.branch];
@@ -179,18 +192,24 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
     // --progress: writing it makes git notice soon that its output is closed.
     // --config: the git of an agent keeps line ends and links as well, which a configuration for Windows converts.
     const flags = '--no-local --progress --config core.autocrlf=false --config core.symlinks=true'.split(' ');
-    await git(['clone', ...flags, ...branch, '--', source.url, target], env, signal);
+    await run(git('clone', ...flags, ...branch, '--', source.url, target), env, signal);
     const headOf = async (...argv: string[]): Promise<string | null> => {
-      const { code, stdout } = await runGit(['-C', target, ...argv, '--quiet', 'HEAD'], env, signal);
+      const { code, stdout } = await runGit(git('-C', target, ...argv, '--quiet', 'HEAD'), env, signal);
       return code === 0 && stdout.trim() !== '' ? stdout.trim() : null;
     };
     const commit = await headOf('rev-parse', '--verify');
     const checkedOut = await headOf('symbolic-ref', '--short');
+    const base = path.join(staging, 'base');
+    await run(['/bin/sh', '-c', KEEP_BASE, 'sh', target, base], env, signal);
     const { name } = source;
+    const bases = basesOf(workspaceDir);
+    mkdirSync(bases, { recursive: true, mode: 0o700 });
     let folder = name;
-    for (let number = 2; lstatSync(path.join(workspaceDir, folder), { throwIfNoEntry: false }); number++) {
-      folder = `${name}-${number}`;
-    }
+    const isUsed = (): boolean =>
+      lstatSync(path.join(workspaceDir, folder), { throwIfNoEntry: false }) !== undefined ||
+      existsSync(path.join(bases, `${folder}.git`));
+    for (let number = 2; isUsed(); number++) folder = `${name}-${number}`;
+    renameSync(base, path.join(bases, `${folder}.git`));
     renameSync(target, path.join(workspaceDir, folder));
     return { folder, commit, branch: checkedOut };
   } finally {
@@ -201,8 +220,7 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
 /** Makes an empty repository of a fresh workspace, so that changes can be seen. Throws RepositoryError. */
 export async function initWorkspace(workspaceDir: string, env: Environment, signal: AbortSignal): Promise<void> {
   if (existsSync(path.join(workspaceDir, '.git'))) return;
-  const argv = ['-c', 'init.defaultBranch=main', 'init', '--quiet', workspaceDir];
-  await git(argv, baseEnvironment(env), signal);
+  await run(git('-c', 'init.defaultBranch=main', 'init', '--quiet', workspaceDir), baseEnvironment(env), signal);
 }
 
 function baseEnvironment(env: Environment): Record<string, string> {
@@ -253,7 +271,11 @@ function gitEnvironment({ env: given, source, token }: CloneRequest, staging: st
   return { ...env, GIT_CONFIG_GLOBAL: file };
 }
 
-async function git(argv: string[], env: Record<string, string>, signal: AbortSignal): Promise<void> {
+function git(...argv: string[]): string[] {
+  return ['git', ...GIT_DEFAULTS, ...argv];
+}
+
+async function run(argv: string[], env: Record<string, string>, signal: AbortSignal): Promise<void> {
   const { code, stderr } = await runGit(argv, env, signal);
   if (code !== 0) throw new RepositoryError(gitMessage(stderr) || `git ended with exit code ${code ?? 'unknown'}`);
 }
@@ -280,15 +302,7 @@ function runGit(
   signal: AbortSignal,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
-    const { file, args } = withParentDeathSignal('TERM', [
-      '/bin/sh',
-      '-c',
-      AS_GROUP,
-      'sh',
-      'git',
-      ...GIT_DEFAULTS,
-      ...argv,
-    ]);
+    const { file, args } = withParentDeathSignal('TERM', ['/bin/sh', '-c', AS_GROUP, 'sh', ...argv]);
     const child = spawn(file, args, {
       detached: true,
       env,

@@ -1,13 +1,14 @@
 /** A read-only root with the system's programs, and nothing of the user but the workspace. */
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { WORKSPACE_INSIDE } from '../sandboxes/worker-protocol.ts';
+import { basesOf, WORKSPACE_INSIDE } from '../sandboxes/worker-protocol.ts';
 
 /** Where the built `inside.js` and the node binary are seen inside. */
 const OWN_FOLDER = '/run/acs';
 export const HOME_INSIDE = '/home/agent';
 /** For files of the worker. Commands empty /tmp and homes. */
 export const SCRATCH_INSIDE = `${OWN_FOLDER}/scratch`;
+export const BASES_INSIDE = `${OWN_FOLDER}/bases`;
 
 const SYSTEM_FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix/store', '/gnu'];
 
@@ -96,6 +97,7 @@ export function bubblewrapPlan(plan: {
     ...['--remount-ro', '/dev', '--dir', HOME_INSIDE, '--dir', '/run', '--dir', '/etc'],
     ...SYSTEM_SETTINGS.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...nameResolution(),
+    ...['--ro-bind-try', basesOf(plan.workspaceDir), BASES_INSIDE],
     ...['--ro-bind', plan.dist, `${OWN_FOLDER}/dist`, ...node.mounts],
     ...['--dir', '/workspace', '--bind', plan.workspaceDir, WORKSPACE_INSIDE, '--chdir', WORKSPACE_INSIDE],
     ...['--remount-ro', '/'],

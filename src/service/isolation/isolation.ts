@@ -5,8 +5,15 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Writable } from 'node:stream';
 import { withParentDeathSignal } from './parent-death-signal.ts';
-import type { WorkerConfig } from '../sandboxes/worker-protocol.ts';
-import { bubblewrapEnvironment, bubblewrapPlan, hiddenFolders, HOME_INSIDE, SCRATCH_INSIDE } from './bubblewrap.ts';
+import { basesOf, type WorkerConfig } from '../sandboxes/worker-protocol.ts';
+import {
+  BASES_INSIDE,
+  bubblewrapEnvironment,
+  bubblewrapPlan,
+  hiddenFolders,
+  HOME_INSIDE,
+  SCRATCH_INSIDE,
+} from './bubblewrap.ts';
 import { IsolationConnection } from './connection.ts';
 import { limitCommand, NO_LIMITS } from './limits.ts';
 import { bubblewrapCommand } from './namespace-limit.ts';
@@ -29,6 +36,8 @@ export interface StartedIsolation {
   /** A private folder inside, for files of the worker. */
   scratch: string;
   home: string;
+  /** Of `basesOf`. */
+  bases: string;
   freeze: () => void;
   thaw: () => void;
   end: () => Promise<void>;
@@ -79,6 +88,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     ...hello,
     scratch: SCRATCH_INSIDE,
     home: HOME_INSIDE,
+    bases: BASES_INSIDE,
     // Nothing can leave the process-id namespace of bwrap, which the kernel ends with the worker.
     ...freezer({ below: pid, marked: null, except: [] }),
     end: async () => {
@@ -124,6 +134,7 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
     ...hello,
     scratch,
     home: process.env['HOME'] ?? '/',
+    bases: basesOf(config.workspace_dir),
     // Not `inside.ts` itself: a stopped one would not see that the worker is gone.
     ...freezer({ below: pid, marked, except: [pid] }),
     end: async () => {

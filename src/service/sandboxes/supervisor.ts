@@ -11,7 +11,7 @@ import type { SandboxLimits } from '../isolation/limits.ts';
 import type { Store } from '../storage/index.ts';
 import type { SandboxRow, SandboxStore } from '../storage/sandboxes.ts';
 import type { FaultRule } from '../faults/schema.ts';
-import type { ConversationNotice, SandboxSpecName, WorkerNotice } from './worker-protocol.ts';
+import { basesOf, type ConversationNotice, type SandboxSpecName, type WorkerNotice } from './worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import { assertResumable, assertSpecWorks, newSandbox, newSessionKey, type SpecChoice } from './specs.ts';
@@ -96,7 +96,7 @@ export class Supervisor {
       this.#makeFolders(row.id);
     } catch (error) {
       this.#rows.remove(row.id);
-      rmSync(this.workspaceOf(row.id), { recursive: true, force: true });
+      for (const dir of this.#foldersOf(row.id)) rmSync(dir, { recursive: true, force: true });
       throw error;
     }
     return row;
@@ -207,7 +207,7 @@ export class Supervisor {
       if (this.#rows.get(id) === null) return false;
       await this.#end(id);
       // The files first: on a full disk not even a deletion can be written before space is free.
-      await removeTree(this.workspaceOf(id)).catch((error: unknown) => {
+      await Promise.all(this.#foldersOf(id).map(removeTree)).catch((error: unknown) => {
         const status_detail = `its workspace could not be removed: ${cut((error as Error).message, 500)}`;
         this.#rows.update(id, { status: 'ERROR', status_detail });
         throw error;
@@ -235,6 +235,11 @@ export class Supervisor {
 
   workspaceOf(id: string): string {
     return path.join(this.#options.workspacesDir, id);
+  }
+
+  /** What is removed with the sandbox. */
+  #foldersOf(id: string): string[] {
+    return [this.workspaceOf(id), basesOf(this.workspaceOf(id))];
   }
 
   eventsOf(id: string): string {
@@ -269,18 +274,16 @@ export class Supervisor {
   }
 
   #makeFolders(id: string): void {
-    for (const dir of [this.workspaceOf(id), this.eventsOf(id)]) mkdirSync(dir, { recursive: true, mode: 0o700 });
+    for (const dir of [...this.#foldersOf(id), this.eventsOf(id)]) mkdirSync(dir, { recursive: true, mode: 0o700 });
   }
 
-  #launch(row: SandboxRow): void {
-    if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
-    const { root, database, limits, env, log, initialEnv, faults = [], defaultReplay } = this.#options;
-    const { id, port, session_api_key, status_detail } = row;
-    const config = {
+  configOf({ id, port, session_api_key, isolation, fell_back }: SandboxRow) {
+    const { root, database, limits, initialEnv, faults = [], defaultReplay } = this.#options;
+    return {
       sandbox_id: id,
       session_api_key,
-      spec: row.isolation,
-      fell_back: row.fell_back,
+      spec: isolation,
+      fell_back,
       ...(port === null ? {} : { port }),
       root,
       workspace_dir: this.workspaceOf(id),
@@ -291,6 +294,13 @@ export class Supervisor {
       faults,
       default_replay: defaultReplay,
     };
+  }
+
+  #launch(row: SandboxRow): void {
+    if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
+    const { env, log } = this.#options;
+    const { id, session_api_key, status_detail } = row;
+    const config = this.configOf(row);
     this.#makeFolders(id);
     const worker = new WorkerProcess(config, env, {
       log,

@@ -14,6 +14,9 @@ export type SandboxSpecName = 'bubblewrap' | 'bubblewrap-offline' | 'process';
 /** Where the workspace of a sandbox is seen by the commands inside bubblewrap, as in a genuine container. */
 export const WORKSPACE_INSIDE = '/workspace/project';
 
+/** Folder on the host that has `<folder>.git` for each repository that was cloned into a workspace (repository.ts). */
+export const basesOf = (workspaceDir: string): string => `${workspaceDir}.base`;
+
 export interface WorkerConfig {
   sandbox_id: string;
   /** Required by every `/api` route and socket of this worker. Never passed to processes inside. */

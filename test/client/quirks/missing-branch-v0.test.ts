@@ -68,13 +68,23 @@ describe('conv new --repo over V0 exits', () => {
 describe('without the repository that was asked for', () => {
   it.each([
     ['conv diff', { json: [] }, 'the repository team/demo did not arrive'],
-    ['conv diff', { status: 404, json: { error: 'Not a git repository' } }, 'Not a git repository'],
+    ['conv diff', { status: 404, json: { error: 'Not a git repository' } }, 'the repository team/demo did not arrive'],
     ['conv pull -o work', { json: [] }, 'the repository team/demo did not arrive'],
   ])('%s exits 5 when the server answers %j', async (line, changes, err) => {
     holds({});
     at.script({ [`GET /api/conversations/${ID}/git/changes`]: changes });
     const [noun = '', verb = '', ...rest] = line.split(' ');
     await at.ends([noun, verb, ID, ...rest], { code: 5, err });
+  });
+
+  it('and with files in its folder, conv new has started and conv diff exits 6: the agent has removed .git', async () => {
+    holds({});
+    at.script({
+      [`GET /api/conversations/${ID}/list-files`]: { json: ['src/', 'README.md'] },
+      [`GET /api/conversations/${ID}/git/changes`]: { json: [] },
+    });
+    await at.ends(START, {});
+    await at.ends(`conv diff ${ID}`, { code: 6, out: '', err: 'the agent has removed or replaced .git' });
   });
 
   it('conv diff exits 0 when the repository is there and nothing changed', async () => {

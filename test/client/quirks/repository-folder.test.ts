@@ -17,12 +17,18 @@ function git(cwd: string, ...args: string[]): void {
   execFileSync('git', [...identity, ...args], { cwd, stdio: 'pipe' });
 }
 
+function shell(command: string): void {
+  execFileSync('/bin/sh', ['-c', command], { cwd: clone, stdio: 'pipe' });
+}
+
 beforeEach(async () => {
   dir = await mkdtemp(path.join(tmpdir(), 'acs-clone-'));
   const [origin, workspace] = [path.join(dir, 'origin'), path.join(dir, 'workspace')];
   for (const folder of [origin, workspace]) await mkdir(folder);
   git(origin, 'init', '-q');
-  git(origin, 'commit', '-q', '--allow-empty', '-m', 'first');
+  for (const name of ['LICENSE', 'README.md']) await writeFile(path.join(origin, name), 'hello\n');
+  git(origin, 'add', '-A');
+  git(origin, 'commit', '-q', '-m', 'first');
   git(origin, 'branch', 'next');
   git(workspace, 'clone', '-q', origin, 'demo');
   clone = path.join(workspace, 'demo');
@@ -38,6 +44,54 @@ describe('a repository that is cloned below the working directory', () => {
     await at.ends(`conv diff ${id}`, { out: /b\/work\.md[^]*\+the work/ });
     await rm(clone, { recursive: true });
     await at.ends(`conv diff ${id}`, { code: 5, out: '', err: 'the repository of the conversation did not arrive' });
+  });
+
+  it.each([
+    ['removed', 'rm -rf .git'],
+    ['removed before the files were changed', 'rm -rf .git; echo more >> README.md'],
+    ['made anew', 'rm -rf .git; git init -q; git add -A; git -c user.name=a -c user.email=a@b commit -qm all'],
+    ['made anew without a commit', 'rm -rf .git; git init -q'],
+    ['made a file', 'rm -rf .git; touch .git'],
+  ])('that is there without its .git, which was %s, is no clone that failed', async (_, command) => {
+    at.script(({ method, path: asked }) => {
+      // The agent acts at once.
+      if (method === 'POST' && asked.endsWith('/start_bash_command')) shell(command);
+      return null;
+    });
+    await at.ends(START, { hides: /warning|error/ });
+    const [id] = at.loose.conversations.keys();
+    await at.ends(`conv diff ${id}`, {
+      code: 6,
+      out: '',
+      err: 'what the run changed cannot be determined: the agent has',
+    });
+  });
+
+  it('that has only files of the agent is a clone that failed', async () => {
+    await rm(clone, { recursive: true });
+    at.script(({ method, path: asked }) => {
+      if (method === 'POST' && asked.endsWith('/start_bash_command'))
+        execFileSync('mkdir', ['-p', path.join(clone, 'src')]);
+      return null;
+    });
+    await at.ends(START, { code: 5, err: 'the repository team/demo did not arrive' });
+  });
+
+  it('whose history was deleted has no known base, and one that was empty has none', async () => {
+    await at.ends(START, {});
+    const [id] = at.loose.conversations.keys();
+    await writeFile(path.join(clone, 'work.md'), 'the work\n');
+    await rm(path.join(clone, '.git', 'logs'), { recursive: true });
+    await at.ends(`conv diff ${id}`, { code: 6, err: 'keeps no copy of its commit' });
+    const empty = path.join(dir, 'empty');
+    await rm(clone, { recursive: true });
+    git(dir, 'init', '-q', empty);
+    git(dir, 'clone', '-q', empty, clone);
+    await writeFile(path.join(clone, 'first.md'), 'first\n');
+    await at.ends(`conv diff ${id} --name-only`, { out: 'first.md\n' });
+    git(clone, 'add', '-A');
+    git(clone, 'commit', '-q', '-m', 'all');
+    await at.ends(`conv diff ${id} --name-only`, { out: 'first.md\n' });
   });
 
   it('makes conv new and conv diff warn where the sandbox cannot run the command that checks for it', async () => {

@@ -29,6 +29,7 @@ export function looseAgentRoutes(server: LooseServer): Routes {
         workspace: { working_dir: server.options.workspace ?? '/workspace/project' },
         agent: { llm: { model: conversation.model } },
         confirmation_policy: { kind: conversation.policy },
+        created_at: conversation.created_at,
       },
     })),
     'PATCH /agent/api/conversations/:id': of(() => TAKEN),

@@ -10,6 +10,7 @@ export interface LooseConversation {
   sandboxId: string;
   state: string;
   policy: string;
+  created_at: string;
   events: Record<string, unknown>[];
 }
 

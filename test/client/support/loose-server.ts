@@ -181,6 +181,7 @@ function start(server: LooseServer, body: Record<string, unknown>): Record<strin
     sandboxId,
     state: 'idle',
     policy: 'NeverConfirm',
+    created_at: new Date().toISOString(),
     events: [],
   };
   server.conversations.set(id, conversation);

@@ -77,6 +77,20 @@ describe('a repository', () => {
     expect(execFileSync('find', [objects, '-type', 'f', '-links', '+1'], { encoding: 'utf8' })).toBe('');
   });
 
+  it('has a copy of the commit alone beside the workspace, which shares no file with it and goes with the sandbox', async () => {
+    const task = await start({ selected_repository: source });
+    const bases = inApp(`workspaces/${task.sandbox_id}.base`);
+    const base = path.join(bases, 'source.git');
+    expect(readdirSync(bases)).toEqual(['source.git']);
+    expect(git(base, 'rev-parse', 'HEAD')).toBe(git(source, 'rev-parse', 'HEAD'));
+    expect(git(base, 'log', '--format=%s')).toBe('second');
+    expect(git(base, 'show', 'HEAD:a.txt')).toBe('two');
+    expect(git(base, 'fsck', '--full')).toBe('');
+    expect(execFileSync('find', [bases, '-type', 'f', '-links', '+1'], { encoding: 'utf8' })).toBe('');
+    await app.call('DELETE', `/api/v1/sandboxes/${task.sandbox_id}?sandbox_id=${task.sandbox_id}`);
+    await until(() => !existsSync(bases));
+  });
+
   it('is checked out at the requested branch, and twice in a sandbox into two folders', async () => {
     const first = await start({ selected_repository: source, selected_branch: 'next' });
     expect(textIn(await checkoutOf(first))).toBe('one\n');

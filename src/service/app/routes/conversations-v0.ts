@@ -264,6 +264,8 @@ function conversationInfo(row: ConversationRow, context: AppContext): unknown {
     ...(context.api === 'v0' ? {} : { local_sandbox_id: row.sandbox_id }),
     // Sent by the local service only: at other servers the status of a V0 run is in its events alone.
     ...(isV1 ? {} : { local_agent_state: run === 'idle' ? 'awaiting_user_input' : (AGENT_STATES[run ?? ''] ?? null) }),
+    // Likewise: an agent may have removed the files that show other servers' clones.
+    ...(row.base_commit === null ? {} : { local_base_commit: row.base_commit }),
   };
 }
 
