@@ -36,6 +36,8 @@ export const FEATURES = [
   'events',
   'sandboxes',
   'page-links',
+  /** The changes of a workspace whose sandbox does not run. */
+  'stored-changes',
   ...STATED_FEATURES,
 ] as const;
 

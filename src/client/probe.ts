@@ -220,6 +220,7 @@ function readDocument(document: Json) {
       'v1-git': presenceOf(has(/^\/api\/v1\/git\/repositories\/search$/)),
       events: presenceOf(has(/\/events(\/search)?$/)),
       sandboxes: presenceOf(has(/^\/api\/v1\/sandboxes\/search$/)),
+      'stored-changes': presenceOf(has(/^\/local\/conversations\/\{\w+\}\/changes$/)),
       'page-links': presenceOf(has(/^\/local\/conversations\/\{\w+\}\/page-link$/, 'post')),
       ...(Object.fromEntries(statedFeatures) as Pick<Features, (typeof STATED_FEATURES)[number]>),
     },

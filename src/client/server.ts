@@ -138,6 +138,8 @@ export interface Server {
     /** Interrupts the run where the server can, else pauses it. */
     stop(id: string): Promise<void>;
     diff(id: string, options?: DiffOptions): Promise<WorkspaceDiff>;
+    /** A patch of the workspace of a sandbox that does not run; where the server has `stored-changes`. */
+    storedPatch(id: string): Promise<string>;
     /** Throws `unsupported` where the server has no page of it. */
     webPage(id: string): Promise<WebPage>;
   };

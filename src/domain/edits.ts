@@ -15,6 +15,8 @@ export interface Edit {
 
 export const RECONSTRUCTED = 'reconstructed from edit events; changes made by commands are not included';
 
+const PAUSED = 'changes made by commands: the sandbox is paused; acs conv export --resume starts it first';
+
 export interface ConversationDiff {
   /** `workspace`: compared in the sandbox. `edit-events`: put together from what the file editor reported. */
   source: 'workspace' | 'edit-events';
@@ -23,7 +25,7 @@ export interface ConversationDiff {
   patch: Uint8Array;
 }
 
-type WorkspaceNames = Pick<Conversation, 'id' | 'sandbox_id' | 'repository'>;
+type EditedConversation = Pick<Conversation, 'id' | 'sandbox_id' | 'repository'> & { sandbox_status?: string | null };
 
 type EditorEvent = Pick<ConversationEvent, 'id' | 'kind' | 'payload'>;
 
@@ -35,7 +37,7 @@ export function createEditReader(): (event: EditorEvent) => Edit | null {
 
 export interface EditLog {
   add(event: EditorEvent): void;
-  diff(conversation: WorkspaceNames): Promise<ConversationDiff>;
+  diff(conversation: EditedConversation): Promise<ConversationDiff>;
 }
 
 export function createEditLog(): EditLog {
@@ -52,6 +54,7 @@ export function createEditLog(): EditLog {
       let text = '';
       const changes: Pick<ChangedFile, 'path' | 'status'>[] = [];
       const omissions = [RECONSTRUCTED];
+      if (conversation.sandbox_status === 'paused') omissions.push(PAUSED);
       for (const { path: named, before, after } of edits.values()) {
         const path = pathInWorkspace(named, conversation);
         const sides = { original: before ?? null, modified: after ?? null };
@@ -112,7 +115,7 @@ function observedEdit(members: Record<string, unknown>): Edit | null {
 const WORKSPACE = /^.*?\/workspace\/(?:project\/)?/;
 
 /** The path in the repository of the conversation, or in its workspace; null: it is elsewhere. */
-function pathInWorkspace(path: string, { id, sandbox_id, repository }: WorkspaceNames): string | null {
+function pathInWorkspace(path: string, { id, sandbox_id, repository }: EditedConversation): string | null {
   const normal = posix.normalize(path);
   let rest = normal;
   if (posix.isAbsolute(normal)) {

@@ -9,6 +9,7 @@ export const APP_ROUTES = {
   'GET /openapi.json': 'acs (probe)',
   'GET /local/activity': 'acs serve',
   'POST /local/conversations/{conversation_id}/page-link': 'acs conv open',
+  'GET /local/conversations/{conversation_id}/changes': 'acs conv export',
   'GET /conversations/{conversation_id}': 'browser (acs conv open)',
   'GET /conversations/{conversation_id}/live': 'browser (acs conv open)',
 

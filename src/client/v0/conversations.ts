@@ -15,6 +15,7 @@ import { lostClone } from '../start-errors.ts';
 import { checkRepositoryArrivedV0 } from '../quirks/missing-branch-v0.ts';
 import { createRepositoryPaths } from '../quirks/workspace-paths-v0.ts';
 import type { Adapter, DiffOptions, EventQuery, WorkspaceDiff } from '../server.ts';
+import { storedPatch } from '../stored-patch.ts';
 import { webPage } from '../web-page.ts';
 import { answerV0, checkAnswerV0, pendingV0, runV0, sendV0 } from './answers.ts';
 import { eventPagesV0, eventsV0, getConversationV0, getRunningV0, OF_V1, pathOfV0, runtimeOf } from './calls.ts';
@@ -101,6 +102,7 @@ export function createConversationsV0(
       await app.request({ method: 'POST', path: `${pathOfV0(id)}/stop`, safe: 'idempotent' });
     },
     diff: (id, options) => diffV0(links, id, options),
+    storedPatch: (id) => storedPatch(links, id),
     webPage: (id) => webPage(links, webUrl, id),
   };
 }

@@ -14,6 +14,7 @@ import { agentOf, runningAgentOf } from './agent.ts';
 import { CONVERSATIONS, find, getConversation, isThereV1 } from './calls.ts';
 import { completeRecord, quietly } from './complete-record.ts';
 import { answerV1, pendingV1, runAt } from './confirmations.ts';
+import { storedPatch } from '../stored-patch.ts';
 import { diffV1 } from './diff.ts';
 import { eventPagesV1, resultV1 } from './events.ts';
 import { followV1 } from './follow.ts';
@@ -88,6 +89,7 @@ export function createConversationsV1(
       });
     },
     diff: (id, options) => diffV1(links, id, options),
+    storedPatch: (id) => storedPatch(links, id),
     webPage: (id) => webPage(links, webUrlOf(links), id),
   };
 }

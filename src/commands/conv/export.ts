@@ -5,7 +5,7 @@ import { type ErrorKind, isAppError } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { type ConversationDiff, createEditLog, type EditLog, RECONSTRUCTED } from '../../domain/edits.ts';
-import { changedFiles } from '../../domain/patch.ts';
+import { changedFiles, patchFiles } from '../../domain/patch.ts';
 import type { PageRecord } from '../../output/page/page.ts';
 import { explain } from '../declare.ts';
 import { oneOf } from '../option-parsers.ts';
@@ -34,7 +34,7 @@ export function declare(command: Command, ctx: Context): void {
           ['html', 'one page for a browser: timeline, commands, outputs, diffs and cost; no script, no request'],
         ],
       },
-      'The diff is that of the workspace while its sandbox runs. Without a running sandbox the diff is reconstructed from the edit events and marked as such, and does not include the changes made by commands.',
+      'The diff is that of the workspace while its sandbox runs; the local service also reads that of a paused one. Otherwise the diff is reconstructed from the edit events and marked as such, and does not include the changes made by commands.',
     ],
     exits: ['not-found', 'conflict'],
     examples: [
@@ -53,7 +53,7 @@ export async function exportConversation(word: string, options: ExportOptions, c
   checkWord(conversations, word);
   const server = await ctx.server();
   const conversation = await findStarted(ctx, server, word);
-  if (needsResume(conversation)) {
+  if (needsResume(conversation) && (options.resume === true || !readsStopped(server))) {
     const message = `the sandbox of conversation ${conversation.id} is paused. Resume it for the complete diff?`;
     const isAgreed =
       options.resume === true || (ctx.interactive && (await (await ctx.prompt()).confirm({ message, default: 'yes' })));
@@ -90,6 +90,10 @@ async function readRecord(ctx: Context, server: Server, id: string): Promise<Pag
   };
 }
 
+function readsStopped(server: Server): boolean {
+  return server.presence('stored-changes') === 'present';
+}
+
 /** With these the workspace cannot be read, and the events can. */
 const WITHOUT_WORKSPACE: readonly ErrorKind[] = ['conflict', 'not-found', 'network', 'server', 'unsupported'];
 
@@ -99,8 +103,14 @@ async function readDiff(
   conversation: Conversation,
   edits: EditLog,
 ): Promise<ConversationDiff> {
-  if (conversation.sandbox_status === 'running') {
+  const isStopped = needsResume(conversation) && readsStopped(server);
+  if (conversation.sandbox_status === 'running' || isStopped) {
     try {
+      if (isStopped) {
+        const patch = await server.conversations.storedPatch(conversation.id);
+        const files = [...patchFiles(patch).values()];
+        return { source: 'workspace', files, omissions: [], patch: Buffer.from(patch) };
+      }
       const diff = await compareWorkspace(ctx, server, conversation.id);
       return { source: 'workspace', files: changedFiles(diff), omissions: diff.omissions, patch: diff.patch };
     } catch (error) {

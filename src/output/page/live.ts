@@ -1,6 +1,5 @@
 /** The text of the script is constant, and the policy names its hash: nothing else on the page can run. */
-import type { Conversation } from '../../domain/conversation.ts';
-import { type ConversationDiff, createEditLog } from '../../domain/edits.ts';
+import { type ConversationDiff, createEditLog, type EditLog } from '../../domain/edits.ts';
 import { patchFiles } from '../../domain/patch.ts';
 import { markup, Markup } from './markup.ts';
 import {
@@ -160,7 +159,7 @@ export function diffOfPatch(patch: string): ConversationDiff {
 /** @param events oldest first */
 export async function diffOfEdits(
   events: AsyncIterable<readonly PageEvent[]>,
-  conversation: Pick<Conversation, 'id' | 'sandbox_id' | 'repository'>,
+  conversation: Parameters<EditLog['diff']>[0],
 ): Promise<ConversationDiff> {
   const edits = createEditLog();
   for await (const page of events) for (const event of page) edits.add(event);

@@ -1,4 +1,5 @@
 /** The page of a conversation as a browser shows it, and the changes of it that the browser gets while it is open. */
+import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import {
   answerMessage,
@@ -16,6 +17,7 @@ import type { PageFacts } from '../../output/page/page.ts';
 import { createStepReader, type PageEvent } from '../../output/page/steps.ts';
 import { createRedactor, type Redactor } from '../../output/text/redact.ts';
 import { normalizeTime } from '../../output/text/time.ts';
+import { gitDelta } from '../agent-server/git.ts';
 import type { ExecutionStatus, StoredEvent } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
 import type { EventLog } from '../storage/event-log.ts';
@@ -86,18 +88,37 @@ export async function* liveMessages(
 
 /** The changes of the workspace where it can be compared, else those in the edit events. */
 export async function pageChanges(
-  { store, supervisor }: AppContext,
+  context: AppContext,
   row: ConversationRow,
   events: EventReader,
 ): Promise<ConversationDiff> {
-  const { sandbox_id: sandbox, base_commit: ref } = row;
-  if (sandbox !== null && store.sandboxes.get(sandbox)?.status === 'RUNNING') {
-    const query = { path: workspacePath(row, '.'), ...(ref === null ? {} : { ref }) };
-    const sent = supervisor.send(sandbox, { method: 'GET', path: '/api/file/archive', query });
+  const patch = await workspacePatch(context, row);
+  if (patch !== null) return diffOfPatch(events.redact(patch));
+  return await diffOfEdits(events.edits(), { ...row, sandbox_status: sandboxOf(row, context).state.toLowerCase() });
+}
+
+/** Null: the workspace is gone, or cannot be read now. */
+export async function workspacePatch({ store, supervisor }: AppContext, row: ConversationRow): Promise<string | null> {
+  const { sandbox_id: id, base_commit: ref } = row;
+  const sandbox = id === null ? null : store.sandboxes.get(id);
+  const folder = workspacePath(row, '.');
+  if (sandbox?.status === 'RUNNING') {
+    const query = { path: folder, ...(ref === null ? {} : { ref }) };
+    const sent = supervisor.send(sandbox.id, { method: 'GET', path: '/api/file/archive', query });
     const answer = await sent.catch(() => null);
-    if (answer?.status === 200) return diffOfPatch(events.redact(answer.body.toString('utf8')));
+    return answer?.status === 200 ? answer.body.toString('utf8') : null;
   }
-  return await diffOfEdits(events.edits(), row);
+  if (sandbox?.status !== 'PAUSED' && sandbox?.status !== 'ERROR') return null;
+  // No process of the sandbox continues: git runs in an isolation of its own, with the same spec.
+  const { Sandbox } = await import('../agent-server/sandbox.ts');
+  const reader = new Sandbox({ ...supervisor.configOf(sandbox), sandbox_id: randomUUID() });
+  try {
+    return await gitDelta(reader, folder, ref);
+  } catch {
+    return null;
+  } finally {
+    await reader.close();
+  }
 }
 
 type Status = PageFacts['status'];

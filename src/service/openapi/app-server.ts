@@ -34,6 +34,7 @@ export const APP_ANSWERS: Readonly<Record<AppRoute, Answers>> = {
     200: v.object({ ...texts('token'), expires_in_seconds: integer() }),
     ...refused(404),
   },
+  'GET /local/conversations/{conversation_id}/changes': { 200: v.object(texts('patch')), ...refused(404) },
   'GET /conversations/{conversation_id}': {
     200: HTML,
     303: null,

@@ -34,25 +34,31 @@ describe('conv export', () => {
     edited = (await runEdits()).id;
   });
 
-  it.each(['paused', 'deleted'])(
-    'has all events and the diff of the edit events of a conversation whose sandbox is %s',
-    async (state) => {
-      const { id, sandbox_id } = await runEdits();
-      const steps = (page: string) => page.match(/<li class=/g)?.length;
-      const whole = (await at.ends(`export ${id} --as html`, {})).out;
-      await at.world.acs('sandbox', state === 'paused' ? 'pause' : 'delete', sandbox_id ?? '', '-y');
+  it('has all events and the diff of the edit events of a conversation whose sandbox is deleted', async () => {
+    const { id, sandbox_id } = await runEdits();
+    const steps = (page: string) => page.match(/<li class=/g)?.length;
+    const whole = (await at.ends(`export ${id} --as html`, {})).out;
+    await at.world.acs('sandbox', 'delete', sandbox_id ?? '', '-y');
 
-      const { out, err } = await at.ends(`export ${id} --as html`, {});
-      const paused = 'warning: the sandbox is paused, and its workspace is not compared; --resume starts it\n';
-      expect(err).toBe(`${state === 'paused' ? paused : ''}warning: the diff is ${RECONSTRUCTED}\n`);
-      expect(steps(out)).toBe(steps(whole));
-      expect(out).toContain(`This diff is ${RECONSTRUCTED}.`);
-      expect(out).toContain('1 file changed, lines added: 2, removed: 0');
-      await at.ends(`show ${id} --json`, { out: { sandbox_status: state === 'paused' ? 'paused' : 'missing' } });
-      if (state === 'deleted') return;
-      await at.ends(`export ${id} --as html --resume`, { out: /2 files changed/, hides: 'warning' });
-    },
-  );
+    const { out, err } = await at.ends(`export ${id} --as html`, {});
+    expect(err).toBe(`warning: the diff is ${RECONSTRUCTED}\n`);
+    expect(steps(out)).toBe(steps(whole));
+    expect(out).toContain(`This diff is ${RECONSTRUCTED}.`);
+    expect(out).toContain('1 file changed, lines added: 2, removed: 0');
+    await at.ends(`show ${id} --json`, { out: { sandbox_status: 'missing' } });
+  });
+
+  it('reads the workspace of a paused sandbox where the server can, and names what is missing where not', async () => {
+    const { id, sandbox_id } = await runEdits();
+    await at.world.acs('sandbox', 'pause', sandbox_id ?? '');
+    const read = await at.ends(`export ${id} --as html`, { out: /2 files changed/, err: '' });
+    expect(read.out).not.toMatch(/reconstructed|the sandbox is paused/);
+    at.script({ [`GET /local/conversations/${id}/changes`]: { status: 404, json: { detail: 'gone' } } });
+    const missing = 'changes made by commands: the sandbox is paused';
+    for (const form of ['md', 'html'])
+      await at.ends(`export ${id} --as ${form}`, { out: new RegExp(missing), err: `left out of the diff: ${missing}` });
+    await at.ends(`export ${id} --as html --resume`, { out: /2 files changed/, hides: 'warning' });
+  });
 
   it('--as md has the answer, the commands and the diff', async () => {
     const parts = ['\n> done\n', 'Commands (1)', '$ echo made > by-command.txt', '+zwei\n', '2 files, +3 -0'];

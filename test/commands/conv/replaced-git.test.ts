@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeEachSpec } from '../../support/bubblewrap.ts';
 import { useWorld } from '../../support/use-world.ts';
-import { finish, git, json, makeRepository, replayFile, run, type ConversationJson } from './support.ts';
+import { finish, git, json, makeRepository, putToSleep, replayFile, run, type ConversationJson } from './support.ts';
 
 const CHANGE = 'echo more >> README.md; echo new > new.txt';
 const CHANGED = 'README.md\tmodified\t1\t0\nnew.txt\tadded\t1\t0\n';
@@ -60,6 +60,17 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
     it.each(Object.entries(GONE))('%s altogether has finished, and every file is deleted', async (_, command) => {
       const { id } = await ran(command, '--api', dialect);
       await at.ends(`diff ${id} --stat`, { out: DELETED });
+    });
+
+    it('is left alone has its changes in an export while the sandbox is paused, which stays paused', async () => {
+      const { id } = await ran(CHANGE, '--api', dialect);
+      await putToSleep(at, id);
+      for (const form of ['md', 'html']) {
+        const { out } = await at.ends(`export ${id} --as ${form}`, { err: '', hides: /reconstructed|No changed file/ });
+        expect(out).toContain('+more');
+      }
+      await at.ends(`show ${id} --json`, { out: { sandbox_status: 'paused' } });
+      await at.ends(`diff ${id}`, { code: 6, err: '--resume' });
     });
   });
 

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runStateV1, sandboxStatus } from '../../../src/client/v1/records.ts';
 import type { ConversationDiff } from '../../../src/output/page/live.ts';
@@ -221,7 +222,7 @@ async function changes(of: string): Promise<ConversationDiff> {
   return await live.pageChanges(app.context, found, live.createEventReader(app.context, of));
 }
 
-it('the changes on the page are those of the workspace while its sandbox runs, and those in the edit events otherwise', async () => {
+it('the changes on the page are those of the workspace, also while its sandbox is paused, else those in the edit events', async () => {
   const { app_conversation_id: started, sandbox_id: sandbox } = await startedTask(app, {
     replay_json: JSON.stringify(STEPS),
     secrets: { CUSTOM: 'plain words of a secret\nand its second line' },
@@ -244,9 +245,14 @@ it('the changes on the page are those of the workspace while its sandbox runs, a
   expect(patch).not.toMatch(/plain words|second line/);
 
   await app.call('POST', `/api/v1/sandboxes/${sandbox}/pause`);
+  expect(await changes(started ?? '')).toEqual(ofWorkspace);
+  await rm(app.context.supervisor.workspaceOf(sandbox ?? ''), { recursive: true });
   expect(await changes(started ?? '')).toMatchObject({
     source: 'edit-events',
-    omissions: ['reconstructed from edit events; changes made by commands are not included'],
+    omissions: [
+      'reconstructed from edit events; changes made by commands are not included',
+      expect.stringContaining('the sandbox is paused'),
+    ],
     files: [{ path: 'notes.txt', status: 'added', added: 2, removed: 0 }],
   });
 });

@@ -36,6 +36,14 @@ export function pageHandlers(context: AppContext): Handlers<AppRoute> {
       if (context.store.conversations.get(id) === null) throw refuse(404, `Conversation ${id} not found`);
       return { token: pages.createLink(id), expires_in_seconds: LINK_SECONDS };
     },
+    'GET /local/conversations/{conversation_id}/changes': async (c) => {
+      const id = pathId(c);
+      const row = context.store.conversations.get(id);
+      const { workspacePatch } = await import('../live-page.ts');
+      const patch = row === null ? null : await workspacePatch(context, row);
+      if (patch === null) throw refuse(404, `The workspace of conversation ${id} cannot be read`);
+      return { patch };
+    },
     'GET /conversations/{conversation_id}': query(pageQuery, async ({ once }, c) => {
       if (once === undefined) {
         const allowed = await allowedRow(c);
