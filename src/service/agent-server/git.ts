@@ -26,6 +26,8 @@ if [ -d "$KEPT" ] && { [ -z "$2" ] || [ "$2" = "$kept" ]; }; then
   [ -d "$TOP" ] || { mkdir -p "$NONE" && TOP=$NONE && set -- "$NONE" "$2" "$3"; }
   index=$KEPT/index
   export GIT_DIR="$KEPT" GIT_WORK_TREE="$TOP"
+elif [ -n "$new" ] && [ "$1/" = "$TOP" ] && ! git -C "$1" rev-parse --git-dir >/dev/null 2>&1; then
+  git init --quiet --bare --template= "$NONE.git" && export GIT_DIR="$NONE.git" GIT_WORK_TREE="$1"
 fi
 cd "$1" 2>/dev/null && [ "$(git rev-parse --is-inside-work-tree 2>/dev/null)" = true ] || exit ${String(NO_REPOSITORY)}
 own_config 2>/dev/null
@@ -56,8 +58,8 @@ file=$base:\${file:-./$3}
 printf x
 git cat-file blob "$file"`;
 
-/** Prints one patch of everything. */
-const DELTA = `${BEGIN}
+/** Prints one patch of everything; a workspace without a repository has only new files. */
+const DELTA = `new=1${BEGIN}
 t=$3/delta-$$
 trap 'rm -rf "$t"' EXIT
 objects=$(cd "$(git rev-parse --git-path objects)" && pwd) && mkdir -p "$t/objects" || exit

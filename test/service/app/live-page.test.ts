@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runStateV1, sandboxStatus } from '../../../src/client/v1/records.ts';
 import type { ConversationDiff } from '../../../src/output/page/live.ts';
@@ -245,6 +246,9 @@ it('the changes on the page are those of the workspace, also while its sandbox i
   expect(patch).not.toMatch(/plain words|second line/);
 
   await app.call('POST', `/api/v1/sandboxes/${sandbox}/pause`);
+  expect(await changes(started ?? '')).toEqual(ofWorkspace);
+  // As an agent may do.
+  await rm(path.join(app.context.supervisor.workspaceOf(sandbox ?? ''), '.git'), { recursive: true });
   expect(await changes(started ?? '')).toEqual(ofWorkspace);
   await rm(app.context.supervisor.workspaceOf(sandbox ?? ''), { recursive: true });
   expect(await changes(started ?? '')).toMatchObject({
