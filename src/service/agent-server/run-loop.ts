@@ -87,6 +87,7 @@ export class RunLoop {
     const rejection: NewEvent = { source: 'environment', ...tool, ...members, kind: 'UserRejectObservation' };
     const steps_done = this.#conversation.state.steps_done + 1;
     this.#conversation.setStatus('idle', [rejection], { steps_done, pending_action_id: null });
+    this.tools.mcp.close();
   }
 
   /** Resolves when the current step has ended and the run has stopped. */
@@ -133,6 +134,8 @@ export class RunLoop {
       })
       .finally(() => {
         this.#running = null;
+        // An action that awaits approval may need what its server keeps in memory.
+        if (this.#conversation.state.execution_status !== 'waiting_for_confirmation') this.tools.mcp.close();
       });
   }
 

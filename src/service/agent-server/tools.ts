@@ -14,15 +14,15 @@ const COMMAND_TIMEOUT_SECONDS = 600;
 const RECORDED_ROOTS = ['/workspace/project', '/workspace'];
 
 export class Tools {
+  readonly mcp: LazyMcpClient;
   readonly #sandbox: Sandbox;
   readonly #conversation: Conversation;
   readonly #editor: Editor;
-  readonly #mcp: LazyMcpClient;
   #session: ShellSession;
 
   constructor(sandbox: Sandbox, conversation: Conversation, mcp: LazyMcpClient) {
     this.#sandbox = sandbox;
-    this.#mcp = mcp;
+    this.mcp = mcp;
     this.#conversation = conversation;
     this.#editor = new Editor(sandbox);
     this.#session = this.#newSession();
@@ -38,7 +38,7 @@ export class Tools {
     if (step.type === 'terminal') observation = await this.#runCommand(step, signal);
     else if (step.type === 'edit') observation = await this.#edit(step, signal);
     else if (step.type === 'task_tracker') observation = this.#trackTasks(step);
-    else if (step.type === 'mcp') observation = await this.#mcp.observe(step, signal);
+    else if (step.type === 'mcp') observation = await this.mcp.observe(step, signal);
     else {
       const isThought = step.type === 'think';
       const content = textContent(isThought ? 'Your thought has been logged.' : step.message);

@@ -127,6 +127,7 @@ export class McpClient {
     });
     const options = { signal: either, timeout: NO_TIMEOUT };
     const { client, transport, connected } = this.#connections.get(server) ?? this.#connect(server, options);
+    transport.received.inCall(1);
     try {
       return await Promise.race([connected.then(() => work(client, options)), aborted]);
     } catch (error) {
@@ -135,6 +136,7 @@ export class McpClient {
       signal.throwIfAborted();
       throw new Error(transport.why ?? reasonOf(silence.signal.aborted ? silence.signal.reason : error));
     } finally {
+      transport.received.inCall(-1);
       stop();
     }
   }
@@ -150,7 +152,12 @@ export class McpClient {
           })
         : webTransport(server);
     const client = new Client({ name: 'acs', version: ACS_VERSION });
-    client.onclose = () => this.#connections.delete(server);
+    client.onclose = () => {
+      this.#connections.delete(server);
+      // The error of a call has the reason; a program that has ended by itself is only started again.
+      if (transport.received.isExceeded && !transport.received.isInCall)
+        this.#around.notice(`The MCP server ${server.name} was ended: ${String(transport.why)}.`);
+    };
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
       this.#offered = null;
     });

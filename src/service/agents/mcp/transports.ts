@@ -11,29 +11,71 @@ import type { WebServer } from './config.ts';
 import { fetchByProxy } from '../proxy.ts';
 import { cut } from '../../../output/text/well-formed.ts';
 
-/** Bytes that a server may send from one message to the next. */
+/** Bytes that a server may send from one message to the next, and outside of calls in one minute. */
 const LARGEST_MESSAGE = 10 * 1024 * 1024;
-const TOO_MUCH = `it sent more than ${String(LARGEST_MESSAGE / 1024 / 1024)} MiB without a message`;
-/** Bytes counted for a line that is not a message: parsing it takes longer than reading it. */
-const INVALID = 1024;
+const TOO_MUCH = `it sent more than ${String(LARGEST_MESSAGE / 1024 / 1024)} MiB`;
+const MINUTE_MS = 60_000;
+/** Bytes counted for a line, a message or not, that nothing waits for: parsing it takes longer than reading it. */
+const LINE = 1024;
+/** A program has this time to end after its stdin, as the libraries of MCP give it. */
+const CLOSING_MS = 2000;
 const WINDOW = 1024 * 1024;
 /** Bytes of one frame to the helper. */
 const PIECE = 64 * 1024;
 const KEPT_STDERR = 2000;
 
 /** `why`: the reason when the transport ended without a call of `close`. */
-export type McpTransport = Transport & { readonly why: string | null };
+export type McpTransport = Transport & { readonly why: string | null; readonly received: Received };
+
+/** Counts what a server sends. During a call the time of the call is the other limit. */
+export class Received {
+  readonly #end: (why: string) => void;
+  #bytes = 0;
+  #calls = 0;
+  #since = performance.now();
+
+  constructor(end: (why: string) => void) {
+    this.#end = end;
+  }
+
+  get isInCall(): boolean {
+    return this.#calls > 0;
+  }
+
+  get isExceeded(): boolean {
+    return this.#bytes > LARGEST_MESSAGE;
+  }
+
+  inCall(change: 1 | -1): void {
+    this.#calls += change;
+    this.#bytes = 0;
+  }
+
+  add(bytes: number): void {
+    const now = performance.now();
+    if (!this.isInCall && now - this.#since > MINUTE_MS) [this.#bytes, this.#since] = [0, now];
+    this.#bytes += bytes;
+    if (this.isExceeded) this.#end(`${TOO_MUCH} without a ${this.isInCall ? 'message' : 'call'}`);
+  }
+
+  message(): void {
+    if (this.isInCall) this.#bytes = 0;
+    else this.add(LINE);
+  }
+}
 
 export class ProgramTransport implements McpTransport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: <T extends JSONRPCMessage>(message: T) => void;
   why: string | null = null;
+  readonly received = new Received((why) => {
+    this.#end(why);
+  });
   readonly #sandbox: Sandbox;
   readonly #program: Pick<RunParameters, 'argv' | 'cwd' | 'env'>;
   #running: RunningProgram | null = null;
   #stderr = '';
-  #received = 0;
   #ended = false;
 
   constructor(sandbox: Sandbox, program: Pick<RunParameters, 'argv' | 'cwd' | 'env'>) {
@@ -47,12 +89,11 @@ export class ProgramTransport implements McpTransport {
     });
     const parameters = { ...this.#program, inherits: true, stdin: true, until: 'silent', window: WINDOW } as const;
     const running = await this.#sandbox.start(parameters, (stream, data) => {
+      // Not granted: a program that goes on writing waits until it is killed.
+      if (this.#ended) return;
       if (stream === 'stderr') this.#stderr = cut(this.#stderr + data.toString('utf8'), -KEPT_STDERR);
-      else if (!this.#ended) {
-        this.#received += data.length;
-        if (this.#received > LARGEST_MESSAGE) this.#end(TOO_MUCH);
-        else reader.push(data);
-      }
+      if (stream === 'stdout' || !this.received.isInCall) this.received.add(data.length);
+      if (stream === 'stdout') reader.push(data);
       running.connection.grant(running.run, data.length);
     });
     this.#running = running;
@@ -80,8 +121,17 @@ export class ProgramTransport implements McpTransport {
     );
   }
 
+  /** A program may store at the end of its stdin what it holds. */
   close(): Promise<void> {
-    this.#end(null);
+    if (this.#running !== null && !this.#ended) {
+      const { connection, run, ended } = this.#running;
+      connection.ask('write', { run, data: '', last: true }).answer.catch(() => undefined);
+      const stop = this.#sandbox.countdown(CLOSING_MS, () => {
+        this.#kill();
+      });
+      void ended.then(stop, stop);
+    }
+    this.#leave(null);
     return Promise.resolve();
   }
 
@@ -89,21 +139,25 @@ export class ProgramTransport implements McpTransport {
     if (this.#ended) return;
     try {
       const message = deserializeMessage(line);
-      this.#received = 0;
+      this.received.message();
       this.onmessage?.(message);
     } catch (error) {
       // Some servers also write their log to stdout.
-      this.#received += INVALID;
-      if (this.#received > LARGEST_MESSAGE) this.#end(TOO_MUCH);
+      this.received.add(LINE);
       this.onerror?.(error as Error);
     }
   }
 
-  #end(why: string | null): void {
+  #end(why: string): void {
+    if (this.#ended) return;
+    this.#leave(why);
+    this.#kill();
+  }
+
+  #leave(why: string | null): void {
     if (this.#ended) return;
     this.#ended = true;
     this.why = why;
-    this.#kill();
     this.onclose?.();
   }
 
@@ -116,13 +170,11 @@ export class ProgramTransport implements McpTransport {
 
 /** The transports of the library follow a redirect only to the same origin, so that headers go nowhere else. */
 export function webTransport({ kind, url, headers }: WebServer): McpTransport {
-  let received = 0;
   const limited = async (...given: Parameters<typeof fetch>): Promise<Response> => {
     const response = await fetchByProxy(...given);
     const count = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        received += chunk.length;
-        if (received > LARGEST_MESSAGE) end(TOO_MUCH);
+        received.add(chunk.length);
         controller.enqueue(chunk);
       },
     });
@@ -130,13 +182,15 @@ export function webTransport({ kind, url, headers }: WebServer): McpTransport {
   };
   const options = { requestInit: { headers }, fetch: limited };
   const Chosen = kind === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
-  const transport = Object.assign(new Chosen(new URL(url), options), { why: null as string | null });
   const end = (reason: string): void => {
-    transport.why ??= reason;
+    if (transport.why !== null) return;
+    transport.why = reason;
     void transport.close();
   };
+  const received = new Received(end);
+  const transport = Object.assign(new Chosen(new URL(url), options), { why: null as string | null, received });
   transport.onmessage = () => {
-    received = 0;
+    received.message();
   };
   transport.onerror = (error) => {
     // The transport would connect again, to a session that the client has not initialized.

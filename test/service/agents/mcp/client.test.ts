@@ -63,7 +63,7 @@ async function answerWeb(request: IncomingMessage, response: ServerResponse): Pr
     return sessions.get(searchParams.get('sessionId') ?? '')?.handlePostMessage(request, response);
   const transport = new SSEServerTransport('/messages', response);
   sessions.set(transport.sessionId, transport);
-  await createServer(['echo']).connect(transport);
+  await createServer(['echo', 'flood']).connect(transport);
 }
 
 /** A server in the sandbox with these tools. */
@@ -277,6 +277,52 @@ it('half of a surrogate pair and U+0000 in a result become U+FFFD, and an ordina
   await start(worker, { web: { url: `${origin}/mcp`, headers } }, calls);
   await worker.untilStatus('finished');
   expect((await shown(worker))[0]?.[1]).toBe('the latest a\ufffd\ufffdb');
+});
+
+const answer = (worker: TestWorker, accept: boolean) =>
+  worker.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept });
+
+it('the program of a server runs on while an action awaits approval, and ends with the run', async () => {
+  const worker = await sandbox.start();
+  const confirmation_policy = { kind: 'AlwaysConfirm' };
+  await start(worker, { docs: inSandbox('count') }, ['count', 'count'], { confirmation_policy });
+  await worker.untilStatus('waiting_for_confirmation');
+  await answer(worker, true);
+  await until('the second action', async () => (await shown(worker)).length === 1);
+  await worker.untilStatus('waiting_for_confirmation');
+  const before = running();
+  expect(before).toHaveLength(1);
+  await answer(worker, true);
+  await worker.untilStatus('finished');
+  await until('the end of the program', () => running().length === 0);
+  expect((await shown(worker)).map((texts) => texts[1])).toEqual(['1', '2']);
+  expect(await notices(worker)).toEqual([]);
+});
+
+it('a rejection, which ends the run, ends the program of a server', async () => {
+  const worker = await sandbox.start();
+  await start(worker, { docs: inSandbox('echo') }, ['echo'], { confirmation_policy: { kind: 'AlwaysConfirm' } });
+  await worker.untilStatus('waiting_for_confirmation');
+  expect(running()).not.toEqual([]);
+  await answer(worker, false);
+  await until('the end of the program', () => running().length === 0);
+});
+
+it.each([
+  ['messages', 'flood', () => inSandbox('echo', 'flood')],
+  ['lines of a log', 'log', () => inSandbox('echo', 'log')],
+  ['messages over HTTP', 'flood', () => ({ url: `${origin}/events`, transport: 'sse', auth: TOKEN })],
+])('a server that sends %s without end outside of calls is ended and named', async (_name, tool, server) => {
+  const worker = await sandbox.start();
+  const wait = { command: 'until [ -e named ]; do sleep 0.1; done' };
+  const calls = [tool, `terminal ${JSON.stringify(wait)}`, 'echo {"words":"started again"}'];
+  await start(worker, { docs: server() }, calls);
+  await until('the notice', async () => (await notices(worker)).length > 0);
+  expect(await notices(worker)).toEqual(['The MCP server docs was ended: it sent more than 10 MiB without a call.']);
+  expect(running()).toEqual([]);
+  writeFileSync(path.join(sandbox.place.workspace, 'named'), '');
+  await worker.untilStatus('finished');
+  expect((await shown(worker)).at(-1)).toEqual(["[Tool 'echo' executed.]", 'started again']);
 });
 
 it('no key and no secret of a server is in its program, an event or an answer', async () => {

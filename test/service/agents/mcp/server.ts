@@ -20,11 +20,29 @@ const TOOLS: Record<string, (given: Record<string, unknown>) => CallToolResult |
   },
   crash: () => process.exit(3),
   hang: () => new Promise(() => undefined),
+  count: () => text(String((calls += 1))),
+  log: () => {
+    setInterval(() => process.stderr.write('a line of a log\n'.repeat(10_000)), 1);
+    return text('it logs');
+  },
 };
+let calls = 0;
+
+/** Sends messages that nobody has asked for until the connection ends. */
+function flood(server: Server): void {
+  const send = (): void => {
+    server.sendLoggingMessage({ level: 'info', data: 'x' }).then(() => setImmediate(send), ignore);
+  };
+  for (let at = 0; at < 100; at += 1) send();
+}
+
+function ignore(): void {
+  // The connection has ended.
+}
 
 /** @param names of its tools: what is before a colon is what the tool does */
 export function createServer(names: readonly string[]): Server {
-  const server = new Server({ name: 'test', version: '1' }, { capabilities: { tools: {} } });
+  const server = new Server({ name: 'test', version: '1' }, { capabilities: { tools: {}, logging: {} } });
   const inputSchema = { type: 'object' as const, properties: { words: { type: 'string' } }, required: ['words'] };
   const tools = names.map((name) => ({
     name: name.split(':').at(-1) ?? '',
@@ -34,6 +52,7 @@ export function createServer(names: readonly string[]): Server {
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const does = names.find((name) => name.split(':').at(-1) === params.name)?.split(':')[0] ?? '';
+    if (does === 'flood') setTimeout(flood, 100, server);
     return (await TOOLS[does]?.(params.arguments ?? {})) ?? text(`called ${params.name}`);
   });
   return server;
