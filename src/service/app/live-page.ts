@@ -205,24 +205,26 @@ export function createEventReader({ store, logs, key }: Pick<AppContext, 'store'
       return shown(found?.items ?? [])[0]?.payload ?? null;
     },
     async *edits(): AsyncGenerator<PageEvent[], void, void> {
-      for (let offset = 0; ; offset += BATCH) {
+      for (let after: number | undefined; ;) {
         const filter = { kind: 'ObservationEvent', body: 'EditorObservation' };
-        const page = read((log) => log.search({ ...filter, offset, order: 'asc', limit: BATCH }));
+        const page = read((log) => log.search({ ...filter, after, order: 'asc', limit: BATCH }));
         yield shown(page?.items ?? []);
         if (page?.next == null) return;
+        after = page.next.after;
         // Other requests have their turn between two parts.
         await setImmediate();
       }
     },
     answer(): string | null {
-      for (let offset = 0; ; offset += BATCH) {
-        const page = read((log) => log.search({ offset, order: 'desc', limit: BATCH }));
+      for (let after: number | undefined; ;) {
+        const page = read((log) => log.search({ after, order: 'desc', limit: BATCH }));
         for (const event of page?.items ?? []) {
           if (signalOf(event) === 'message') return null;
           const text = answerIn(event);
           if (text !== '') return redactor().text(text);
         }
         if (page?.next == null) return null;
+        after = page.next.after;
       }
     },
     redact: (text: string): string => redactor().text(text),

@@ -52,12 +52,12 @@ const MAX_KEPT = 16;
 const PAGE = 500;
 
 export function createV0EventReader(logs: EventLogs): (row: ConversationRow) => readonly V0Event[] {
-  /** `offset`: events of the log that have been translated. */
+  /** `position`: the number of events of the log that have been translated. */
   const none = (sandboxId: string | null) => ({
     sandboxId,
     take: createTranslator(),
     events: [] as V0Event[],
-    offset: 0,
+    position: 0,
   });
   const kept = new Map<string, ReturnType<typeof none>>();
   return (row) => {
@@ -76,12 +76,13 @@ export function createV0EventReader(logs: EventLogs): (row: ConversationRow) => 
     if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
     const added: StoredEvent[] = [];
     logs.read(row, (log) => {
-      for (let page = null; page === null || page.next !== null;) {
-        page = log.search({ offset: state.offset + added.length, limit: PAGE, order: 'asc' });
-        added.push(...page.items);
+      for (;;) {
+        const page = log.readAfter(state.position, PAGE);
+        if (page.length === 0) return;
+        added.push(...page.map(({ json }) => JSON.parse(json) as StoredEvent));
+        state.position += page.length;
       }
     });
-    state.offset += added.length;
     for (const [index, event] of added.entries()) state.events.push(...state.take(event, added[index + 1]));
     return state.events;
   };

@@ -113,6 +113,18 @@ export function offsetPage<Item>(
   return { items: found.slice(0, limit), next_page_id: found.length > limit ? String(offset + limit) : null };
 }
 
+/** Where a page of `Table.page` begins. */
+export const POSITION = /^(?:\d{1,12}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/;
+
+/** The same with the time of the last item as the id of the next page: what was created since shifts nothing. */
+export function timePage<Item extends { created_at: string }>(
+  { limit, page_id: pageId = '0' }: PageQuery,
+  fetch: (limit: number, from: string) => Item[],
+): Page<Item> {
+  const found = fetch(limit + 1, POSITION.test(pageId) ? pageId : '0');
+  return { items: found.slice(0, limit), next_page_id: (found[limit] && found[limit - 1]?.created_at) ?? null };
+}
+
 export function listPage<Item>(query: PageQuery, list: readonly Item[]): Page<Item> {
   return offsetPage(query, (limit, offset) => list.slice(offset, offset + limit));
 }

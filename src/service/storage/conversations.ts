@@ -40,7 +40,7 @@ export function hasDefaultTitle(row: Pick<ConversationRow, 'id' | 'title'>): boo
   return row.title === defaultTitle(row.id);
 }
 
-export type ConversationChange = Partial<Omit<ConversationRow, 'id' | 'dialect' | 'created_at'>>;
+export type ConversationChange = Partial<Omit<ConversationRow, 'id' | 'dialect' | 'parent_id' | 'created_at'>>;
 
 /** Which conversations; times compared as text, so they must be in the stored form. */
 export interface ConversationFilter {
@@ -58,8 +58,8 @@ export interface ConversationFilter {
 
 export interface ConversationStore extends Pick<Table<ConversationRow>, 'insert' | 'get' | 'remove'> {
   update(id: string, change: ConversationChange): void;
-  /** Newest first. */
-  page(filter: ConversationFilter, limit: number, offset: number): ConversationRow[];
+  /** As in Table. */
+  page(filter: ConversationFilter, limit: number, from: string): ConversationRow[];
   count(filter: ConversationFilter): number;
   ofSandbox(sandboxId: string): ConversationRow[];
   sandboxesOfUnknown(): string[];
@@ -75,13 +75,13 @@ export function createConversationStore(sql: Sql): ConversationStore {
   const ids = (query: string, ...values: string[]) => sql.all<{ id: string }>(query, ...values).map(({ id }) => id);
   return {
     ...table,
-    page(filter, limit, offset) {
-      const { clause, values } = matching(filter);
-      return table.select(`${clause} ORDER BY created_at DESC LIMIT ? OFFSET ?`, ...values, limit, offset);
-    },
-    count(filter) {
-      const { clause, values } = matching(filter);
-      return table.count(clause, ...values);
+    page: (filter, limit, from) => table.page(matching(filter), limit, from),
+    count({ dialect, topLevelOnly, ...filter }) {
+      const isKept = Object.keys(filter).length === 0;
+      const kept = { 'dialect = ?': dialect, 'is_child = ?': topLevelOnly === true ? 0 : undefined };
+      const { clause, values } = where(isKept ? kept : matching({ dialect, topLevelOnly, ...filter }));
+      if (!isKept) return table.count(clause, ...values);
+      return sql.get<{ n: number }>(`SELECT total(n) AS n FROM conversation_counts ${clause}`, ...values)?.n ?? 0;
     },
     ofSandbox: (sandboxId) => table.select('WHERE sandbox_id = ? ORDER BY created_at', sandboxId),
     sandboxesOfUnknown: () =>
@@ -96,7 +96,7 @@ export function createConversationStore(sql: Sql): ConversationStore {
 }
 
 function matching(filter: ConversationFilter) {
-  return where({
+  return {
     // `%` and `_` stay wildcards, as on genuine servers.
     "title LIKE '%' || ? || '%'": filter.titleContains,
     'dialect = ?': filter.dialect,
@@ -108,5 +108,5 @@ function matching(filter: ConversationFilter) {
     'repository = ?': filter.repository,
     'trigger = ?': filter.trigger,
     '(parent_id IS NULL) = ?': filter.topLevelOnly === true ? 1 : undefined,
-  });
+  };
 }

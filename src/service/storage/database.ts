@@ -14,7 +14,26 @@ export interface Sql {
 }
 
 /** Grows by one with each change of the tables; `user_version` of the file has the version that wrote it. */
-const SCHEMA_VERSION = 5;
+const SCHEMA_VERSION = 6;
+
+/** SQLite counts by reading each row: the numbers of conversations are kept. */
+const COUNTS = `
+  DROP INDEX conversations_by_sandbox;
+  CREATE INDEX conversations_by_sandbox ON conversations (sandbox_id, created_at);
+  CREATE INDEX conversations_by_dialect ON conversations (dialect, created_at, parent_id);
+  CREATE INDEX conversations_of_unknown ON conversations (sandbox_id)
+    WHERE execution_status IS NULL AND start_state = 'ready';
+  CREATE INDEX start_tasks_unfinished ON start_tasks (created_at) WHERE status NOT IN ('READY', 'ERROR');
+  CREATE TABLE conversation_counts (
+    dialect TEXT NOT NULL, is_child INTEGER NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (dialect, is_child));
+  INSERT INTO conversation_counts SELECT dialect, parent_id IS NOT NULL, count(*) FROM conversations GROUP BY 1, 2;
+  CREATE TRIGGER conversation_inserted AFTER INSERT ON conversations BEGIN
+    INSERT OR IGNORE INTO conversation_counts VALUES (new.dialect, new.parent_id IS NOT NULL, 0);
+    UPDATE conversation_counts SET n = n + 1 WHERE dialect = new.dialect AND is_child = (new.parent_id IS NOT NULL);
+  END;
+  CREATE TRIGGER conversation_deleted AFTER DELETE ON conversations BEGIN
+    UPDATE conversation_counts SET n = n - 1 WHERE dialect = old.dialect AND is_child = (old.parent_id IS NOT NULL);
+  END;`;
 
 const SCHEMA = `
   CREATE TABLE documents (name TEXT PRIMARY KEY, body TEXT NOT NULL);
@@ -41,7 +60,8 @@ const SCHEMA = `
     dialect TEXT NOT NULL);
   CREATE INDEX start_tasks_by_time ON start_tasks (created_at);
   CREATE INDEX start_tasks_by_update ON start_tasks (updated_at);
-  CREATE INDEX start_tasks_by_conversation ON start_tasks (conversation_id);`;
+  CREATE INDEX start_tasks_by_conversation ON start_tasks (conversation_id);
+  ${COUNTS}`;
 
 const STEPS = [
   `ALTER TABLE start_tasks ADD COLUMN dialect TEXT NOT NULL DEFAULT 'V1';
@@ -56,6 +76,7 @@ const STEPS = [
   // Whether `process` was asked for by name is not known: no agent with a model is started in such a sandbox.
   `ALTER TABLE sandboxes ADD COLUMN fell_back INTEGER NOT NULL DEFAULT 0;
     UPDATE sandboxes SET fell_back = 1 WHERE isolation = 'process';`,
+  COUNTS,
 ];
 
 /** Creates a database file unless it exists. It and the files that SQLite keeps beside it are their owner's alone. */

@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'libsql';
 import type { ConversationState, StoredEvent } from './conversation-state.ts';
-import { makePrivateDatabase, transaction, type SqlValue } from './database.ts';
+import { makePrivateDatabase, transaction } from './database.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
 import type { ReplayStep, ToolStep } from '../agents/steps.ts';
 import { maskOf } from './masking.ts';
@@ -20,10 +20,10 @@ export interface EventFilter {
   lt?: string;
 }
 
-/** Where a page starts: at an event (an unknown one: the beginning), after so many events, or at the beginning. */
+/** Where a page starts: at an event (an unknown one: the beginning), behind a position in the log, or at the beginning. */
 export interface EventPageRequest extends EventFilter {
   fromId?: string;
-  offset?: number;
+  after?: number;
   limit: number;
   order: 'asc' | 'desc';
 }
@@ -84,6 +84,7 @@ export class EventLog {
   readonly #insert: Database.Statement;
   readonly #byId: Database.Statement;
   readonly #after: Database.Statement;
+  readonly #firstSince: Database.Statement;
   readonly #readDocument: Database.Statement;
   readonly #writeDocument: Database.Statement;
   readonly #events: 'masked' | 'as written';
@@ -96,6 +97,7 @@ export class EventLog {
     this.#after = database.prepare(
       'SELECT sequence, body AS json FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?',
     );
+    this.#firstSince = database.prepare('SELECT sequence FROM events WHERE timestamp >= ? ORDER BY timestamp LIMIT 1');
     this.#readDocument = database.prepare('SELECT body FROM documents WHERE name = ?');
     this.#writeDocument = database.prepare('INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)');
   }
@@ -133,23 +135,30 @@ export class EventLog {
     return (this.#byId.get(id) as { sequence: number } | undefined)?.sequence ?? null;
   }
 
+  /** No event is ever removed: the position of the newest is the number of all. */
   count(filter: EventFilter = {}): number {
-    return this.#count(conditionsOf(filter));
+    if (Object.keys(filter).length === 0) return this.lastSequence();
+    const { clause, values } = where(this.#conditions(filter));
+    return (this.#database.prepare(`SELECT count(*) AS n FROM events ${clause}`).get(...values) as { n: number }).n;
   }
 
-  /** `next`: the first event of the following page, by id and by its offset within the filter; null: no more. */
-  search(page: EventPageRequest): { items: StoredEvent[]; next: { id: string; offset: number } | null } {
-    const { clause, values } = where(conditionsOf(page));
-    const offset = page.fromId === undefined ? (page.offset ?? 0) : this.#offsetOf(page.fromId, page);
+  /** `next`: the following page, by the id of its first event and by the position before it; null: no more. */
+  search(page: EventPageRequest): { items: StoredEvent[]; next: { id: string; after: number } | null } {
+    const { order, limit, fromId } = page;
+    // An unknown id is the beginning, as on genuine servers.
+    const from = fromId === undefined ? null : this.sequenceOf(fromId);
+    const after = from === null ? page.after : from + (order === 'asc' ? -1 : 1);
+    const position = { [`sequence ${order === 'asc' ? '>' : '<'} ?`]: after || undefined };
+    const { clause, values } = where({ ...this.#conditions(page), ...position });
     const rows = this.#database
-      .prepare(`SELECT body FROM events ${clause} ORDER BY sequence ${page.order} LIMIT ? OFFSET ?`)
-      .all(...values, page.limit + 1, offset) as { body: string }[];
+      .prepare(`SELECT sequence, body FROM events ${clause} ORDER BY sequence ${order} LIMIT ?`)
+      .all(...values, limit + 1) as { sequence: number; body: string }[];
     const shown = this.#shown();
     const events = rows.map((row) => JSON.parse(shown(row.body)) as StoredEvent);
-    const following = events[page.limit];
+    const [last, following] = [rows[limit - 1], events[limit]];
     return {
-      items: events.slice(0, page.limit),
-      next: following === undefined ? null : { id: following.id, offset: offset + page.limit },
+      items: events.slice(0, limit),
+      next: following && last ? { id: following.id, after: last.sequence } : null,
     };
   }
 
@@ -168,9 +177,8 @@ export class EventLog {
 
   /** The position before the first event of that time or later. */
   sequenceBefore(timestamp: string): number {
-    const row = this.#database.prepare('SELECT min(sequence) AS first FROM events WHERE timestamp >= ?').get(timestamp);
-    const { first } = row as { first: number | null };
-    return first === null ? this.lastSequence() : first - 1;
+    const first = this.#firstSince.get(timestamp) as { sequence: number } | undefined;
+    return first === undefined ? this.lastSequence() : first.sequence - 1;
   }
 
   get(ids: string[]): (StoredEvent | null)[] {
@@ -202,26 +210,15 @@ export class EventLog {
     return (json) => mask.json(json);
   }
 
-  #count(conditions: Record<string, SqlValue | undefined>): number {
-    const { clause, values } = where(conditions);
-    return (this.#database.prepare(`SELECT count(*) AS n FROM events ${clause}`).get(...values) as { n: number }).n;
+  /** Times as positions, which increase with them: a range of positions is read without what is before it. */
+  #conditions({ kind, exceptKind, source, body, gte, lt }: EventFilter): Record<string, string | number | undefined> {
+    return {
+      'kind = ?': kind,
+      'kind <> ?': exceptKind,
+      'source = ?': source,
+      'instr(lower(body), lower(?)) > 0': body,
+      '? < sequence': gte === undefined ? undefined : this.sequenceBefore(gte),
+      '? >= sequence': lt === undefined ? undefined : this.sequenceBefore(lt),
+    };
   }
-
-  /** 0 for an unknown id: genuine servers start at the beginning. */
-  #offsetOf(id: string, page: EventPageRequest): number {
-    const sequence = this.sequenceOf(id);
-    if (sequence === null) return 0;
-    return this.#count({ ...conditionsOf(page), [`sequence ${page.order === 'asc' ? '<' : '>'} ?`]: sequence });
-  }
-}
-
-function conditionsOf(filter: EventFilter): Record<string, string | undefined> {
-  return {
-    'kind = ?': filter.kind,
-    'kind <> ?': filter.exceptKind,
-    'source = ?': filter.source,
-    'instr(lower(body), lower(?)) > 0': filter.body,
-    'timestamp >= ?': filter.gte,
-    'timestamp < ?': filter.lt,
-  };
 }

@@ -26,8 +26,8 @@ export interface SandboxRow {
 
 export interface SandboxStore extends Pick<Table<SandboxRow>, 'insert' | 'get' | 'remove'> {
   update(id: string, change: Partial<Omit<SandboxRow, 'id' | 'created_at' | 'isolation' | 'fell_back'>>): void;
-  /** Newest first. */
-  page(limit: number, offset: number): SandboxRow[];
+  /** As in Table. */
+  page(limit: number, from: string): SandboxRow[];
   all(): SandboxRow[];
 }
 
@@ -35,7 +35,7 @@ export function createSandboxStore(sql: Sql): SandboxStore {
   const table = createTable<SandboxRow>(sql, 'sandboxes', { flags: ['fell_back'] });
   return {
     ...table,
-    page: (limit, offset) => table.select('ORDER BY created_at DESC, id LIMIT ? OFFSET ?', limit, offset),
+    page: (limit, from) => table.page({}, limit, from),
     all: () => table.select('ORDER BY created_at'),
   };
 }

@@ -7,6 +7,8 @@ export interface Table<Row extends { id: string }> {
   update(id: string, change: Partial<Row>): void;
   /** `rest`: what follows the name of the table: WHERE, ORDER BY, LIMIT. */
   select(rest: string, ...values: SqlValue[]): Row[];
+  /** Newest first, `from` the `created_at` of the last row before; a number is that of the rows before. */
+  page(conditions: Conditions, limit: number, from: string): Row[];
   count(rest: string, ...values: SqlValue[]): number;
   remove(id: string): boolean;
 }
@@ -33,6 +35,8 @@ export function createTable<Row extends { id: string }>(
     return typeof value === 'boolean' ? Number(value) : JSON.stringify(value);
   };
   const given = (members: Record<string, unknown>) => columns.filter((column) => members[column] !== undefined);
+  const select = (rest: string, ...values: SqlValue[]) =>
+    sql.all<Record<string, SqlValue>>(`SELECT * FROM ${name} ${rest}`, ...values).map(toRow);
   return {
     insert(row) {
       const names = given(row);
@@ -50,15 +54,22 @@ export function createTable<Row extends { id: string }>(
       const values = names.map((column) => toSql(change[column as keyof Row]));
       sql.run(`UPDATE ${name} SET ${names.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`, ...values, id);
     },
-    select: (rest, ...values) =>
-      sql.all<Record<string, SqlValue>>(`SELECT * FROM ${name} ${rest}`, ...values).map(toRow),
+    select,
+    page(conditions, limit, from) {
+      const offset = Number(from);
+      const { clause, values } = where({ ...conditions, '? > created_at': Number.isNaN(offset) ? from : undefined });
+      const rest = `${clause} ORDER BY created_at DESC LIMIT ? OFFSET ?`;
+      return select(rest, ...values, limit, offset || 0);
+    },
     count: (rest, ...values) => sql.get<{ n: number }>(`SELECT count(*) AS n FROM ${name} ${rest}`, ...values)?.n ?? 0,
     remove: (id) => sql.run(`DELETE FROM ${name} WHERE id = ?`, id) > 0,
   };
 }
 
+type Conditions = Record<string, SqlValue | undefined>;
+
 /** A WHERE clause of the conditions whose value is given; each has one `?`. */
-export function where(conditions: Record<string, SqlValue | undefined>): { clause: string; values: SqlValue[] } {
+export function where(conditions: Conditions): { clause: string; values: SqlValue[] } {
   const given = Object.entries(conditions).filter((entry): entry is [string, SqlValue] => entry[1] !== undefined);
   const clause = given.length === 0 ? '' : `WHERE ${given.map(([condition]) => condition).join(' AND ')}`;
   return { clause, values: given.map(([, value]) => value) };

@@ -71,7 +71,7 @@ describe('the removal of a conversation', () => {
     return path.join(folder, `${id}.db`);
   };
   const remove = (letter: string) => removeConversation(app.context, letter.repeat(32));
-  const left = (): string[] => app.store.conversations.page({}, 10, 0).map(({ id }) => id.charAt(0));
+  const left = (): string[] => app.store.conversations.page({}, 10, '0').map(({ id }) => id.charAt(0));
 
   it('of which none is known changes nothing', async () => {
     conversationIn(storedSandbox({ status: 'PAUSED' }), 'a');

@@ -3,7 +3,7 @@ import { writeFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../../src/service/storage/database.ts';
 import { describe, expect, it } from 'vitest';
-import { numberedConversation, storeOfEachTest } from './support.ts';
+import { numberedConversation, storeOfEachTest, WITHOUT_COUNTS } from './support.ts';
 
 const db = storeOfEachTest();
 
@@ -35,7 +35,9 @@ describe('a database of an older version', () => {
   it('migrates rows of version 2: which sandboxes ran without the requested isolation', () => {
     db.store.close();
     const older = new Database(db.file);
-    older.exec('ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes DROP COLUMN fell_back');
+    older.exec(
+      `${WITHOUT_COUNTS} ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes DROP COLUMN fell_back`,
+    );
     const insert = older.prepare(
       `INSERT INTO sandboxes (id, spec_id, status, session_api_key, working_dir, created_at, last_active_at)
        VALUES (?, ?, 'PAUSED', 'key', ?, '', '')`,
@@ -66,7 +68,7 @@ describe('a database of an older version', () => {
     db.store.close();
     const older = new Database(db.file);
     older.exec(
-      `ALTER TABLE start_tasks DROP COLUMN dialect;
+      `${WITHOUT_COUNTS} ALTER TABLE start_tasks DROP COLUMN dialect;
        ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes DROP COLUMN fell_back`,
     );
     const insert = older.prepare(
@@ -96,7 +98,7 @@ describe('a file that is refused', () => {
     expect(() => openDatabase(db.file)).toThrow('it was written by a newer version (99)');
     const again = new Database(db.file);
     expect(again.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: 99 });
-    again.exec('PRAGMA user_version = 5');
+    again.exec('PRAGMA user_version = 6');
     again.close();
     db.open();
   });

@@ -1,9 +1,10 @@
+import Database from 'libsql';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   deleteEventLog,
-  type EventLog,
+  EventLog,
   eventLogFile,
   openEventLog,
   openEventLogReadOnly,
@@ -56,6 +57,36 @@ describe('an event log', () => {
     expect(ids({ limit: 2, order: 'asc', fromId: 'event-3' })).toEqual(['event-3', 'event-4']);
     expect(ids({ limit: 2, order: 'desc', fromId: 'event-3' })).toEqual(['event-3', 'event-2']);
     expect(ids({ limit: 9, order: 'asc', kind: 'MessageEvent', fromId: 'event-3' })).toEqual(['event-3', 'event-5']);
+  });
+
+  it('continues a page behind its last event, whatever was written since', () => {
+    fill(6);
+    const first = log.search({ limit: 2, order: 'desc' });
+    log.append(event(6));
+    const { items, next } = log.search({ limit: 2, order: 'desc', after: first.next?.after });
+    expect([items.map(({ id }) => id), next]).toEqual([['event-3', 'event-2'], { id: 'event-1', after: 3 }]);
+  });
+
+  it('reads pages, ranges of time and the number of events without the events before', () => {
+    fill(6);
+    const database = new Database(file);
+    const queries: string[] = [];
+    const prepare = (text: string): Database.Statement => {
+      if (text.startsWith('SELECT')) queries.push(text);
+      return database.prepare(text);
+    };
+    const read = new EventLog({ prepare } as Database.Database);
+    const range = { gte: event(2).timestamp, lt: event(4).timestamp };
+    const found = [read.count(range), read.count(), read.search({ ...range, limit: 9, order: 'desc' }).items.length];
+    expect(found).toEqual([2, 6, 2]);
+    for (const order of ['asc', 'desc'] as const) read.search({ limit: 2, order, after: 3, kind: 'MessageEvent' });
+    const plans = queries.map((query) => {
+      const values = (query.match(/\?/g) ?? []).map(() => 1);
+      const steps = database.prepare(`EXPLAIN QUERY PLAN ${query}`).all(...values) as { detail: string }[];
+      return steps.map(({ detail }) => detail).join();
+    });
+    expect(plans.filter((plan) => !plan.startsWith('SEARCH'))).toEqual([]);
+    database.close();
   });
 
   it('is followed by a reader while it is written', () => {

@@ -3,6 +3,10 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { newSandbox } from '../../../src/service/sandboxes/specs.ts';
 import type { StartTaskRow } from '../../../src/service/storage/start-tasks.ts';
+import { createConversationStore } from '../../../src/service/storage/conversations.ts';
+import { openDatabase, type Sql, type SqlValue } from '../../../src/service/storage/database.ts';
+import { createSandboxStore } from '../../../src/service/storage/sandboxes.ts';
+import { createStartTaskStore } from '../../../src/service/storage/start-tasks.ts';
 import { numberedConversation, storeOfEachTest } from './support.ts';
 
 const db = storeOfEachTest();
@@ -29,7 +33,7 @@ describe('the store', () => {
     });
     db.store.conversations.insert({ ...numberedConversation(1), title: 'first' });
     db.store.conversations.update(numberedConversation(1).id, { title: 'second' });
-    db.store.conversations.page({}, 10, 0);
+    db.store.conversations.page({}, 10, '0');
     db.store.conversations.remove(numberedConversation(1).id);
     expect(seen).toEqual(['first', 'second', 'none']);
   });
@@ -40,14 +44,39 @@ describe('the store of conversations', () => {
     const { conversations } = db.store;
     const rows = Array.from({ length: 1000 }, (_, number) => numberedConversation(number));
     db.store.transaction(() => rows.forEach((row) => conversations.insert(row)));
-    const pages = Array.from({ length: 10 }, (_, page) => conversations.page({}, 100, page * 100));
-    expect(pages.flat()).toEqual(rows.reverse());
+    const pages = Array.from({ length: 10 }, (_, page) => conversations.page({}, 100, String(page * 100)));
+    expect(pages.flat()).toEqual(rows.toReversed());
     expect(conversations.count({ topLevelOnly: true })).toBe(900);
     expect(conversations.count({ repository: 'a/b' })).toBe(500);
     expect(conversations.count({ titleContains: 'conversation 99' })).toBe(11);
     expect(conversations.count({ createdGte: numberedConversation(990).created_at })).toBe(10);
     expect(conversations.count({ createdLt: numberedConversation(10).created_at })).toBe(10);
     expect(conversations.childrenOf(numberedConversation(8).id)).toEqual([numberedConversation(9).id]);
+  });
+
+  it('continues behind the last row of a page, whatever was added and removed since', () => {
+    const { conversations } = db.store;
+    for (const number of [1, 3, 5, 7]) conversations.insert(numberedConversation(number));
+    const [newest, last] = conversations.page({ dialect: 'V1' }, 2, '0');
+    conversations.insert(numberedConversation(9));
+    for (const row of [newest, last]) conversations.remove(row?.id ?? '');
+    const next = conversations.page({ dialect: 'V1' }, 2, last?.created_at ?? '');
+    expect(next).toEqual([3, 1].map(numberedConversation));
+  });
+
+  it('counts what was inserted and removed, also in a transaction that failed', () => {
+    const { conversations } = db.store;
+    for (const number of [1, 2, 8, 9]) conversations.insert(numberedConversation(number));
+    conversations.remove(numberedConversation(1).id);
+    const failing = (): void => {
+      db.store.transaction(() => {
+        conversations.insert(numberedConversation(3));
+        throw new Error('failed');
+      });
+    };
+    expect(failing).toThrow('failed');
+    const counts = [{}, { topLevelOnly: true }, { dialect: 'V1' }, { dialect: 'V1', topLevelOnly: true }] as const;
+    expect(counts.map((filter) => conversations.count(filter))).toEqual([3, 2, 1, 0]);
   });
 
   it('counts a conversation as running only while its sandbox runs', () => {
@@ -76,7 +105,7 @@ describe('the store of conversations', () => {
     const { conversations } = db.store;
     conversations.insert({ ...numberedConversation(1), title: "it's 100 %" });
     conversations.insert({ ...numberedConversation(2), title: 'it is' });
-    expect(conversations.page({ titleContains: "it's" }, 9, 0).map(({ title }) => title)).toEqual(["it's 100 %"]);
+    expect(conversations.page({ titleContains: "it's" }, 9, '0').map(({ title }) => title)).toEqual(["it's 100 %"]);
     expect(conversations.count({ titleContains: '%' })).toBe(2);
     expect(conversations.count({ titleContains: "' OR 1=1 --" })).toBe(0);
   });
@@ -87,7 +116,7 @@ it('the store of sandboxes lists the newest first in pages, changes what is give
   const rows = [1, 2, 3].map((second) => newSandbox('process', `2026-01-01T00:00:0${second}.000000Z`));
   for (const row of rows) sandboxes.insert(row);
   const [first, second, third] = rows;
-  expect([sandboxes.page(2, 0), sandboxes.page(2, 2)]).toEqual([[third, second], [first]]);
+  expect([sandboxes.page(2, '0'), sandboxes.page(2, '2')]).toEqual([[third, second], [first]]);
   expect(sandboxes.all()).toEqual(rows);
   const id = first?.id ?? '';
   sandboxes.update(id, { port: 1234, status_detail: 'why' });
@@ -205,5 +234,72 @@ describe('the store of secrets', () => {
     expect(secrets.remove('%')).toBe(false);
     expect(secrets.remove(hostile)).toBe(true);
     expect(secrets.list()).toEqual([]);
+  });
+});
+
+/** The plans of SQLite for the reads of `work`. */
+function plansOf(work: (sql: Sql) => void): string[] {
+  const sql = openDatabase(db.file);
+  const plans: string[] = [];
+  const explain = (text: string, values: SqlValue[]): void => {
+    const steps = sql.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, ...values);
+    if (!text.includes('pragma_')) plans.push(...steps.map(({ detail }) => detail));
+  };
+  work({
+    ...sql,
+    get: <Row>(text: string, ...values: SqlValue[]) => {
+      explain(text, values);
+      return sql.get<Row>(text, ...values);
+    },
+    all: <Row>(text: string, ...values: SqlValue[]) => {
+      explain(text, values);
+      return sql.all<Row>(text, ...values);
+    },
+  });
+  sql.close();
+  return plans;
+}
+
+describe('a read of the store', () => {
+  const key = numberedConversation(1).created_at;
+
+  it('of a page of conversations begins at its place in an index', () => {
+    const filters = [{ dialect: 'V0' }, { dialect: 'V1', topLevelOnly: true }] as const;
+    const plans = plansOf((sql) => {
+      const { page } = createConversationStore(sql);
+      for (const filter of filters) for (const from of ['0', key]) page(filter, 10, from);
+    });
+    const index = 'SEARCH conversations USING INDEX conversations_by_dialect';
+    const [first, later] = [`${index} (dialect=?)`, `${index} (dialect=? AND created_at<?)`];
+    expect(plans).toEqual([first, later, first, later]);
+    const ofSandbox = plansOf((sql) => createConversationStore(sql).page({ dialect: 'V1', sandboxId: 's' }, 10, '0'));
+    expect(ofSandbox).toEqual(['SEARCH conversations USING INDEX conversations_by_sandbox (sandbox_id=?)']);
+    expect(plansOf((sql) => createSandboxStore(sql).page(10, key))).toEqual([
+      'SEARCH sandboxes USING INDEX sandboxes_by_time (created_at<?)',
+    ]);
+  });
+
+  it('that counts conversations reads no conversation', () => {
+    const plans = plansOf((sql) => {
+      const { count } = createConversationStore(sql);
+      for (const filter of [{}, { dialect: 'V0' }, { dialect: 'V1', topLevelOnly: true }] as const) count(filter);
+    });
+    expect(plans.filter((plan) => !plan.includes('conversation_counts'))).toEqual([]);
+  });
+
+  it('walks through no table without an index', () => {
+    const plans = plansOf((sql) => {
+      const conversations = createConversationStore(sql);
+      conversations.page({}, 10, '0');
+      conversations.sandboxesOfUnknown();
+      conversations.childrenOf('id');
+      conversations.countRunning();
+      conversations.ofSandbox('id');
+      const tasks = createStartTaskStore(sql);
+      tasks.page({ dialect: 'V1' }, 'CREATED_AT_DESC', 10, 0);
+      tasks.count({ dialect: 'V1', conversationId: 'id' });
+      tasks.unfinished();
+    });
+    expect(plans.filter((plan) => /^SCAN (?!.* USING (?:COVERING )?INDEX )/.test(plan))).toEqual([]);
   });
 });

@@ -6,6 +6,11 @@ import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import { conversationRow } from '../../support/conversation-row.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
+/** Makes a database one of version 5 or older, which has neither these indexes nor kept numbers. */
+export const WITHOUT_COUNTS = `
+  DROP INDEX conversations_by_dialect; DROP INDEX conversations_of_unknown; DROP INDEX start_tasks_unfinished;
+  DROP TRIGGER conversation_inserted; DROP TRIGGER conversation_deleted; DROP TABLE conversation_counts;`;
+
 export interface StoreOfTest {
   readonly folder: string;
   /** The file of the database. */

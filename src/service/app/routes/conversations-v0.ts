@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { toHexId } from '../../../protocol/detail.ts';
 import * as v0 from '../../../protocol/v0/requests.ts';
 import { HttpError, refuse } from '../../http/answer.ts';
-import { present } from '../../http/request.ts';
+import { POSITION, present } from '../../http/request.ts';
 import { body, query, type Handlers } from '../../http/route.ts';
 import { jsonOf, textOf, type AgentAnswer, type AgentRequest } from '../../sandboxes/agent-client.ts';
 import { SandboxUnavailable } from '../../sandboxes/supervisor.ts';
@@ -131,24 +131,22 @@ export function conversationHandlersV0(context: AppContext): Handlers<AppRoute> 
       }
     }),
     'GET /api/conversations': query(v0.conversationListQuery, (given) => {
-      // Both dialects, newest first. A position for each: how many of it are on the pages so far; null: no more of it.
-      const from = given.page_id === undefined ? { V0: 0, V1: 0 } : positionIn(given.page_id);
+      // Both dialects, newest first. A position for each; null: no more of it.
+      const from = given.page_id === undefined ? { V0: '0', V1: '0' } : positionIn(given.page_id);
       const filter: ConversationFilter = {
         topLevelOnly: !given.include_sub_conversations,
         ...present({ repository: given.selected_repository, trigger: given.conversation_trigger }),
       };
       const limit = Math.min(given.limit, MAX_LIMIT);
       const ahead = (['V0', 'V1'] as const).flatMap((dialect) => {
-        const offset = from[dialect];
-        return offset === null ? [] : store.conversations.page({ ...filter, dialect }, limit + 1, offset);
+        const position = from[dialect];
+        return position === null ? [] : store.conversations.page({ ...filter, dialect }, limit + 1, position);
       });
       ahead.sort((one, other) => (one.created_at < other.created_at ? 1 : one.created_at > other.created_at ? -1 : 0));
       const rows = ahead.slice(0, limit);
       const left = ahead.slice(limit);
-      const next = (dialect: 'V0' | 'V1'): string | null => {
-        if (!left.some((row) => row.dialect === dialect)) return null;
-        return String((from[dialect] ?? 0) + rows.filter((row) => row.dialect === dialect).length);
-      };
+      const next = (dialect: 'V0' | 'V1'): string | null =>
+        left.some((row) => row.dialect === dialect) ? (rows.at(-1)?.created_at ?? from[dialect]) : null;
       const v0Next = next('V0');
       // JSON in base64, as on genuine servers: the position in V0 is in base64 once more.
       const position = { v0: v0Next === null ? null : Buffer.from(v0Next).toString('base64'), v1: next('V1') };
@@ -269,14 +267,12 @@ function conversationInfo(row: ConversationRow, context: AppContext): unknown {
   };
 }
 
-function positionIn(pageId: string): Record<'V0' | 'V1', number | null> {
+function positionIn(pageId: string): Record<'V0' | 'V1', string | null> {
   const decoded = (text: string): string => Buffer.from(text, 'base64').toString('utf8');
-  const offset = (text: string): number => (/^\d{1,12}$/.test(text) ? Number(text) : NaN);
   try {
     const given = JSON.parse(decoded(pageId)) as { v0: string | null; v1: string | null };
-    const V0 = given.v0 === null ? null : offset(decoded(given.v0));
-    const V1 = given.v1 === null ? null : offset(given.v1);
-    if (!Number.isNaN(V0) && !Number.isNaN(V1)) return { V0, V1 };
+    const position = { V0: given.v0 === null ? null : decoded(given.v0), V1: given.v1 };
+    if (Object.values(position).every((each) => each === null || POSITION.test(each))) return position;
   } catch {
     // refused below
   }

@@ -6,13 +6,14 @@ import * as v from 'valibot';
 import { list, record, text, toDashedId, toHexId, uuid } from '../../../protocol/detail.ts';
 import * as v1 from '../../../protocol/v1/requests.ts';
 import { HttpError, invalidMember, refuse, SUCCESS } from '../../http/answer.ts';
-import { offsetPage, pathId, present } from '../../http/request.ts';
+import { offsetPage, pathId, present, timePage } from '../../http/request.ts';
 import type { ZipMember } from '../../http/zip.ts';
 import { body, query, type Handlers } from '../../http/route.ts';
 import { textOf, type AgentAnswer } from '../../sandboxes/agent-client.ts';
 import { SandboxUnavailable } from '../../sandboxes/supervisor.ts';
 import type { AppRoute } from '../../served-routes.ts';
 import type { ConversationFilter, ConversationRow } from '../../storage/conversations.ts';
+import type { StoredEvent } from '../../storage/conversation-state.ts';
 import type { EventFilter } from '../../storage/event-log.ts';
 import type { StartTaskRow } from '../../storage/start-tasks.ts';
 import type { AppContext } from '../context.ts';
@@ -79,9 +80,9 @@ export function conversationHandlersV1(context: AppContext): Handlers<AppRoute> 
   ) => {
     if (!/^\d{1,12}$/.test(pageId)) throw refuse(400, 'Invalid page_id');
     const order: 'asc' | 'desc' = sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
-    const filter = { ...eventFilter(given), ...present({ exceptKind }), limit, offset: Number(pageId), order };
+    const filter = { ...eventFilter(given), ...present({ exceptKind }), limit, after: Number(pageId), order };
     const page = row === null ? null : logs.read(row, (log) => log.search(filter));
-    return { items: page?.items ?? [], next_page_id: page?.next == null ? null : String(page.next.offset) };
+    return { items: page?.items ?? [], next_page_id: page?.next == null ? null : String(page.next.after) };
   };
   return {
     'POST /api/v1/app-conversations': body(v1.appConversationStart, (given) => {
@@ -111,7 +112,7 @@ export function conversationHandlersV1(context: AppContext): Handlers<AppRoute> 
     }),
     'GET /api/v1/app-conversations/search': query(v1.conversationSearchQuery, (given) => {
       const filter = filterOf(given);
-      const page = offsetPage(given, (limit, offset) => conversations.page(filter, limit, offset));
+      const page = timePage(given, (limit, from) => conversations.page(filter, limit, from));
       return { ...page, items: page.items.map((row) => conversationRecord(row, context)) };
     }),
     'GET /api/v1/app-conversations/count': query(v1.conversationCountQuery, (given) =>
@@ -256,13 +257,14 @@ function* archiveMembers(context: AppContext, row: ConversationRow): Generator<Z
   const readable = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value, null, 2));
   const { session_api_key: _key, ...meta } = conversationRecord(row, context);
   yield ['meta.json', readable(meta)];
-  for (let offset = 0; ; offset += PAGE) {
+  for (let at = 0; ;) {
     // The log is looked up for each page: it may have been closed since the page before.
-    const page = context.logs.read(row, (log) => log.search({ offset, limit: PAGE, order: 'asc' }));
-    for (const [index, event] of page?.items.entries() ?? []) {
-      const number = String(offset + index).padStart(6, '0');
-      yield [`event_${number}_${event.id}.json`, readable(event)];
+    const page = context.logs.read(row, (log) => log.readAfter(at, PAGE)) ?? [];
+    if (page.length === 0) return;
+    for (const { json } of page) {
+      const event = JSON.parse(json) as StoredEvent;
+      yield [`event_${String(at).padStart(6, '0')}_${event.id}.json`, readable(event)];
+      at += 1;
     }
-    if (page?.next == null) return;
   }
 }

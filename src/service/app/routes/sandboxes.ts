@@ -5,7 +5,7 @@ import { list, record, text } from '../../../protocol/detail.ts';
 import { pageQuery } from '../../../protocol/v1/requests.ts';
 import { refuse, SUCCESS } from '../../http/answer.ts';
 import { isKey } from '../../http/guard.ts';
-import { listPage, offsetPage } from '../../http/request.ts';
+import { listPage, timePage } from '../../http/request.ts';
 import { query, type Handlers } from '../../http/route.ts';
 import { isSpecName, sandboxSpecs } from '../../sandboxes/specs.ts';
 import type { AppRoute } from '../../served-routes.ts';
@@ -41,7 +41,7 @@ export function sandboxHandlers({ store, supervisor, starter, specs, clock }: Ap
       given.id.map((id) => shownSpecs.find((spec) => spec.id === id) ?? null),
     ),
     'GET /api/v1/sandboxes/search': query(pageQuery, (given) => {
-      const page = offsetPage(given, (limit, offset) => sandboxes.page(limit, offset));
+      const page = timePage(given, (limit, from) => sandboxes.page(limit, from));
       return { ...page, items: page.items.map(sandboxRecord) };
     }),
     'GET /api/v1/sandboxes': query(idQuery, ({ id: ids }) => {

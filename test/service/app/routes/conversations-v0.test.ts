@@ -169,11 +169,15 @@ describe('V0 and a conversation of V1', () => {
     it('lists both, newest first, and continues where a page ended, in either dialect', async () => {
       const of = (id: string, conversation_version: string) => ({ conversation_id: id, conversation_version });
       const [v0, v1] = [of(ids.v0, 'V0'), of(ids.v1, 'V1')];
-      const next = Buffer.from(JSON.stringify({ v0: null, v1: '0' })).toString('base64');
+      const pageId = (position: object) => Buffer.from(JSON.stringify(position)).toString('base64');
+      // Behind the time of the last conversation of the page.
+      const next = pageId({ v0: null, v1: both.store.conversations.get(ids.v0)?.created_at });
+      const offset = pageId({ v0: Buffer.from('0').toString('base64'), v1: '1000000000' });
       await expectAnswers(both, [
         [V0, undefined, 200, { results: [v0, v1], next_page_id: null }],
         [`${V0}?limit=1`, undefined, 200, { results: [v0], next_page_id: next }],
         [`${V0}?limit=1&page_id=${next}`, undefined, 200, { results: [v1], next_page_id: null }],
+        [`${V0}?page_id=${offset}`, undefined, 200, { results: [v0], next_page_id: null }],
       ]);
     });
 

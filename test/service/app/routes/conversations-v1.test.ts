@@ -214,9 +214,11 @@ describe('the events of a conversation of V1', () => {
     ['limit=2&page_id=2', [2, 3], '4'],
     ['limit=2&page_id=5', [5], null],
     ['page_id=999', [], null],
-    ['sort_order=TIMESTAMP_DESC&limit=2', [5, 4], '2'],
-    ['kind__eq=MessageEvent&limit=2', [0, 2], '2'],
-    ['kind__eq=MessageEvent&limit=2&page_id=2', [4], null],
+    ['sort_order=TIMESTAMP_DESC&limit=2', [5, 4], '5'],
+    ['sort_order=TIMESTAMP_DESC&limit=2&page_id=5', [3, 2], '3'],
+    ['sort_order=TIMESTAMP_DESC&page_id=2', [0], null],
+    ['kind__eq=MessageEvent&limit=2', [0, 2], '3'],
+    ['kind__eq=MessageEvent&limit=2&page_id=3', [4], null],
     ['timestamp__gte=2026-01-01T00:00:01Z&timestamp__lt=2026-01-01T00:00:03Z', [1, 2], null],
   ])('with %j are %j and the next page %j', async (query, numbers, next) => {
     expect(await found(`${search()}?${query}`)).toEqual([numbers, next]);
@@ -269,7 +271,7 @@ describe('the events of a conversation of V1', () => {
     expect(Object.keys(record).sort().join(' ')).toBe(`${members} ${others}`);
     expect(await found(shared(), {})).toEqual([[0, 1, 2, 3, 4], null]);
     expect(await found(shared('&limit=1&page_id=1'), {})).toEqual([[1], '2']);
-    expect(await found(shared('&sort_order=TIMESTAMP_DESC&limit=1'), {})).toEqual([[4], '1']);
+    expect(await found(shared('&sort_order=TIMESTAMP_DESC&limit=1'), {})).toEqual([[4], '5']);
     expect(await found(shared('&kind__eq=MessageEvent'), {})).toEqual([[0, 2, 4], null]);
     expect(await found(shared('&kind__eq=ConversationStateUpdateEvent'), {})).toEqual([[], null]);
     for (const path of [`${V1}?ids=${ids.v1}`, search(), `${V1}/${ids.v1}/file`]) {
