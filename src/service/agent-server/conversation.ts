@@ -10,7 +10,7 @@ import type { ModelConfig } from '../agents/model/config.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 import type { ModelUsage } from '../agents/steps.ts';
 import { addUsage, type ConversationState, type StoredEvent } from '../storage/conversation-state.ts';
-import type { EventLog } from '../storage/event-log.ts';
+import { type EventLog, parseStored } from '../storage/event-log.ts';
 import { type Mask, maskOf } from '../storage/masking.ts';
 import {
   agentError,
@@ -154,7 +154,7 @@ export class Conversation {
       if (batch.length === 0) return;
       for (const { sequence, json } of batch) {
         at = sequence;
-        yield JSON.parse(json) as StoredEvent;
+        yield parseStored<StoredEvent>(json);
       }
     }
   }

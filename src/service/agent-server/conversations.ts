@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { ForkConversation, Llm, SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
 import { toDashedId } from '../../protocol/detail.ts';
-import { deleteEventLog, eventLogFile, type EventLog, openEventLog } from '../storage/event-log.ts';
+import { deleteEventLog, eventLogFile, type EventLog, openEventLog, parseStored } from '../storage/event-log.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
 import { readSteps, type ReplayStep } from '../agents/steps.ts';
 import type { WorkerNotice } from '../sandboxes/worker-protocol.ts';
@@ -132,7 +132,7 @@ export class Conversations {
     const now = zonedTimestamp(this.#options.nowMicroseconds());
     const left = source.log
       .readAfter(sequence, Number.MAX_SAFE_INTEGER)
-      .map(({ json }) => JSON.parse(json) as StoredEvent);
+      .map(({ json }) => parseStored<StoredEvent>(json));
     const state: ConversationState = {
       ...source.state,
       conversation_id: id,

@@ -12,6 +12,8 @@ import { serveProgram } from './program-session.ts';
 
 const LARGEST_FRAME = 64 * 1024 * 1024;
 const MOST_SUBSCRIBERS = 50;
+/** Sockets whose client has not sent the key. */
+const MOST_WAITING = 50;
 /** Before the client has sent the key. */
 const LARGEST_FIRST_FRAME = 64 * 1024;
 
@@ -23,6 +25,7 @@ export class Sockets {
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: LARGEST_FRAME, clientTracking: true });
   /** The number of subscribers by the id of a conversation, `bash-events` or `exec`. */
   readonly #subscribers = new Map<string, number>();
+  readonly #waiting = new Set<WebSocket>();
   readonly #onCount: (subscribers: number) => void;
 
   constructor(worker: WorkerContext, onCount: (subscribers: number) => void) {
@@ -51,6 +54,10 @@ export class Sockets {
     const isForbidden = forbidden(request.headers.host, request.headers.origin, '127.0.0.1') !== null;
     if (!query.ok || isForbidden || (given !== undefined && !isRight)) {
       refuse('403 Forbidden');
+      return;
+    }
+    if (!isRight && this.#waiting.size >= MOST_WAITING) {
+      refuse('503 Service Unavailable');
       return;
     }
     const rule = this.#worker.faultRules?.next({ method: 'GET', path: url.pathname, isSocket: true }) ?? null;
@@ -88,13 +95,18 @@ export class Sockets {
       clearTimeout(timer);
       lift();
     };
-    client.once('close', done);
+    this.#waiting.add(client);
+    client.once('close', () => {
+      done();
+      this.#waiting.delete(client);
+    });
     client.once('message', (data: RawData) => {
       done();
       const frame = check(socketAuthentication, parseFrame(data), 'body');
       const isRight = frame.ok && isKey(frame.value.session_api_key, this.#worker.sessionApiKey);
-      if (isRight) this.#subscribe(client, topic, query);
-      else fail();
+      if (!isRight) return fail();
+      this.#waiting.delete(client);
+      this.#subscribe(client, topic, query);
     });
   }
 

@@ -20,7 +20,7 @@ import { normalizeTime } from '../../output/text/time.ts';
 import { gitDelta } from '../agent-server/git.ts';
 import type { ExecutionStatus, StoredEvent } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
-import type { EventLog } from '../storage/event-log.ts';
+import { type EventLog, parseStored } from '../storage/event-log.ts';
 import type { AppContext } from './context.ts';
 import { sandboxOf, workspacePath, type SandboxState } from './conversations.ts';
 import type { Pages } from './pages.ts';
@@ -197,7 +197,7 @@ export function createEventReader({ store, logs, key }: Pick<AppContext, 'store'
   return {
     after(position: number): { events: PageEvent[]; position: number } {
       const rows = read((log) => log.readAfter(position, BATCH)) ?? [];
-      const events = shown(rows.map(({ json }) => JSON.parse(json) as StoredEvent));
+      const events = shown(rows.map(({ json }) => parseStored<StoredEvent>(json)));
       return { events, position: rows.at(-1)?.sequence ?? position };
     },
     newest(kind: string): PageEvent['payload'] | null {

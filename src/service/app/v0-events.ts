@@ -2,6 +2,7 @@
 import { isRecord } from '../../protocol/shape.ts';
 import type { StoredEvent } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
+import { parseStored } from '../storage/event-log.ts';
 import type { EventLogs } from '../storage/event-logs.ts';
 
 type Members = Record<string, unknown>;
@@ -79,7 +80,7 @@ export function createV0EventReader(logs: EventLogs): (row: ConversationRow) => 
       for (;;) {
         const page = log.readAfter(state.position, PAGE);
         if (page.length === 0) return;
-        added.push(...page.map(({ json }) => JSON.parse(json) as StoredEvent));
+        added.push(...page.map(({ json }) => parseStored<StoredEvent>(json)));
         state.position += page.length;
       }
     });

@@ -73,7 +73,10 @@ export function createRouter(handlers: Handlers<string>, options: RouterOptions)
   });
   app.onError((error) => {
     const { status, body } = httpErrorOf(error, errorOf);
-    if (status >= 500 && !(error instanceof HttpError)) log(`request failed: ${error.stack ?? error.message}`);
+    const { message, stack } = error;
+    // A damaged file is no fault of the code.
+    const cause = storageError(error) === null ? (stack ?? message) : message;
+    if (status >= 500 && !(error instanceof HttpError)) log(`request failed: ${cause}`);
     return json(body, status);
   });
   return app as unknown as Hono;

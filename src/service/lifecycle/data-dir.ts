@@ -54,14 +54,24 @@ export function defaultDataDir(
 export function prepareDataDir(dataDir: string): void {
   inDataDir(dataDir, () => {
     makeOwnFolder(dataDir);
-    // An existing directory may have been made with a wider mode; only its owner can change that.
-    if ((statSync(dataDir).mode & 0o077) !== 0) chmodSync(dataDir, 0o700);
+    restrict(dataDir, 0o700);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     const { workspaces, events, staging, ...files } = dataPaths(dataDir);
-    for (const folder of [workspaces, events, staging]) refuseUnless('directory', folder);
-    for (const file of Object.values(files)) refuseUnless('file', file);
+    for (const folder of [workspaces, events, staging]) {
+      refuseUnless('directory', folder);
+      restrict(folder, 0o700);
+    }
+    for (const file of Object.values(files)) {
+      refuseUnless('file', file);
+      restrict(file, 0o600);
+    }
     keepReserve(files.reserve);
   });
+}
+
+/** A copy or a backup may have a wider mode; only the owner can change that. */
+function restrict(name: string, mode: number): void {
+  if (((statSync(name, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0) chmodSync(name, mode);
 }
 
 function makeOwnFolder(dataDir: string): void {

@@ -7,6 +7,7 @@ import { makePrivateDatabase, transaction } from './database.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
 import type { ReplayStep, ToolStep } from '../agents/steps.ts';
 import { maskOf } from './masking.ts';
+import { damage } from './storage-error.ts';
 import { where } from './table.ts';
 import { wellFormedJson } from '../../output/text/well-formed.ts';
 
@@ -47,6 +48,14 @@ const SCHEMA = `
     kind TEXT NOT NULL, source TEXT NOT NULL, body TEXT NOT NULL);
   CREATE INDEX IF NOT EXISTS events_by_time ON events (timestamp);
   CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY, body TEXT NOT NULL);`;
+
+export function parseStored<Value>(json: string): Value {
+  try {
+    return JSON.parse(json) as Value;
+  } catch {
+    throw damage('the event log is malformed: it holds a text that is not JSON');
+  }
+}
 
 export function eventLogFile(eventsDir: string, conversationId: string): string {
   return path.join(eventsDir, `${conversationId}.db`);
@@ -154,7 +163,7 @@ export class EventLog {
       .prepare(`SELECT sequence, body FROM events ${clause} ORDER BY sequence ${order} LIMIT ?`)
       .all(...values, limit + 1) as { sequence: number; body: string }[];
     const shown = this.#shown();
-    const events = rows.map((row) => JSON.parse(shown(row.body)) as StoredEvent);
+    const events = rows.map((row) => parseStored<StoredEvent>(shown(row.body)));
     const [last, following] = [rows[limit - 1], events[limit]];
     return {
       items: events.slice(0, limit),
@@ -185,14 +194,14 @@ export class EventLog {
     const shown = this.#shown();
     return ids.map((id) => {
       const row = this.#byId.get(id) as { body: string } | undefined;
-      return row === undefined ? null : (JSON.parse(shown(row.body)) as StoredEvent);
+      return row === undefined ? null : parseStored<StoredEvent>(shown(row.body));
     });
   }
 
   /** Null: it was not written. */
   read<Name extends keyof Documents>(name: Name): Documents[Name] | null {
     const row = this.#readDocument.get(name) as { body: string } | undefined;
-    return row === undefined ? null : (JSON.parse(row.body) as Documents[Name]);
+    return row === undefined ? null : parseStored<Documents[Name]>(row.body);
   }
 
   write<Name extends keyof Documents>(name: Name, value: Documents[Name]): void {

@@ -3,8 +3,9 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Database from 'libsql';
 import type { ConversationState } from './conversation-state.ts';
-import { eventLogFile, openEventLogReadOnly, type EventLog } from './event-log.ts';
+import { eventLogFile, openEventLogReadOnly, parseStored, type EventLog } from './event-log.ts';
 import type { ConversationRow } from './conversations.ts';
+import { damage } from './storage-error.ts';
 
 /** The logs of a service. They are kept open: the database gives a closed one back only when memory is collected. */
 export interface EventLogs {
@@ -28,13 +29,17 @@ export function createEventLogs(eventsDir: string): EventLogs {
       const file = eventLogFile(path.join(eventsDir, sandbox_id), id);
       const known = open.get(id);
       if (known !== undefined && known.file !== file) forget(id);
-      const log = known?.file === file ? known.log : openEventLogReadOnly(file);
-      if (log === null) return null;
-      open.delete(id);
-      open.set(id, { file, log }); // the last one is the one used last
-      const [oldest] = open.keys();
-      if (open.size > MAX_OPEN && oldest !== undefined) forget(oldest);
-      return work(log);
+      try {
+        const log = known?.file === file ? known.log : openEventLogReadOnly(file);
+        if (log === null) return null;
+        open.delete(id);
+        open.set(id, { file, log }); // the last one is the one used last
+        const [oldest] = open.keys();
+        if (open.size > MAX_OPEN && oldest !== undefined) forget(oldest);
+        return work(log);
+      } catch (error) {
+        throw damage(`${(error as Error).message} (${file})`);
+      }
     },
     forget,
     close() {
@@ -83,7 +88,7 @@ function readState(database: Database.Database, file: string): ConversationState
     const hasSchema = database.prepare("SELECT 1 FROM log.sqlite_master WHERE name = 'documents'").get();
     if (hasSchema === undefined) return null;
     const row = database.prepare("SELECT body FROM log.documents WHERE name = 'state'").get();
-    return row === undefined ? null : (JSON.parse((row as { body: string }).body) as ConversationState);
+    return row === undefined ? null : parseStored<ConversationState>((row as { body: string }).body);
   } finally {
     database.exec('DETACH log');
   }

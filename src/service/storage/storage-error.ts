@@ -1,10 +1,15 @@
 const KINDS = [
   [/ENOSPC|EDQUOT|SQLITE_FULL|disk is full/, 507, 'The disk of the data directory is full'],
   [/EROFS|SQLITE_READONLY|readonly database/, 500, 'The data directory cannot be written'],
-  [/EACCES|EPERM|SQLITE_CANTOPEN|unable to open database/, 500, 'The data directory cannot be opened'],
+  [/EACCES|EPERM|SQLITE_CANTOPEN|unable to open (?:database|connection)/i, 500, 'The data directory cannot be opened'],
   [/SQLITE_CORRUPT|SQLITE_NOTADB|malformed|not a database/, 500, 'A file of the data directory is damaged and kept'],
   [/SQLITE_IOERR|disk I\/O error/, 500, 'The data directory could not be read or written'],
 ] as const;
+
+/** Printed as a sentence, also by libraries: a damaged file is no fault of the code. */
+export function damage(message: string): Error {
+  return Object.assign(new Error(message), { stack: message });
+}
 
 /** Null: not a failed write. Status 507 is Insufficient Storage. */
 export function storageError(error: unknown): { status: 507 | 500; text: string } | null {

@@ -132,6 +132,16 @@ describe('a socket of a conversation', () => {
     await until('the words', () => known.frames.some((frame) => frame['kind'] === 'MessageEvent'));
   });
 
+  it('of 600 without the key fifty wait for it, and one with the key is accepted beside them', async () => {
+    const all = Array.from({ length: 600 }, () => worker.socket(path));
+    const statuses = await Promise.all(all.map(({ status }) => status));
+    expect(statuses.filter((status) => status === 101)).toHaveLength(50);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(550);
+    expect((await opened()).frames).toHaveLength(1);
+    for (const { client } of all) client.terminate();
+    await until('a place', async () => (await worker.socket(path).status) === 101);
+  });
+
   it('reports the number of subscribers to the service', async () => {
     const count = () => worker.notices.findLast((notice) => notice.type === 'subscribers')?.count;
     const both = [connected(path), connected('/sockets/bash-events')];

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   rmSync,
@@ -41,6 +42,18 @@ describe('the data directory', () => {
     [{}, 'darwin', '/home/a/Library/Application Support/acs'],
   ])('for %j on %s is %s', (env, platform, expected) => {
     expect(defaultDataDir(env, platform, '/home/a')).toBe(expected);
+  });
+
+  it('is for its owner alone, with its files and folders, also when a copy gave them other modes', () => {
+    const { workspaces, events, key, log } = dataPaths(folder.path);
+    for (const name of [workspaces, events]) mkdirSync(name);
+    writeFileSync(dataPaths(folder.path).database, '');
+    for (const name of [key, log]) writeFileSync(name, '');
+    for (const name of [folder.path, workspaces, events]) chmodSync(name, 0o755);
+    for (const name of [key, log]) chmodSync(name, 0o644);
+    prepareDataDir(folder.path);
+    const modes = [folder.path, workspaces, events, key, log].map((name) => statSync(name).mode & 0o777);
+    expect(modes).toEqual([0o700, 0o700, 0o700, 0o600, 0o600]);
   });
 
   it('is created for its owner alone, and named when it cannot be created', () => {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ConversationState } from '../../../src/service/storage/conversation-state.ts';
 import { deleteEventLog, eventLogFile, openEventLog } from '../../../src/service/storage/event-log.ts';
 import { createEventLogs, stateInLog, type EventLogs, readLogStates } from '../../../src/service/storage/event-logs.ts';
+import { storageError } from '../../../src/service/storage/storage-error.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
 const folder = folderOfEachTest();
@@ -47,6 +48,35 @@ describe('the logs of a service', () => {
     for (const round of [1, 2]) {
       expect([round, rows.map(read)]).toEqual([round, rows.map((_, number) => [`event-${number}`])]);
     }
+  });
+
+  it.each<[string, (file: string) => void, string]>([
+    ['other text', (file) => writeFileSync(file, 'no database '.repeat(999)), 'file is not a database'],
+    ['a folder', (file) => mkdirSync(file), 'Unable to open connection'],
+    [
+      'an event that is not JSON',
+      (file) => {
+        writeLog(path.basename(file, '.db'), 's');
+        const database = new Database(file);
+        database.exec("UPDATE events SET body = '{'");
+        database.close();
+      },
+      'the event log is malformed: it holds a text that is not JSON',
+    ],
+  ])('that cannot be read are an error that names the file, without a stack: %s', (_what, damage, why) => {
+    const file = eventLogFile(path.join(folder.path, 's'), idOf(1));
+    mkdirSync(path.dirname(file));
+    damage(file);
+    const error = (() => {
+      try {
+        return read({ id: idOf(1), sandbox_id: 's' });
+      } catch (thrown) {
+        return thrown as Error;
+      }
+    })() as Error;
+    expect(error.message).toContain(why);
+    expect(error.message).toContain(`(${file})`);
+    expect([error.stack, storageError(error)?.status]).toEqual([error.message, 500]);
   });
 
   it('are read from the sandbox that the conversation has now', () => {

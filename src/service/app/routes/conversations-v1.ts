@@ -14,7 +14,7 @@ import { SandboxUnavailable } from '../../sandboxes/supervisor.ts';
 import type { AppRoute } from '../../served-routes.ts';
 import type { ConversationFilter, ConversationRow } from '../../storage/conversations.ts';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
-import type { EventFilter } from '../../storage/event-log.ts';
+import { type EventFilter, parseStored } from '../../storage/event-log.ts';
 import type { StartTaskRow } from '../../storage/start-tasks.ts';
 import type { AppContext } from '../context.ts';
 import { conversationRecord, removeConversation, sandboxOf, sharedMembers, workspacePath } from '../conversations.ts';
@@ -262,7 +262,7 @@ function* archiveMembers(context: AppContext, row: ConversationRow): Generator<Z
     const page = context.logs.read(row, (log) => log.readAfter(at, PAGE)) ?? [];
     if (page.length === 0) return;
     for (const { json } of page) {
-      const event = JSON.parse(json) as StoredEvent;
+      const event = parseStored<StoredEvent>(json);
       yield [`event_${String(at).padStart(6, '0')}_${event.id}.json`, readable(event)];
       at += 1;
     }
