@@ -22,6 +22,30 @@ export function check<Schema extends v.GenericSchema>(
   return { ok: false, detail: result.issues.map((issue) => toDetail(issue, part)) };
 }
 
+/** By type: the member of `ctx`. Genuine servers replace the exception of a `value_error` by an empty object. */
+const CTX: Readonly<Record<string, string>> = {
+  greater_than: 'gt',
+  greater_than_equal: 'ge',
+  less_than_equal: 'le',
+  string_too_short: 'min_length',
+  string_too_long: 'max_length',
+  too_short: 'min_length',
+  string_pattern_mismatch: 'pattern',
+  enum: 'expected',
+  literal_error: 'expected',
+  uuid_parsing: 'error',
+  datetime_from_date_parsing: 'error',
+};
+
+function ctxOf(type: string, msg: string, { requirement, expected }: v.BaseIssue<unknown>): Pick<Detail, 'ctx'> {
+  if (type === 'value_error') return { ctx: { error: {} } };
+  const name = CTX[type];
+  if (name === undefined) return {};
+  const given = requirement instanceof RegExp ? requirement.source : requirement;
+  const values: Record<string, unknown> = { gt: 0, expected, error: msg };
+  return { ctx: { [name]: values[name] ?? given } };
+}
+
 /** By the types of valibot; a message that begins with `<type>: ` names its own. */
 const TYPES: Readonly<Record<string, string>> = {
   string: 'string_type',
@@ -47,7 +71,8 @@ function toDetail(issue: v.BaseIssue<unknown>, part: string): Detail {
   const [, type, own] = /^(missing|[a-z]+(?:_[a-z]+)+): ([^]*)$/.exec(issue.message) ?? [];
   // What was received may be a secret.
   const msg = own ?? issue.message.replace(/ but received [^]*$/, '');
-  return { type: type ?? TYPES[issue.type] ?? 'value_error', loc, msg };
+  const named = type ?? TYPES[issue.type] ?? 'value_error';
+  return { type: named, loc, msg, ...ctxOf(named, msg, issue) };
 }
 
 /** No valid body is deeper, and the functions that traverse a value recurse once per level. */
@@ -63,11 +88,11 @@ export function isTooDeep(value: unknown): boolean {
 }
 
 export function tooDeep(): Detail[] {
-  return [{ type: 'json_invalid', loc: ['body'], msg: 'JSON decode error: nested too deeply' }];
+  return [{ type: 'json_invalid', loc: ['body'], msg: 'JSON decode error', ctx: { error: 'nested too deeply' } }];
 }
 
 export function malformedJson(position: number): Detail[] {
-  return [{ type: 'json_invalid', loc: ['body', position], msg: 'JSON decode error' }];
+  return [{ type: 'json_invalid', loc: ['body', position], msg: 'JSON decode error', ctx: { error: 'not JSON' } }];
 }
 
 export function missingBody(): Detail[] {

@@ -134,7 +134,12 @@ it('check reports what was expected, and never what was received', () => {
   expect(checked).toEqual({
     ok: false,
     detail: [
-      { type: 'enum', loc: ['body', 'color'], msg: 'Invalid type: Expected ("red" | "blue")' },
+      {
+        type: 'enum',
+        loc: ['body', 'color'],
+        msg: 'Invalid type: Expected ("red" | "blue")',
+        ctx: { expected: '("red" | "blue")' },
+      },
       { type: 'string_type', loc: ['body', 'api_key'], msg: 'Invalid type: Expected string' },
     ],
   });
@@ -175,4 +180,18 @@ it('a value that matches no option is reported with the mismatch of each', () =>
       { type: 'string_type', loc: ['body', 'B', 'b', 1] },
     ],
   });
+});
+
+it.each<[string, v.GenericSchema, unknown, Record<string, unknown> | undefined]>([
+  ['a limit of 0', pageLimit(100), '0', { gt: 0 }],
+  ['a limit above the largest', pageLimit(100), '101', { le: 100 }],
+  ['a number below its bound', integerFrom(1), 0, { ge: 1 }],
+  ['a text too long', textOf(1, 3), 'long', { max_length: 3 }],
+  ['a text of another form', textLike(/^[a-z]+$/), '1', { pattern: '^[a-z]+$' }],
+  ['a word that is none of a list', oneOf(['red', 'blue']), 'green', { expected: '("red" | "blue")' }],
+  ['a rule that a text breaks', textThat(() => false, 'never'), 'x', { error: {} }],
+  ['what is no text', text(), 1, undefined],
+])('the refusal of %s has the bound in ctx, as genuine servers do', (_, schema, input, ctx) => {
+  const checked = check(schema, input, 'query');
+  expect(checked.ok ? [] : checked.detail.map((each) => each.ctx)).toEqual([ctx]);
 });

@@ -47,7 +47,8 @@ function metricsOfState(state: unknown): Metrics | null {
   if (!isRecord(uses)) return null;
   const sum = (records: readonly unknown[], name: string): number | null =>
     records.reduce<number | null>((total, record) => {
-      const value = isRecord(record) ? record[name] : null;
+      // Sent by the local service only, where the price of the model is not known.
+      const value = isRecord(record) && record['local_cost_unknown'] !== true ? record[name] : null;
       return total === null || typeof value !== 'number' ? null : total + value;
     }, 0);
   const usages = Object.values(uses).map((use) => isRecord(use) && use['accumulated_token_usage']);

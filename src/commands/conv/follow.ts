@@ -168,7 +168,7 @@ export class LiveRun {
     const uses = member(payload, 'value', 'usage_to_metrics');
     const hasUses = typeof uses === 'object' && uses !== null;
     const metrics = hasUses ? Object.values(uses) : [payload['llm_metrics']];
-    const costs = metrics.map((one) => member(one, 'accumulated_cost'));
+    const costs = metrics.map((one) => member(one, 'local_cost_unknown') !== true && member(one, 'accumulated_cost'));
     if (costs.every((cost) => typeof cost === 'number')) this.cost = costs.reduce((sum, cost) => sum + cost, 0);
     // The price of the model is not known.
     else if (hasUses) this.cost = null;

@@ -15,7 +15,11 @@ export const pageOf = (item: v.GenericSchema) => v.object({ items: v.array(item)
 export const profile = () => v.object({ name: v.string(), config: dictionary(), api_key_set: v.boolean() });
 
 export const refusal = v.object(texts('detail'));
-const mistake = v.object({ ...texts('type', 'msg'), loc: v.array(v.union([v.string(), integer()])) });
+const mistake = v.object({
+  ...texts('type', 'msg'),
+  loc: v.array(v.union([v.string(), integer()])),
+  ctx: v.optional(dictionary()),
+});
 export const validationError = v.object({ detail: v.union([v.array(mistake), v.string()]) });
 export const errorMessage = v.object(texts('error'));
 export const message = v.object(texts('message'));
@@ -26,7 +30,8 @@ export const fileChange = v.object(texts('status', 'path'));
 
 export const metrics = v.object({
   model_name: v.string(),
-  accumulated_cost: v.optional(v.number()),
+  accumulated_cost: v.number(),
+  local_cost_unknown: v.optional(v.boolean()),
   max_budget_per_task: v.nullable(v.number()),
   accumulated_token_usage: dictionary(),
 });

@@ -58,9 +58,9 @@ export function noMetrics(model: string): Metrics {
   };
 }
 
-/** Without an unknown cost: openhands-sdk 1.58.0 does not accept null. */
-export function shownMetrics({ accumulated_cost, ...metrics }: Metrics) {
-  return { ...metrics, ...(accumulated_cost === null ? {} : { accumulated_cost }) };
+/** As genuine servers: a number where the cost is unknown, which a member of our own says. */
+export function shownMetrics({ accumulated_cost: cost, ...metrics }: Metrics) {
+  return { ...metrics, accumulated_cost: cost ?? 0, ...(cost === null ? { local_cost_unknown: true } : {}) };
 }
 
 export function addUsage(metrics: Metrics, usage: ModelUsage): Metrics {

@@ -69,6 +69,11 @@ describe('in a sandbox that runs', () => {
     ['the run goes on', 'running', { stats: stats(3) }],
     ['the sandbox has no statistics', 'finished', {}],
     ['the statistics lack the cost', 'finished', { stats: { usage_to_metrics: { agent: {} } } }],
+    [
+      'the local service knows no price of the model',
+      'finished',
+      { stats: { usage_to_metrics: { agent: { accumulated_cost: 0, local_cost_unknown: true } } } },
+    ],
   ])('conv show gives null when %s', async (_, word, state) => {
     ranUntil(word, state);
     await prints(`show ${ID}`, { ...UNKNOWN, status: word });

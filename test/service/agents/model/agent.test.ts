@@ -66,12 +66,15 @@ it('a model works with the terminal, finishes, and its use is counted', async ()
   });
 });
 
-it('the key of a model is in no event and no answer, and a cost without a price neither', async () => {
+it('the key of a model is in no event and no answer, and without a price the cost is a number that is marked as unknown', async () => {
   const worker = await sandbox.start();
   await start(worker, `WORK ${KEY}`);
   await worker.untilStatus('finished');
   const { body } = await worker.call('GET', `/api/conversations/${ID}`);
-  expect(JSON.stringify(body)).not.toContain('accumulated_cost');
+  const agent = expect.objectContaining({ accumulated_cost: 0, local_cost_unknown: true }) as unknown;
+  expect(body).toMatchObject({ stats: { usage_to_metrics: { agent } } });
+  const stats = (await worker.events()).filter((event) => event['key'] === 'stats');
+  expect(stats.at(-1)).toMatchObject({ value: { usage_to_metrics: { agent } } });
   expect(JSON.stringify([await worker.events(), body])).not.toContain(KEY);
 });
 
