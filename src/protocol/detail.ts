@@ -29,7 +29,6 @@ const CTX: Readonly<Record<string, string>> = {
   less_than_equal: 'le',
   string_too_short: 'min_length',
   string_too_long: 'max_length',
-  too_short: 'min_length',
   string_pattern_mismatch: 'pattern',
   enum: 'expected',
   literal_error: 'expected',
@@ -38,12 +37,13 @@ const CTX: Readonly<Record<string, string>> = {
 };
 
 function ctxOf(type: string, msg: string, { requirement, expected }: v.BaseIssue<unknown>): Pick<Detail, 'ctx'> {
-  if (type === 'value_error') return { ctx: { error: {} } };
+  if (type === 'value_error') return { ctx: { error: msg.startsWith('Unknown kind') ? msg : {} } };
   const name = CTX[type];
   if (name === undefined) return {};
   const given = requirement instanceof RegExp ? requirement.source : requirement;
   const values: Record<string, unknown> = { gt: 0, expected, error: msg };
-  return { ctx: { [name]: values[name] ?? given } };
+  const value = values[name] ?? given;
+  return value == null ? {} : { ctx: { [name]: value } };
 }
 
 /** By the types of valibot; a message that begins with `<type>: ` names its own. */

@@ -121,8 +121,11 @@ export function timePage<Item extends { created_at: string }>(
   { limit, page_id: pageId = '0' }: PageQuery,
   fetch: (limit: number, from: string) => Item[],
 ): Page<Item> {
-  const found = fetch(limit + 1, POSITION.test(pageId) ? pageId : '0');
-  return { items: found.slice(0, limit), next_page_id: (found[limit] && found[limit - 1]?.created_at) ?? null };
+  const given = [pageId, Buffer.from(pageId, 'base64url').toString()];
+  const found = fetch(limit + 1, given.find((each) => POSITION.test(each)) ?? '0');
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  const next_page_id = last === undefined ? null : Buffer.from(last.created_at).toString('base64url');
+  return { items: found.slice(0, limit), next_page_id };
 }
 
 export function listPage<Item>(query: PageQuery, list: readonly Item[]): Page<Item> {
