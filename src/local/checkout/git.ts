@@ -21,8 +21,9 @@ export interface GitOptions {
 const FOREIGN = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR', 'GIT_PREFIX', 'GIT_NAMESPACE'];
 
 /**
- * No prompts and no locks. CRLF of a file counts as LF where the commit has LF. The code is null when git was ended because it took too long; in
- * stderr the credentials in URLs are replaced. Throws `config` without git, and the signal's reason.
+ * No prompts and no locks. CRLF of a file counts as LF where the commit has LF. The code is null when git was ended
+ * because it took too long; in stderr the credentials in URLs are replaced. Throws `config` without git, and the
+ * signal's reason.
  */
 export function git(
   args: readonly string[],

@@ -35,7 +35,7 @@ export function appHandlers(context: AppContext): Handlers<AppRoute> {
         running: running > 0 || startTasks.unfinished().length > 0,
         conversations_running: running,
         sandboxes_running: sandboxes.all().filter(({ status }) => status === 'RUNNING').length,
-        unknown_workspaces: supervisor.unknownWorkspaces(),
+        unknown_workspaces: supervisor.folders.unknown(sandboxes.all().map(({ id }) => id)),
       };
     },
     'GET /openapi.json': async () => {

@@ -82,7 +82,7 @@ export async function removeConversation(context: AppContext, id: string): Promi
   store.conversations.remove(id);
   context.logs.forget(id);
   if (sandboxId === null) return true;
-  const events = supervisor.eventsOf(sandboxId);
+  const events = supervisor.folders.events(sandboxId);
   if (!isAlone) deleteEventLog(eventLogFile(events, id));
   else {
     const log = (error: unknown) => context.log(`sandbox ${sandboxId} could not be removed: ${String(error)}`);

@@ -2,8 +2,6 @@
  * A change of status is written to the store before it is reported. A sandbox is up when its row says so and it has a
  * worker: where a full disk has refused a change, the row is behind until the next change.
  */
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import path from 'node:path';
 import type { Clock } from '../lifecycle/clock.ts';
 import { startOf } from '../lifecycle/process.ts';
 import type { ReplayStep } from '../agents/steps.ts';
@@ -11,13 +9,13 @@ import type { SandboxLimits } from '../isolation/limits.ts';
 import type { Store } from '../storage/index.ts';
 import type { SandboxRow, SandboxStore } from '../storage/sandboxes.ts';
 import type { FaultRule } from '../faults/schema.ts';
-import { basesOf, type ConversationNotice, type SandboxSpecName, type WorkerNotice } from './worker-protocol.ts';
+import type { ConversationNotice, SandboxSpecName, WorkerNotice } from './worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import { assertResumable, assertSpecWorks, newSandbox, newSessionKey, type SpecChoice } from './specs.ts';
 import { Admission } from './admission.ts';
 import { SandboxChanges } from './change-queue.ts';
-import { removeTree } from './remove-tree.ts';
+import { SandboxFolders } from './folders.ts';
 import { WorkerProcess } from './worker-process.ts';
 import { cut } from '../../output/text/well-formed.ts';
 
@@ -52,6 +50,7 @@ export class SandboxUnavailable extends Error {
 const COMMAND_TIMEOUT_MS = 15_000;
 
 export class Supervisor {
+  readonly folders: SandboxFolders;
   readonly #options: SupervisorOptions;
   readonly #client = createAgentClient();
   readonly #live = new Map<string, { worker: WorkerProcess; isPaused: boolean; isEnding: boolean }>();
@@ -63,6 +62,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#rows = options.store.sandboxes;
+    this.folders = new SandboxFolders(options);
     const { maxRunning = 20, keepMs = 10_000 } = options;
     this.#changes = new SandboxChanges(
       () => new SandboxUnavailable('the sandbox was deleted'),
@@ -93,10 +93,10 @@ export class Supervisor {
       onStore?.(row.id);
     });
     try {
-      this.#makeFolders(row.id);
+      this.folders.make(row.id);
     } catch (error) {
       this.#rows.remove(row.id);
-      for (const dir of this.#foldersOf(row.id)) rmSync(dir, { recursive: true, force: true });
+      this.folders.unmake(row.id);
       throw error;
     }
     return row;
@@ -207,7 +207,7 @@ export class Supervisor {
       if (this.#rows.get(id) === null) return false;
       await this.#end(id);
       // The files first: on a full disk not even a deletion can be written before space is free.
-      await Promise.all(this.#foldersOf(id).map(removeTree)).catch((error: unknown) => {
+      await this.folders.remove(id).catch((error: unknown) => {
         const status_detail = `its workspace could not be removed: ${cut((error as Error).message, 500)}`;
         this.#rows.update(id, { status: 'ERROR', status_detail });
         throw error;
@@ -233,27 +233,6 @@ export class Supervisor {
     }
   }
 
-  workspaceOf(id: string): string {
-    return path.join(this.#options.workspacesDir, id);
-  }
-
-  /** What is removed with the sandbox. */
-  #foldersOf(id: string): string[] {
-    return [this.workspaceOf(id), basesOf(this.workspaceOf(id))];
-  }
-
-  eventsOf(id: string): string {
-    return path.join(this.#options.eventsDir, id);
-  }
-
-  /** Workspaces of sandboxes that the store does not have, for example after a restore of an older one. */
-  unknownWorkspaces(): string[] {
-    const known = new Set(this.#rows.all().map(({ id }) => id));
-    const names = readdirSync(this.#options.workspacesDir);
-    // Folders with another form of name are not the service's.
-    return names.filter((name) => /^[0-9A-Za-z]{22}$/.test(name) && !known.has(name)).map((id) => this.workspaceOf(id));
-  }
-
   /** Ends every worker. What cannot be written is written by the next service (lifecycle/recover.ts). */
   async close(): Promise<void> {
     const { store, log } = this.#options;
@@ -273,10 +252,6 @@ export class Supervisor {
     this.#client.close();
   }
 
-  #makeFolders(id: string): void {
-    for (const dir of [...this.#foldersOf(id), this.eventsOf(id)]) mkdirSync(dir, { recursive: true, mode: 0o700 });
-  }
-
   configOf({ id, port, session_api_key, isolation, fell_back }: SandboxRow) {
     const { root, database, limits, initialEnv, faults = [], defaultReplay } = this.#options;
     return {
@@ -286,8 +261,8 @@ export class Supervisor {
       fell_back,
       ...(port === null ? {} : { port }),
       root,
-      workspace_dir: this.workspaceOf(id),
-      events_dir: this.eventsOf(id),
+      workspace_dir: this.folders.workspace(id),
+      events_dir: this.folders.events(id),
       database,
       initial_env: initialEnv?.() ?? {},
       ...(limits === undefined ? {} : { limits }),
@@ -301,7 +276,7 @@ export class Supervisor {
     const { env, log } = this.#options;
     const { id, session_api_key, status_detail } = row;
     const config = this.configOf(row);
-    this.#makeFolders(id);
+    this.folders.make(id);
     const worker = new WorkerProcess(config, env, {
       log,
       onNotice: (notice) => {
@@ -404,6 +379,6 @@ export class Supervisor {
   /** A worker that ended on request has written and reported the end of its runs; one that was killed has not. */
   #cutOff(id: string, how: CutOff): void {
     const onConversation = (notice: ConversationNotice): void => this.#options.onConversation(id, notice);
-    endCutOffRuns(this.eventsOf(id), how, { ...this.#options, onConversation });
+    endCutOffRuns(this.folders.events(id), how, { ...this.#options, onConversation });
   }
 }

@@ -65,7 +65,7 @@ describe('the removal of a conversation', () => {
   const conversationIn = (sandbox_id: string | null, letter: string, parent_id: string | null = null): string => {
     const id = letter.repeat(32);
     app.store.conversations.insert(conversationRow({ id, sandbox_id, parent_id, created_at: STAMP }));
-    const folder = app.context.supervisor.eventsOf(sandbox_id ?? 'none');
+    const folder = app.context.supervisor.folders.events(sandbox_id ?? 'none');
     mkdirSync(folder, { recursive: true });
     writeFileSync(path.join(folder, `${id}.db`), '');
     return path.join(folder, `${id}.db`);

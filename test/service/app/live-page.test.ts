@@ -18,7 +18,7 @@ let log: EventLog;
 beforeEach(() => {
   const { v1, sandbox } = conversationOfEachDialect(app);
   id = v1;
-  const folder = app.context.supervisor.eventsOf(sandbox);
+  const folder = app.context.supervisor.folders.events(sandbox);
   mkdirSync(folder, { recursive: true });
   log = openEventLog(eventLogFile(folder, v1));
   return () => {
@@ -248,9 +248,9 @@ it('the changes on the page are those of the workspace, also while its sandbox i
   await app.call('POST', `/api/v1/sandboxes/${sandbox}/pause`);
   expect(await changes(started ?? '')).toEqual(ofWorkspace);
   // As an agent may do.
-  await rm(path.join(app.context.supervisor.workspaceOf(sandbox ?? ''), '.git'), { recursive: true });
+  await rm(path.join(app.context.supervisor.folders.workspace(sandbox ?? ''), '.git'), { recursive: true });
   expect(await changes(started ?? '')).toEqual(ofWorkspace);
-  await rm(app.context.supervisor.workspaceOf(sandbox ?? ''), { recursive: true });
+  await rm(app.context.supervisor.folders.workspace(sandbox ?? ''), { recursive: true });
   expect(await changes(started ?? '')).toMatchObject({
     source: 'edit-events',
     omissions: [

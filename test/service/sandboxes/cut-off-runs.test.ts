@@ -98,8 +98,8 @@ describe('a run whose worker is killed', () => {
       onConversation: () => undefined,
       log: () => undefined,
     };
-    endCutOffRuns(app.context.supervisor.eventsOf(sandboxId), { end: 'failed', why: 'again' }, options);
-    endCutOffRuns(app.context.supervisor.eventsOf(sandboxId), { end: 'paused' }, options);
+    endCutOffRuns(app.context.supervisor.folders.events(sandboxId), { end: 'failed', why: 'again' }, options);
+    endCutOffRuns(app.context.supervisor.folders.events(sandboxId), { end: 'paused' }, options);
     expect(await eventsOf(id)).toEqual(before);
   });
 });

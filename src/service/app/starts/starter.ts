@@ -141,7 +141,7 @@ export function createStarter(options: {
       if (before === null && request.row.dialect === 'V0') throw new SandboxUnavailable('the conversation was deleted');
       const row = before ?? newConversation(id, request, 'ready', now);
       // What the worker reported before the row existed is in the log.
-      const { title, ...inLog } = stateInLog(supervisor.eventsOf(sandboxId), id) ?? { title: null };
+      const { title, ...inLog } = stateInLog(supervisor.folders.events(sandboxId), id) ?? { title: null };
       const change = {
         start_state: 'ready' as const,
         start_detail: null,
@@ -162,7 +162,7 @@ export function createStarter(options: {
   /** Null: the conversation starts without a repository of its own. */
   const checkOut = async (sandboxId: string, request: StartRequest, signal: AbortSignal): Promise<Cloned | null> => {
     const { cloneFrom, provider: given } = request;
-    const workspaceDir = supervisor.workspaceOf(sandboxId);
+    const workspaceDir = supervisor.folders.workspace(sandboxId);
     if (cloneFrom === null) {
       if (request.sandboxId === null) await initWorkspace(workspaceDir, env, signal);
       return null;
@@ -216,7 +216,7 @@ export function createStarter(options: {
     /** Makes a repository of a sandbox's workspace, so that changes in it can be seen. Never rejects. */
     async prepare(sandboxId: string): Promise<void> {
       try {
-        await initWorkspace(supervisor.workspaceOf(sandboxId), env, abort.signal);
+        await initWorkspace(supervisor.folders.workspace(sandboxId), env, abort.signal);
       } catch (error) {
         log(`the workspace of sandbox ${sandboxId} got no repository: ${String(error)}`);
       }

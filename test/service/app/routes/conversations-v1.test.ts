@@ -24,7 +24,7 @@ const UNKNOWN = 'f'.repeat(32);
 const MESSAGE = { content: [{ type: 'text', text: 'and now?' }] };
 
 function writeLog({ context }: AppOfTests, ids: Record<'v1' | 'sandbox', string>, events: StoredEvent[]): void {
-  const folder = context.supervisor.eventsOf(ids.sandbox);
+  const folder = context.supervisor.folders.events(ids.sandbox);
   mkdirSync(folder, { recursive: true });
   const log = openEventLog(eventLogFile(folder, ids.v1));
   for (const event of events) log.append(event);

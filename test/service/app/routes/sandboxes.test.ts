@@ -47,7 +47,7 @@ describe('a sandbox', () => {
     }
     await expectAnswers(app, [[`POST ${SANDBOXES}/${id}/resume`, undefined, 200, { success: true }]]);
     expect(await becomes(id, 'RUNNING')).toMatchObject({ session_api_key: running.session_api_key });
-    const workspace = app.context.supervisor.workspaceOf(id);
+    const workspace = app.context.supervisor.folders.workspace(id);
     expect(existsSync(workspace)).toBe(true);
     await expectAnswers(app, [
       [`DELETE ${SANDBOXES}/${id}`, undefined, 422],

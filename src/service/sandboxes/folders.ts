@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { basesOf } from './worker-protocol.ts';
+
+/** Of each sandbox: a workspace, the commits that its clones began with, and its event logs. */
+export class SandboxFolders {
+  readonly #workspaces: string;
+  readonly #events: string;
+
+  constructor({ workspacesDir, eventsDir }: { workspacesDir: string; eventsDir: string }) {
+    this.#workspaces = workspacesDir;
+    this.#events = eventsDir;
+  }
+
+  workspace(id: string): string {
+    return path.join(this.#workspaces, id);
+  }
+
+  /** Of `<conversation>.db` event logs. */
+  events(id: string): string {
+    return path.join(this.#events, id);
+  }
+
+  make(id: string): void {
+    for (const dir of [...this.#removable(id), this.events(id)]) mkdirSync(dir, { recursive: true, mode: 0o700 });
+  }
+
+  /** Undoes `make` where nothing has run yet. */
+  unmake(id: string): void {
+    for (const dir of this.#removable(id)) rmSync(dir, { recursive: true, force: true });
+  }
+
+  /** Event logs stay. */
+  async remove(id: string): Promise<void> {
+    await Promise.all(this.#removable(id).map(removeTree));
+  }
+
+  /** Workspaces of other sandboxes than these, for example after a restore of an older store. */
+  unknown(ids: string[]): string[] {
+    const known = new Set(ids);
+    const names = readdirSync(this.#workspaces);
+    // Folders with another form of name are not the service's.
+    return names.filter((name) => /^[0-9A-Za-z]{22}$/.test(name) && !known.has(name)).map((id) => this.workspace(id));
+  }
+
+  #removable(id: string): string[] {
+    return [this.workspace(id), basesOf(this.workspace(id))];
+  }
+}
+
+/** Removes a folder with everything in it. Nothing may work in it any more; links are not followed. */
+async function removeTree(folder: string): Promise<void> {
+  try {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    // Folders without write permission, names that are not UTF-8, and paths longer than the system permits.
+    const run = promisify(execFile);
+    const options = { maxBuffer: Infinity };
+    await run('chmod', ['-R', 'u+rwX', '--', folder], options).catch(() => undefined);
+    await run('rm', ['-rf', '--', folder], options);
+  }
+}
