@@ -47,7 +47,7 @@ own_config() {
   for name in $({
     git config --list --name-only
     git ls-files -s -z | tr '\\0' '\\n' | sed -n 's/^160000 [^\t]*\t//p' | while IFS= read -r sub; do
-      [ ! -e "./$sub/.git" ] || git -C "./$sub" config --list --name-only
+      [ ! -e "./$sub/.git" ] || (unset GIT_DIR GIT_WORK_TREE; git -C "./$sub" config --list --name-only)
     done
   } | grep '^filter[.].*[.]' | sort -u); do
     case $name in *.required) value=false ;; *) value= ;; esac
