@@ -13,7 +13,8 @@ import { AppError } from '../../cli/errors.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { normalId } from '../../domain/ids.ts';
-import { reasonOf } from '../http/answer.ts';
+import type { Query } from '../http/address.ts';
+import { reasonOf, type Answer } from '../http/answer.ts';
 import type { Links } from '../links.ts';
 import { repositoryName } from './repository-folder.ts';
 import { ignoredBranch, notCloned } from '../start-errors.ts';
@@ -39,10 +40,7 @@ export async function checkRepositoryArrivedV0(
     head = await fileV0(links, info, `${git}/HEAD`);
   }
   if (head === null) {
-    const { transport, path } = runtimeOf(links, info);
-    const query = { path: repositoryName(repository) };
-    const listed = { method: 'GET', path: `${path}/list-files`, query, safe: 'read', accept: [404, 500] } as const;
-    const { body } = await transport.request(listed);
+    const { body } = await readV0(links, info, 'list-files', { path: repositoryName(repository) });
     if (Array.isArray(body) && body.length > 0) return 'lost';
     throw notCloned(`the repository ${repository}`, id);
   }
@@ -54,21 +52,19 @@ export async function checkRepositoryArrivedV0(
   const isPacked = (name: string): boolean => packed.some((line) => line.slice(line.indexOf(' ') + 1) === name);
   if (isPacked(`refs/heads/${branch}`)) return 'arrived';
   const isElsewhere = isPacked(`refs/remotes/origin/${branch}`) || isPacked(`refs/tags/${branch}`);
-  if (isElsewhere && checkedOut === null) return 'arrived'; // a tag or a commit leaves HEAD detached
-  if (isElsewhere && checkedOut !== null) throw ignoredBranch(branch, checkedOut, id);
-  throw notCloned(`the branch ${branch} of ${repository}`, id);
+  if (!isElsewhere) throw notCloned(`the branch ${branch} of ${repository}`, id);
+  if (checkedOut === null) return 'arrived'; // a tag or a commit leaves HEAD detached
+  throw ignoredBranch(branch, checkedOut, id);
+}
+
+function readV0(links: Links, info: ConversationInfo, route: string, query: Query): Promise<Answer> {
+  const { transport, path } = runtimeOf(links, info);
+  return transport.request({ method: 'GET', path: `${path}/${route}`, query, safe: 'read', accept: [404, 500] });
 }
 
 /** The text of a file of the workspace, null when it is not there: that is 500, or 404 with the same text. */
 async function fileV0(links: Links, info: ConversationInfo, file: string): Promise<string | null> {
-  const { transport, path } = runtimeOf(links, info);
-  const answer = await transport.request({
-    method: 'GET',
-    path: `${path}/select-file`,
-    query: { file },
-    safe: 'read',
-    accept: [404, 500],
-  });
+  const answer = await readV0(links, info, 'select-file', { file });
   const { status, body, request } = answer;
   if (status === 200 && isRecord(body) && typeof body['code'] === 'string') return body['code'];
   const reason = reasonOf(answer);
