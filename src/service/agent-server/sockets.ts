@@ -40,26 +40,18 @@ export class Sockets {
       socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
     };
     // Not by `new URL(path, base)`: that parses the text after two slashes as a host, or throws.
-    const url = new URL(`http://localhost${(request.url ?? '/').replace(/^[^/]*/, '')}`);
+    const url = new URL(`http://localhost${String(request.url).replace(/^[^/]*/, '')}`);
     const [, kind, id = ''] = /^\/sockets\/(?:(bash-events|exec)|events\/([^/]+))$/.exec(url.pathname) ?? [];
-    if (kind === undefined && id === '') {
-      refuse('404 Not Found');
-      return;
-    }
+    if (kind === undefined && id === '') return refuse('404 Not Found');
     // An invalid id is that of an unknown conversation.
     const topic = kind ?? toHexId(id) ?? 'unknown';
     const query = check(socketQuery, Object.fromEntries(url.searchParams), 'query');
-    const given = query.ok ? (query.value.session_api_key ?? request.headers['x-session-api-key']) : undefined;
+    if (!query.ok) return refuse('403 Forbidden');
+    const given = query.value.session_api_key ?? request.headers['x-session-api-key'];
     const isRight = isKey(String(given), this.#worker.sessionApiKey);
     const isForbidden = forbidden(request.headers.host, request.headers.origin, '127.0.0.1') !== null;
-    if (!query.ok || isForbidden || (given !== undefined && !isRight)) {
-      refuse('403 Forbidden');
-      return;
-    }
-    if (!isRight && this.#waiting.size >= MOST_WAITING) {
-      refuse('503 Service Unavailable');
-      return;
-    }
+    if (isForbidden || (given !== undefined && !isRight)) return refuse('403 Forbidden');
+    if (!isRight && this.#waiting.size >= MOST_WAITING) return refuse('503 Service Unavailable');
     const rule = this.#worker.faultRules?.next({ method: 'GET', path: url.pathname, isSocket: true }) ?? null;
     const admit = (): void => {
       const lift = isRight ? null : boundFirstFrame(socket, head.length);
