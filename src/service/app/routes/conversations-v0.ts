@@ -233,25 +233,25 @@ export function conversationHandlersV0(context: AppContext): Handlers<AppRoute> 
 function conversationInfo(row: ConversationRow, context: AppContext): unknown {
   const { sandbox, state } = sandboxOf(row, context);
   const [status, runtimeStatus] = STATUSES[state];
-  const isRunning = state === 'RUNNING';
   const isV1 = row.dialect === 'V1';
-  const path = `/api/conversations/${row.id}`;
+  const isRunning = state === 'RUNNING';
+  // A conversation of V1 is reached at its agent server, in a sandbox that has a status of its own; one of V0 here.
+  const agent = isV1 && isRunning ? sandbox : null;
+  const origin = agent === null ? '' : `http://127.0.0.1:${agent.port}`;
   const { execution_status: run } = row;
   return {
     conversation_id: row.id,
     title: row.title ?? defaultTitle(row.id),
     last_updated_at: row.updated_at,
     status,
-    // The runtime of V1 is a sandbox, which has a status of its own.
-    runtime_status: isRunning && isV1 ? 'STATUS$READY' : runtimeStatus,
+    runtime_status: agent === null ? runtimeStatus : 'STATUS$READY',
     selected_repository: row.repository,
     selected_branch: row.branch,
     git_provider: row.git_provider,
     trigger: row.trigger,
     num_connections: 0,
-    // A conversation of V1 is reached at its agent server, one of V0 here.
-    url: isRunning ? (isV1 ? `http://127.0.0.1:${sandbox?.port}${path}` : path) : null,
-    session_api_key: isRunning && isV1 ? (sandbox?.session_api_key ?? null) : null,
+    url: isRunning ? `${origin}/api/conversations/${row.id}` : null,
+    session_api_key: agent?.session_api_key ?? null,
     created_at: row.created_at,
     pr_number: row.pr_number,
     conversation_version: row.dialect,
