@@ -152,10 +152,11 @@ async function refuseOtherRepository(
 ): Promise<void> {
   if (repository === null) return ctx.warn('the conversation has no repository; its files go into this checkout');
   const choice = await ctx.readRepository(repository).catch(() => null);
-  const source = choice?.kind === 'path' ? await ctx.checkout(choice.path) : null;
+  const source =
+    choice?.kind === 'path' ? await ctx.checkout(choice.path) : { root: undefined, head: null, origin: choice };
   const commit = base ?? source?.head ?? null;
   if (commit !== null && (await retriever.hasCommit(root, commit))) return;
-  const there = choice?.kind === 'path' ? source?.origin?.repository : choice?.repository;
+  const there = source?.origin?.repository;
   const ours = [origin?.repository?.toLowerCase(), origin?.url, root];
   const isSame = [there?.toLowerCase(), source?.root].some((name) => name !== undefined && ours.includes(name));
   const isUnknown = commit === null && (origin?.repository == null || there == null);
