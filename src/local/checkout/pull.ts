@@ -104,7 +104,7 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
   async function read(
     patch: Uint8Array,
     where: Parameters<typeof run>[1],
-  ): Promise<{ input: Buffer; paths: string[]; submodules: string[] }> {
+  ): Promise<{ input: Buffer; paths: string[]; retrieved: Retrieved }> {
     // Only a header begins with this: git marks each line of content.
     const parts = Buffer.from(patch)
       .toString('latin1')
@@ -116,11 +116,11 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
     });
     const text = parts.filter((part) => !isSubmodule(part)).join('');
     const input = Buffer.from(text, 'latin1');
-    if (text === '') return { input, paths: [], submodules };
-    const records = (await must(['apply', '--numstat', '-z'], { ...where, input })).split('\0').slice(0, -1);
+    const records = text === '' ? '' : await must(['apply', '--numstat', '-z'], { ...where, input });
+    const names = records.split('\0').slice(0, -1);
     const renamed = [...text.matchAll(/^rename from (.*)$/gm)].map(([, name = '']) => unquoted(name));
-    const paths = [...new Set([...records.map((record) => record.replace(/^\S+\t\S+\t/, '')), ...renamed])];
-    return { input, paths: paths.sort(), submodules };
+    const paths = [...new Set([...names.map((record) => record.replace(/^\S+\t\S+\t/, '')), ...renamed])].sort();
+    return { input, paths, retrieved: { files: paths.map(readable), submodules, conflicts: [], commit: null } };
   }
 
   /**
@@ -144,8 +144,7 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
   return {
     async intoCheckout(root, { patch, threeWay, dryRun }) {
       const here = await inRepository({ ...options, cwd: root });
-      const { input, paths, submodules } = await read(patch, here);
-      const retrieved = { files: paths.map(readable), submodules, conflicts: [], commit: null };
+      const { input, paths, retrieved } = await read(patch, here);
       if (paths.length === 0) return retrieved;
       const status = 'status --porcelain -z --no-renames --untracked-files=no --ignore-submodules=dirty'.split(' ');
       const differing = new Set((await must(status, here)).split('\0').map((record) => record.slice(3)));
@@ -184,8 +183,7 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
 
     async ontoBranch(root, { patch, threeWay, dryRun, branch, base, message }) {
       const here = await inRepository({ ...options, cwd: root });
-      const { input, paths, submodules } = await read(patch, here);
-      const retrieved = { files: paths.map(readable), submodules, conflicts: [], commit: null };
+      const { input, paths, retrieved } = await read(patch, here);
       if (paths.length === 0) return retrieved;
       const parent = (base === null ? null : await commitOf(root, base)) ?? (await commitOf(root, 'HEAD'));
       const onto = parent === null ? 'an empty branch' : `commit ${parent.slice(0, 12)}`;
@@ -230,13 +228,13 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
           mkdirSync(path.join(repository, 'info'), { recursive: true });
           writeFileSync(path.join(repository, 'info', 'attributes'), KEEP_BYTES);
           const there = { cwd: files, repositoryEnv: { GIT_DIR: repository, GIT_WORK_TREE: files } };
-          const { input, paths, submodules } = await read(patch, there);
+          const { input, paths, retrieved } = await read(patch, there);
           if (paths.length > 0) {
             await apply([], 'an empty folder', { ...there, input });
             options.signal?.throwIfAborted();
             if (!dryRun) renameSync(files, folder);
           }
-          return { files: paths.map(readable), submodules, conflicts: [], commit: null };
+          return retrieved;
         });
       } catch (error) {
         if (!(error instanceof Error) || !('syscall' in error)) throw error;
