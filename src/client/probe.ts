@@ -175,8 +175,8 @@ function documentFacts(value: unknown) {
 }
 
 function readDocument(document: Json) {
-  const info = recordAt(document, ['info']) ?? {};
-  const routes = Object.entries(recordAt(document, ['paths']) ?? {}).map(([path, item]) => ({
+  const info = recordAt(document, 'info') ?? {};
+  const routes = Object.entries(recordAt(document, 'paths') ?? {}).map(([path, item]) => ({
     path,
     // A shortened document may list the methods as text.
     methods: typeof item === 'string' ? item.split(',') : Object.keys(asRecord(item, path)),
@@ -189,14 +189,34 @@ function readDocument(document: Json) {
   const members = v1 ? bodyMembers(document, /^\/api\/v1\/app-conversations$/, 'post') : null;
   const takes = (name: string): boolean | null => (v1 ? (members?.includes(name) ?? null) : false);
   const titles = bodyMembers(document, ONE_CONVERSATION, 'patch');
-  const stated = recordAt(info, ['x-features']) ?? {};
-  const statedFeatures = STATED_FEATURES.map((name): [Feature, Features[Feature]] => {
+  const stated = recordAt(info, 'x-features') ?? {};
+  const statedFeatures = STATED_FEATURES.map((name) => {
     // A document that states nothing is that of an OpenHands server: its frontend is part of the release.
     const { [name]: value = name === 'web-interface' } = stated;
     if (typeof value !== 'boolean') throw new ShapeError(name, 'a boolean');
-    return [name, presenceOf(value)];
+    return [name, value];
   });
   const version = optionalText(info, 'version', 'info');
+  const features: Record<Feature, boolean | null> = {
+    replay: v0 || takes('replay_json'),
+    'caller-conversation-id': takes('conversation_id'),
+    'send-message': has(/\/send-message$/),
+    'delete-conversation': has(ONE_CONVERSATION, 'delete'),
+    rename: has(ONE_CONVERSATION, 'patch') && (titles?.includes('title') ?? null),
+    'v1-settings': has(/^\/api\/v1\/settings$/),
+    'settings-schema': has(/^\/api\/v1\/settings\/agent-schema$/),
+    'model-profiles': has(/^\/api\/v1\/settings\/profiles$/),
+    secrets: has(/^\/api(\/v1)?\/secrets(\/search)?$/),
+    'v1-secrets': has(/^\/api\/v1\/secrets(\/search)?$/),
+    'git-providers': has(/^\/api\/(add-git-providers|v1\/secrets\/git-providers)$/, 'post'),
+    repositories: has(/^\/api\/(user\/repositories|v1\/git\/repositories\/search)$/),
+    'v1-git': has(/^\/api\/v1\/git\/repositories\/search$/),
+    events: has(/\/events(\/search)?$/),
+    sandboxes: has(/^\/api\/v1\/sandboxes\/search$/),
+    'stored-changes': has(/^\/local\/conversations\/\{\w+\}\/changes$/),
+    'page-links': has(/^\/local\/conversations\/\{\w+\}\/page-link$/, 'post'),
+    ...(Object.fromEntries(statedFeatures) as Record<(typeof STATED_FEATURES)[number], boolean>),
+  };
   return {
     v1,
     v0,
@@ -204,44 +224,25 @@ function readDocument(document: Json) {
     // 0.0.1 and 0.1.0 are not releases (interface 13 "Documents").
     version: version !== null && ['0.0.1', '0.1.0'].includes(version) ? null : version,
     v1StartMembers: members,
-    features: {
-      replay: presenceOf(v0 || takes('replay_json')),
-      'caller-conversation-id': presenceOf(takes('conversation_id')),
-      'send-message': presenceOf(has(/\/send-message$/)),
-      'delete-conversation': presenceOf(has(ONE_CONVERSATION, 'delete')),
-      rename: presenceOf(has(ONE_CONVERSATION, 'patch') && (titles?.includes('title') ?? null)),
-      'v1-settings': presenceOf(has(/^\/api\/v1\/settings$/)),
-      'settings-schema': presenceOf(has(/^\/api\/v1\/settings\/agent-schema$/)),
-      'model-profiles': presenceOf(has(/^\/api\/v1\/settings\/profiles$/)),
-      secrets: presenceOf(has(/^\/api(\/v1)?\/secrets(\/search)?$/)),
-      'v1-secrets': presenceOf(has(/^\/api\/v1\/secrets(\/search)?$/)),
-      'git-providers': presenceOf(has(/^\/api\/(add-git-providers|v1\/secrets\/git-providers)$/, 'post')),
-      repositories: presenceOf(has(/^\/api\/(user\/repositories|v1\/git\/repositories\/search)$/)),
-      'v1-git': presenceOf(has(/^\/api\/v1\/git\/repositories\/search$/)),
-      events: presenceOf(has(/\/events(\/search)?$/)),
-      sandboxes: presenceOf(has(/^\/api\/v1\/sandboxes\/search$/)),
-      'stored-changes': presenceOf(has(/^\/local\/conversations\/\{\w+\}\/changes$/)),
-      'page-links': presenceOf(has(/^\/local\/conversations\/\{\w+\}\/page-link$/, 'post')),
-      ...(Object.fromEntries(statedFeatures) as Pick<Features, (typeof STATED_FEATURES)[number]>),
-    },
+    features: Object.fromEntries(Object.entries(features).map(([name, has]) => [name, presenceOf(has)])) as Features,
   };
 }
 
 function bodyMembers(document: Json, pattern: RegExp, method: string): string[] | null {
-  const paths = recordAt(document, ['paths']) ?? {};
+  const paths = recordAt(document, 'paths') ?? {};
   const item = Object.entries(paths).find(([path]) => pattern.test(path))?.[1];
   if (!isRecord(item)) return null;
-  let schema = recordAt(item, [method, 'requestBody', 'content', 'application/json', 'schema']);
+  let schema = recordAt(item, method, 'requestBody', 'content', 'application/json', 'schema');
   for (let hops = 0; hops < 5 && schema !== null; hops++) {
     const target = optionalText(schema, '$ref', 'schema');
     if (target === null) break;
-    schema = recordAt(document, target.replace(/^#\//, '').split('/'));
+    schema = recordAt(document, ...target.replace(/^#\//, '').split('/'));
   }
-  const properties = schema && recordAt(schema, ['properties']);
+  const properties = schema && recordAt(schema, 'properties');
   return properties && Object.keys(properties);
 }
 
 /** Null where one of these members is missing; throws a ShapeError for one of another type. */
-function recordAt(record: Json, names: readonly string[]): Json | null {
+function recordAt(record: Json, ...names: readonly string[]): Json | null {
   return names.reduce<Json | null>((found, name) => found && optionalRecord(found, name, 'document'), record);
 }
