@@ -26,7 +26,8 @@ export function formsOf(secrets: readonly string[]): string[] {
 /** Plain, inside JSON (also JSON in JSON), inside a URL, in a Basic header. */
 function writtenForms(secret: string): string[] {
   // A URL cannot hold a lone surrogate.
-  const wellFormed = Buffer.from(secret, 'utf8').toString('utf8');
+  const bytes = Buffer.from(secret);
+  const wellFormed = bytes.toString();
   const json = JSON.stringify(secret).slice(1, -1);
   const percent = encodeURIComponent(wellFormed);
   return [
@@ -37,7 +38,7 @@ function writtenForms(secret: string): string[] {
     percent.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
     percent.replaceAll('%20', '+'),
     encodeURI(wellFormed),
-    Buffer.from(secret, 'utf8').toString('base64'),
-    Buffer.from(secret, 'utf8').toString('base64url'),
+    bytes.toString('base64'),
+    bytes.toString('base64url'),
   ];
 }

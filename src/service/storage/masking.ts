@@ -37,11 +37,10 @@ export class Mask {
     if (mark === null) return masked;
     // What ends there may be the beginning of a secret, and what begins behind it the end of one.
     const end = mark.index + mark[0].length;
-    const [head, tail] = [masked.slice(0, mark.index), masked.slice(end)];
-    const begun = this.#longestPart((value, length) => head.endsWith(value.slice(0, length)));
+    const [head, begun] = this.beginning(masked.slice(0, mark.index));
+    const tail = masked.slice(end);
     const rest = this.#longestPart((value, length) => tail.startsWith(value.slice(-length)));
-    const shownHead = begun === 0 ? head : head.slice(0, -begun) + MASK;
-    return shownHead + mark[0] + (rest === 0 ? tail : MASK + tail.slice(rest));
+    return head + (begun && MASK) + mark[0] + (rest === 0 ? tail : MASK + tail.slice(rest));
   }
 
   /** The greatest length, below that of a value, of a part of the value for which this is true; 0: none. */
