@@ -19,97 +19,90 @@ interface Options {
   evict(id: string, why: string): Promise<unknown>;
 }
 
-interface WaitingStart {
-  /** Begins the start, or rejects it. */
-  settle(refusal: Error | null): void;
-  onWait: ((why: string) => void) | null;
+export interface Admission {
+  isWaiting(id: string): boolean;
+  /** `begin` takes the place; `onWait` is called when none is free. Rejects with a refusal, or the error of `begin`. */
+  enter<Begun>(id: string, begin: () => Begun, onWait: (why: string) => void): Promise<Begun>;
+  /** To be called after each change that may free a place, make a sandbox idle, or end a waiting start. */
+  next(): void;
 }
 
 /** Starts of sandboxes take places in the order in which they ask, one at a time, and one eviction at a time. */
-export class Admission {
-  readonly #options: Options;
-  readonly #waiting = new Map<string, WaitingStart>();
-  #isWorking = false;
-  #keepTimer: NodeJS.Timeout | undefined;
+export function createAdmission(options: Options): Admission {
+  const { store, clock, log, maxRunning, keepMs, running, isIdle, refusal, evict } = options;
+  /** `settle` begins the start, or rejects it; `onWait` is null once it was called. */
+  const waiting = new Map<string, { settle(why: Error | null): void; onWait: ((why: string) => void) | null }>();
+  let isWorking = false;
+  let keepTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: Options) {
-    this.#options = options;
-  }
-
-  isWaiting(id: string): boolean {
-    return this.#waiting.has(id);
-  }
-
-  /** `begin` takes the place; `onWait` is called when none is free. Rejects with a refusal, or the error of `begin`. */
-  enter<Begun>(id: string, begin: () => Begun, onWait: (why: string) => void): Promise<Begun> {
-    return new Promise((resolve, reject) => {
-      const settle = (refusal: Error | null): void => {
-        this.#waiting.delete(id);
-        try {
-          if (refusal !== null) throw refusal;
-          resolve(begin());
-        } catch (error) {
-          reject(error);
-        }
-      };
-      this.#waiting.set(id, { settle, onWait });
-      this.next();
+  const next = (): void => {
+    if (isWorking) return;
+    work().catch((error: unknown) => {
+      log(`starts that wait for a sandbox: ${String(error)}`);
     });
-  }
+  };
 
-  /** To be called after each change that may free a place, make a sandbox idle, or end a waiting start. */
-  next(): void {
-    if (this.#isWorking) return;
-    this.#work().catch((error: unknown) => {
-      this.#options.log(`starts that wait for a sandbox: ${String(error)}`);
-    });
-  }
-
-  async #work(): Promise<void> {
-    const { evict, log, maxRunning } = this.#options;
+  const work = async (): Promise<void> => {
     const tried = new Set<string>();
-    this.#isWorking = true;
+    isWorking = true;
     try {
-      for (this.#admit(); this.#waiting.size > 0; this.#admit()) {
-        const id = this.#nextToEvict(tried);
+      for (admit(); waiting.size > 0; admit()) {
+        const id = nextToEvict(tried);
         if (id === null) break;
         tried.add(id);
         await evict(id, `paused because more than ${maxRunning} sandboxes were running`).catch((error: unknown) => {
           log(`sandbox ${id}: ${String(error)}`);
         });
       }
-      for (const start of this.#waiting.values()) {
+      for (const start of waiting.values()) {
         const { onWait } = start;
         start.onWait = null;
         onWait?.(`${maxRunning} sandboxes are in use, and none of them is idle`);
       }
     } finally {
-      this.#isWorking = false;
+      isWorking = false;
     }
-  }
+  };
 
-  #admit(): void {
-    const { running, maxRunning, refusal } = this.#options;
-    for (const [id, { settle }] of this.#waiting) {
+  const admit = (): void => {
+    for (const [id, { settle }] of waiting) {
       const isFree = running().length < maxRunning;
       const why = isFree ? null : refusal(id);
       if (isFree || why !== null) settle(why);
     }
-  }
+  };
 
-  #nextToEvict(tried: Set<string>): string | null {
-    const { store, clock, keepMs, running, isIdle } = this.#options;
+  const nextToEvict = (tried: Set<string>): string | null => {
     const row = toEvict(
       store,
       running().filter((id) => isIdle(id) && !tried.has(id)),
     );
     if (row === null) return null;
-    clearTimeout(this.#keepTimer);
+    clearTimeout(keepTimer);
     const leftMs = Date.parse(row.last_active_at) + keepMs - clock.now();
     if (leftMs <= 0) return row.id;
-    this.#keepTimer = setTimeout(() => this.next(), Math.min(leftMs, keepMs)).unref();
+    keepTimer = setTimeout(next, Math.min(leftMs, keepMs)).unref();
     return null;
-  }
+  };
+
+  return {
+    isWaiting: (id) => waiting.has(id),
+    enter: (id, begin, onWait) =>
+      new Promise((resolve, reject) => {
+        const settle = (why: Error | null): void => {
+          waiting.delete(id);
+          try {
+            if (why !== null) throw why;
+            resolve(begin());
+          } catch (error) {
+            reject(error);
+          }
+        };
+        waiting.set(id, { settle, onWait });
+        next();
+      }),
+    next,
+  };
 }
 
 /** The one that has been idle longest; one whose run waits for an approval last, one with a run in progress never. */

@@ -7,21 +7,19 @@ import { basesOf } from './worker-protocol.ts';
 
 /** Of each sandbox: a workspace, the commits that its clones began with, and its event logs. */
 export class SandboxFolders {
-  readonly #workspaces: string;
-  readonly #events: string;
+  readonly #in: { workspacesDir: string; eventsDir: string };
 
-  constructor({ workspacesDir, eventsDir }: { workspacesDir: string; eventsDir: string }) {
-    this.#workspaces = workspacesDir;
-    this.#events = eventsDir;
+  constructor(folders: { workspacesDir: string; eventsDir: string }) {
+    this.#in = folders;
   }
 
   workspace(id: string): string {
-    return path.join(this.#workspaces, id);
+    return path.join(this.#in.workspacesDir, id);
   }
 
   /** Of `<conversation>.db` event logs. */
   events(id: string): string {
-    return path.join(this.#events, id);
+    return path.join(this.#in.eventsDir, id);
   }
 
   make(id: string): void {
@@ -41,7 +39,7 @@ export class SandboxFolders {
   /** Workspaces of other sandboxes than these, for example after a restore of an older store. */
   unknown(ids: string[]): string[] {
     const known = new Set(ids);
-    const names = readdirSync(this.#workspaces);
+    const names = readdirSync(this.#in.workspacesDir);
     // Folders with another form of name are not the service's.
     return names.filter((name) => /^[0-9A-Za-z]{22}$/.test(name) && !known.has(name)).map((id) => this.workspace(id));
   }

@@ -13,7 +13,7 @@ import type { ConversationNotice, SandboxSpecName, WorkerNotice } from './worker
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import { assertResumable, assertSpecWorks, newSandbox, newSessionKey, type SpecChoice } from './specs.ts';
-import { Admission } from './admission.ts';
+import { createAdmission, type Admission } from './admission.ts';
 import { SandboxChanges } from './change-queue.ts';
 import { SandboxFolders } from './folders.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -68,7 +68,7 @@ export class Supervisor {
       () => new SandboxUnavailable('the sandbox was deleted'),
       () => this.#admission.next(),
     );
-    this.#admission = new Admission({
+    this.#admission = createAdmission({
       ...options,
       maxRunning,
       keepMs,
