@@ -44,7 +44,7 @@ export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect)
       return { items, next: null };
     });
   };
-  const find = async (name: string): Promise<{ own: Secret | null; shared: Secret | null }> => {
+  const find = async (name: string) => {
     const found: { own: Secret | null; shared: Secret | null } = { own: null, shared: null };
     for await (const secret of allPages<Secret>(({ name: known, scope }) => `${known} ${scope}`, list))
       if (secret.name === name) found[secret.scope === SHARED ? 'shared' : 'own'] = secret;
