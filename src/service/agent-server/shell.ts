@@ -16,7 +16,7 @@ export const SHELL =
   ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((file) => existsSync(file)) ?? '/bin/sh';
 const IS_BASH = SHELL.endsWith('/bash');
 /** Executes its stdin. In the command line of the shell, `pkill -f` of a command would find the command itself. */
-const READ = `eval "$(command -p cat)"${IS_BASH ? "$'\\n'" : ''} </dev/null`;
+const READ = `eval "$(command -p cat)"${IS_BASH ? "$'\\n'" : ''}`;
 
 /** Prints what a shell does not pass to its children: functions, and variables that are not exported (bash 4.4 and later). */
 const DEFINITIONS =
@@ -24,10 +24,11 @@ const DEFINITIONS =
   'case ${!acs_name@a} in *[rx]*) ;; *) declare -p "$acs_name";; esac; done';
 /** Leaves the exit code of the command in `$?`, also after `set -e`. Its trace (`set -x`) and errors are not output. */
 const KEEP = '{ acs_keep && :; } 2>/dev/null';
-/** A trap of the command for EXIT is carried out after KEEP, not in its place. */
+/** A trap of the command for EXIT is carried out after KEEP, not in its place. In POSIX mode no function has this name. */
 const TRAP =
-  'trap() { builtin trap "$@" && { case "$*" in -[lp]*) ;; *EXIT*|*0*) [ "$BASHPID" != "$$" ] || ' +
-  `{ eval "set -- $(builtin trap -p EXIT)"; builtin trap -- '${KEEP}; '"\${3-}" EXIT; };; esac; } 2>/dev/null; }; `;
+  '[[ -o posix ]] || trap() { builtin trap "$@" && { [ "$BASHPID" != "$$" ] || case "$(builtin trap -p EXIT)" in ' +
+  `*acs_keep*) ;; *) eval "set -- $(builtin trap -p EXIT)"; builtin trap -- '${KEEP}; '"\${3-}" EXIT;; esac; } ` +
+  '2>/dev/null; }; ';
 
 export interface ShellCommand {
   command: string;
@@ -69,8 +70,9 @@ export async function runShell(
   const state = session && path.join(scratch, session.id);
   let script = wanted.command;
   // A line of its own, which the shell does not repeat with an error of syntax.
-  if (session !== null && state !== null) script = `${keeping(state, session.definitions)}\n${script}`;
-  if (wanted.merged) script = `exec 2>&1; ${script}`;
+  if (session !== null && state !== null) script = `${keeping(state, session.definitions, script)}\n${script}`;
+  // A redirection of READ would keep its stdin open as 10, which a command may use itself.
+  script = `exec </dev/null${wanted.merged ? ' 2>&1' : ''}; ${script}`;
   const texts = {
     stdout: new BoundedText(wanted.keepHead, wanted.keepTail),
     stderr: new BoundedText(wanted.keepHead, wanted.keepTail),
@@ -125,7 +127,7 @@ export async function runShell(
 }
 
 /** One line that restores the definitions, and writes to the file when the shell ends what the next command begins with. */
-function keeping(file: string, definitions: string): string {
+function keeping(file: string, definitions: string, command: string): string {
   const escaped = definitions.replace(/[\\'\n]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`));
   const restore = definitions === '' ? '' : `eval $'${escaped}' 2>/dev/null; `;
   // In place of what a command may have put there: a folder, a link, a file that cannot be read.
@@ -133,7 +135,9 @@ function keeping(file: string, definitions: string): string {
   const write = `printf '%s\\0' "$PWD"; command -p env -0; printf '\\0'; ${DEFINITIONS}; printf '\\0'`;
   const keep = `set +eux; umask 077; unset -f trap acs_keep; ${remove}; { ${write}; } >|"$2"`;
   const define = `acs_keep() { set -- "$?" ${shellQuote(file)}; (${keep}) || :; return "$1"; }; `;
-  return `${restore}${define}trap ${shellQuote(KEEP)} EXIT; ${IS_BASH ? TRAP : ''}`;
+  // At the end of a function bash carries out the trap for RETURN that was set in it: here, that of the command.
+  const isTrapKept = IS_BASH && !/\bRETURN\b/.test(definitions + command);
+  return `${restore}${define}trap ${shellQuote(KEEP)} EXIT; ${isTrapKept ? TRAP : ''}`;
 }
 
 /** Keeps the beginning and the end of a text. Invalid UTF-8 becomes replacement characters. */

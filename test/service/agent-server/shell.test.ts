@@ -81,10 +81,34 @@ it.each([
   ["set -euo pipefail; trap 'echo bye $?' EXIT; (exit 4); echo on", 'bye 4\n', 4],
   ["f() { trap 'echo bye $?; exit 5' EXIT; }; f", 'bye 0\n', 5],
   ["trap 'echo bye' EXIT; trap - EXIT", '', 0],
+  ["trap 'echo bye' exit", 'bye\n', 0],
   ["(trap 'echo below' EXIT; WORD=below)", 'below\n', 0],
 ])('%s is carried out, and the command passes its folder and variables', async (command, stdout, exitCode) => {
   expect(await run(`mkdir deep; cd deep; WORD=new; ${command}`)).toMatchObject({ stdout, stderr: '', exitCode });
   expect(await run('echo "$WORD"; pwd')).toMatchObject({ stdout: `new\n${dir}/deep\n` });
+});
+
+it('a trap for RETURN is carried out at the end of the function alone', async () => {
+  const command = `clean() { trap 'echo "left $1"' RETURN; echo in; }; clean once`;
+  expect(await run(command)).toMatchObject({ stdout: 'in\nleft once\n', stderr: '' });
+  expect(await run('clean again')).toMatchObject({ stdout: 'in\nleft again\n', stderr: '' });
+});
+
+it.each(['POSIXLY_CORRECT=1', 'SHELLOPTS; set -o posix'])(
+  'a session goes on after `export %s`, which makes shells strict',
+  async (variable) => {
+    await run(`export ${variable}; WORD=new`);
+    expect(await run('echo "$WORD"; WORD=newer')).toMatchObject({ stdout: 'new\n', stderr: '', exitCode: 0 });
+    expect(await run('echo "$WORD"')).toMatchObject({ stdout: 'newer\n', exitCode: 0 });
+  },
+);
+
+it.each(['in a session', 'by itself'])('a command %s has the file descriptor 10 to itself', async (where) => {
+  const command = 'exec 10>out; echo on >&10; exec 10>&-; cat out; read -r line || echo end';
+  expect(await run(command, {}, where === 'by itself' ? null : session)).toMatchObject({
+    stdout: 'on\nend\n',
+    stderr: '',
+  });
 });
 
 it.each(['set -C', 'umask 777', 'exec 1>&- 2>&-', 'env() { false; }'])(
