@@ -11,7 +11,7 @@ import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 import type { ModelUsage } from '../agents/steps.ts';
 import { addUsage, type ConversationState, type StoredEvent } from '../storage/conversation-state.ts';
 import { type EventLog, parseStored } from '../storage/event-log.ts';
-import { type Mask, maskOf } from '../storage/masking.ts';
+import type { Mask } from '../storage/masking.ts';
 import {
   agentError,
   type Cause,
@@ -61,7 +61,7 @@ export class Conversation {
     this.#state = wellFormed(state);
     this.#secrets = log.read('secrets') ?? {};
     this.#model = log.read('model');
-    this.#mask = maskOf(this.#secrets, this.#model);
+    this.#mask = log.mask();
     this.#notify = notify;
     const newest = log.search({ limit: 1, order: 'desc' }).items[0];
     this.#clock = new EventClock(nowMicroseconds, newest?.timestamp ?? null);
@@ -161,8 +161,7 @@ export class Conversation {
 
   setSecrets(secrets: Record<string, string>): void {
     this.#secrets = { ...this.#secrets, ...secrets };
-    this.#mask = maskOf(this.#secrets, this.#model);
-    this.log.write('secrets', this.#secrets);
+    this.#write('secrets', this.#secrets);
   }
 
   /** Null: a replay drives this conversation. */
@@ -172,8 +171,13 @@ export class Conversation {
 
   setModel(model: ModelConfig): void {
     this.#model = model;
-    this.#mask = maskOf(this.#secrets, this.#model);
-    this.log.write('model', model);
+    this.#write('model', model);
+  }
+
+  #write(...[name, value]: Parameters<EventLog['write']>): void {
+    this.log.write('former', this.#mask.secrets);
+    this.log.write(name, value);
+    this.#mask = this.log.mask();
   }
 
   /** Sends each part of an answer to the sockets. Null: no socket is open, or `llm.stream` is not set. */

@@ -4,9 +4,10 @@ import path from 'node:path';
 import Database from 'libsql';
 import type { ConversationState, StoredEvent } from './conversation-state.ts';
 import { makePrivateDatabase, transaction } from './database.ts';
+import { secretsOf, secretsOfHeaders } from '../agents/mcp/config.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
 import type { ReplayStep, ToolStep } from '../agents/steps.ts';
-import { maskOf } from './masking.ts';
+import { Mask } from './masking.ts';
 import { damage } from './storage-error.ts';
 import { where } from './table.ts';
 import { wellFormedJson } from '../../output/text/well-formed.ts';
@@ -40,6 +41,8 @@ interface Documents {
   asked: ToolStep;
   /** By environment name. */
   secrets: Record<string, string>;
+  /** Values that may have been replaced since: older events hold them. */
+  former: readonly string[];
 }
 
 const SCHEMA = `
@@ -208,6 +211,14 @@ export class EventLog {
     this.#writeDocument.run(name, JSON.stringify(value));
   }
 
+  /** Of the values that the conversation was given, and those of its model: endpoints repeat a key that they refuse. */
+  mask(): Mask {
+    const { llm: { api_key, extra_headers } = {}, mcp_config = {} } = this.read('model') ?? {};
+    const ofModel = [api_key ?? '', ...secretsOfHeaders(extra_headers ?? {}), ...secretsOf(mcp_config)];
+    const values = [...Object.values(this.read('secrets') ?? {}), ...ofModel, ...(this.read('former') ?? [])];
+    return new Mask([...new Set(values)]);
+  }
+
   close(): void {
     this.#database.close();
   }
@@ -215,7 +226,7 @@ export class EventLog {
   /** Read anew for each page: a conversation may get further secrets. */
   #shown(): (json: string) => string {
     if (this.#events === 'as written') return (json) => json;
-    const mask = maskOf(this.read('secrets'), this.read('model'));
+    const mask = this.mask();
     return (json) => mask.json(json);
   }
 

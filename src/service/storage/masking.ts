@@ -1,8 +1,6 @@
 /** Replaces the values of secrets: in what commands and tools print before it is stored, in all events when they are read. */
 import { formsOf } from '../../output/text/secret-values.ts';
 import { cut } from '../../output/text/well-formed.ts';
-import { secretsOf, secretsOfHeaders } from '../agents/mcp/config.ts';
-import type { ModelConfig } from '../agents/model/config.ts';
 
 const MASK = '<secret-hidden>';
 
@@ -10,9 +8,11 @@ const MASK = '<secret-hidden>';
 const CUT = /\n\[\.\.\. \d+ characters (?:of output )?left out \.\.\.\]\n?/;
 
 export class Mask {
+  readonly secrets: readonly string[];
   readonly #values: readonly string[];
 
   constructor(secrets: readonly string[]) {
+    this.secrets = secrets;
     this.#values = formsOf(secrets);
   }
 
@@ -52,11 +52,4 @@ export class Mask {
     });
     return Math.max(0, ...lengths);
   }
-}
-
-/** The values that a conversation was given, and those of its model: endpoints repeat a key that they refuse. */
-export function maskOf(secrets: Readonly<Record<string, string>> | null, model: Readonly<ModelConfig> | null): Mask {
-  const { llm: { api_key, extra_headers } = {}, mcp_config = {} } = model ?? {};
-  const ofModel = [api_key ?? '', ...secretsOfHeaders(extra_headers ?? {}), ...secretsOf(mcp_config)];
-  return new Mask([...Object.values(secrets ?? {}), ...ofModel]);
 }

@@ -65,6 +65,15 @@ it('a secret that the user and the model write goes to the model as written, and
   expect(JSON.stringify(all)).toContain('use <secret-hidden>');
 });
 
+it('a secret and a key of the model are masked for readers also after they were replaced', async () => {
+  const [TOKEN, KEY] = ['t0k3n-of-the-test', 'sk-k3y-of-the-test'];
+  endpoint.reply(say('Done.'), say('Yes.'));
+  await converse(`use ${TOKEN} and ${KEY}`, { secrets: { TOKEN } }, { api_key: KEY });
+  await worker.call('POST', `${PATH}/secrets`, { secrets: { TOKEN: 'n3w-t0ken-of-the-test' } });
+  await worker.call('POST', `${PATH}/switch_llm`, { llm: { model: 'openai/m', api_key: 'sk-n3w-of-the-test' } });
+  expect(JSON.stringify(await worker.events())).toContain('use <secret-hidden> and <secret-hidden>');
+});
+
 const EMOJI = '\u{1f600}';
 
 /** The texts in a document that strict readers of JSON refuse. */
