@@ -58,6 +58,8 @@ export class McpClient {
   #offered: Map<string, OfferedTool> | null = null;
   /** Connected, or connecting. */
   readonly #connections = new Map<McpServer, Connection>();
+  /** Settles when no program that was closed runs any more. */
+  #gone: unknown;
 
   constructor(config: Readonly<Record<string, unknown>>, around: McpSurroundings) {
     const { servers, problems } = readServers(config);
@@ -145,15 +147,20 @@ export class McpClient {
     const { sandbox, workingDir, secrets } = this.#around;
     const transport =
       server.kind === 'stdio'
-        ? new ProgramTransport(sandbox, {
-            argv: [server.command, ...server.args],
-            cwd: path.resolve(workingDir, server.cwd),
-            env: { ...secrets(), ...server.env },
-          })
+        ? new ProgramTransport(
+            sandbox,
+            {
+              argv: [server.command, ...server.args],
+              cwd: path.resolve(workingDir, server.cwd),
+              env: { ...secrets(), ...server.env },
+            },
+            this.#gone,
+          )
         : webTransport(server);
     const client = new Client({ name: 'acs', version: ACS_VERSION });
     client.onclose = () => {
       this.#connections.delete(server);
+      this.#gone = Promise.all([this.#gone, transport.gone]);
       // The error of a call has the reason; a program that has ended by itself is only started again.
       if (transport.received.isExceeded && !transport.received.isInCall)
         this.#around.notice(`The MCP server ${server.name} was ended: ${String(transport.why)}.`);

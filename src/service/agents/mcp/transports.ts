@@ -24,8 +24,15 @@ const WINDOW = 1024 * 1024;
 const PIECE = 64 * 1024;
 const KEPT_STDERR = 2000;
 
-/** `why`: the reason when the transport ended without a call of `close`. */
-export type McpTransport = Transport & { readonly why: string | null; readonly received: Received };
+/**
+ * `why`: the reason when the transport ended without a call of `close`. `gone`: settles when the program that `close`
+ * ends has ended, or is killed.
+ */
+export type McpTransport = Transport & {
+  readonly why: string | null;
+  readonly received: Received;
+  readonly gone?: Promise<void>;
+};
 
 /** Counts what a server sends. During a call the time of the call is the other limit. */
 export class Received {
@@ -74,16 +81,21 @@ export class ProgramTransport implements McpTransport {
   });
   readonly #sandbox: Sandbox;
   readonly #program: Pick<RunParameters, 'argv' | 'cwd' | 'env'>;
+  readonly #before: unknown;
+  gone?: Promise<void>;
   #running: RunningProgram | null = null;
   #stderr = '';
   #ended = false;
 
-  constructor(sandbox: Sandbox, program: Pick<RunParameters, 'argv' | 'cwd' | 'env'>) {
+  /** `before`: a promise after which the program may start: an earlier one may hold a port or a lock. */
+  constructor(sandbox: Sandbox, program: Pick<RunParameters, 'argv' | 'cwd' | 'env'>, before?: unknown) {
     this.#sandbox = sandbox;
     this.#program = program;
+    this.#before = before;
   }
 
   async start(): Promise<void> {
+    await this.#before;
     const reader = new LineReader((line) => {
       this.#receive(line);
     });
@@ -126,10 +138,16 @@ export class ProgramTransport implements McpTransport {
     if (this.#running !== null && !this.#ended) {
       const { connection, run, ended } = this.#running;
       connection.ask('write', { run, data: '', last: true }).answer.catch(() => undefined);
-      const stop = this.#sandbox.countdown(CLOSING_MS, () => {
-        this.#kill();
+      this.gone = new Promise((resolve) => {
+        const stop = this.#sandbox.countdown(CLOSING_MS, () => {
+          this.#kill();
+          resolve();
+        });
+        void ended
+          .catch(() => undefined)
+          .then(stop)
+          .then(resolve);
       });
-      void ended.then(stop, stop);
     }
     this.#leave(null);
     return Promise.resolve();

@@ -299,6 +299,16 @@ it('the program of a server runs on while an action awaits approval, and ends wi
   expect(await notices(worker)).toEqual([]);
 });
 
+it('the program of a server starts when the one of the run before has ended', async () => {
+  const worker = await sandbox.start();
+  await start(worker, { docs: inSandbox('lock') }, ['lock']);
+  await worker.untilStatus('finished');
+  const content = [{ type: 'text', text: 'CALL\nlock' }];
+  await worker.call('POST', `/api/conversations/${ID}/events`, { role: 'user', content, run: true });
+  await until('the second call', async () => (await shown(worker)).length === 2);
+  expect((await shown(worker)).map((texts) => texts[1])).toEqual(['locked', 'locked']);
+});
+
 it('a rejection, which ends the run, ends the program of a server', async () => {
   const worker = await sandbox.start();
   await start(worker, { docs: inSandbox('echo') }, ['echo'], { confirmation_policy: { kind: 'AlwaysConfirm' } });

@@ -1,4 +1,5 @@
 /** An MCP server for tests, with the SDK of its authors. As a program it is one over stdio. */
+import { rmSync, writeFileSync } from 'node:fs';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { type CallToolResult, CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -21,6 +22,11 @@ const TOOLS: Record<string, (given: Record<string, unknown>) => CallToolResult |
   crash: () => process.exit(3),
   hang: () => new Promise(() => undefined),
   count: () => text(String((calls += 1))),
+  lock: () => {
+    writeFileSync('locked', '', { flag: 'wx' });
+    process.stdin.once('end', () => setTimeout(rmSync, 500, 'locked'));
+    return text('locked');
+  },
   log: () => {
     setInterval(() => process.stderr.write('a line of a log\n'.repeat(10_000)), 1);
     return text('it logs');
