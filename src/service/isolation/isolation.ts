@@ -106,7 +106,8 @@ const MARKED = 'prlimit --pid $$ "--rttime=$0:" > /dev/null 2>&1; exec "$@"';
 async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
   const mark = sandboxMark(config.sandbox_id, config.workspace_dir);
   reapLeftovers(mark);
-  const scratch = path.join(config.events_dir, 'scratch');
+  // A paused sandbox keeps its own while another isolation reads the workspace.
+  const scratch = path.join(config.events_dir, `scratch-${config.sandbox_id}`);
   const removeScratch = (): void => {
     rmSync(scratch, { recursive: true, force: true });
   };

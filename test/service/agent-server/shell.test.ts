@@ -173,6 +173,15 @@ describe('the file of a session', () => {
     expect(readFileSync(path.join(dir, 'linked'), 'utf8')).toBe('text');
   });
 
+  it('is kept while another isolation of the same folders begins and ends', async () => {
+    const another = plain.another();
+    await run('export WORD=first');
+    expect((await another.folders()).scratch).not.toBe((await plain.sandbox.folders()).scratch);
+    await another.close();
+    await run('export WORD=second');
+    expect(await run('echo "$WORD"')).toMatchObject({ stdout: 'second\n' });
+  });
+
   it('leaves the session as it was where its folder is missing, without an error in the output', async () => {
     await run('export WORD=kept; twice() { echo "$1$1"; }');
     const scratch = path.dirname(await file());

@@ -152,7 +152,7 @@ describeEachSpec('with %s', (spec) => {
     if (state === 'paused') await worker.command('pause');
     await worker.end();
     await until('all processes end', () => inside().length === 0);
-    expect(readdirSync(sandbox.place.events)).not.toContain('scratch');
+    expect(readdirSync(sandbox.place.events).join()).not.toContain('scratch');
   });
 
   it.each(['running', 'paused'])('SIGKILL of the worker leaves no process of a %s sandbox', async (state) => {
@@ -161,7 +161,7 @@ describeEachSpec('with %s', (spec) => {
     if (state === 'paused') await worker.command('pause');
     await worker.kill('SIGKILL');
     await until('all processes end', () => inside().length === 0);
-    expect(readdirSync(sandbox.place.events)).not.toContain('scratch');
+    expect(readdirSync(sandbox.place.events).join()).not.toContain('scratch');
   });
 
   it('stop ends every process, and the run is paused in the log', async () => {
@@ -290,9 +290,9 @@ describe('without bubblewrap', () => {
     const worker = await sandbox.start({ spec: 'process' });
     await worker.startConversation([step.run('kill -STOP $PPID; sleep 60'), step.finish()]);
     await until('the helper is stopped', () => states().includes('T'));
-    expect(readdirSync(sandbox.place.events)).toContain('scratch');
+    expect(readdirSync(sandbox.place.events).join()).toContain('scratch');
     await worker.end();
-    expect(readdirSync(sandbox.place.events)).not.toContain('scratch');
+    expect(readdirSync(sandbox.place.events).join()).not.toContain('scratch');
   });
 
   it('a process left by an earlier worker is ended when the sandbox starts again without isolation', async () => {

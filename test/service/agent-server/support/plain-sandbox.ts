@@ -5,16 +5,18 @@ import { afterAll, beforeAll } from 'vitest';
 import { Sandbox } from '../../../../src/service/agent-server/sandbox.ts';
 
 /** A sandbox without isolation for the tests of a file. Each call of `folder` makes a folder, below the workspace. */
-export function usePlainSandbox(): { readonly sandbox: Sandbox; folder: () => string } {
+export function usePlainSandbox(): { readonly sandbox: Sandbox; another: () => Sandbox; folder: () => string } {
   let dir: string;
   let sandbox: Sandbox;
+  let another: (id: string) => Sandbox;
   beforeAll(async () => {
     dir = mkdtempSync(path.join(tmpdir(), 'acs-plain-'));
     const workspace_dir = path.join(dir, 'workspaces', 'one');
     mkdirSync(workspace_dir, { recursive: true });
     const root = path.resolve(import.meta.dirname, '../../../..');
     const rest = { session_api_key: 'key', events_dir: dir, database: '', initial_env: {} };
-    sandbox = new Sandbox({ sandbox_id: path.basename(dir), spec: 'process', workspace_dir, root, ...rest });
+    another = (sandbox_id) => new Sandbox({ sandbox_id, spec: 'process', workspace_dir, root, ...rest });
+    sandbox = another(path.basename(dir));
     await sandbox.folders();
   });
   afterAll(async () => {
@@ -25,6 +27,8 @@ export function usePlainSandbox(): { readonly sandbox: Sandbox; folder: () => st
     get sandbox() {
       return sandbox;
     },
+    /** Of the same folders. */
+    another: () => another('another'),
     folder: () => mkdtempSync(path.join(dir, 'workspaces', 'one', 'test-')),
   };
 }
