@@ -64,7 +64,9 @@ t=$3/delta-$$
 trap 'rm -rf "$t"' EXIT
 objects=$(cd "$(git rev-parse --git-path objects)" && pwd) && mkdir -p "$t/objects" || exit
 export GIT_INDEX_FILE="$t/index" GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects"
-{ cp -p "$index" "$t/index" 2>/dev/null || git read-tree "$tree"; } && git add --all -- . &&
+{ cp -p "$index" "$t/index" 2>/dev/null || git read-tree "$tree"; } || exit
+# 1: a path cannot be read, or a repository in it has no commit.
+git add --all --ignore-errors -- . || [ $? = 1 ] || exit
 git -c core.quotePath=false diff --cached --binary --no-ext-diff --no-textconv -M "$tree" -- .`;
 
 const REPOSITORIES = `

@@ -82,6 +82,12 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
     await at.ends(`diff ${id} --stat`, { out: CHANGED });
   });
 
+  it('of which git cannot add a part has its other changes in an export while the sandbox is paused', async () => {
+    const { id } = await ran(`${CHANGE}; mkdir part; cd part; git init -q; echo x > x`);
+    await putToSleep(at, id);
+    await at.ends(`export ${id} --as md`, { err: '', out: /2 files, \+2 -0/ });
+  });
+
   it('a second clone in the sandbox has a base of its own', async () => {
     const first = await ran(`${CHANGE}; rm -rf "$PWD"`);
     const second = await ran('rm -rf .git; echo other > other.txt', '--sandbox', first.sandbox_id ?? '');
