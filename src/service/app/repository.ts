@@ -172,6 +172,7 @@ export function endClones(stagingDir: string): number {
  */
 const KEEP_BASE = `${GIT_IN_SHELL}
 git init --quiet --bare --object-format="$(git -C "$1" rev-parse --show-object-format)" "$2" || exit
+git config -f "$2/config" core.autocrlf false || exit
 commit=$(git -C "$1" rev-parse --verify --quiet HEAD) || exit 0
 printf '%s\\n' "--shallow $commit" "$commit" |
   git -C "$1" pack-objects --quiet --window=0 --revs "$2/objects/pack/pack" >/dev/null || exit

@@ -142,7 +142,8 @@ const CONTENT = `
 const CHANGES = `
   sed -i 's/line 5$/line 5  /; s/line 20/line twenty/' a.txt; printf '\\ttrailing \\n' >>crlf
   mv old-name new-name; rm gone.txt; printf '\\000\\002' >bin; chmod +x one.dat; echo 2 >>one.dat
-  printf 'größer\\n' >grün.txt; printf 'more\\r\\n' >>win.bat; printf 'plain\\n' >new`;
+  printf 'größer\\n' >grün.txt; printf 'more\\r\\n' >>win.bat; printf 'plain\\n' >new
+  printf 'dos\\r\\n' >dos`;
 
 /** Everything that the commands made of a run; the user's configuration and that in the workspace are this text. */
 async function results(name: string, configuration: string, inWorkspace: string) {
@@ -177,7 +178,7 @@ async function results(name: string, configuration: string, inWorkspace: string)
 describe('the configuration of git', () => {
   it('of the user and of the workspace changes neither a clone, a diff nor a pull, and none of its programs runs', async () => {
     const plain = await results('plain', IDENTITY, 'true');
-    expect(Object.keys(plain.pulled)).toHaveLength(11);
+    expect(Object.keys(plain.pulled)).toHaveLength(12);
     expect(plain.patch).not.toContain('untouched');
     const configure = `cat '${inDir('hostile')}' >>.git/config; printf '* filter=planted\\n' >.git/info/attributes`;
     const odd = await results('odd', hostile, `mkdir -p .git/info; ${configure}`);
@@ -211,7 +212,7 @@ describe('the configuration of git', () => {
     git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inDir('plain'), 'sub');
     git(repository, 'commit', '-qm', 'with a submodule');
     const plant = 'config filter.planted.clean false; git -C . config filter.planted.required true';
-    const inSub = `git clone -q '${inDir('plain')}' sub; git -C sub ${plant.replace('-C .', '-C sub')}; echo more >>sub/a.txt`;
+    const inSub = `git clone -q '${inDir('plain')}' sub; git -C sub ${plant.replace('-C .', '-C sub')}; echo more >>sub/a.txt; touch -d 2020-01-01 sub/*.txt`;
     const id = await ranOn(repository, `git ${plant}; echo more >>untouched.txt; ${inSub}`);
     await at.ends(`conv diff ${id} --name-only`, { out: 'untouched.txt\n' });
     for (const flags of ['', '--3way', '--branch made', '-o made']) {
