@@ -8,11 +8,10 @@ const ID =
   /^(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=.*\d)(?=.*[A-Z])[0-9A-Za-z]{18,24}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z?)$/;
 const IN_TEXT =
   /[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-Za-z]{18,24}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+/g;
-/** Members whose values a later request may send back although they have no form of their own. */
-const CURSORS = new Set(['next_page_id']);
-
 export class Identities {
   readonly #ours = new Map<string, string>();
+  /** By path and recorded page id: the same number is another page of another list. */
+  readonly #pages = new Map<string, string>();
   readonly #texts: [string, string][] = [];
 
   /** Maps a name of the recordings to the name here. */
@@ -26,17 +25,27 @@ export class Identities {
   }
 
   /** Learns which ids of two answers correspond. */
-  learn(recorded: Json, ours: Json | undefined, key = ''): void {
+  learn(recorded: Json, ours: Json | undefined): void {
     if (typeof recorded === 'string' && typeof ours === 'string') {
-      if (ID.test(recorded) || (CURSORS.has(key) && recorded !== '')) this.#add(recorded, ours);
+      if (ID.test(recorded)) this.#add(recorded, ours);
     } else if (Array.isArray(recorded) && Array.isArray(ours)) {
       recorded.forEach((item, index) => {
-        if (!isCut(item)) this.learn(item, ours[index], key);
+        if (!isCut(item)) this.learn(item, ours[index]);
       });
     } else if (isObject(recorded) && isObject(ours)) {
       if (recorded['kind'] !== ours['kind']) return;
-      for (const [name, member] of Object.entries(recorded)) this.learn(member, ours[name], name);
+      for (const [name, member] of Object.entries(recorded)) this.learn(member, ours[name]);
     }
+  }
+
+  /** Learns the page that follows a list. */
+  learnPage(path: string, recorded: Json, ours: Json | undefined): void {
+    const [page, own] = [recorded, ours ?? null].map((each) => (isObject(each) ? each['next_page_id'] : null));
+    if (typeof page === 'string' && typeof own === 'string') this.#pages.set(`${path} ${page}`, own);
+  }
+
+  translatePage(path: string, page: Json): Json {
+    return this.#pages.get(`${path} ${String(page)}`) ?? this.translate(page);
   }
 
   /** A recorded value with our ids. */

@@ -167,6 +167,7 @@ export class Player {
       if (isExpected || Date.now() >= deadline) {
         if (!isExpected) this.#patienceMs -= patienceMs;
         this.#identities.learn(answer.body, ours.body);
+        this.#identities.learnPage(request.path, answer.body, ours.body);
         await this.#inStep.after(exchange, url.url, ours);
         if (isReleasing(exchange)) await writeFile(this.#released, '');
         return { differences: found, answer: `${ours.status} ${JSON.stringify(ours.body).slice(0, 300)}` };
@@ -204,7 +205,9 @@ export class Player {
     if (endpoint === null) throw new Error(`${exchange.name}: no sandbox is known`);
     const url = new URL(this.#identities.translateText(request.path), endpoint.url);
     for (const [name, value] of Object.entries(request.query ?? {})) {
-      const values = filledUp(this.#identities.translate(value));
+      const known =
+        name === 'page_id' ? this.#identities.translatePage(request.path, value) : this.#identities.translate(value);
+      const values = filledUp(known);
       for (const one of Array.isArray(values) ? values : [values])
         url.searchParams.append(name, await this.#placed(textOf(one, endpoint, this.#app), exchange, url));
     }

@@ -28,7 +28,7 @@ export const SECRETS: ContractCase[] = [
       await set(VALUES[0], '--description', 'for the contract');
       await set(VALUES[1]);
       const found = (await list(target)).filter(({ name }) => name === NAME);
-      expect(found).toEqual([{ name: NAME, description: 'for the contract' }]);
+      expect(found).toEqual([{ name: NAME, description: 'for the contract', scope: null }]);
       expect(said.join('')).not.toMatch(new RegExp(VALUES.join('|')));
       await ok(target, 'secret', 'delete', NAME, '-y');
       expect((await list(target)).map(({ name }) => name)).not.toContain(NAME);
