@@ -51,15 +51,17 @@ export function createBoth(v1: Adapter, v0: Adapter, facts: ProbeFacts, owners: 
           request.mcp_config !== null ||
           (request.replay !== null && startMember(facts, 'replay_json') !== 'present');
         const dialect = request.api === 'auto' ? (onlyV0 ? 'v0' : 'v1') : request.api;
-        if (dialect === 'v0') return kept(yield* older.start(request, options), dialect);
+        const other = dialect === 'v0' ? 'v1' : 'v0';
+        const by = { v0: older, v1: newer };
         try {
-          return kept(yield* newer.start(request, options), dialect);
+          return kept(yield* by[dialect].start(request, options), dialect);
         } catch (error) {
           if (!isAppError(error) || error.kind !== 'server' || (error.details.status ?? 0) < 500) throw error;
-          await older.list({ pageSize: 1 }, null).catch(() => {
+          if (onlyV0 && other === 'v1') throw error;
+          await by[other].list({ pageSize: 1 }, null).catch(() => {
             throw error;
           });
-          const hint = 'its V0 routes answer: start it with --api v0';
+          const hint = `its ${other.toUpperCase()} routes answer: start it with --api ${other}`;
           throw new AppError(error.kind, error.message, { ...error.details, hint });
         }
       },

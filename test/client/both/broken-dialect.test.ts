@@ -11,6 +11,19 @@ it('a start that fails over V1 names --api where V0 answers', async () => {
   await at.ends('conv new hello --no-repo', { code: 9, err: 'its V0 routes answer: start it with --api v0' });
 });
 
+it('a start that fails over V0 names --api where V1 answers', async () => {
+  at.script({ 'POST /api/conversations': BROKEN });
+  const err = 'its V1 routes answer: start it with --api v1';
+  await at.ends('conv new hello --no-repo --api v0', { code: 9, err });
+});
+
+it('a start that only V0 can carry out does not name --api v1 when it fails', async () => {
+  at.script({ 'POST /api/conversations': BROKEN });
+  const file = await at.file('servers.json', { sse_servers: [{ url: 'http://127.0.0.1:1' }] });
+  const { err } = await at.ends(['conv', 'new', 'hello', '--no-repo', '--mcp-config', file], { code: 9 });
+  expect(err).not.toContain('--api v1');
+});
+
 it('a start that fails over V1 does not name --api where V0 fails, too', async () => {
   at.script({ 'POST /api/v1/app-conversations': BROKEN, 'GET /api/conversations': BROKEN });
   const { err } = await at.ends('conv new hello --no-repo', { code: 9 });
