@@ -17,7 +17,7 @@ import type { Links } from '../links.ts';
 /** Whether POST refuses a name that the list has. A 400 about anything else must not delete the old value. */
 export function refusesName({ status, body }: Answer, name: string): boolean {
   const text = serverText(body) ?? '';
-  return status === 400 && text.includes(name) && /already exists/i.test(text);
+  return status === 400 && text.split(/\W+/).includes(name) && /already exists/i.test(text);
 }
 
 /** Throws what a request throws; once the deletion was sent, with a message about the old value. */

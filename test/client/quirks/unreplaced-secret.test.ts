@@ -60,12 +60,15 @@ describe.each([V0, V1])('secret set of an existing name over $name', (kind) => {
   });
 });
 
-it('secret set keeps the old value when V1 refuses the new one for another reason than its name', async () => {
-  serve(V1);
-  at.script({ 'POST /api/v1/secrets': { status: 400, json: { detail: 'the value of TOKEN is too long' } } });
-  await at.ends(SET, { env, code: 2, err: 'TOKEN is too long', writes: ['POST /api/v1/secrets'] });
-  expect(stored).toEqual(new Map([['TOKEN', 'old']]));
-});
+it.each(['the value of TOKEN is too long', 'Secret TOKEN_2 already exists with this value'])(
+  'secret set keeps the old value when V1 refuses the new one for another reason than its name: %s',
+  async (detail) => {
+    serve(V1);
+    at.script({ 'POST /api/v1/secrets': { status: 400, json: { detail } } });
+    await at.ends(SET, { env, code: 2, err: detail, writes: ['POST /api/v1/secrets'] });
+    expect(stored).toEqual(new Map([['TOKEN', 'old']]));
+  },
+);
 
 it('secret delete succeeds when its answer is lost and the repetition finds nothing', async () => {
   serve(V0);
