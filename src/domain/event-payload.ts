@@ -59,7 +59,7 @@ const TEXTS_V1: ReadonlyMap<string, ReadText> = new Map<string, ReadText>([
   ['CondensationRequest', () => 'condensation of the history requested'],
   ['CondensationSummaryEvent', (payload) => `summary: ${lineAt(payload, 'summary')}`],
   ['SecurityAnalysisEvent', (payload) => labelled('risk', risksOf(payload).join(', '))],
-  ['ACPToolCallEvent', (payload) => `${lineAt(payload, 'title')}${payload['is_error'] === true ? ': failed' : ''}`],
+  ['ACPToolCallEvent', acpText],
   ['HookExecutionEvent', hookText],
   ['LLMCompletionLogEvent', () => 'log of a completion'],
 ]);
@@ -106,6 +106,13 @@ function observationText(payload: Members): string {
   const exitCode = exitCodeOf({ payload }) ?? 0;
   if (exitCode > 0) return labelled(`exit ${exitCode}`, content);
   return isErrorOf({ payload }) ? labelled('error', content) : content || `${textAt(payload, 'tool_name')}: done`;
+}
+
+/** A call has an event when it begins and one when it ends. */
+function acpText(payload: Members): string {
+  const status = payload['is_error'] === true ? 'failed' : textAt(payload, 'status');
+  const hasEnded = status === 'failed' || status === 'completed';
+  return `${lineAt(payload, 'title')}${hasEnded ? `: ${status}` : ''}`;
 }
 
 function hookText(payload: Members): string {

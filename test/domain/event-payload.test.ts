@@ -37,6 +37,8 @@ describe('the line of a V1 event', () => {
     ],
     ['SecurityAnalysisEvent', { risks: { a: 'LOW', b: 'HIGH' } }, 'risk: low, high'],
     ['ACPToolCallEvent', { title: 'Edit a.ts' }, 'Edit a.ts'],
+    ['ACPToolCallEvent', { title: 'Edit a.ts', status: 'in_progress' }, 'Edit a.ts'],
+    ['ACPToolCallEvent', { title: 'Edit a.ts', status: 'completed' }, 'Edit a.ts: completed'],
     ['ACPToolCallEvent', { title: 'Edit a.ts', is_error: true }, 'Edit a.ts: failed'],
     ['HookExecutionEvent', { hook_event_type: 'Stop', success: true }, 'hook Stop: done'],
     ['HookExecutionEvent', { hook_event_type: 'PreToolUse', blocked: true, reason: 'no' }, 'hook PreToolUse: no'],
