@@ -191,7 +191,7 @@ export function staysWaiting(id: string): string {
 
 function future(status: ConversationStatus): string {
   if (hasEnded(status)) return 'has ended';
-  return hasStopped(status) && !isUnknown(status) ? 'does not change by itself' : 'continues';
+  return hasStopped(status) && !isUnknown(status) && status !== 'deleting' ? 'does not change by itself' : 'continues';
 }
 
 function nextSteps(id: string, status: ConversationStatus): string {

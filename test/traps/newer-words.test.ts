@@ -36,6 +36,8 @@ describe('a conversation that is being deleted', () => {
     at.v1.appEvents = at.v1.agentEvents = [userMessage('go')];
     await at.ends('conv list --status deleting --json', { out: { items: [{ id: ID, status: 'deleting' }] } });
     await at.ends(`conv show ${ID} --json`, { out: { status: 'deleting' } });
+    const err = 'is still deleting after 5m; it continues';
+    await at.ends(`conv wait ${ID} --wait-timeout 5m`, { code: 124, err });
     let reads = 0;
     at.v1.before = ({ path }) => {
       if (path === '/api/v1/app-conversations' && ++reads === 3) at.v1.conversations.clear();
