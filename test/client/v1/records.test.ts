@@ -11,7 +11,8 @@ describe('the status of a V1 run', () => {
     ['finished', 'finished', null],
     ['error', 'failed', null],
     ['stuck', 'stuck', null],
-    ['deleting', 'unknown(deleting)', null],
+    ['deleting', 'deleting', null],
+    ['dreaming', 'unknown(dreaming)', null],
   ])('reads %s as %s', (word, status, waiting_for) => {
     expect(runStateV1(word, 'running')).toEqual({ status, waiting_for });
   });

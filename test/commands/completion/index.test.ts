@@ -64,7 +64,10 @@ const CASES: [line: string, words: string[]][] = [
   ['acs conv new --title acs', []],
   ['acs conv new acs', []],
   ['acs serve --replay de', ['demo']],
-  ['acs sandbox list --status running,', ['starting', 'paused', 'error', 'missing'].map((word) => `running,${word}`)],
+  [
+    'acs sandbox list --status running,',
+    ['starting', 'paused', 'error', 'missing', 'unknown'].map((word) => `running,${word}`),
+  ],
   ['acs conv list --status idle,stuck,st', ['idle,stuck,starting', 'idle,stuck,stopped']],
   ['acs sandbox list --status mis', ['missing']],
   ['acs settings get lan', ['language']],
