@@ -1,20 +1,25 @@
-import { existsSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
 export const RUN_BY_GIT = 'git would run it, or programs that it names';
+
+/** Windows does not read it at the end of a name. */
+const END = '[ .]*(?::[^/]*)?';
 
 /**
  * In `.git`, as the file systems of Windows and macOS read the name: programs, and files that name programs or another
  * place with such files. Only folders end with a slash.
  */
 const PROGRAMS = new RegExp(
-  '/(?:[.]git|git~1)[ .]*(?::[^/]*)?(?:$|/(?:info|modules|worktrees)$|' +
-    '/(?:hooks|config|config[.]worktree|commondir|rebase-merge|info/attributes)(?:/|$))',
+  `/(?:[.]git|git~1)${END}(?:$|/(?:info|modules|worktrees)${END}$|` +
+    `/(?:hooks|config|config[.]worktree|commondir|rebase-merge|info${END}/attributes)${END}(?:/|$))`,
   'i',
 );
+/** HFS+ does not read them. */
+const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
 export function isRunByGit(full: string) {
-  return PROGRAMS.test(full.replaceAll('\\', '/'));
+  return PROGRAMS.test(full.replaceAll('\\', '/').replace(IGNORED, ''));
 }
 
 /** Removes it from a tree; returns the topmost paths. `folders`: where the tree will be, and where it is. */
@@ -23,7 +28,8 @@ export function withoutGitPrograms(tree: Map<string, { kind: string }>, folders:
   const removed = new Set<string>();
   for (const [name, { kind }] of tree) {
     // git takes a folder of any name for a repository; of a submodule and a linked work tree it is below .git.
-    const has = (child: string) => folders.some((folder) => existsSync(path.join(folder, name, child)));
+    const has = (child: string) =>
+      folders.some((folder) => lstatSync(path.join(folder, name, child), { throwIfNoEntry: false }));
     const isRepository = kind === 'folder' && (has('commondir') || ['HEAD', 'objects', 'refs'].every(has));
     const read = `${full.get(path.posix.dirname(name))}/${isRepository ? '.git' : path.posix.basename(name)}`;
     full.set(name, read);

@@ -99,6 +99,18 @@ describe('sandbox cp leaves out by name what git would run:', () => {
     expect(existsSync(path.join(at.here, 'copy/hooks'))).toBe(false);
   });
 
+  it('under each name that a file system reads as the same, and where HEAD is a link to a branch without commits', async () => {
+    const odd = ['a/.git/hooks. ', 'b/.git/HOOKS::$INDEX_ALLOCATION', 'c/.g\ufeffit/hooks', 'd/.git/info /attributes.'];
+    put(at.box, Object.fromEntries(odd.map((name) => [`repo/${name}`, 'of the agent'])));
+    put(at.box, below('repo/bare', { config: 'of the agent', 'objects/file': '', 'refs/file': '' }));
+    symlinkSync('refs/heads/main', path.join(at.box, 'repo/bare/HEAD'));
+    const { code, err } = await at.cp(`${ID}:repo/.`, '.');
+    expect([code, leftOut(err).sort()]).toEqual([
+      0,
+      [...odd.map((name) => name.replace('\ufeff', '\\ufeff')), 'bare/config'].sort(),
+    ]);
+  });
+
   it('a single file is refused where git would run it, and copied under another name', async () => {
     put(at.box, below('repo/.git', REPOSITORY));
     const refused = await at.cp(`${ID}:repo/.git/config`, '.git/config');
