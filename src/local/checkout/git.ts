@@ -17,8 +17,11 @@ export interface GitOptions {
   repositoryEnv?: Readonly<Record<string, string>>;
 }
 
-/** Git sets these for its hooks; acs would read the repository of the hook. */
-const FOREIGN = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR', 'GIT_PREFIX', 'GIT_NAMESPACE'];
+/** Git sets some for its hooks. With them acs would read another repository, configuration or pattern of paths. */
+const FOREIGN = (
+  'GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_PREFIX GIT_NAMESPACE ' +
+  'GIT_LITERAL_PATHSPECS GIT_CONFIG GIT_ATTR_SOURCE GIT_DEFAULT_HASH'
+).split(' ');
 
 /**
  * No prompts and no locks. CRLF of a file counts as LF where the commit has LF. The code is null when git was ended

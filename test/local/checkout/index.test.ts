@@ -148,6 +148,19 @@ describe('readCheckout', () => {
     expect(await readCheckout(dir, { env: hook })).toMatchObject({ root: dir, branch: 'main' });
   });
 
+  it('reads the changes of the folder, and runs no filter, also with variables that change what git reads', async () => {
+    cloned();
+    const trace = `${dir}-trace`;
+    writeFileSync(path.join(dir, '.git', 'info', 'attributes'), '* filter=planted\n');
+    git(dir, 'config', 'filter.planted.clean', `touch ${trace}; cat`);
+    writeFileSync(path.join(dir, 'new'), 'content\n');
+    const variables = { GIT_LITERAL_PATHSPECS: '1', GIT_CONFIG: '/dev/null' };
+    // git has to read the files again.
+    utimesSync(path.join(dir, 'one'), 1, 1);
+    expect(await readCheckout(dir, { env: { ...env, ...variables } })).toMatchObject({ dirty: true });
+    expect(existsSync(trace)).toBe(false);
+  });
+
   it('does not run the file system monitor of the repository', async () => {
     cloned();
     const trace = `${dir}-trace`;
