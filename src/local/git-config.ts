@@ -30,7 +30,9 @@ export const GIT_DEFAULTS = DEFAULTS.flatMap((setting) => ['-c', setting]);
 
 /**
  * Shell: `git` with the defaults, and `own_config`, which blanks the filters of the repository in the current folder
- * and of its submodules. CRLF counts as LF in a workspace that git checked out with core.autocrlf.
+ * and of its submodules. CRLF counts as LF in a workspace that git checked out with core.autocrlf. `own_files`: where
+ * `git` uses another index than the repository of the current folder, and that has the commit `base`, the index gets
+ * the ignored files that the repository tracks, and keeps those that a sparse checkout leaves out. `t`: a folder.
  */
 export const GIT_IN_SHELL = `
 unset GIT_DIFF_OPTS GIT_EXTERNAL_DIFF
@@ -57,6 +59,19 @@ own_config() {
   unset IFS
   set +f
   export GIT_CONFIG_COUNT=$count
+}
+own() {
+  (unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES
+  git --git-dir=.git --work-tree=. "$@" 2>/dev/null)
+}
+own_files() {
+  own cat-file -e "$base^{commit}" || return 0
+  git ls-files -c -i --exclude-standard -z | git update-index -z --force-remove --stdin
+  own ls-files -c -i --exclude-standard -z | git update-index -z --add --remove --stdin
+  own ls-files -t -z | tr '\\0\\n' '\\n\\0' | sed -n 's/^S //p' | while IFS= read -r file; do
+    [ -e "./$file" ] || [ -L "./$file" ] || printf '%s\\n' "$file"
+  done | tr '\\0\\n' '\\n\\0' >"$t/sparse"
+  [ ! -s "$t/sparse" ] || git --literal-pathspecs reset -q "$base" --pathspec-from-file="$t/sparse" --pathspec-file-nul
 }`;
 
 /** By the last word of a key; of any other empty. An empty merge driver would take one side: this is the merge of git itself. */

@@ -184,6 +184,7 @@ fi
 export GIT_INDEX_FILE="$t/index"
 own_config
 git add -A --ignore-errors . >/dev/null 2>"$t/errors" || [ $? -eq 1 ] || { cat "$t/errors" >&2; exit 1; }
+[ ! -d "$kept" ] || own_files 2>>"$t/errors"
 [ -n "$base" ] || base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
 git config -f .gitmodules --get-regexp '^submodule[.].*[.]path$' 2>/dev/null | sed 's/^[^ ]* //' >"$t/modules"
 git diff $compared --raw -z --no-renames "$base" >"$t/raw" || exit 1

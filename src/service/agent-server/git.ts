@@ -67,6 +67,7 @@ export GIT_INDEX_FILE="$t/index" GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE
 { cp -p "$index" "$t/index" 2>/dev/null || git read-tree "$tree"; } || exit
 # 1: a path cannot be read, or a repository in it has no commit.
 git add --all --ignore-errors -- . || [ $? = 1 ] || exit
+[ -z "$index" ] || own_files
 git -c core.quotePath=false diff --cached --binary --no-ext-diff --no-textconv -M "$tree" -- .`;
 
 const REPOSITORIES = `

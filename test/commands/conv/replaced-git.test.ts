@@ -1,5 +1,5 @@
 /** What an agent does to the `.git` of its clone changes neither the outcome of its run nor the base of its diff. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeEachSpec } from '../../support/bubblewrap.ts';
@@ -40,7 +40,8 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
   /** A run of one command, which has to end as finished. */
   async function ran(command: string, ...flags: string[]): Promise<ConversationJson> {
     const file = await replayFile(at, 'run.json', [run(command), finish('I did it')]);
-    return json(await at.ends(['new', 'go', '--repo', source, '--replay', file, '--wait', '--json', ...flags], {}));
+    const repo = flags.includes('--repo') ? [] : ['--repo', source];
+    return json(await at.ends(['new', 'go', ...repo, '--replay', file, '--wait', '--json', ...flags], {}));
   }
 
   describe.each(['v1', 'v0'])('a run over %s whose repository', (dialect) => {
@@ -86,6 +87,22 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
     const { id } = await ran(`${CHANGE}; mkdir part; cd part; git init -q; echo x > x`);
     await putToSleep(at, id);
     await at.ends(`export ${id} --as md`, { err: '', out: /2 files, \+2 -0/ });
+  });
+
+  it('an ignored file is compared where the agent tracks it, and one that a sparse checkout leaves out is unchanged', async () => {
+    const folders = await makeRepository(path.join(at.dir, 'folders'));
+    for (const name of ['kept', 'hidden']) {
+      mkdirSync(path.join(folders, name));
+      writeFileSync(path.join(folders, name, 'file'), name);
+    }
+    await git(folders, 'add', '-A');
+    await git(folders, 'commit', '-qm', 'folders');
+    const track =
+      'printf "*.log\\nREADME.md\\n" >.gitignore; echo 1 >new.log; git add -f new.log; git rm -q --cached README.md';
+    const { id } = await ran(`${track}; git sparse-checkout set kept`, '--repo', folders);
+    await at.ends(`diff ${id} --name-only`, { out: '.gitignore\nREADME.md\nnew.log\n' });
+    await putToSleep(at, id);
+    await at.ends(`export ${id} --as md`, { err: '', out: /3 files/ });
   });
 
   it('a second clone in the sandbox has a base of its own', async () => {
