@@ -132,7 +132,7 @@ base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
 /** Only a clone of a repository without commits has none. */
 const KNOWN_BASE = `  [ -n "$base" ] || {
     [ -n "$(git remote)" ] && { [ -n "$(git log -g -1 HEAD 2>/dev/null)" ] || ! git rev-parse -q --verify HEAD; }
-  } || exit 45
+  } || { git rev-parse -q --verify HEAD >/dev/null || no_clone; exit 45; }
 `;
 
 /**
