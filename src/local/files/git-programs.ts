@@ -28,8 +28,7 @@ export function withoutGitPrograms(tree: Map<string, { kind: string }>, folders:
   const removed = new Set<string>();
   for (const [name, { kind }] of tree) {
     // git takes a folder of any name for a repository; of a submodule and a linked work tree it is below .git.
-    const has = (child: string) =>
-      folders.some((folder) => lstatSync(path.join(folder, name, child), { throwIfNoEntry: false }));
+    const has = (child: string) => folders.some((folder) => isThere(path.join(folder, name, child)));
     const isRepository = kind === 'folder' && (has('commondir') || ['HEAD', 'objects', 'refs'].every(has));
     const read = `${full.get(path.posix.dirname(name))}/${isRepository ? '.git' : path.posix.basename(name)}`;
     full.set(name, read);
@@ -37,4 +36,14 @@ export function withoutGitPrograms(tree: Map<string, { kind: string }>, folders:
   }
   for (const name of removed) tree.delete(name);
   return [...removed].filter((name) => !removed.has(path.posix.dirname(name)));
+}
+
+/** Also a link that leads nowhere. */
+function isThere(file: string): boolean {
+  try {
+    lstatSync(file);
+    return true;
+  } catch {
+    return false;
+  }
 }
