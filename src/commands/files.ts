@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../cli/context.ts';
 import { AppError, isAppError, fileProblem } from '../cli/errors.ts';
+import { isSecretName } from '../output/text/secret-names.ts';
 import { isMaskable } from '../output/text/secret-values.ts';
 
 /** The path is relative to `cwd`. Throws `config` when it cannot be read; `checkSize` throws for too many bytes. */
@@ -41,10 +42,14 @@ export async function readText(ctx: Context, file: string): Promise<string> {
   }
 }
 
-/** For a secret that is stored: also where it is not shown by its name, it could be read in what commands print. */
-export async function warnOfUnmasked(ctx: Context, name: string, value: string): Promise<void> {
-  if (value === '' || isMaskable(value)) return;
-  await ctx.warn(`the value of ${name} cannot be told from ordinary words, so it is not masked in text`);
+/** For a secret that is stored, or an object that has some: what commands print could show it where no name does. */
+export async function warnOfUnmasked(ctx: Context, name: string, value: unknown): Promise<void> {
+  if (typeof value === 'object' && value !== null) {
+    for (const [member, inner] of Object.entries(value))
+      if (typeof inner === 'object' || isSecretName(member, 'variable'))
+        await warnOfUnmasked(ctx, `${name}.${member}`, inner);
+  } else if (typeof value === 'string' && value !== '' && !isMaskable(value))
+    await ctx.warn(`the value of ${name} cannot be told from ordinary words, so it is not masked in text`);
 }
 
 export async function promptForSecret(ctx: Context, what: string, hint: string): Promise<string> {

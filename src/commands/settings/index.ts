@@ -231,7 +231,7 @@ async function applySettings(
     return await printSettings(ctx, names, recordOf(snapshot, fields), { changed: false });
   }
   for (const { field, value } of differences) {
-    if (field.secret && typeof value === 'string') await warnOfUnmasked(ctx, field.name, value);
+    if (field.secret || field.name === 'mcp_config') await warnOfUnmasked(ctx, field.name, value);
   }
   // The difference is printed before the write, which may fail.
   for (const { field, before, after } of differences) await ctx.notice(`${field.name}: ${before} -> ${after}`);

@@ -77,6 +77,15 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect((await at.ends('unset llm_api_key', {})).err).not.toContain('ordinary words');
   });
 
+  it('set warns of a key in mcp_config that is an ordinary word, and of no other member', async () => {
+    const servers = { a: { command: 'true', env: { API_KEY: 'test', MODE: 'test', TOKEN: 'k3y-0f-a-server' } } };
+    const lists = { stdio_servers: [{ name: 'a', ...servers.a }] };
+    await at.file('mcp.json', JSON.stringify(api === 'v0' ? lists : servers));
+    const { err } = await at.ends('set mcp_config=@mcp.json', {});
+    expect(err.match(/mcp_config[\w.]+ cannot be told/g)).toHaveLength(1);
+    expect(err).toContain('.env.API_KEY cannot be told from ordinary words');
+  });
+
   it('set suggests the closest name for an unknown one, as unset and get do', async () => {
     await at.ends('set max_iteration=7', { code: 2, err: 'did you mean max_iterations?' });
     await at.ends('unset llm_modle', { code: 2, err: 'llm_model' });

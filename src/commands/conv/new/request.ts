@@ -138,6 +138,7 @@ async function readMcpConfig(ctx: Context, file: string): Promise<McpConfig> {
   const keys = [...(config.sse_servers ?? []), ...(config.shttp_servers ?? [])].map(({ api_key }) => api_key);
   const values = (config.stdio_servers ?? []).flatMap(({ env }) => Object.values(env ?? {}));
   for (const secret of [...keys, ...values]) if (secret) ctx.keepSecret(secret);
+  await warnOfUnmasked(ctx, '--mcp-config', config);
   return config;
 }
 
