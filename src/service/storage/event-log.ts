@@ -99,7 +99,9 @@ export class EventLog {
   readonly #firstSince: Database.Statement;
   readonly #readDocument: Database.Statement;
   readonly #writeDocument: Database.Statement;
+  readonly #ofMask: Database.Statement;
   readonly #events: 'masked' | 'as written';
+  #newest: { documents: string; mask: Mask } | null = null;
 
   constructor(database: Database.Database, events: 'masked' | 'as written' = 'as written') {
     this.#database = database;
@@ -111,6 +113,7 @@ export class EventLog {
     );
     this.#firstSince = database.prepare('SELECT sequence FROM events WHERE timestamp >= ? ORDER BY timestamp LIMIT 1');
     this.#readDocument = database.prepare('SELECT body FROM documents WHERE name = ?');
+    this.#ofMask = database.prepare("SELECT body FROM documents WHERE name IN ('secrets', 'model', 'former')");
     this.#writeDocument = database.prepare('INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)');
   }
 
@@ -223,10 +226,12 @@ export class EventLog {
     this.#database.close();
   }
 
-  /** Read anew for each page: a conversation may get further secrets. */
+  /** Documents are read anew for each page: a conversation may get further secrets. */
   #shown(): (json: string) => string {
     if (this.#events === 'as written') return (json) => json;
-    const mask = this.mask();
+    const documents = JSON.stringify(this.#ofMask.all());
+    if (this.#newest?.documents !== documents) this.#newest = { documents, mask: this.mask() };
+    const { mask } = this.#newest;
     return (json) => mask.json(json);
   }
 
