@@ -23,8 +23,7 @@ export async function findRunning(
   if (status === 'running') return sandbox;
   if (status === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);
   if (status !== 'starting') {
-    if (status !== 'paused' && status !== 'error')
-      throw new AppError('conflict', `sandbox ${id} does not run: its status is ${status}`);
+    if (status === 'unknown') throw new AppError('conflict', `sandbox ${id}: the server does not know whether it runs`);
     const paused = { what: `sandbox ${id}`, name: `Sandbox ${id}`, status, data: { id, sandbox_status: status } };
     await agreeToResume(ctx, paused, { resume: options.resume, command: options.command?.(id) });
     await server.sandboxes.resume(id);

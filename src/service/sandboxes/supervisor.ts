@@ -76,7 +76,9 @@ export class Supervisor {
         [...this.#live.keys()].filter((id) => !this.#live.get(id)?.isPaused && !this.#changes.isGoingDown(id)),
       isIdle: (id) => this.#changes.isIdle(id),
       refusal: (id) =>
-        this.#isClosing || this.#changes.isGoingDown(id) ? new SandboxUnavailable('stopped while it waited') : null,
+        this.#isClosing || this.#changes.isGoingDown(id)
+          ? new SandboxUnavailable('the sandbox was stopped while its start waited for another one to become idle')
+          : null,
       evict: (id, why) => this.#changes.takeDown(id, () => this.#pauseNow(id, why)),
     });
   }

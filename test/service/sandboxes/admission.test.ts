@@ -125,7 +125,7 @@ describe('a start beyond the limit of running sandboxes', () => {
     expect(await endedTask(app, first?.id ?? '')).toMatchObject({ status: 'ERROR', detail: 'the sandbox was deleted' });
     expect(await endedTask(app, second?.id ?? '')).toMatchObject({
       status: 'ERROR',
-      detail: 'stopped while it waited',
+      detail: 'the sandbox was stopped while its start waited for another one to become idle',
     });
     expect([statusOf(first?.sandbox_id ?? ''), statusOf(paused)]).toEqual([null, 'PAUSED']);
     open();
