@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { useWorld } from '../../support/use-world.ts';
-import { endedRun, finish, git, makeRepository, replayFile, run } from './support.ts';
+import { endedRun, finish, git, makeRepository, makeUnrelated, replayFile, run } from './support.ts';
 
 const at = useWorld({ api: 'v0', spec: 'process' });
 
@@ -10,8 +10,7 @@ it('conv pull exits 6 in a checkout of another repository over V0, where no comm
   const seed = await makeRepository(path.join(at.dir, 'seed'));
   const file = await replayFile(at, 'pull.json', [run('echo new > new.txt'), finish('done')]);
   const id = await endedRun(at.world, '--repo', seed, '--replay', file);
-  const unrelated = await makeRepository(path.join(at.dir, 'unrelated'));
-  await git(unrelated, 'commit', '-q', '--amend', '-m', 'another first');
+  const unrelated = await makeUnrelated(path.join(at.dir, 'unrelated'));
   const err = `the conversation is on the repository ${seed}, at commit ${(await git(seed, 'rev-parse', 'HEAD')).slice(0, 12)}`;
   await at.ends(`conv pull ${id}`, { cwd: unrelated, code: 6, err });
   expect(await git(unrelated, 'status', '--short')).toBe('');

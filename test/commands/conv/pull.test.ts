@@ -3,7 +3,18 @@ import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startGitHost } from '../../support/git-host.ts';
 import { useWorld } from '../../support/use-world.ts';
-import { endedRun, errorOf, finish, git, json, makeRepository, putToSleep, replayFile, run } from './support.ts';
+import {
+  endedRun,
+  errorOf,
+  finish,
+  git,
+  json,
+  makeRepository,
+  makeUnrelated,
+  putToSleep,
+  replayFile,
+  run,
+} from './support.ts';
 
 const at = useWorld({ spec: 'process' });
 
@@ -109,8 +120,7 @@ describe('conv pull', () => {
   describe('in a checkout of', () => {
     /** A checkout of its own history, in which the patch would apply. */
     const unrelated = async (): Promise<void> => {
-      checkout = await makeRepository(path.join(at.dir, `unrelated-${count}`));
-      await git(checkout, 'commit', '-q', '--amend', '-m', 'another first');
+      checkout = await makeUnrelated(path.join(at.dir, `unrelated-${count}`));
     };
     const flags = ['', '--branch other', '--3way', '--dry-run'];
 

@@ -80,6 +80,15 @@ export async function makeRepository(dir: string): Promise<string> {
   return dir;
 }
 
+/** One with the same files, and without the commit that another one made in the same second has. */
+export async function makeUnrelated(dir: string): Promise<string> {
+  await makeRepository(dir);
+  await git(dir, 'commit', '-q', '--amend', '-m', 'another first');
+  await git(dir, 'reflog', 'expire', '--expire=now', '--all');
+  await git(dir, 'prune', '--expire=now');
+  return dir;
+}
+
 /** Writes a V0 trajectory and gives its path. */
 export async function replayFile(
   world: Pick<World, 'dir'>,
