@@ -49,7 +49,7 @@ export async function warnOfUnmasked(ctx: Context, name: string, value: unknown)
       if (typeof inner === 'object' || isSecretName(member, 'variable'))
         await warnOfUnmasked(ctx, `${name}.${member}`, inner);
   } else if (typeof value === 'string' && value !== '' && !isMaskable(value))
-    await ctx.warn(`the value of ${name} cannot be told from ordinary words, so it is not masked in text`);
+    await ctx.warn(`the value of ${name} cannot be distinguished from ordinary words, so it is not masked in text`);
 }
 
 export async function promptForSecret(ctx: Context, what: string, hint: string): Promise<string> {

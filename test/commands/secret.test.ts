@@ -36,7 +36,7 @@ describe.each(['v1', 'v0', 'both'] as const)('secret over %s', (api) => {
 
   it.each(['1', 'test', 'not-needed'])('set warns of the value %s, which is not masked in text', async (value) => {
     await at.file('value.txt', value);
-    const warning = 'the value of WORD cannot be told from ordinary words, so it is not masked in text';
+    const warning = 'the value of WORD cannot be distinguished from ordinary words, so it is not masked in text';
     await at.ends('set WORD @value.txt', { err: `warning: ${warning}` });
     await at.ends('set WORD @value.txt --json', { err: JSON.stringify({ notice: warning, level: 'warning' }) });
     expect((await set('OTHER -')).err).not.toContain('ordinary words');

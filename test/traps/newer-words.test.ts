@@ -31,7 +31,7 @@ describe('conv follow shows the risk of an action', () => {
 });
 
 describe('a conversation that is being deleted', () => {
-  it('has the status deleting, which is no end, and a wait for it exits 5', async () => {
+  it('has the status deleting, which is not an end, and a wait for it exits 5', async () => {
     at.v1.addConversation({ execution_status: 'deleting' });
     at.v1.appEvents = at.v1.agentEvents = [userMessage('go')];
     await at.ends('conv list --status deleting --json', { out: { items: [{ id: ID, status: 'deleting' }] } });

@@ -5,7 +5,7 @@ const LONGEST_WORDS = 15;
 /** Also `EMPTY`, `camelCase`, `LiteLLM`; few random letters are of this form. */
 const WORD = /^\p{Ll}?(?:\p{Lu}*\p{Ll}{2,})*\p{Lu}*$/u;
 
-/** False: the value cannot be told from ordinary words and numbers, and is not replaced in free text. */
+/** False: the value cannot be distinguished from ordinary words and numbers, and is not replaced in free text. */
 export function isMaskable(value: string): boolean {
   const text = value.trim();
   if (text.length < SHORTEST || text.length > LONGEST_WORDS) return text.length >= SHORTEST;

@@ -69,7 +69,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
   });
 
   it('set warns of a key that is an ordinary word, from an argument and from a file', async () => {
-    const err = 'warning: the value of llm_api_key cannot be told from ordinary words, so it is not masked in text';
+    const err = 'warning: the value of llm_api_key cannot be distinguished from ordinary words, so it is not masked in text';
     await at.file('key', 'test');
     await at.ends('set llm_api_key=@key', { err });
     await at.file('settings.json', '{"llm_api_key":"ollama"}');
@@ -83,7 +83,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     await at.file('mcp.json', JSON.stringify(api === 'v0' ? lists : servers));
     const { err } = await at.ends('set mcp_config=@mcp.json', {});
     expect(err.match(/mcp_config[\w.]+ cannot be told/g)).toHaveLength(1);
-    expect(err).toContain('.env.API_KEY cannot be told from ordinary words');
+    expect(err).toContain('.env.API_KEY cannot be distinguished from ordinary words');
   });
 
   it('set suggests the closest name for an unknown one, as unset and get do', async () => {

@@ -18,7 +18,7 @@ test.each([
   ],
   ...['lm-studio', 'not-needed', 'NotNeeded', 'no_key_needed', 'LiteLLM', 'DeepSeek', 'password', 'PRODUCTION'],
   ...['not a key', 'api.example', 'vLLM-server', ' localhost\n', 'schlüssel', '--------'],
-])('the value %j cannot be told from ordinary words and numbers', (value) => {
+])('the value %j cannot be distinguished from ordinary words and numbers', (value) => {
   expect(isMaskable(value)).toBe(false);
 });
 

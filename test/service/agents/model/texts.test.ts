@@ -106,7 +106,7 @@ it.each([0, 1, 2, 3])(
   },
 );
 
-it('what users, clients, commands, models and repositories write that is no text becomes U+FFFD', async () => {
+it('what users, clients, commands, models and repositories write that is not text becomes U+FFFD', async () => {
   const half = `a\ud83d\0b`;
   const cases = `{"command":"create","path":"n.txt","file_text":"a\\ud83d\\u0000b"}`;
   endpoint.reply(
