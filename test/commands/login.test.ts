@@ -37,7 +37,8 @@ describe('login off a terminal', () => {
   });
 
   it('warns of a key that is an ordinary word', async () => {
-    const err = 'warning: the value of the key cannot be distinguished from ordinary words, so it is not masked in text';
+    const err =
+      'warning: the value of the key cannot be distinguished from ordinary words, so it is not masked in text';
     await at.ends(`login work --base-url ${url} --no-check --api-key-file -`, { stdin: 'test\n', err });
   });
 

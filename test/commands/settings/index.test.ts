@@ -69,7 +69,8 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
   });
 
   it('set warns of a key that is an ordinary word, from an argument and from a file', async () => {
-    const err = 'warning: the value of llm_api_key cannot be distinguished from ordinary words, so it is not masked in text';
+    const err =
+      'warning: the value of llm_api_key cannot be distinguished from ordinary words, so it is not masked in text';
     await at.file('key', 'test');
     await at.ends('set llm_api_key=@key', { err });
     await at.file('settings.json', '{"llm_api_key":"ollama"}');
