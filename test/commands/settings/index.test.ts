@@ -83,7 +83,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     const lists = { stdio_servers: [{ name: 'a', ...servers.a }] };
     await at.file('mcp.json', JSON.stringify(api === 'v0' ? lists : servers));
     const { err } = await at.ends('set mcp_config=@mcp.json', {});
-    expect(err.match(/mcp_config[\w.]+ cannot be told/g)).toHaveLength(1);
+    expect(err.match(/mcp_config[\w.]+ cannot be distinguished/g)).toHaveLength(1);
     expect(err).toContain('.env.API_KEY cannot be distinguished from ordinary words');
   });
 
