@@ -190,7 +190,7 @@ it.each<[string, v.GenericSchema, unknown, Record<string, unknown> | undefined]>
   ['a text of another form', textLike(/^[a-z]+$/), '1', { pattern: '^[a-z]+$' }],
   ['a word that is none of a list', oneOf(['red', 'blue']), 'green', { expected: '("red" | "blue")' }],
   ['a rule that a text breaks', textThat(() => false, 'never'), 'x', { error: {} }],
-  ['what is no text', text(), 1, undefined],
+  ['what is not text', text(), 1, undefined],
 ])('the refusal of %s has the bound in ctx, as genuine servers do', (_, schema, input, ctx) => {
   const checked = check(schema, input, 'query');
   expect(checked.ok ? [] : checked.detail.map((each) => each.ctx)).toEqual([ctx]);

@@ -27,7 +27,7 @@ if [ -d "$KEPT" ] && { [ -z "$2" ] || [ "$2" = "$kept" ]; }; then
   index=$KEPT/index
   export GIT_DIR="$KEPT" GIT_WORK_TREE="$TOP"
 elif [ -n "$new" ] && [ "$1/" = "$TOP" ] && ! git -C "$1" rev-parse --git-dir >/dev/null 2>&1; then
-  git init --quiet --bare --template= "$NONE.git" && export GIT_DIR="$NONE.git" GIT_WORK_TREE="$1"
+  git init --quiet --bare "$NONE.git" && export GIT_DIR="$NONE.git" GIT_WORK_TREE="$1"
 fi
 cd "$1" 2>/dev/null && [ "$(git rev-parse --is-inside-work-tree 2>/dev/null)" = true ] || exit ${String(NO_REPOSITORY)}
 own_config 2>/dev/null

@@ -143,7 +143,7 @@ describe('conv pull', () => {
       await pull('');
     });
 
-    it('a repository of a server is told by the commit, and before it was fetched by its name', async () => {
+    it('a repository of a server is known by the commit, and by its name before the commit was fetched', async () => {
       const served = path.join(at.dir, `served-${count}`);
       const bare = path.join(served, 'acme', 'app.git');
       await git(checkout, 'clone', '-q', '--bare', checkout, bare);
