@@ -1,17 +1,27 @@
 import tseslint from 'typescript-eslint';
 
-/** A length, and no position that was found: above the digits of digests and times, a constant, or such a name. */
+/**
+ * A length, and no position that was found: above the digits of digests and times, a constant, or
+ * such a name.
+ */
 const LENGTH =
   /^-?(?:[4-9]\d|[\d_]{3,}|Math\.min\(.*\)|(?:[A-Z][A-Z_]+|(?:this\.)?#?(?:most|max|keep|limit)\w*)(?:\.\w+)?)$/;
 const rawCut = {
-  meta: { type: 'problem', messages: { cut: 'Half of a surrogate pair may stay: use cut() or shortened().' } },
+  meta: {
+    type: 'problem',
+    messages: { cut: 'Half of a surrogate pair may stay: use cut() or shortened().' },
+  },
   create: (context) => ({
-    'CallExpression[callee.property.name=/^(slice|substring|substr)$/]'({ callee, arguments: given }) {
+    'CallExpression[callee.property.name=/^(slice|substring|substr)$/]'({
+      callee,
+      arguments: given,
+    }) {
       const [from = '', to = ''] = given.map((node) => context.sourceCode.getText(node));
       if (!LENGTH.test(from === '0' ? to : from)) return;
       const { program, getTypeAtLocation } = context.sourceCode.parserServices;
       const type = program.getTypeChecker().getNonNullableType(getTypeAtLocation(callee.object));
-      if (type.isStringLiteral() || type.intrinsicName === 'string') context.report({ node: callee, messageId: 'cut' });
+      if (type.isStringLiteral() || type.intrinsicName === 'string')
+        context.report({ node: callee, messageId: 'cut' });
     },
   }),
 };
@@ -25,7 +35,10 @@ export default tseslint.config(
     rules: {
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'no-console': 'error',
-      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_' },
+      ],
     },
   },
   {
@@ -37,12 +50,16 @@ export default tseslint.config(
       '@typescript-eslint/await-thenable': 'error',
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-unnecessary-type-assertion': 'error',
-      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
       '@typescript-eslint/consistent-type-imports': ['error', { disallowTypeAnnotations: false }],
     },
   },
   {
-    // Whatever comes from outside is unknown until it was looked at. (Tests read what they just made.)
+    // Whatever comes from outside is unknown until it was looked at. (Tests read what they just
+    // made.)
     files: ['src/**/*.ts'],
     ignores: ['src/output/text/well-formed.ts'],
     plugins: { acs: { rules: { 'raw-cut': rawCut } } },
@@ -59,17 +76,20 @@ export default tseslint.config(
     },
   },
   {
-    // A test is a list of behaviours that all run, and nothing replaces a module of ours while it does.
+    // A test is a list of behaviours that all run, and nothing replaces a module of ours while it
+    // does.
     files: ['test/**/*.ts'],
     rules: {
       'no-restricted-syntax': [
         'error',
         {
-          selector: 'MemberExpression[object.name=/^(describe|it|test)$/][property.name=/^(skip|only|todo)$/]',
+          selector:
+            'MemberExpression[object.name=/^(describe|it|test)$/][property.name=/^(skip|only|todo)$/]',
           message: 'Every test runs: fix it or remove it.',
         },
         {
-          selector: 'MemberExpression[object.name="vi"][property.name=/^(mock|doMock|spyOn|stubGlobal)$/]',
+          selector:
+            'MemberExpression[object.name="vi"][property.name=/^(mock|doMock|spyOn|stubGlobal)$/]',
           message: 'Use the real thing, or what the context hands over.',
         },
       ],

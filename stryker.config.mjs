@@ -1,4 +1,7 @@
-/** `npm run mutation`: changes the sources piece by piece and reports the changes that no test notices. */
+/**
+ * `npm run mutation`: changes the sources piece by piece and reports the changes that no test
+ * notices.
+ */
 export default {
   testRunner: 'vitest',
   plugins: ['@stryker-mutator/vitest-runner'],

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs one task with acs, for action.yml: prints the events, writes the step summary, the outputs and the files of the
-# artifact, and exits with the code of acs. Inputs are the variables INPUT_*.
+# Runs one task with acs, for action.yml: prints the events, writes the step summary, the outputs
+# and the files of the artifact, and exits with the code of acs. Inputs are the variables INPUT_*.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -24,7 +24,8 @@ unset INPUT_API_KEY
 # A word that nobody can guess who writes into the log or into a value.
 random_word() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
 
-# output <name> <value>: an output of the step. The delimiter is random, so that no value can end it and set others.
+# output <name> <value>: an output of the step. The delimiter is random, so that no value can end it
+# and set others.
 output() {
   local delimiter
   delimiter=$(random_word)
@@ -52,7 +53,8 @@ esac
 # What an agent prints is in the log: the runner must not take its lines for workflow commands.
 token=$(random_word)
 echo "::stop-commands::$token"
-# In the background, so that a signal to this script is passed on at once instead of after the end of acs.
+# In the background, so that a signal to this script is passed on at once instead of after the end
+# of acs.
 "${acs[@]}" conv new --follow "${flags[@]}" </dev/null &
 running=$!
 trap 'kill -INT "$running" 2>/dev/null' INT

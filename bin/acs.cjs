@@ -6,7 +6,9 @@ const fs = require('node:fs');
 const STDOUT = 1;
 const [major, minor, patch] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && (minor < 18 || (minor === 18 && patch < 1)))) {
-  process.stderr.write(`error: acs needs Node 20.18.1 or newer; this is ${process.versions.node}\n`);
+  process.stderr.write(
+    `error: acs needs Node 20.18.1 or newer; this is ${process.versions.node}\n`,
+  );
   process.exitCode = 70;
 } else {
   const answer = preparedAnswer(process.argv.slice(2));
@@ -25,21 +27,28 @@ function print(answer) {
   try {
     while (written < bytes.length) written += fs.writeSync(STDOUT, bytes, written);
   } catch (error) {
-    // A reader that left has what it wanted; one that is slow gets the rest; the program has the words for anything else.
-    if (error.code === 'EAGAIN') process.stdout.on('error', () => {}).write(bytes.subarray(written));
+    // A reader that left has what it wanted; one that is slow gets the rest; the program has the
+    // words for anything else.
+    if (error.code === 'EAGAIN')
+      process.stdout.on('error', () => {}).write(bytes.subarray(written));
     else if (error.code !== 'EPIPE') run();
   }
 }
 
-/** The version, or a page of help: nothing of the program is loaded for them. Null for any other command line. */
+/**
+ * The version, or a page of help: nothing of the program is loaded for them. Null for any other
+ * command line.
+ */
 function preparedAnswer(words) {
   const last = words.at(-1);
-  if (words.length === 1 && (last === '--version' || last === '-V')) return `${require('../package.json').version}\n`;
+  if (words.length === 1 && (last === '--version' || last === '-V'))
+    return `${require('../package.json').version}\n`;
   const isFlag = last === '--help' || last === '-h';
   if (words.length > 0 && !isFlag && words[0] !== 'help') return null;
   const names = isFlag ? words.slice(0, -1) : words.slice(1);
   if (!names.every((name) => /^[a-z][a-z-]*$/.test(name))) return null;
-  const page = (isFlag ? null : read(`topic.${names.join('.')}`)) ?? read(['acs', ...names].join('.'));
+  const page =
+    (isFlag ? null : read(`topic.${names.join('.')}`)) ?? read(['acs', ...names].join('.'));
   return page !== null && fits(page) ? page : null;
 }
 
@@ -51,7 +60,10 @@ function read(page) {
   }
 }
 
-/** The build has laid out the pages for 80 columns and more (scripts/build/help-pages.ts); a longer one is paged. */
+/**
+ * The build has laid out the pages for 80 columns and more (scripts/build/help-pages.ts); a longer
+ * one is paged.
+ */
 function fits(page) {
   if (!fs.fstatSync(STDOUT).isCharacterDevice()) return true;
   const { columns, rows } = process.stdout;

@@ -1,7 +1,8 @@
-// `npm run bench`: how long a command takes, as a multiple of what Node itself takes to start. Absolute times belong to a
-// machine and an hour; the ratio of runs that took turns belongs to the program. What the local service starts is shown
-// in milliseconds beside its goals, which are those of two idle cores. A long read is measured as a multiple of a raw loop
-// over the same pages; `npm run bench -- events` measures that alone. `npm run bench -- follow` measures the delay and the
+// `npm run bench`: how long a command takes, as a multiple of what Node itself takes to start.
+// Absolute times belong to a machine and an hour; the ratio of runs that took turns belongs to the
+// program. What the local service starts is shown in milliseconds beside its goals, which are those
+// of two idle cores. A long read is measured as a multiple of a raw loop over the same pages; `npm
+// run bench -- events` measures that alone. `npm run bench -- follow` measures the delay and the
 // memory of `conv follow`, and nothing else does. Exit 1 when a budget is broken.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,15 +20,19 @@ const acs = path.join(root, 'bin', 'acs.cjs');
 const only = ['events', 'follow'].find((name) => name === process.argv[2]) ?? null;
 const rounds = Number((only === null ? process.argv[2] : process.argv[3]) ?? 25);
 
-// Budgets hold on Node 20, the floor. Newer ones start twice as fast and are better in every absolute figure, but worse in
-// ratio: they are printed and not compared.
+// Budgets hold on Node 20, the floor. Newer ones start twice as fast and are better in every
+// absolute figure, but worse in ratio: they are printed and not compared.
 const judged = process.versions.node.startsWith('20.');
 const subjects = [
   { name: 'node -e 0', args: ['-e', '0'] },
   { name: 'acs --version', args: [acs, '--version'], budget: 1.1 },
   { name: 'acs --help', args: [acs, '--help'], budget: 1.1 },
   { name: 'acs conv diff --help', args: [acs, 'conv', 'diff', '--help'], budget: 1.5 },
-  { name: 'acs conv list (a GET and a table)', args: [acs, 'conv', 'list', '--format', 'table'], budget: 3.2 },
+  {
+    name: 'acs conv list (a GET and a table)',
+    args: [acs, 'conv', 'list', '--format', 'table'],
+    budget: 3.2,
+  },
 ];
 
 const goals = [
@@ -53,7 +58,8 @@ try {
     ACS_BASE_URL: String(line).trim(),
     ACS_API_KEY: 'key-of-the-bench',
   };
-  // Node reads further authorities at every start, which may take longer than all else: ratios are then too low.
+  // Node reads further authorities at every start, which may take longer than all else: ratios are
+  // then too low.
   const { NODE_EXTRA_CA_CERTS, ...plain } = env;
   let bareMs = null;
   if (only === null) {
@@ -70,19 +76,23 @@ try {
     reportDelays(await timeDelays(acs, path.join(folder, 'service')));
     reportMemory(await measureMemory(acs, plain));
   } else if (reportEvents(await timeEvents(acs, plain, eventRounds)) > 0) process.exitCode = 1;
-  if (bareMs !== null) reportStarts(await timeLocalService(acs, path.join(folder, 'service'), rounds), bareMs);
+  if (bareMs !== null)
+    reportStarts(await timeLocalService(acs, path.join(folder, 'service'), rounds), bareMs);
 } finally {
   server.kill();
   rmSync(folder, { recursive: true, force: true });
 }
 
 function withoutOwnVariables(variables) {
-  return Object.fromEntries(Object.entries(variables).filter(([name]) => !/^(ACS|OPENHANDS)_/.test(name)));
+  return Object.fromEntries(
+    Object.entries(variables).filter(([name]) => !/^(ACS|OPENHANDS)_/.test(name)),
+  );
 }
 
 /** Milliseconds of each round by subject, the subjects taking turns. */
 function timesIn(env) {
-  for (const subject of subjects) time(subject, env); // warms the disk cache, and the probe of the server
+  // warms the disk cache, and the probe of the server
+  for (const subject of subjects) time(subject, env);
   const times = new Map(subjects.map((subject) => [subject, []]));
   for (let round = 0; round < rounds; round++) {
     for (const subject of subjects) times.get(subject).push(time(subject, env));
@@ -90,10 +100,16 @@ function timesIn(env) {
   return times;
 }
 
-/** Milliseconds from start to exit of the process. Throws when it fails: a fast failure is no result. */
+/**
+ * Milliseconds from start to exit of the process. Throws when it fails: a fast failure is no
+ * result.
+ */
 function time({ name, args }, env) {
   const started = performance.now();
-  const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { status, stderr } = spawnSync(process.execPath, args, {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const elapsedMs = performance.now() - started;
   if (status !== 0) throw new Error(`${name} ended with ${status}: ${stderr}`);
   return elapsedMs;
@@ -110,7 +126,13 @@ function rowsOf(times) {
   for (const [{ name, budget }, all] of times) {
     const { ofLeast, ofMedians } = ratiosOf(all, bare);
     const milliseconds = [median(all), Math.min(...all)].map((each) => `${each.toFixed(1)} ms`);
-    rows.push([name, ...milliseconds, ofMedians.toFixed(2), ofLeast.toFixed(2), budget ? `≤ ${budget}` : '']);
+    rows.push([
+      name,
+      ...milliseconds,
+      ofMedians.toFixed(2),
+      ofLeast.toFixed(2),
+      budget ? `≤ ${budget}` : '',
+    ]);
   }
   return rows;
 }
@@ -130,8 +152,8 @@ function report(times) {
 }
 
 /**
- * Both in the same run, so that the ratio holds on any machine; on a busy one that of CPU time holds, which does not count
- * waiting. The budget is broken when both are above it.
+ * Both in the same run, so that the ratio holds on any machine; on a busy one that of CPU time
+ * holds, which does not count waiting. The budget is broken when both are above it.
  */
 function reportEvents({ raw, fetch: byFetch, acs: read }) {
   const ratios = [];
@@ -169,24 +191,36 @@ function reportEvents({ raw, fetch: byFetch, acs: read }) {
   process.stdout.write(`\n${raw.length} runs each with --format ndjson, taking turns\n`);
   const least = Math.min(...ratios);
   const isBroken = least > eventsBudget;
-  if (isBroken) process.stdout.write(`${judged ? 'over budget' : 'above'}: ${least.toFixed(2)} × a raw loop\n`);
+  if (isBroken)
+    process.stdout.write(`${judged ? 'over budget' : 'above'}: ${least.toFixed(2)} × a raw loop\n`);
   return judged && isBroken ? 1 : 0;
 }
 
-/** Another machine, or a busy one, takes longer and is not wrong for that: goals are printed, not compared. */
+/**
+ * Another machine, or a busy one, takes longer and is not wrong for that: goals are printed, not
+ * compared.
+ */
 function reportStarts(times, bareMs) {
   const rows = [['the local service starts', 'median', 'least', 'ratio to node -e 0', 'goal']];
   for (const { name, key, goalMs } of goals) {
     const all = times[key];
     const ratio = (median(all) / bareMs).toFixed(1);
-    rows.push([name, `${median(all).toFixed(0)} ms`, `${Math.min(...all).toFixed(0)} ms`, ratio, `≤ ${goalMs} ms`]);
+    rows.push([
+      name,
+      `${median(all).toFixed(0)} ms`,
+      `${Math.min(...all).toFixed(0)} ms`,
+      ratio,
+      `≤ ${goalMs} ms`,
+    ]);
   }
   process.stdout.write('\n');
   print(rows);
 }
 
 function reportDelays(delays) {
-  const rows = [['conv follow: from an event to its line', 'events', 'median', '95 %', 'goal of the median']];
+  const rows = [
+    ['conv follow: from an event to its line', 'events', 'median', '95 %', 'goal of the median'],
+  ];
   for (const [dialect, all] of Object.entries(delays)) {
     const sorted = all.toSorted((a, b) => a - b);
     const ms = (figure) => `${figure.toFixed(1)} ms`;
@@ -199,7 +233,11 @@ function reportDelays(delays) {
 function reportMemory(used) {
   const rows = [['conv follow: most memory', 'events', 'all', 'with an old space of 40 MB']];
   for (const { way, events, rssMb, boundRssMb } of used) {
-    rows.push([`over ${way}`, String(events), ...[rssMb, boundRssMb].map((figure) => `${figure.toFixed(0)} MB`)]);
+    rows.push([
+      `over ${way}`,
+      String(events),
+      ...[rssMb, boundRssMb].map((figure) => `${figure.toFixed(0)} MB`),
+    ]);
   }
   process.stdout.write('\n');
   print(rows);
@@ -208,7 +246,9 @@ function reportMemory(used) {
 function print(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   for (const row of rows) {
-    const cells = row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])));
+    const cells = row.map((cell, column) =>
+      column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]),
+    );
     process.stdout.write(`${cells.join('   ').trimEnd()}\n`);
   }
 }

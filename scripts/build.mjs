@@ -1,6 +1,14 @@
-// Builds dist/: the command line in several files (build/files.mjs), each other kind of process in one, and the pages of
-// help. The same sources give the same bytes.
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, readFileSync, writeFileSync } from 'node:fs';
+// Builds dist/: the command line in several files (build/files.mjs), each other kind of process in
+// one, and the pages of help. The same sources give the same bytes.
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -44,7 +52,8 @@ const ownFile = {
 const processes = {
   ...options,
   entryPoints: {
-    // The local service in the background, the agent server of one sandbox, and what runs in the isolation of a sandbox.
+    // The local service in the background, the agent server of one sandbox, and what runs in the
+    // isolation of a sandbox.
     service: 'src/service/lifecycle/main.ts',
     worker: 'src/service/agent-server/main.ts',
     // What the worker loads for an agent with a model.
@@ -60,12 +69,13 @@ const processes = {
   // The other form of jq-wasm reads import.meta.url, which a CommonJS file does not have.
   alias: { 'jq-wasm': path.join(JQ, 'index.cjs') },
 };
-const built = await Promise.all([commandLine({ ...options, plugins: [lazyBuiltins] }, HELP), build(processes)]).catch(
-  (error) => {
-    if (!error.errors) throw error;
-    process.exit(1); // esbuild has printed the errors
-  },
-);
+const built = await Promise.all([
+  commandLine({ ...options, plugins: [lazyBuiltins] }, HELP),
+  build(processes),
+]).catch((error) => {
+  if (!error.errors) throw error;
+  process.exit(1); // esbuild has printed the errors
+});
 
 // Written to a temporary folder and renamed, so that dist/ is never incomplete.
 const fresh = `${dist}.${process.pid}`;
@@ -88,11 +98,15 @@ const outputs = built.flatMap(({ metafile }) => Object.entries(metafile.outputs)
 const chunks = Object.fromEntries(
   outputs
     .filter(([name]) => !TEMPORARY.includes(path.basename(name)))
-    .map(([name, { inputs }]) => [path.basename(name), Object.keys(inputs).filter((input) => !input.includes(':'))]),
+    .map(([name, { inputs }]) => [
+      path.basename(name),
+      Object.keys(inputs).filter((input) => !input.includes(':')),
+    ]),
 );
 const inputs = [...new Set(Object.values(chunks).flat())].sort();
 writeFileSync(path.join(fresh, 'licenses.txt'), licenses(root, inputs));
-// Not published: which source went into which file, for the tests of the start and of a build that is out of date.
+// Not published: which source went into which file, for the tests of the start and of a build that
+// is out of date.
 const read = outputs.flatMap(([, { inputs: all }]) => Object.keys(all));
 const sources = [...new Set(read)].filter((input) => input.startsWith('src/')).sort();
 const meta = { version, sources, digest: digest(root, sources), chunks };

@@ -22,11 +22,16 @@ export interface Quirk {
 /** The sources that may hold a quirk, by their path relative to the package. */
 export function serverSources(root: string): Map<string, string> {
   const names = readdirSync(path.join(root, SERVERS), { recursive: true, encoding: 'utf8' });
-  const files = names.filter((name) => name.endsWith('.ts')).map((name) => path.posix.join(SERVERS, name));
+  const files = names
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => path.posix.join(SERVERS, name));
   return new Map(files.sort().map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));
 }
 
-/** One for each block comment that names a member at the start of a line, and one for each file in quirks/ without. */
+/**
+ * One for each block comment that names a member at the start of a line, and one for each file in
+ * quirks/ without.
+ */
 export function readQuirks(sources: ReadonlyMap<string, string>): Quirk[] {
   return [...sources].flatMap(([file, text]) => {
     const quirks = [...text.matchAll(/^\/\*\*\n([\s\S]*?)^ \*\/$/gm)]
@@ -71,7 +76,9 @@ ${quirks.map(section).join('\n\n')}
 }
 
 function section({ file, about, members }: Quirk): string {
-  const title = file.startsWith(QUIRKS) ? file.slice(QUIRKS.length, -3) : file.slice(SERVERS.length + 1, -3);
+  const title = file.startsWith(QUIRKS)
+    ? file.slice(QUIRKS.length, -3)
+    : file.slice(SERVERS.length + 1, -3);
   const lines = MEMBERS.map((member) => `- **${member}**: ${members[member]}`);
   return `## [${title}](../${file})\n\n${about}\n\n${lines.join('\n')}`;
 }

@@ -1,5 +1,6 @@
-// `npm start`: builds acs and runs one conversation on this checkout, with a temporary service, data directory and settings
-// that are deleted at the end. Each line that begins with `$` is a command that is run.
+// `npm start`: builds acs and runs one conversation on this checkout, with a temporary service,
+// data directory and settings that are deleted at the end. Each line that begins with `$` is a
+// command that is run.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -21,7 +22,8 @@ let running = null;
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
     interruptedBy ??= signal;
-    // Ctrl-C reaches the whole group by itself; a signal that was sent to this process alone does not.
+    // Ctrl-C reaches the whole group by itself; a signal that was sent to this process alone does
+    // not.
     if (signal !== 'SIGINT') running?.kill(signal);
   });
 }
@@ -41,7 +43,11 @@ async function main() {
     say(`error: ${error.message}`);
     return 1;
   });
-  const stopped = await acs('stop the local service and every process that it started', 'serve', '--stop');
+  const stopped = await acs(
+    'stop the local service and every process that it started',
+    'serve',
+    '--stop',
+  );
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   if (interruptedBy) return EXIT_CODES[interruptedBy];
   if (code === 0 && stopped === 0)
@@ -55,7 +61,15 @@ async function demo() {
   const steps = [
     [
       'start a conversation on this checkout: a recorded run, whose commands are executed',
-      ...['conv', 'new', '--repo', repository, '--replay', 'examples/count-lines.v0.json', '--follow'],
+      ...[
+        'conv',
+        'new',
+        '--repo',
+        repository,
+        '--replay',
+        'examples/count-lines.v0.json',
+        '--follow',
+      ],
     ],
     ['print the answer of the agent', 'conv', 'result', '@last'],
     ['print the changes in its copy of the repository', 'conv', 'diff', '@last'],
@@ -97,13 +111,17 @@ function run(file, args) {
   return new Promise((resolve, reject) => {
     running = spawn(file, args, { cwd: root, env, stdio: 'inherit' });
     running.once('error', reject);
-    running.once('close', (code, signal) => resolve(code ?? 128 + (os.constants.signals[signal] ?? 0)));
+    running.once('close', (code, signal) =>
+      resolve(code ?? 128 + (os.constants.signals[signal] ?? 0)),
+    );
   });
 }
 
 /** The environment without servers and keys: the demo must not reach a real server. */
 function withoutOwnVariables(variables) {
-  return Object.fromEntries(Object.entries(variables).filter(([name]) => !/^(ACS|OPENHANDS)_/.test(name)));
+  return Object.fromEntries(
+    Object.entries(variables).filter(([name]) => !/^(ACS|OPENHANDS)_/.test(name)),
+  );
 }
 
 function say(text) {

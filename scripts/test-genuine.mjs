@@ -1,12 +1,13 @@
 /**
- * The contract of acs on every server it promises to work with: the local service, and genuine servers of three
- * releases on loopback; and clients of other projects on the local service. Prints a table of cases and targets; ends
- * with 1 when a case failed, more than two were flaky, or a target could not be set up.
+ * The contract of acs on every server it promises to work with: the local service, and genuine
+ * servers of three releases on loopback; and clients of other projects on the local service. Prints
+ * a table of cases and targets; ends with 1 when a case failed, more than two were flaky, or a
+ * target could not be set up.
  *
  *   node scripts/test-genuine.mjs [target…] [--case <pattern>] [--differing] [--omit <target>] [--set-up]
  *
- * `--differing` runs only the listed cases on a release for which test/genuine/differing has a list. `--omit` leaves a
- * target out. `--set-up` makes the environments and runs nothing.
+ * `--differing` runs only the listed cases on a release for which test/genuine/differing has a
+ * list. `--omit` leaves a target out. `--set-up` makes the environments and runs nothing.
  * ACS_TEST_REPORT names a file for the counts, as JSON.
  */
 import { existsSync } from 'node:fs';
@@ -42,13 +43,19 @@ async function main() {
     },
   });
   const unknown = [...positionals, ...values.omit].find((name) => !TARGETS.includes(name));
-  if (unknown !== undefined) throw new Error(`there is no target ${unknown}; there are ${TARGETS.join(', ')}`);
-  const wanted = positionals.length === 0 ? TARGETS : TARGETS.filter((name) => positionals.includes(name));
+  if (unknown !== undefined)
+    throw new Error(`there is no target ${unknown}; there are ${TARGETS.join(', ')}`);
+  const wanted =
+    positionals.length === 0 ? TARGETS : TARGETS.filter((name) => positionals.includes(name));
   const chosen = wanted.filter((name) => !values.omit.includes(name));
   const startedMs = performance.now();
   const problems = await setUpAll(chosen);
   if (values['set-up']) {
-    say(problems.size === 0 ? 'the genuine servers are set up' : 'not all genuine servers could be set up');
+    say(
+      problems.size === 0
+        ? 'the genuine servers are set up'
+        : 'not all genuine servers could be set up',
+    );
     if (problems.size > 0) process.exitCode = 1;
     return;
   }
@@ -58,7 +65,10 @@ async function main() {
   const { passed, failed, complaint } = score(results);
   if (complaint !== null) process.stdout.write(`${complaint}\n`);
   if (process.env.ACS_TEST_REPORT) {
-    await writeFile(process.env.ACS_TEST_REPORT, JSON.stringify({ numPassedTests: passed, numFailedTests: failed }));
+    await writeFile(
+      process.env.ACS_TEST_REPORT,
+      JSON.stringify({ numPassedTests: passed, numFailedTests: failed }),
+    );
   }
   if (failed > 0) process.exitCode = 1;
 }
@@ -77,7 +87,10 @@ async function setUpAll(names) {
   return problems;
 }
 
-/** The titles of the cases in which a release differs from the one after it, by the name of the release. */
+/**
+ * The titles of the cases in which a release differs from the one after it, by the name of the
+ * release.
+ */
 async function readLists(names) {
   const lists = new Map();
   for (const name of names) {
@@ -96,7 +109,8 @@ async function readLists(names) {
 async function runAll(names, problems, { pattern, lists }) {
   const folder = await mkdtemp(path.join(tmpdir(), 'acs-g-'));
   const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => stopping.abort());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.once(signal, () => stopping.abort());
   let folders = 0;
   // Short names: the path of a socket may have 107 bytes.
   const newFolder = () => path.join(folder, String((folders += 1)));
@@ -104,12 +118,24 @@ async function runAll(names, problems, { pattern, lists }) {
     const only = lists.get(name);
     const problem = problems.get(name) ?? null;
     // The cases of a release, when all of them run, are shared out to two servers.
-    const parts = RELEASES.includes(name) && pattern === undefined && only === undefined ? ['1/2', '2/2'] : [undefined];
-    return parts.map((part) => ({ name, problem, pattern, only, part, newFolder, stop: stopping.signal }));
+    const parts =
+      RELEASES.includes(name) && pattern === undefined && only === undefined
+        ? ['1/2', '2/2']
+        : [undefined];
+    return parts.map((part) => ({
+      name,
+      problem,
+      pattern,
+      only,
+      part,
+      newFolder,
+      stop: stopping.signal,
+    }));
   });
   const results = [];
   const lane = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) results.push(await runTarget(next));
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      results.push(await runTarget(next));
   };
   try {
     await Promise.all(Array.from({ length: LANES }, lane));
@@ -120,8 +146,8 @@ async function runAll(names, problems, { pattern, lists }) {
 }
 
 /**
- * One target, or a part of its cases. Those that fail on a genuine server are run once more, on another server. Never
- * throws: what went wrong beside the cases is in `problem`.
+ * One target, or a part of its cases. Those that fail on a genuine server are run once more, on
+ * another server. Never throws: what went wrong beside the cases is in `problem`.
  */
 async function runTarget({ name, problem, pattern, only, part, newFolder, stop }) {
   const startedMs = performance.now();
@@ -145,11 +171,14 @@ async function runTarget({ name, problem, pattern, only, part, newFolder, stop }
   return result;
 }
 
-/** As runSuite; a genuine server that was killed leaves processes, the local service may leave none. */
+/**
+ * As runSuite; a genuine server that was killed leaves processes, the local service may leave none.
+ */
 async function runOn(name, options) {
   const run = await runSuite(name, options);
   if (!RELEASES.includes(name)) return run;
-  for (const command of await endProcessesOf(options.folder)) say(`${name}: ended a process that it left: ${command}`);
+  for (const command of await endProcessesOf(options.folder))
+    say(`${name}: ended a process that it left: ${command}`);
   return run;
 }
 

@@ -12,7 +12,10 @@ import { createContext } from './cli/create-context.ts';
 
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Never calls process.exit after output: that would cut a pipe at 64 KiB. `root`: the folder of the package. */
+/**
+ * Never calls process.exit after output: that would cut a pipe at 64 KiB. `root`: the folder of the
+ * package.
+ */
 export function main(root: string): void {
   const interruption = new AbortController();
   const hangUp = createHangUp();
@@ -74,7 +77,10 @@ interface HangUp {
   settle: () => void;
 }
 
-/** Node gives its terminal the old settings back at its end, and aborts when the terminal is no longer there. */
+/**
+ * Node gives its terminal the old settings back at its end, and aborts when the terminal is no
+ * longer there.
+ */
 function createHangUp(): HangUp {
   const hadTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
   let isReceived = false;
@@ -98,14 +104,22 @@ function workingDirectory(): string {
   }
 }
 
-/** @param open creates the stream; called on first use, because creating one takes a tenth of the start-up time */
-function outputStream(descriptor: number, open: () => NodeJS.WriteStream, hangUp: HangUp): OutputStream {
+/**
+ * @param open creates the stream; called on first use, because creating one takes a tenth of the
+ * start-up time
+ */
+function outputStream(
+  descriptor: number,
+  open: () => NodeJS.WriteStream,
+  hangUp: HangUp,
+): OutputStream {
   let lost: AppError | null = null;
   let opened: NodeJS.WriteStream | null = null;
   const listen = (stream: NodeJS.WriteStream): NodeJS.WriteStream =>
     stream.on('error', (error: NodeJS.ErrnoException) => {
       lost = outputError(error);
-      // EIO reports a closed terminal before SIGHUP arrives, or when only the shell receives SIGHUP.
+      // EIO reports a closed terminal before SIGHUP arrives, or when only the shell receives
+      // SIGHUP.
       if (error.code === 'EIO') hangUp.received();
     });
   const stream = (): NodeJS.WriteStream => (opened ??= listen(open()));
@@ -129,7 +143,10 @@ function outputStream(descriptor: number, open: () => NodeJS.WriteStream, hangUp
   };
 }
 
-/** A reader that closed the pipe is no failure (141); a write error such as a full disk is one: the output is incomplete. */
+/**
+ * A reader that closed the pipe is no failure (141); a write error such as a full disk is one: the
+ * output is incomplete.
+ */
 function outputError(error: NodeJS.ErrnoException): AppError {
   const reasons: Record<string, string> = {
     ENOSPC: 'no space left on the device',
@@ -138,12 +155,17 @@ function outputError(error: NodeJS.ErrnoException): AppError {
   };
   const reason = reasons[error.code ?? ''];
   if (reason === undefined) {
-    return new AppError('interrupted', 'the reader of the output is gone', { exitCode: READER_GONE });
+    return new AppError('interrupted', 'the reader of the output is gone', {
+      exitCode: READER_GONE,
+    });
   }
   return new AppError('config', `cannot write to stdout: ${reason}`, { cause: error });
 }
 
-/** Writes to stderr: an error of stderr does not end the command, so that a started run is still followed. */
+/**
+ * Writes to stderr: an error of stderr does not end the command, so that a started run is still
+ * followed.
+ */
 function spoken(stream: OutputStream): OutputStream {
   return {
     write: (chunk) => stream.write(chunk).catch(() => undefined),
@@ -156,7 +178,10 @@ function spoken(stream: OutputStream): OutputStream {
   };
 }
 
-/** @param open returns the stream; called on first use, because making one takes a fifth of the start */
+/**
+ * @param open returns the stream; called on first use, because making one takes a fifth of the
+ * start
+ */
 function inputStream(open: () => NodeJS.ReadStream): InputStream {
   let read = false;
   return {
@@ -175,7 +200,8 @@ function inputStream(open: () => NodeJS.ReadStream): InputStream {
       const stream = open().on('error', () => undefined);
       const enter = (): void => {
         stream.setRawMode(false).setRawMode(true);
-        // Node leaves it to the terminal to make each line feed a carriage return, too; at its end it restores all.
+        // Node leaves it to the terminal to make each line feed a carriage return, too; at its end
+        // it restores all.
         spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
       };
       enter();
@@ -188,14 +214,17 @@ function inputStream(open: () => NodeJS.ReadStream): InputStream {
     },
     async readAll(limitBytes = 64 * 1024 * 1024) {
       if (read)
-        throw new AppError('usage', 'stdin can be read only once in a command', { hint: 'use "-" in one place' });
+        throw new AppError('usage', 'stdin can be read only once in a command', {
+          hint: 'use "-" in one place',
+        });
       read = true;
       stdinWasUsed = true;
       const chunks: Buffer[] = [];
       let size = 0;
       for await (const chunk of open() as AsyncIterable<Buffer>) {
         size += chunk.length;
-        if (size > limitBytes) throw new AppError('usage', `more than ${limitBytes} bytes on stdin`);
+        if (size > limitBytes)
+          throw new AppError('usage', `more than ${limitBytes} bytes on stdin`);
         chunks.push(chunk);
       }
       return Buffer.concat(chunks);

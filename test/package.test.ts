@@ -27,19 +27,33 @@ const manifest = JSON.parse(read('package.json')) as Manifest;
 
 /** Files under version control. */
 async function trackedFiles(): Promise<string[]> {
-  const { stdout } = await run('git', ['ls-files', '-z'], { cwd: root, maxBuffer: 16 * 1024 * 1024 });
+  const { stdout } = await run('git', ['ls-files', '-z'], {
+    cwd: root,
+    maxBuffer: 16 * 1024 * 1024,
+  });
   return stdout.split('\0').filter(Boolean);
 }
 
 describe('the package', () => {
   it('holds what runs and its licences, and neither sources nor tests', async () => {
-    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root });
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: root,
+    });
     const [packed] = JSON.parse(stdout) as { files: { path: string }[] }[];
     const files = (packed?.files ?? []).map((file) => file.path);
     const folders = [...new Set(files.map((file) => file.split('/')[0]))].sort();
 
     expect(folders).toEqual(
-      ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'examples', 'package.json'].sort(),
+      [
+        'CHANGELOG.md',
+        'LICENSE',
+        'README.md',
+        'bin',
+        'dist',
+        'docs',
+        'examples',
+        'package.json',
+      ].sort(),
     );
     expect(files).toEqual(
       expect.arrayContaining([
@@ -62,7 +76,11 @@ describe('the package', () => {
       .flatMap((input) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1] ?? []);
     const licences = read('dist/licenses.txt');
 
-    expect([...new Set(libraries)].filter((library) => !new RegExp(`^${library} \\d`, 'm').test(licences))).toEqual([]);
+    expect(
+      [...new Set(libraries)].filter(
+        (library) => !new RegExp(`^${library} \\d`, 'm').test(licences),
+      ),
+    ).toEqual([]);
   });
 
   it('pins each dependency to one version', () => {
@@ -76,34 +94,51 @@ describe('the package', () => {
   });
 
   it('has a lock file with every package that any system installs, without which `npm ci` refuses it', () => {
-    const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
-    const optional = Object.values(packages).flatMap((each) => Object.keys(each.optionalDependencies ?? {}));
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<string, LockedPackage>;
+    };
+    const optional = Object.values(packages).flatMap((each) =>
+      Object.keys(each.optionalDependencies ?? {}),
+    );
     const locked = Object.keys(packages).map((place) => place.replace(/^.*node_modules\//, ''));
 
     expect(optional.filter((name) => !locked.includes(name))).toEqual([]);
-    expect(Object.entries(packages).filter(([place, { integrity }]) => place !== '' && !integrity)).toEqual([]);
+    expect(
+      Object.entries(packages).filter(([place, { integrity }]) => place !== '' && !integrity),
+    ).toEqual([]);
   });
 
   it('names nothing of the machine that it was made on', async () => {
-    const places = [root, path.join(os.homedir(), path.sep)].map((place) => place.replace(/[^\w/]/g, '\\$&'));
+    const places = [root, path.join(os.homedir(), path.sep)].map((place) =>
+      place.replace(/[^\w/]/g, '\\$&'),
+    );
     const words = new RegExp(`${places.join('|')}|registry\\.[\\w-]+\\.\\w+`);
     const found = (await trackedFiles())
       .filter((file) => existsSync(path.join(root, file)))
       .flatMap((file) =>
         read(file)
           .split('\n')
-          .flatMap((line, index) => (words.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+          .flatMap((line, index) =>
+            words.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [],
+          ),
       );
 
     expect(found).toEqual([]);
   });
 });
 
-/** The acs commands in the code blocks of a text, with the words that name a command and the flags after them. */
+/**
+ * The acs commands in the code blocks of a text, with the words that name a command and the flags
+ * after them.
+ */
 function commandsIn(markdown: string): { line: string; words: string[]; flags: string[] }[] {
-  const blocks = [...markdown.matchAll(/^```(?:sh|console|yaml)\n([^]*?)^```/gm)].map(([, block]) => block ?? '');
+  const blocks = [...markdown.matchAll(/^```(?:sh|console|yaml)\n([^]*?)^```/gm)].map(
+    ([, block]) => block ?? '',
+  );
   return blocks
-    .flatMap((block) => [...block.matchAll(/(?:^|[\s(])(acs [^\n|;&>#)]*)/gm)].map(([, line]) => line ?? ''))
+    .flatMap((block) =>
+      [...block.matchAll(/(?:^|[\s(])(acs [^\n|;&>#)]*)/gm)].map(([, line]) => line ?? ''),
+    )
     .map((line) => {
       const [, ...tokens] = line.replace(/ -p \S+/, '').split(/\s+/);
       const end = tokens.findIndex((token) => !/^[a-z]+$/.test(token));
@@ -118,20 +153,25 @@ function commandsIn(markdown: string): { line: string; words: string[]; flags: s
 /** @param heading as GitHub writes it in a link: lower case, with dashes */
 function hasTarget(file: string, heading: string | undefined): boolean {
   if (!existsSync(path.join(root, file))) return false;
-  const headings = [...(heading === undefined ? '' : read(file)).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replace(/[^\w -]/g, '')
-      .replaceAll(' ', '-'),
+  const headings = [...(heading === undefined ? '' : read(file)).matchAll(/^#+ (.*)$/gm)].map(
+    ([, title = '']) =>
+      title
+        .toLowerCase()
+        .replace(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
   );
   return heading === undefined || headings.includes(heading);
 }
 
 describe('the documentation of the package', () => {
   it('lists each dependency with its reason, and no other package', () => {
-    const listed = [...read('docs/dependencies.md').matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name).sort();
+    const listed = [...read('docs/dependencies.md').matchAll(/^\| `([^`]+)` +\|/gm)]
+      .map(([, name]) => name)
+      .sort();
 
-    expect(listed).toEqual(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).sort());
+    expect(listed).toEqual(
+      Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).sort(),
+    );
   });
 
   it('marks the first command and the test command in the README, where .ci/run reads them', () => {
@@ -146,12 +186,17 @@ describe('the documentation of the package', () => {
     const help = async (...words: string[]): Promise<string> =>
       (await run(process.execPath, [path.join(root, 'bin', 'acs.cjs'), ...words, '--help'])).stdout;
     const globalFlags = await help();
-    const texts = ['README.md', ...readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`)];
+    const texts = [
+      'README.md',
+      ...readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`),
+    ];
     const shown = texts
       .flatMap((file) => commandsIn(read(file)))
       .map(async ({ line, words, flags }) => {
         const known = `${await help(...words)} ${globalFlags}`;
-        return flags.filter((flag) => !new RegExp(`${flag}\\b`).test(known)).map((flag) => `${flag} in: ${line}`);
+        return flags
+          .filter((flag) => !new RegExp(`${flag}\\b`).test(known))
+          .map((flag) => `${flag} in: ${line}`);
       });
 
     expect(shown.length).toBeGreaterThan(15);
@@ -159,7 +204,9 @@ describe('the documentation of the package', () => {
   });
 
   it('links to files and headings that exist', async () => {
-    const texts = (await trackedFiles()).filter((file) => /^(?:[A-Z]+|docs\/[\w-]+)\.md$/.test(file));
+    const texts = (await trackedFiles()).filter((file) =>
+      /^(?:[A-Z]+|docs\/[\w-]+)\.md$/.test(file),
+    );
     const broken = texts.flatMap((file) =>
       [...read(file).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
         .filter(
@@ -182,8 +229,14 @@ describe('.ci/run', () => {
   const folder = folderOfEachTest();
 
   it.each([
-    [{ numPassedTests: 7, numFailedTests: 1, numPendingTests: 2 }, '2 cases not run\n7 passed, 1 failed\n'],
-    [{ numPassedTests: 7, numFailedTests: 0, numPendingTests: 1 }, '1 case not run\n7 passed, 0 failed\n'],
+    [
+      { numPassedTests: 7, numFailedTests: 1, numPendingTests: 2 },
+      '2 cases not run\n7 passed, 1 failed\n',
+    ],
+    [
+      { numPassedTests: 7, numFailedTests: 0, numPendingTests: 1 },
+      '1 case not run\n7 passed, 0 failed\n',
+    ],
     [{ numPassedTests: 7, numFailedTests: 0 }, '7 passed, 0 failed\n'],
   ])('ends with the counts of %j', async (report, printed) => {
     const functionOf = (name: string) =>

@@ -20,11 +20,15 @@ it('docs/interface.md has a section with text for every number that a comment ci
     .split(/^#{2,3} (?=\d)/m)
     .slice(1);
   const known = new Set(
-    sections.filter((section) => /\n\n\S/.test(section)).map((section) => /^[\d.]+/.exec(section)?.[0]),
+    sections
+      .filter((section) => /\n\n\S/.test(section))
+      .map((section) => /^[\d.]+/.exec(section)?.[0]),
   );
   // A group is cited where its sections are meant.
   for (const number of [...known]) known.add(number?.split('.')[0]);
-  const cited = files.map((file) => [file, numbersIn(readFileSync(path.join(root, file), 'utf8'))] as const);
+  const cited = files.map(
+    (file) => [file, numbersIn(readFileSync(path.join(root, file), 'utf8'))] as const,
+  );
 
   const missing = cited.flatMap(([file, numbers]) =>
     numbers.filter((each) => !known.has(each)).map((each) => `${file}: ${each}`),
@@ -49,9 +53,14 @@ it('no file of the repository has marks of a merge', () => {
 
 it('no message or help names the release that has a feature: it names the missing feature', () => {
   const texts = files
-    .filter((file) => /^src\/(?:client|commands)\//.test(file) && !file.startsWith('src/client/quirks/'))
-    .flatMap((file) => readFileSync(path.join(root, file), 'utf8').match(/'[^'\n]*'|`[^`\n]*`/g) ?? []);
-  const RELEASE = /\b(?:before|since|from|OpenHands) \d+\.\d+|\d+\.\d+\S* (?:and|or) later|\bservers? of 20\d\d/;
+    .filter(
+      (file) => /^src\/(?:client|commands)\//.test(file) && !file.startsWith('src/client/quirks/'),
+    )
+    .flatMap(
+      (file) => readFileSync(path.join(root, file), 'utf8').match(/'[^'\n]*'|`[^`\n]*`/g) ?? [],
+    );
+  const RELEASE =
+    /\b(?:before|since|from|OpenHands) \d+\.\d+|\d+\.\d+\S* (?:and|or) later|\bservers? of 20\d\d/;
   expect(texts.length).toBeGreaterThan(1000);
   expect(texts.filter((text) => RELEASE.test(text))).toEqual([]);
 });

@@ -27,14 +27,18 @@ interface Start {
 /** Runs the built command line as a program and returns what that loaded. */
 async function start(...args: string[]): Promise<Start> {
   const record = path.join(folder, `${args.join('-').replaceAll('/', '_')}.json`);
-  const { stdout } = await promisify(execFile)(process.execPath, [path.join(root, 'bin', 'acs.cjs'), ...args], {
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      NODE_OPTIONS: `--require=${path.join(root, 'test', 'fixtures', 'record-loads.cjs')}`,
-      RECORD_LOADS: record,
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [path.join(root, 'bin', 'acs.cjs'), ...args],
+    {
+      env: {
+        PATH: process.env.PATH,
+        HOME: folder,
+        NODE_OPTIONS: `--require=${path.join(root, 'test', 'fixtures', 'record-loads.cjs')}`,
+        RECORD_LOADS: record,
+      },
     },
-  });
+  );
   const loads = JSON.parse(readFileSync(record, 'utf8')) as { files: string[]; builtins: string[] };
   const dist = path.join(root, 'dist');
   const inDist = loads.files.filter((file) => file.startsWith(dist + path.sep));
@@ -45,13 +49,17 @@ async function start(...args: string[]): Promise<Start> {
     stdout,
     files,
     bytes: inDist.reduce((sum, file) => sum + statSync(file).size, 0),
-    libraries: [...new Set([...outside, ...inputs.map(libraryOf)].filter((each) => each !== ''))].sort(),
+    libraries: [
+      ...new Set([...outside, ...inputs.map(libraryOf)].filter((each) => each !== '')),
+    ].sort(),
     sources: inputs.filter((input) => input.startsWith('src/')),
     builtins: loads.builtins,
   };
 }
 
-const { chunks, version } = JSON.parse(readFileSync(path.join(root, 'dist', 'meta.json'), 'utf8')) as {
+const { chunks, version } = JSON.parse(
+  readFileSync(path.join(root, 'dist', 'meta.json'), 'utf8'),
+) as {
   chunks: Record<string, string[]>;
   version: string;
 };
@@ -60,13 +68,22 @@ function libraryOf(file: string): string {
   return /.*node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1] ?? '';
 }
 
-const LIBRARIES_LOADED_ON_USE = ['@hono/node-server', '@inquirer/prompts', 'chalk', 'conf', 'hono', 'valibot', 'ws'];
+const LIBRARIES_LOADED_ON_USE = [
+  '@hono/node-server',
+  '@inquirer/prompts',
+  'chalk',
+  'conf',
+  'hono',
+  'valibot',
+  'ws',
+];
 
 describe('the build', () => {
   it('holds each library that is loaded on use in files that main.js does not load by itself', () => {
     const everywhere = new Set(Object.values(chunks).flat().map(libraryOf));
 
-    // Guards the tests below: a library that is not in the build at all would never be seen as loaded.
+    // Guards the tests below: a library that is not in the build at all would never be seen as
+    // loaded.
     expect(LIBRARIES_LOADED_ON_USE.filter((library) => !everywhere.has(library))).toEqual([]);
   });
 
@@ -99,7 +116,9 @@ describe.each([
   it('loads nothing of the local service or of a server', async () => {
     const { sources, builtins } = await start(...args);
 
-    expect(sources.filter((source) => /^src\/(service|client|protocol)\//.test(source))).toEqual([]);
+    expect(sources.filter((source) => /^src\/(service|client|protocol)\//.test(source))).toEqual(
+      [],
+    );
     expect(builtins.filter((name) => /NativeModule (http|https|tls)$/.test(name))).toEqual([]);
   });
 
@@ -134,7 +153,9 @@ describe('a page of help', () => {
   });
 
   it('is left to the program for aliases, and for names that are not those of commands', async () => {
-    expect((await start('conversation', 'ls', '-h')).stdout).toBe((await start('conv', 'list', '-h')).stdout);
+    expect((await start('conversation', 'ls', '-h')).stdout).toBe(
+      (await start('conv', 'list', '-h')).stdout,
+    );
     await expect(start('exit-codes', '--help')).rejects.toMatchObject({ code: 2 });
     await expect(start('help', '../../package')).rejects.toMatchObject({ code: 2 });
   });
@@ -159,7 +180,9 @@ describe('a list with its request and its table', () => {
 
     expect(stdout.split('\n')).toHaveLength(22);
     expect(libraries).toEqual(['commander', 'fast-string-truncated-width', 'fast-string-width']);
-    expect(builtins.filter((name) => /NativeModule (https|tls|http2|crypto|dns|zlib)$/.test(name))).toEqual([]);
+    expect(
+      builtins.filter((name) => /NativeModule (https|tls|http2|crypto|dns|zlib)$/.test(name)),
+    ).toEqual([]);
   });
 
   it('loads of the other verbs of its noun, and of what a server can do besides, next to nothing', async () => {
@@ -168,7 +191,9 @@ describe('a list with its request and its table', () => {
       /conv\/(new|follow|wait|send|resume|diff|events)|runs\/(tracker|follower|poll)/.test(source),
     );
     const ofServers = sources.filter((source) =>
-      /^src\/client\/(v0|both|agent-server|probe|secrets|settings|v1\/(start|follow|settings|diff|send))/.test(source),
+      /^src\/client\/(v0|both|agent-server|probe|secrets|settings|v1\/(start|follow|settings|diff|send))/.test(
+        source,
+      ),
     );
 
     expect({ ofVerbs, ofServers }).toEqual({ ofVerbs: [], ofServers: [] });

@@ -1,6 +1,7 @@
-// A V1 server, app server and agent server in one, with one conversation of 100,000 events in pages of 100, for the
-// bench of `conv events` and `follow`. With `socket` as an argument the events are stored one by one while they are sent
-// over the web socket of a follower, and the run ends with the last; a second argument is their number. Prints its URL.
+// A V1 server, app server and agent server in one, with one conversation of 100,000 events in pages
+// of 100, for the bench of `conv events` and `follow`. With `socket` as an argument the events are
+// stored one by one while they are sent over the web socket of a follower, and the run ends with
+// the last; a second argument is their number. Prints its URL.
 import { createServer } from 'node:http';
 import { WebSocketServer } from 'ws';
 
@@ -18,7 +19,10 @@ if (process.argv[1] === import.meta.filename) {
   const total = Number(count);
   let stored = way === 'socket' ? 0 : total;
   // Built before the first request, so that a request costs the server little.
-  const pages = way === 'socket' ? [] : Array.from({ length: total / PAGE }, (_, page) => bodyOf(page * PAGE, total));
+  const pages =
+    way === 'socket'
+      ? []
+      : Array.from({ length: total / PAGE }, (_, page) => bodyOf(page * PAGE, total));
   let url = '';
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url, 'http://localhost');
@@ -49,18 +53,28 @@ if (process.argv[1] === import.meta.filename) {
 }
 
 function bodyOf(start, end) {
-  const items = Array.from({ length: Math.max(0, Math.min(PAGE, end - start)) }, (_, index) => event(start + index));
-  return Buffer.from(JSON.stringify({ items, next_page_id: start + PAGE < end ? String(start + PAGE) : null }));
+  const items = Array.from({ length: Math.max(0, Math.min(PAGE, end - start)) }, (_, index) =>
+    event(start + index),
+  );
+  return Buffer.from(
+    JSON.stringify({ items, next_page_id: start + PAGE < end ? String(start + PAGE) : null }),
+  );
 }
 
 /** The first event of that time or later; null: the first of all. */
 function indexOf(time) {
-  return time === null ? 0 : Math.max(0, Math.ceil((Date.parse(`${time.slice(0, 23)}Z`) - START_MS) / STEP_MS));
+  return time === null
+    ? 0
+    : Math.max(0, Math.ceil((Date.parse(`${time.slice(0, 23)}Z`) - START_MS) / STEP_MS));
 }
 
 function lastEvent(index) {
   const { id, timestamp } = event(index);
-  const members = { source: 'environment', kind: 'ConversationStateUpdateEvent', key: 'execution_status' };
+  const members = {
+    source: 'environment',
+    kind: 'ConversationStateUpdateEvent',
+    key: 'execution_status',
+  };
   return { id, timestamp, ...members, value: 'finished' };
 }
 
@@ -72,7 +86,12 @@ function event(index) {
   };
   if (index === 0) {
     const content = [{ type: 'text', text: 'Repair the tests', cache_prompt: false }];
-    return { ...base, source: 'user', kind: 'MessageEvent', llm_message: { role: 'user', content } };
+    return {
+      ...base,
+      source: 'user',
+      kind: 'MessageEvent',
+      llm_message: { role: 'user', content },
+    };
   }
   const isAction = index % 2 === 1;
   const step = isAction ? index : index - 1;
@@ -107,15 +126,25 @@ function observationOf(command) {
   return {
     source: 'environment',
     kind: 'ObservationEvent',
-    observation: { kind: 'TerminalObservation', content, command, exit_code: 0, timeout: false, metadata },
+    observation: {
+      kind: 'TerminalObservation',
+      content,
+      command,
+      exit_code: 0,
+      timeout: false,
+      metadata,
+    },
   };
 }
 
 function documentOf(pathname, url, hasEnded) {
   if (pathname === '/api/v1/web-client/config') return '{"app_mode":"oss"}';
   if (pathname === '/api/v1/app-conversations/count') return '1';
-  if (pathname === `/api/conversations/${ID}`) return `{"id":"${ID}","execution_status":"finished"}`;
-  return pathname === '/api/v1/app-conversations' ? JSON.stringify([conversation(url, hasEnded)]) : undefined;
+  if (pathname === `/api/conversations/${ID}`)
+    return `{"id":"${ID}","execution_status":"finished"}`;
+  return pathname === '/api/v1/app-conversations'
+    ? JSON.stringify([conversation(url, hasEnded)])
+    : undefined;
 }
 
 function conversation(url, hasEnded) {

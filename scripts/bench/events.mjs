@@ -1,7 +1,8 @@
-// How long `acs conv events` reads 100,000 events, beside a raw loop over the same pages: it fetches each page, parses
-// it and writes its events as lines. Run with a URL, this file is that loop. It uses node:http with one kept connection
-// and writes a page at once: the least that Node can do with these pages, and the loop that the budget is for. With
-// `fetch` as a second argument it is the loop that a script has, over the global fetch; its time is shown only.
+// How long `acs conv events` reads 100,000 events, beside a raw loop over the same pages: it
+// fetches each page, parses it and writes its events as lines. Run with a URL, this file is that
+// loop. It uses node:http with one kept connection and writes a page at once: the least that Node
+// can do with these pages, and the loop that the budget is for. With `fetch` as a second argument
+// it is the loop that a script has, over the global fetch; its time is shown only.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
@@ -13,13 +14,17 @@ const own = fileURLToPath(import.meta.url);
 const usage = fileURLToPath(new URL('usage.cjs', import.meta.url));
 
 /**
- * What each round took, the two taking turns: `{ wallMs, cpuMs, rssMb }`. Throws when one of them fails or loses an
- * event.
+ * What each round took, the two taking turns: `{ wallMs, cpuMs, rssMb }`. Throws when one of them
+ * fails or loses an event.
  */
 export async function timeEvents(acs, env, rounds) {
-  const server = spawn(process.execPath, [fileURLToPath(new URL('event-server.mjs', import.meta.url))], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const server = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('event-server.mjs', import.meta.url))],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   try {
     const [line] = await once(server.stdout, 'data');
     const url = String(line).trim();
@@ -46,7 +51,8 @@ async function measure(args, env) {
   child.stdio[3].on('data', (chunk) => (used += chunk));
   const closed = once(child, 'close');
   let lines = 0;
-  for await (const chunk of child.stdout) for (let at = -1; (at = chunk.indexOf(10, at + 1)) !== -1;) lines += 1;
+  for await (const chunk of child.stdout)
+    for (let at = -1; (at = chunk.indexOf(10, at + 1)) !== -1;) lines += 1;
   const [status] = await closed;
   const wallMs = performance.now() - started;
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}`);
@@ -56,8 +62,14 @@ async function measure(args, env) {
 
 async function rawLoop(url, read) {
   for (let page = null; ;) {
-    const query = new URLSearchParams({ sort_order: 'TIMESTAMP', limit: '100', ...(page && { page_id: page }) });
-    const { items, next_page_id: next } = await read(`${url}/api/conversations/${ID}/events/search?${query}`);
+    const query = new URLSearchParams({
+      sort_order: 'TIMESTAMP',
+      limit: '100',
+      ...(page && { page_id: page }),
+    });
+    const { items, next_page_id: next } = await read(
+      `${url}/api/conversations/${ID}/events/search?${query}`,
+    );
     const lines = items.map((item) => `${JSON.stringify(item)}\n`).join('');
     if (!process.stdout.write(lines)) await once(process.stdout, 'drain');
     if (next === null) break;

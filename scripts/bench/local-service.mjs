@@ -1,5 +1,6 @@
-// How long the local service takes from a request to a sandbox that runs, and to a conversation that is READY: a service
-// of its own in the background, asked over HTTP, so that no start of a command is in the figures.
+// How long the local service takes from a request to a sandbox that runs, and to a conversation
+// that is READY: a service of its own in the background, asked over HTTP, so that no start of a
+// command is in the figures.
 import { spawnSync } from 'node:child_process';
 import http from 'node:http';
 import { readFileSync } from 'node:fs';
@@ -10,7 +11,8 @@ const TIMEOUT_MS = 30_000;
 const POLL_MS = 2;
 
 /**
- * Milliseconds of each round, by what was started. The first round, which fills the disk cache, is not counted.
+ * Milliseconds of each round, by what was started. The first round, which fills the disk cache, is
+ * not counted.
  * @param acs path of the program
  * @param folder for the data and the HOME of the service; its own
  */
@@ -27,7 +29,8 @@ export async function timeLocalService(acs, folder, rounds) {
       env,
       encoding: 'utf8',
     });
-    if (status !== 0) throw new Error(`acs serve ${args.join(' ')} ended with ${status}: ${stderr}`);
+    if (status !== 0)
+      throw new Error(`acs serve ${args.join(' ')} ended with ${status}: ${stderr}`);
     return stdout;
   };
   const { url } = JSON.parse(run('--detach', '--json'));
@@ -63,7 +66,8 @@ async function startSandbox(call) {
 
 async function startConversation(call) {
   const { id } = await call('POST', '/api/v1/app-conversations', { replay_json: 'demo' });
-  const read = async () => (await call('GET', `/api/v1/app-conversations/start-tasks?ids=${id}`))[0];
+  const read = async () =>
+    (await call('GET', `/api/v1/app-conversations/start-tasks?ids=${id}`))[0];
   await until(async () => (await read()).status, 'READY');
   return removalOf(call, (await read()).sandbox_id);
 }
@@ -78,7 +82,8 @@ async function until(read, wanted) {
   for (;;) {
     const status = await read();
     if (status === wanted) return;
-    if (status === 'ERROR' || performance.now() > end) throw new Error(`it is ${status} and not ${wanted}`);
+    if (status === 'ERROR' || performance.now() > end)
+      throw new Error(`it is ${status} and not ${wanted}`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

@@ -1,5 +1,6 @@
-// A server for the bench: a process of its own, so that its work is not the client's, and the answers of a V1 server of
-// twenty conversations, made beforehand, so that its work is little. Prints its URL.
+// A server for the bench: a process of its own, so that its work is not the client's, and the
+// answers of a V1 server of twenty conversations, made beforehand, so that its work is little.
+// Prints its URL.
 import { createServer } from 'node:http';
 
 const answers = {
@@ -12,7 +13,9 @@ const answers = {
     next_page_id: null,
   },
 };
-const bodies = new Map(Object.entries(answers).map(([route, answer]) => [route, JSON.stringify(answer)]));
+const bodies = new Map(
+  Object.entries(answers).map(([route, answer]) => [route, JSON.stringify(answer)]),
+);
 
 const server = createServer((request, response) => {
   const body = bodies.get(new URL(request.url, 'http://localhost').pathname);

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * SHA-256 over the names and contents of the files, in hexadecimal. A file that is gone counts as such.
+ * SHA-256 over the names and contents of the files, in hexadecimal. A file that is gone counts as
+ * such.
  * @param {string} root
  * @param {readonly string[]} files relative to root
  * @returns {string}

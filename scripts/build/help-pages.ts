@@ -1,4 +1,6 @@
-/** The pages of help for 80 columns and more, which bin/acs.cjs prints without loading the program. */
+/**
+ * The pages of help for 80 columns and more, which bin/acs.cjs prints without loading the program.
+ */
 import { TOPIC_PAGES } from '../../src/commands/help/index.ts';
 import { commandHelp, layoutFor, pageText } from '../../src/commands/help/page.ts';
 import { TOPICS } from '../../src/commands/declare.ts';

@@ -2,7 +2,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
-/** One text of all packages that the inputs of a build are from, the packages in order of their names. Throws when a package has neither a licence file nor the name of one. */
+/**
+ * One text of all packages that the inputs of a build are from, the packages in order of their
+ * names. Throws when a package has neither a licence file nor the name of one.
+ */
 export function licenses(root, inputs) {
   const packages = new Set();
   for (const input of inputs) {
@@ -16,11 +19,17 @@ export function licenses(root, inputs) {
 }
 
 function entry(folder) {
-  const { name, version, license } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  const { name, version, license } = JSON.parse(
+    readFileSync(path.join(folder, 'package.json'), 'utf8'),
+  );
   const file = readdirSync(folder).find((each) => /^licen[cs]e(\.(md|txt))?$/i.test(each));
-  if (!file && !license) throw new Error(`${name} ${version} names no licence: it cannot be bundled`);
+  if (!file && !license)
+    throw new Error(`${name} ${version} names no licence: it cannot be bundled`);
   const text = file ? `${readFileSync(path.join(folder, file), 'utf8').trim()}\n` : '';
-  return `${name} ${version} (${license})\n\n${text}${name === 'jq-wasm' ? `\n${jqLicences()}` : ''}`;
+  return (
+    `${name} ${version} ` +
+    `(${license})\n\n${text}${name === 'jq-wasm' ? `\n${jqLicences()}` : ''}`
+  );
 }
 
 /** The package has only the licence of its own code, and not those of the program that it holds. */

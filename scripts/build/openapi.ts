@@ -1,4 +1,6 @@
-/** The OpenAPI documents that the servers of the local service send: content by name of the server. */
+/**
+ * The OpenAPI documents that the servers of the local service send: content by name of the server.
+ */
 import { agentHandlers, RELEASE } from '../../src/service/agent-server/app.ts';
 import type { WorkerContext } from '../../src/service/agent-server/context.ts';
 import { appHandlers } from '../../src/service/app/app.ts';
@@ -13,7 +15,8 @@ const worker = { nowMicroseconds: () => 0 } as unknown as WorkerContext;
 
 /** What JSON Schema assumes anyway is left out. */
 function shorter(key: string, value: unknown): unknown {
-  const isImplied = key === 'propertyNames' || (key === 'required' && Array.isArray(value) && value.length === 0);
+  const isImplied =
+    key === 'propertyNames' || (key === 'required' && Array.isArray(value) && value.length === 0);
   return isImplied ? undefined : value;
 }
 
@@ -26,6 +29,9 @@ export function openapiDocuments(version: string): Record<string, string> {
     ),
   };
   return Object.fromEntries(
-    Object.entries(documents).map(([server, document]) => [server, JSON.stringify(document, shorter)]),
+    Object.entries(documents).map(([server, document]) => [
+      server,
+      JSON.stringify(document, shorter),
+    ]),
   );
 }

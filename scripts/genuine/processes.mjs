@@ -1,11 +1,14 @@
-/** Ends what a killed server of the suite leaves running: its agent servers start tmux servers, which no group holds. */
+/**
+ * Ends what a killed server of the suite leaves running: its agent servers start tmux servers,
+ * which no group holds.
+ */
 import { readFile, readdir } from 'node:fs/promises';
 import process from 'node:process';
 
 /**
- * Kills every process whose environment names a path below `folder`, an absolute path, until a search finds none: a
- * process may start another between the search and its end. Gives the command line of each. Where there is no /proc,
- * nothing is found.
+ * Kills every process whose environment names a path below `folder`, an absolute path, until a
+ * search finds none: a process may start another between the search and its end. Gives the command
+ * line of each. Where there is no /proc, nothing is found.
  */
 export async function endProcessesOf(folder) {
   const ended = new Map();

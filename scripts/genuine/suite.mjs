@@ -1,4 +1,7 @@
-/** One run of the contract suite on one target, as a process group of its own; what it reported is read back. */
+/**
+ * One run of the contract suite on one target, as a process group of its own; what it reported is
+ * read back.
+ */
 import { spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,9 +13,10 @@ const TARGET_TIMEOUT_MS = 60 * 60_000;
 const GROUP_END_MS = 15_000;
 
 /**
- * Runs the cases on a new server in `folder`, which is made: those whose names match `pattern`, and of these only the
- * ones with a title in `only` or in `part` (`1/2`: every second one) where these are given. `stop` ends it. Gives the entries of the report, and the exit code or
- * the signal that ended the run.
+ * Runs the cases on a new server in `folder`, which is made: those whose names match `pattern`, and
+ * of these only the ones with a title in `only` or in `part` (`1/2`: every second one) where these
+ * are given. `stop` ends it. Gives the entries of the report, and the exit code or the signal that
+ * ended the run.
  */
 export async function runSuite(target, { folder, pattern, only, part, stop }) {
   await mkdir(folder);
@@ -36,9 +40,16 @@ export async function runSuite(target, { folder, pattern, only, part, stop }) {
 async function runVitest(flags, env, stop) {
   const vitest = path.join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
   const args = [vitest, 'run', 'test/contract', '--reporter=default', ...flags];
-  // The output of the suite goes to stderr, for whoever looks into a failure; the table alone is the result.
-  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2], detached: true });
-  // A suite that is stopped leaves its worker behind, and the worker its server: the group holds them all.
+  // The output of the suite goes to stderr, for whoever looks into a failure; the table alone is
+  // the result.
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env,
+    stdio: ['ignore', 2, 2],
+    detached: true,
+  });
+  // A suite that is stopped leaves its worker behind, and the worker its server: the group holds
+  // them all.
   const end = () => {
     signalGroup(child.pid, 'SIGTERM');
     timers.push(setTimeout(() => signalGroup(child.pid, 'SIGKILL'), GROUP_END_MS));
@@ -58,7 +69,8 @@ async function runVitest(flags, env, stop) {
 
 async function endGroup(leader) {
   const endMs = performance.now() + GROUP_END_MS;
-  while (signalGroup(leader, 0) && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 100));
+  while (signalGroup(leader, 0) && performance.now() < endMs)
+    await new Promise((resolve) => setTimeout(resolve, 100));
   signalGroup(leader, 'SIGKILL');
 }
 

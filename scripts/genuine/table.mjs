@@ -1,13 +1,16 @@
-/** The results of all targets as text: a table of cases and targets, and below it what needs words. */
+/**
+ * The results of all targets as text: a table of cases and targets, and below it what needs words.
+ */
 import { count, titleOf } from './verdicts.mjs';
 
 /** One column for each dialect of a target, and one for the cases that have none. */
 const DIALECTS = ['v1', 'v0'];
 
 /**
- * `results`: for each target `{name, isClient, only?, entries, problem, seconds}`, `only` being the titles of the cases
- * that were chosen when it was not all of them; an entry is `{name, dialect?, verdict, why?,
- * conversationSeconds?, seconds, output?, runs?}`. The texts to print in order, the table first.
+ * `results`: for each target `{name, isClient, only?, entries, problem, seconds}`, `only` being the
+ * titles of the cases that were chosen when it was not all of them; an entry is `{name, dialect?,
+ * verdict, why?, conversationSeconds?, seconds, output?, runs?}`. The texts to print in order, the
+ * table first.
  */
 export function present(results) {
   const clients = results.filter(({ isClient }) => isClient);
@@ -25,7 +28,10 @@ export function present(results) {
         (only ?? []).map((title) => `  ${title}`),
       ),
     ),
-    section('seconds from the creation of a conversation to the end of its run:', results.flatMap(timed)),
+    section(
+      'seconds from the creation of a conversation to the end of its run:',
+      results.flatMap(timed),
+    ),
     section('cases that a server cannot meet:', results.flatMap(unmet)),
     section('flaky cases:', results.flatMap(described('flaky'))),
     section('failed cases:', results.flatMap(described('failed'))),
@@ -39,7 +45,9 @@ function columnOf(dialect) {
     // Each client has cases that others do not have.
     absent: only === undefined && !isClient ? 'not run' : '-',
     title: dialect === undefined ? name : `${name} ${dialect}`,
-    entries: new Map(entries.filter((entry) => entry.dialect === dialect).map((entry) => [entry.name, entry])),
+    entries: new Map(
+      entries.filter((entry) => entry.dialect === dialect).map((entry) => [entry.name, entry]),
+    ),
   });
 }
 
@@ -51,7 +59,8 @@ function grid(title, columns) {
   const row = (name, cells) =>
     `${name.padEnd(nameWidth + 2)}${cells.map((cell) => cell.padEnd(width)).join('')}`.trimEnd();
   const titles = columns.map((column) => column.title);
-  const cells = (name) => columns.map(({ absent, entries }) => entries.get(name)?.verdict ?? absent);
+  const cells = (name) =>
+    columns.map(({ absent, entries }) => entries.get(name)?.verdict ?? absent);
   return [row(title, titles), ...names.map((name) => row(name, cells(name)))].join('\n');
 }
 
@@ -71,7 +80,10 @@ function unmet({ name, entries }) {
     .map((entry) => `  ${name}: ${titleOf(entry)}: ${oneLine(entry.why)}`);
 }
 
-/** The cases with this verdict: in a line each, and below it the output of each run where there were two. */
+/**
+ * The cases with this verdict: in a line each, and below it the output of each run where there were
+ * two.
+ */
 function described(verdict) {
   return ({ name, entries }) =>
     entries

@@ -1,4 +1,7 @@
-/** What the entries of one or two runs of the suite amount to: flaky cases, and how many passed and failed. */
+/**
+ * What the entries of one or two runs of the suite amount to: flaky cases, and how many passed and
+ * failed.
+ */
 
 /** More flaky cases than this in one run of all targets make it fail. */
 export const FLAKY_ALLOWED = 2;
@@ -14,9 +17,9 @@ export function count(entries, ...verdicts) {
 }
 
 /**
- * The entries of a first run with those of a second one of its failed cases, each on a server of its own. A case that
- * did not fail again is `flaky`; one that failed again, or that the second run did not reach, stays `failed`. Both
- * keep both runs, in `runs`.
+ * The entries of a first run with those of a second one of its failed cases, each on a server of
+ * its own. A case that did not fail again is `flaky`; one that failed again, or that the second run
+ * did not reach, stays `failed`. Both keep both runs, in `runs`.
  */
 export function withSecondRun(first, second) {
   const again = new Map(second.map((entry) => [titleOf(entry), entry]));
@@ -24,7 +27,11 @@ export function withSecondRun(first, second) {
     if (entry.verdict !== 'failed') return entry;
     const other = again.get(titleOf(entry));
     if (other === undefined) return { ...entry, runs: [entry] };
-    return { ...entry, verdict: other.verdict === 'failed' ? 'failed' : 'flaky', runs: [entry, other] };
+    return {
+      ...entry,
+      verdict: other.verdict === 'failed' ? 'failed' : 'flaky',
+      runs: [entry, other],
+    };
   });
 }
 
@@ -36,8 +43,9 @@ export function joined(parts) {
 }
 
 /**
- * The counts of all targets, and why the run fails beside its failed cases. A target with a `problem` counts as one
- * failed case. Flaky cases count as passed up to FLAKY_ALLOWED; when there are more, each of them is a failed one.
+ * The counts of all targets, and why the run fails beside its failed cases. A target with a
+ * `problem` counts as one failed case. Flaky cases count as passed up to FLAKY_ALLOWED; when there
+ * are more, each of them is a failed one.
  */
 export function score(results) {
   const all = results.flatMap(({ entries }) => entries);

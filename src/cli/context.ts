@@ -15,7 +15,10 @@ import type { LocalService } from './create-context/local-service.ts';
 import type { Palette } from '../output/text/notice.ts';
 
 export interface OutputStream {
-  /** Resolves when the stream has taken the bytes; rejects with AppError interrupted (141) when the reader is gone. */
+  /**
+   * Resolves when the stream has taken the bytes; rejects with AppError interrupted (141) when the
+   * reader is gone.
+   */
   write(chunk: string | Uint8Array): Promise<void>;
   readonly isTTY: boolean;
   /** Columns of a terminal; undefined elsewhere. */
@@ -64,7 +67,10 @@ export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly clock: Clock;
-  /** Aborts on SIGINT, SIGTERM and SIGHUP; its reason is the AppError `interrupted` with the right exit code. */
+  /**
+   * Aborts on SIGINT, SIGTERM and SIGHUP; its reason is the AppError `interrupted` with the right
+   * exit code.
+   */
   readonly signal: AbortSignal;
   /** Set once the command line has been read. */
   globals: GlobalOptions;
@@ -75,14 +81,23 @@ export interface Context {
   readonly offTerminal: boolean;
 
   readonly out: Emitter;
-  /** Set by a command that ends well in itself but whose outcome is not 0, e.g. `wait` on a run that failed. */
+  /**
+   * Set by a command that ends well in itself but whose outcome is not 0, e.g. `wait` on a run that
+   * failed.
+   */
   exitCode: number;
   dispose(): Promise<void>;
-  /** One line to stderr: plain text, or {"notice":…} with json and ndjson. With -q nothing, unless a question needs it. */
+  /**
+   * One line to stderr: plain text, or {"notice":…} with json and ndjson. With -q nothing, unless a
+   * question needs it.
+   */
   notice(text: string, of?: 'question'): Promise<void>;
   /** Nothing with -q. */
   warn(text: string): Promise<void>;
-  /** Only with -q: a failure that does not end the command, and that other formats have in a record or a notice. */
+  /**
+   * Only with -q: a failure that does not end the command, and that other formats have in a record
+   * or a notice.
+   */
   quietError(text: string): Promise<void>;
   /** Colours of stderr. */
   palette(): Promise<Palette>;
@@ -95,7 +110,10 @@ export interface Context {
   /** False when there is no browser. */
   openBrowser(url: string): Promise<boolean>;
 
-  /** Resolved and probed; starts the local service when `local` is active and none answers. `within` ends that too. */
+  /**
+   * Resolved and probed; starts the local service when `local` is active and none answers. `within`
+   * ends that too.
+   */
   server(within?: AbortSignal, use?: ConnectTarget['use']): Promise<Server>;
   /** Sends no request and starts nothing. */
   target(): Promise<ResolvedTarget>;

@@ -17,7 +17,8 @@ export function createContext(platform: Platform): Context {
   const { io, env, clock, signal } = platform;
   const isCi = !['', 'false'].includes(env.CI ?? '');
   const offTerminal = !io.stdin.isTTY || !io.stderr.isTTY || isCi;
-  // Also the ones that are not used: they may be given again in the wrong place, and be repeated in an error.
+  // Also the ones that are not used: they may be given again in the wrong place, and be repeated in
+  // an error.
   const secrets = createSecretKeeper(KEY_VARIABLES.flatMap((name) => env[name] ?? []));
   let globals: GlobalOptions = DEFAULT_GLOBALS;
   let emitter: Emitter | null = null;
@@ -30,7 +31,8 @@ export function createContext(platform: Platform): Context {
   /** -q: ids on stdout, errors on stderr, and nothing else but questions. */
   const isQuiet = () => globals.format === 'id';
   // A pager waits for keys, as a prompt does.
-  const mayPage = () => globals.pager === 'auto' && globals.input === 'allowed' && !isCi && env.TERM !== 'dumb';
+  const mayPage = () =>
+    globals.pager === 'auto' && globals.input === 'allowed' && !isCi && env.TERM !== 'dumb';
   const palette = (isTTY: boolean) => paletteFor({ isTTY, env, color: globals.color });
 
   const context: Context = {
@@ -65,7 +67,12 @@ export function createContext(platform: Platform): Context {
         ...(mayPage() && {
           page: async (text) => {
             const { page } = await import('../terminal/pager.ts');
-            await page(text, { stdout: io.stdout, env, platform: platform.platform, ignoreInterrupts });
+            await page(text, {
+              stdout: io.stdout,
+              env,
+              platform: platform.platform,
+              ignoreInterrupts,
+            });
           },
         }),
       });
@@ -81,14 +88,19 @@ export function createContext(platform: Platform): Context {
       await io.stderr.write(warningLine(secrets.text(text), globals.format, colors, columns()));
     },
     async quietError(text) {
-      if (isQuiet()) await io.stderr.write(errorText(new AppError('failed', text), 'id', { redact: secrets.text }));
+      if (isQuiet())
+        await io.stderr.write(
+          errorText(new AppError('failed', text), 'id', { redact: secrets.text }),
+        );
     },
     palette: () => palette(io.stderr.isTTY),
     keepSecret: secrets.keep,
     redact: secrets.text,
     async progress(text, elsewhere) {
       const { createProgress, NOTHING } = await import('../terminal/progress.ts');
-      return isQuiet() ? NOTHING : createProgress({ io, env, globals, signal, watch: watchTerminal, text, elsewhere });
+      return isQuiet()
+        ? NOTHING
+        : createProgress({ io, env, globals, signal, watch: watchTerminal, text, elsewhere });
     },
     prompt: once(async () => {
       if (!context.interactive) {
@@ -99,13 +111,21 @@ export function createContext(platform: Platform): Context {
       const { createPrompt } = await import('../terminal/prompt.ts');
       const interrupt = (): void => void process.kill(process.pid, 'SIGINT');
       const look = { color: globals.color, redact: secrets.text };
-      return createPrompt({ io, env: withoutKeys(env), platform: platform.platform, signal, interrupt, ...look });
+      return createPrompt({
+        io,
+        env: withoutKeys(env),
+        platform: platform.platform,
+        signal,
+        interrupt,
+        ...look,
+      });
     }),
     async lineInput() {
       const { openLineInput } = await import('../terminal/line-input.ts');
       return openLineInput({ io, signal, watch: watchTerminal, stopProcess });
     },
-    openBrowser: async (url) => (await import('../terminal/browser.ts')).openInBrowser(url, platform),
+    openBrowser: async (url) =>
+      (await import('../terminal/browser.ts')).openInBrowser(url, platform),
     server: (...options) => active.server(...options),
     target: () => active.target(),
     plan: () => servers.plan(),
@@ -137,7 +157,12 @@ export function createContext(platform: Platform): Context {
     localService: once(async () => {
       const { createLocalService } = await import('./create-context/local-service.ts');
       const log = (line: string) => void context.notice(line).catch(() => undefined);
-      return await createLocalService({ ...platform, env: withoutKeys(env), version: ACS_VERSION, log });
+      return await createLocalService({
+        ...platform,
+        env: withoutKeys(env),
+        version: ACS_VERSION,
+        log,
+      });
     }),
     lockFile,
     readKey: (from) => servers.readKey(from),
@@ -151,7 +176,11 @@ export function createContext(platform: Platform): Context {
         nodeVersion: process.versions.node,
         acsVersion: ACS_VERSION,
         gitVersion: async () =>
-          (await import('../local/checkout/git.ts')).gitVersion({ cwd: platform.cwd, env: withoutKeys(env), signal }),
+          (await import('../local/checkout/git.ts')).gitVersion({
+            cwd: platform.cwd,
+            env: withoutKeys(env),
+            signal,
+          }),
       }),
     get lastConversation() {
       return servers.lastConversation();
@@ -163,7 +192,9 @@ export function createContext(platform: Platform): Context {
 }
 
 /** A failure is not kept. */
-function once<T, A extends unknown[]>(make: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+function once<T, A extends unknown[]>(
+  make: (...args: A) => Promise<T>,
+): (...args: A) => Promise<T> {
   let made: Promise<T> | null = null;
   return (...args) => {
     made ??= make(...args).catch((error: unknown) => {
@@ -177,7 +208,8 @@ function once<T, A extends unknown[]>(make: (...args: A) => Promise<T>): (...arg
 function watchTerminal({ onResize, onStop, onContinue }: TerminalEvents): () => void {
   const stop = (): void => {
     onStop?.();
-    // Without a listener the signal does what it does by default, which depends on the shell that started the process.
+    // Without a listener the signal does what it does by default, which depends on the shell that
+    // started the process.
     process.off('SIGTSTP', stop);
     stopProcess();
     process.on('SIGTSTP', stop);

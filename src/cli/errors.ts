@@ -1,6 +1,12 @@
-/** Errors are recognised by a tag and not by `instanceof`: the build may hold this module in more than one chunk. */
+/**
+ * Errors are recognised by a tag and not by `instanceof`: the build may hold this module in more
+ * than one chunk.
+ */
 
-/** Exit codes by kind; the kind is also `error.code` in JSON. They are a promise to scripts: never renumber. */
+/**
+ * Exit codes by kind; the kind is also `error.code` in JSON. They are a promise to scripts: never
+ * renumber.
+ */
 export const EXIT_CODES = {
   ok: 0,
   failed: 1,
@@ -20,7 +26,10 @@ export const EXIT_CODES = {
   interrupted: 130,
 } as const;
 
-/** The exit code of a command whose reader of stdout is gone, as after SIGPIPE: `exitCode` of `interrupted`. */
+/**
+ * The exit code of a command whose reader of stdout is gone, as after SIGPIPE: `exitCode` of
+ * `interrupted`.
+ */
 export const READER_GONE = 141;
 
 export type ErrorKind = Exclude<keyof typeof EXIT_CODES, 'ok'>;
@@ -42,7 +51,10 @@ interface CommonDetails {
   hint?: string;
   /** Whether the same command may succeed later without any change. */
   retryable?: boolean;
-  /** Overrides the code of the kind: 129 for SIGHUP, 143 for SIGTERM, 141 for a reader that went away. */
+  /**
+   * Overrides the code of the kind: 129 for SIGHUP, 143 for SIGTERM, 141 for a reader that went
+   * away.
+   */
   exitCode?: number;
   data?: Record<string, unknown>;
   cause?: unknown;
@@ -112,16 +124,27 @@ const PROBLEMS: Readonly<Record<string, FileProblem>> = {
   ENOENT: { reason: 'it does not exist', hint: 'check the path' },
   ENOTDIR: { reason: 'a part of its path is a file, not a folder', hint: 'check the path' },
   EISDIR: { reason: 'it is a folder', hint: 'give the path of a file' },
-  EACCES: { reason: 'permission denied', hint: 'check the permissions of the file and of the folders that it is in' },
+  EACCES: {
+    reason: 'permission denied',
+    hint: 'check the permissions of the file and of the folders that it is in',
+  },
   EPERM: { reason: 'the system does not permit it', hint: 'check the permissions of the file' },
   EROFS: { reason: 'the file system is read-only', hint: 'choose another path' },
   ELOOP: { reason: 'its path is a loop of links', hint: 'give the path of the file itself' },
-  ENAMETOOLONG: { reason: 'its path is too long', hint: 'give the path of a file, not its content' },
-  ENOSPC: { reason: 'no space left on the device', hint: 'free some space, or choose another place' },
+  ENAMETOOLONG: {
+    reason: 'its path is too long',
+    hint: 'give the path of a file, not its content',
+  },
+  ENOSPC: {
+    reason: 'no space left on the device',
+    hint: 'free some space, or choose another place',
+  },
   EMFILE: { reason: 'too many files are open', hint: 'raise the limit of open files: ulimit -n' },
 };
 
 export function fileProblem(error: unknown): FileProblem {
   const { code = 'unknown error' } = (error ?? {}) as { code?: string };
-  return PROBLEMS[code] ?? { reason: code, hint: 'check that the path names a file that you can read' };
+  return (
+    PROBLEMS[code] ?? { reason: code, hint: 'check that the path names a file that you can read' }
+  );
 }

@@ -25,14 +25,22 @@ export function declareRoot(root: Command, version: string): void {
     .option('-p, --profile <name>', 'use this profile')
     .option('--base-url <url>', 'use this server')
     .option('--api-key-file <path|->', 'read the key from a file, or from stdin')
-    .option('--request-timeout <duration>', 'time without data after which a request fails (default 30s)', (value) => {
-      const ms = duration(value);
-      if (ms === 0) throw invalidValue('It must be more than 0.');
-      return ms;
-    })
+    .option(
+      '--request-timeout <duration>',
+      'time without data after which a request fails (default 30s)',
+      (value) => {
+        const ms = duration(value);
+        if (ms === 0) throw invalidValue('It must be more than 0.');
+        return ms;
+      },
+    )
     .optionsGroup('Output flags:')
     .option('--json', 'print JSON (same as --format json)')
-    .option('--format <table|tsv|json|ndjson|id>', 'output format (acs help output)', oneOf(...FORMATS))
+    .option(
+      '--format <table|tsv|json|ndjson|id>',
+      'output format (acs help output)',
+      oneOf(...FORMATS),
+    )
     .option('-q, --quiet', 'print ids only (same as --format id)')
     .option('--fields <a,b,…>', 'choose and order the fields of table, tsv and json', collectList)
     .option('--jq <expr>', 'print what a jq expression selects of the JSON; implies --json')
@@ -42,7 +50,10 @@ export function declareRoot(root: Command, version: string): void {
     .option('--debug', 'log requests and answers to stderr, without secrets')
     .optionsGroup('Other flags:')
     .option('--no-input', 'never prompt; the default outside a terminal')
-    .option('-y, --yes', 'confirm the changes that acs makes; actions of an agent still await approval')
+    .option(
+      '-y, --yes',
+      'confirm the changes that acs makes; actions of an agent still await approval',
+    )
     .option('--dry-run', 'print the write requests instead of sending them')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print the help of acs or of a command');
@@ -50,17 +61,39 @@ export function declareRoot(root: Command, version: string): void {
 
 /** Throws `usage` when flags contradict each other. */
 export function readGlobalOptions(root: Command): GlobalOptions {
-  const { json, quiet, format, input, yes, dryRun, requestTimeout, color, pager, debug, output, ...given } = root.opts<
-    Pick<GlobalOptions, 'profile' | 'baseUrl' | 'apiKeyFile' | 'fields' | 'jq' | 'output' | 'format'> & {
+  const {
+    json,
+    quiet,
+    format,
+    input,
+    yes,
+    dryRun,
+    requestTimeout,
+    color,
+    pager,
+    debug,
+    output,
+    ...given
+  } = root.opts<
+    Pick<
+      GlobalOptions,
+      'profile' | 'baseUrl' | 'apiKeyFile' | 'fields' | 'jq' | 'output' | 'format'
+    > & {
       requestTimeout?: number;
-    } & Record<'json' | 'quiet' | 'input' | 'yes' | 'dryRun' | 'color' | 'pager' | 'debug', boolean | undefined>
+    } & Record<
+        'json' | 'quiet' | 'input' | 'yes' | 'dryRun' | 'color' | 'pager' | 'debug',
+        boolean | undefined
+      >
   >();
   const asked = new Set<Format>();
   if (json || (given.jq !== undefined && format !== 'ndjson')) asked.add('json');
   if (quiet) asked.add('id');
   if (format) asked.add(format);
   if (asked.size > 1)
-    throw new AppError('usage', `--json, --jq, -q and --format name different formats: ${[...asked].join(', ')}`);
+    throw new AppError(
+      'usage',
+      `--json, --jq, -q and --format name different formats: ${[...asked].join(', ')}`,
+    );
   return {
     ...given,
     format: [...asked][0],

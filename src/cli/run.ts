@@ -53,7 +53,10 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   }
 }
 
-/** Takes the program off the command line of a command that runs one: commander would read flags of acs in it. */
+/**
+ * Takes the program off the command line of a command that runs one: commander would read flags of
+ * acs in it.
+ */
 function withoutProgram({ root, argv }: Line): readonly string[] {
   const dashes = argv.indexOf('--');
   const command = commandPath(root, argv).at(-1);
@@ -65,7 +68,10 @@ function withoutProgram({ root, argv }: Line): readonly string[] {
 /** Options that set what another one sets, by their attribute. */
 const SAME_AS: Readonly<Record<string, string>> = { timeout: 'waitTimeout', R: 'repo' };
 
-/** Commander keeps the last of two contradicting flags. The returned check throws `usage`, before the action. */
+/**
+ * Commander keeps the last of two contradicting flags. The returned check throws `usage`, before
+ * the action.
+ */
 function watchContradictions(command: Command): () => void {
   const bySetting = new Map<string, Option[]>();
   for (const option of command.options) {
@@ -74,12 +80,16 @@ function watchContradictions(command: Command): () => void {
   }
   const groups = [...bySetting.values()].filter(({ length }) => length > 1);
   const given = new Set<Option>();
-  for (const option of groups.flat()) command.on(`option:${option.name()}`, () => void given.add(option));
+  for (const option of groups.flat())
+    command.on(`option:${option.name()}`, () => void given.add(option));
   const below = command.commands.map(watchContradictions);
   return () => {
     for (const options of groups) {
-      const [one, other] = options.filter((option) => given.has(option)).map(({ long, short }) => long ?? short);
-      if (other !== undefined) throw new AppError('usage', `${one} and ${other} cannot be combined`);
+      const [one, other] = options
+        .filter((option) => given.has(option))
+        .map(({ long, short }) => long ?? short);
+      if (other !== undefined)
+        throw new AppError('usage', `${one} and ${other} cannot be combined`);
     }
     for (const refuse of below) refuse();
   };
@@ -94,15 +104,20 @@ async function handleFailure(line: Line, thrown: unknown): Promise<number> {
     if (words === null) return await printHelp(line);
     error = await root.parseAsync(words, { from: 'user' }).catch((failure: unknown) => failure);
   }
-  if (error instanceof CommanderError) return await report(line, usageError(error, commandWords(root, argv)));
+  if (error instanceof CommanderError)
+    return await report(line, usageError(error, commandWords(root, argv)));
   await context.out.abandon();
   if (isDryRunStop(error)) {
     const { out, globals } = context;
     const { requests } = error;
-    if (globals.format === 'json' || globals.format === 'ndjson') await out.documents([{ dry_run: true, requests }]);
+    if (globals.format === 'json' || globals.format === 'ndjson')
+      await out.documents([{ dry_run: true, requests }]);
     else {
-      const text = (body: unknown): string => (body == null ? '' : `${JSON.stringify(body, null, 2)}\n`);
-      await out.raw(requests.map(({ method, url, body }) => `${method} ${url}\n${text(body)}`).join('\n'));
+      const text = (body: unknown): string =>
+        body == null ? '' : `${JSON.stringify(body, null, 2)}\n`;
+      await out.raw(
+        requests.map(({ method, url, body }) => `${method} ${url}\n${text(body)}`).join('\n'),
+      );
     }
     await out.close();
     return 0;
@@ -110,17 +125,27 @@ async function handleFailure(line: Line, thrown: unknown): Promise<number> {
   if (!isAppError(error)) {
     const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     const hint = 'run the command again with --debug and report the output';
-    error = new AppError('internal', `internal error (this is a bug in acs): ${what}`, { hint, cause: error });
+    error = new AppError('internal', `internal error (this is a bug in acs): ${what}`, {
+      hint,
+      cause: error,
+    });
   }
   const failure = error as AppError;
-  // A command that waits ends before the outcome when its reader is gone; any other command is complete.
+  // A command that waits ends before the outcome when its reader is gone; any other command is
+  // complete.
   if (failure.exitCode !== READER_GONE) return await report(line, failure);
   const { wait, follow } = line.command?.opts<{ wait?: unknown; follow?: unknown }>() ?? {};
-  const waits = ['follow', 'wait', 'batch'].includes(line.command?.name() ?? '') || wait === true || follow === true;
+  const waits =
+    ['follow', 'wait', 'batch'].includes(line.command?.name() ?? '') ||
+    wait === true ||
+    follow === true;
   return waits ? READER_GONE : 0;
 }
 
-/** Null: each word names a command. Commander handles --help first, so an unknown name is parsed again without it. */
+/**
+ * Null: each word names a command. Commander handles --help first, so an unknown name is parsed
+ * again without it.
+ */
 function unknownWords(command: Command): string[] | null {
   const [word] = command.args;
   if (word === undefined || word.startsWith('-') || command.commands.length === 0) return null;
@@ -138,7 +163,8 @@ async function printHelp(line: Line): Promise<number> {
       return 0;
     }
     const { commandHelp } = await import('../commands/help/page.ts');
-    if (root.opts<{ pager: boolean }>().pager === false) context.globals = { ...context.globals, pager: 'never' };
+    if (root.opts<{ pager: boolean }>().pager === false)
+      context.globals = { ...context.globals, pager: 'never' };
     context.out.page();
     await context.out.raw(commandHelp(help, context.io.stdout.columns));
     await context.out.close();
@@ -151,7 +177,8 @@ async function printHelp(line: Line): Promise<number> {
 }
 
 async function report({ context, argv, root }: Line, error: AppError): Promise<number> {
-  // Globals are not set until the arguments are parsed: an error before that takes the format from argv.
+  // Globals are not set until the arguments are parsed: an error before that takes the format from
+  // argv.
   const format = context.globals.format ?? guessFormat(argv);
   const complete = completed(error, commandWords(root, argv), context.connectedServers());
   const { stderr } = context.io;
@@ -160,7 +187,8 @@ async function report({ context, argv, root }: Line, error: AppError): Promise<n
     const look = { palette: await context.palette(), redact: context.redact, columns };
     await stderr.write(errorText(complete, format, look));
   } catch (failure) {
-    if (!isAppError(failure)) throw failure; // stderr is closed too: only the exit code can be reported
+    // stderr is closed too: only the exit code can be reported
+    if (!isAppError(failure)) throw failure;
   }
   if (error.kind === 'interrupted') return error.exitCode;
   return failureCodeOf(commandPath(root, argv).at(-1)) ?? error.exitCode;
@@ -174,14 +202,26 @@ const NEXT_STEPS: Partial<Record<ErrorKind, string>> = {
   'unknown-outcome': 'check whether it was carried out before you try again',
 };
 
-/** Names the servers where no request is named: an id that is not found is missing on that server alone. */
-function completed(error: AppError, words: readonly string[], servers: readonly string[]): AppError {
+/**
+ * Names the servers where no request is named: an id that is not found is missing on that server
+ * alone.
+ */
+function completed(
+  error: AppError,
+  words: readonly string[],
+  servers: readonly string[],
+): AppError {
   const { kind, message, details } = error;
   const help = `see: acs ${[...words, '--help'].join(' ')}`;
   const hint = details.hint ?? (kind === 'usage' ? help : NEXT_STEPS[kind]);
   // A wrong configuration or file, and a bug, are not the server's.
-  const isOfServer = !['config', 'internal'].includes(kind) && details.request === undefined && servers.length > 0;
-  return new AppError(kind, message, { ...details, hint, ...(isOfServer && { server: servers.join(', ') }) });
+  const isOfServer =
+    !['config', 'internal'].includes(kind) && details.request === undefined && servers.length > 0;
+  return new AppError(kind, message, {
+    ...details,
+    hint,
+    ...(isOfServer && { server: servers.join(', ') }),
+  });
 }
 
 function commandWords(root: Command, argv: readonly string[]): string[] {
@@ -220,21 +260,37 @@ function usageError({ code, message: said }: CommanderError, words: readonly str
   const [, option, ofOption, ofArgument, argument, rule] = INVALID_VALUE.exec(text) ?? [];
   if (rule !== undefined) {
     const name = option === undefined ? argument : (/--[\w-]+/.exec(option)?.[0] ?? option);
-    return new AppError('usage', `invalid value '${ofOption ?? ofArgument}' of ${name}: it ${rule}`, {
-      hint: `see: ${see}`,
-    });
+    return new AppError(
+      'usage',
+      `invalid value '${ofOption ?? ofArgument}' of ${name}: it ${rule}`,
+      {
+        hint: `see: ${see}`,
+      },
+    );
   }
   const [message = '', suggestion = ''] = text.split('\n');
-  const unknown = code === 'commander.unknownCommand' ? /^unknown command '(\w+)'/.exec(message)?.[1] : undefined;
-  const same = unknown !== undefined && Object.hasOwn(WORDS_OF_OTHERS, unknown) ? WORDS_OF_OTHERS[unknown] : undefined;
-  const guess = same ? `did you mean ${same}?` : suggestion.replace(/[()]/g, '').trim().replace(/^D/, 'd');
+  const unknown =
+    code === 'commander.unknownCommand' ? /^unknown command '(\w+)'/.exec(message)?.[1] : undefined;
+  const same =
+    unknown !== undefined && Object.hasOwn(WORDS_OF_OTHERS, unknown)
+      ? WORDS_OF_OTHERS[unknown]
+      : undefined;
+  const guess = same
+    ? `did you mean ${same}?`
+    : suggestion.replace(/[()]/g, '').trim().replace(/^D/, 'd');
   const hint = guess === '' ? `see: ${see}` : `${guess} See: ${see}`;
-  // An option that does not exist may hold a secret, such as `--api-key=…`: only its name is repeated.
-  const name = code === 'commander.unknownOption' ? /^unknown option '(--[\w-]+|-\w)/.exec(message)?.[1] : undefined;
+  // An option that does not exist may hold a secret, such as `--api-key=…`: only its name is
+  // repeated.
+  const name =
+    code === 'commander.unknownOption'
+      ? /^unknown option '(--[\w-]+|-\w)/.exec(message)?.[1]
+      : undefined;
   if (name === undefined) return new AppError('usage', message, { hint });
   const isKey = isSecretName(name.replace(/^-+/, ''), 'argument');
   return new AppError('usage', `unknown option '${name}'`, {
-    hint: isKey ? 'the key of a server is given with --api-key-file <path|->, or in ACS_API_KEY' : hint,
+    hint: isKey
+      ? 'the key of a server is given with --api-key-file <path|->, or in ACS_API_KEY'
+      : hint,
   });
 }
 

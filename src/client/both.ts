@@ -1,4 +1,7 @@
-/** Servers that speak both dialects (0.60 to 1.6, the local service): V1, and V0 for what only V0 has. */
+/**
+ * Servers that speak both dialects (0.60 to 1.6, the local service): V1, and V0 for what only V0
+ * has.
+ */
 import { AppError, isAppError, isNotFound } from '../cli/errors.ts';
 import type { Conversation, Dialect } from '../domain/conversation.ts';
 import { allPages, byId, eachPage } from '../domain/pages.ts';
@@ -12,7 +15,12 @@ import { OF_V1 } from './v0/calls.ts';
 type Conversations = Adapter['conversations'];
 
 /** @param owners the dialects of conversations by id, kept for the other adapters of the command */
-export function createBoth(v1: Adapter, v0: Adapter, facts: ProbeFacts, owners: Map<string, Dialect>): Adapter {
+export function createBoth(
+  v1: Adapter,
+  v0: Adapter,
+  facts: ProbeFacts,
+  owners: Map<string, Dialect>,
+): Adapter {
   const { conversations: newer } = v1;
   const { conversations: older } = v0;
   const merged = mergedList(newer, older, owners);
@@ -56,7 +64,8 @@ export function createBoth(v1: Adapter, v0: Adapter, facts: ProbeFacts, owners: 
         try {
           return kept(yield* by[dialect].start(request, options), dialect);
         } catch (error) {
-          if (!isAppError(error) || error.kind !== 'server' || (error.details.status ?? 0) < 500) throw error;
+          if (!isAppError(error) || error.kind !== 'server' || (error.details.status ?? 0) < 500)
+            throw error;
           if (onlyV0 && other === 'v1') throw error;
           await by[other].list({ pageSize: 1 }, null).catch(() => {
             throw error;
@@ -66,7 +75,8 @@ export function createBoth(v1: Adapter, v0: Adapter, facts: ProbeFacts, owners: 
         }
       },
       findStart: (sent) => (sent.dialect === 'v1' ? newer : older).findStart(sent),
-      list: (query, page) => (query.sandboxId !== undefined && !namesSandboxes ? newer.list : merged)(query, page),
+      list: (query, page) =>
+        (query.sandboxId !== undefined && !namesSandboxes ? newer.list : merged)(query, page),
     }),
   };
 }
@@ -79,7 +89,11 @@ interface Side {
   hasMore: boolean;
 }
 
-function mergedList(v1: Conversations, v0: Conversations, owners: Map<string, Dialect>): Conversations['list'] {
+function mergedList(
+  v1: Conversations,
+  v0: Conversations,
+  owners: Map<string, Dialect>,
+): Conversations['list'] {
   /** By the id of the next page. */
   const readings = new Map<string, { newer: Side; older: Side; listed: Set<string> }>();
   let pages = 0;
@@ -89,8 +103,11 @@ function mergedList(v1: Conversations, v0: Conversations, owners: Map<string, Di
       return { dialect, pages: read, items: [], hasMore: true };
     };
     const reading =
-      page === null ? { newer: side('v1', v1), older: side('v0', v0), listed: new Set<string>() } : readings.get(page);
-    if (reading === undefined) throw new AppError('internal', `there is no page ${page} of the merged list`);
+      page === null
+        ? { newer: side('v1', v1), older: side('v0', v0), listed: new Set<string>() }
+        : readings.get(page);
+    if (reading === undefined)
+      throw new AppError('internal', `there is no page ${page} of the merged list`);
     readings.delete(page ?? '');
     const { newer, older, listed } = reading;
     const items: Conversation[] = [];
@@ -99,21 +116,25 @@ function mergedList(v1: Conversations, v0: Conversations, owners: Map<string, Di
       const conversation = newestOf(newer, older).items.shift();
       if (conversation === undefined) return { items, next: null };
       const { id, dialect } = conversation;
-      // Servers page by offset: a conversation that is created meanwhile moves a row to the next page (interface 4.3).
+      // Servers page by offset: a conversation that is created meanwhile moves a row to the next
+      // page (interface 4.3).
       if (listed.has(id)) continue;
       items.push(conversation);
       if (id === '') continue;
       listed.add(id);
       owners.set(id, dialect);
     }
-    if (![newer, older].some((each) => each.hasMore || each.items.length > 0)) return { items, next: null };
+    if (![newer, older].some((each) => each.hasMore || each.items.length > 0))
+      return { items, next: null };
     const next = `page-${++pages}`;
     readings.set(next, reading);
     return { items, next };
   };
 }
 
-/** Names the half that cannot be read: a script would treat the missing conversations as deleted. */
+/**
+ * Names the half that cannot be read: a script would treat the missing conversations as deleted.
+ */
 async function fill(side: Side): Promise<void> {
   try {
     while (side.hasMore && side.items.length === 0) {
@@ -124,14 +145,23 @@ async function fill(side: Side): Promise<void> {
   } catch (error) {
     if (!isAppError(error) || error.kind !== 'server') throw error;
     const { details, message } = error;
-    throw new AppError('server', `the list of ${side.dialect.toUpperCase()} conversations fails: ${message}`, {
-      ...details,
-      hint: details.hint ?? 'without them the list would be incomplete; read each by its id: acs conv show <id>',
-    });
+    throw new AppError(
+      'server',
+      `the list of ${side.dialect.toUpperCase()} conversations fails: ${message}`,
+      {
+        ...details,
+        hint:
+          details.hint ??
+          'without them the list would be incomplete; read each by its id: acs conv show <id>',
+      },
+    );
   }
 }
 
-/** Of two with the same time the one of V1 is first. One without a time keeps its position in its own list. */
+/**
+ * Of two with the same time the one of V1 is first. One without a time keeps its position in its
+ * own list.
+ */
 function newestOf(newer: Side, older: Side): Side {
   const [one, other] = [newer.items[0], older.items[0]];
   if (one === undefined || other === undefined) return one === undefined ? older : newer;
@@ -143,7 +173,8 @@ function withUseByV0(sandboxes: Adapter['sandboxes'], older: Conversations): Ada
   const readUses = async (sandboxId?: string): Promise<Conversation[]> => {
     const query = sandboxId === undefined ? {} : { sandboxId };
     const found: Conversation[] = [];
-    for await (const one of allPages<Conversation>(byId, (page) => older.list(query, page))) found.push(one);
+    for await (const one of allPages<Conversation>(byId, (page) => older.list(query, page)))
+      found.push(one);
     return found;
   };
   const used = (sandbox: Sandbox, all: readonly Conversation[]): Sandbox => {

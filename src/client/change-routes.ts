@@ -1,4 +1,6 @@
-/** Renames and deletes; where V1 lacks the routes, those of V0 accept the ids of V1 (interface 4.4). */
+/**
+ * Renames and deletes; where V1 lacks the routes, those of V0 accept the ids of V1 (interface 4.4).
+ */
 import { AppError, isAppError, isFailure } from '../cli/errors.ts';
 import { beforeTime } from '../runs/deadline.ts';
 import { isMissingRoute, type Feature, type ProbeFacts } from './features.ts';
@@ -26,7 +28,13 @@ export async function changeOverV1(
   const path = `/api/v1/app-conversations/${encodeURIComponent(normalId(id))}`;
   const isKnown = presence === 'present';
   const accept = [...(call.accept ?? []), 404, ...(isKnown ? [] : [405])];
-  const answer = await links.app.request({ ...call, path, safe: 'idempotent', accept, mayBeMissing: !isKnown });
+  const answer = await links.app.request({
+    ...call,
+    path,
+    safe: 'idempotent',
+    accept,
+    mayBeMissing: !isKnown,
+  });
   if (!(await lacksRoute(answer, isThere))) return answer;
   if (isMissingRoute(answer)) await links.features.learn(feature, 'absent');
   return null;
@@ -40,7 +48,8 @@ export async function changeOverV0(
   { isThere, ...call }: Omit<ChangeCall, 'accept'>,
 ): Promise<void> {
   const verb = call.method === 'DELETE' ? 'delete' : 'rename';
-  const message = `this server has no route that can ${verb} a conversation, neither over V1 nor over V0`;
+  const message =
+    `this server has no route that can ${verb} a conversation, neither over V1 ` + `nor over V0`;
   if (!facts.dialects.includes('v0')) throw new AppError('unsupported', message);
   const path = `/api/conversations/${encodeURIComponent(normalId(id))}`;
   const answer = await links.app.request({ ...call, path, safe: 'idempotent', accept: [404, 405] });
@@ -49,7 +58,10 @@ export async function changeOverV0(
 }
 
 /** 405, or 404 while the thing is there. After a lost try of a deletion, a 404 is its success. */
-export async function lacksRoute({ status, afterLostTry }: Answer, isThere: () => Promise<boolean>): Promise<boolean> {
+export async function lacksRoute(
+  { status, afterLostTry }: Answer,
+  isThere: () => Promise<boolean>,
+): Promise<boolean> {
   return status === 405 || (status === 404 && afterLostTry === undefined && (await isThere()));
 }
 
@@ -61,7 +73,10 @@ export async function refuseIfThere(
 ): Promise<void> {
   const why = status === 404 ? await whyThere() : null;
   if (why !== null)
-    throw new AppError('conflict', `the server does not delete the ${what}: ${why}`, { status, request });
+    throw new AppError('conflict', `the server does not delete the ${what}: ${why}`, {
+      status,
+      request,
+    });
 }
 
 /** Sends `remove` once; when it is not answered, a read shows whether it was executed. */
@@ -74,14 +89,18 @@ export async function removeOrRead(
     await remove();
   } catch (error) {
     const isUnanswered =
-      isAppError(error) && (error.kind === 'network' || [502, 504].includes(error.details.status ?? 0));
+      isAppError(error) &&
+      (error.kind === 'network' || [502, 504].includes(error.details.status ?? 0));
     if (!isUnanswered) throw error;
-    const shown = await beforeTime(links, LIMITS_MS.readAfterDeletion, [isThere()]).catch((failure: unknown) => {
-      if (!isFailure(failure)) throw failure;
-      return 'time';
-    });
+    const shown = await beforeTime(links, LIMITS_MS.readAfterDeletion, [isThere()]).catch(
+      (failure: unknown) => {
+        if (!isFailure(failure)) throw failure;
+        return 'time';
+      },
+    );
     if (shown === false) return;
-    const state = shown === true ? `${what} is still there` : `whether ${what} was deleted is not known`;
+    const state =
+      shown === true ? `${what} is still there` : `whether ${what} was deleted is not known`;
     throw new AppError(error.kind, `${error.message}; ${state}`, error.details);
   }
 }

@@ -10,8 +10,14 @@ const STREAMS: ReadonlySet<PropertyKey> = new Set([
   'follow',
 ] satisfies (keyof Adapter['conversations'])[]);
 
-/** `own` methods, and for every other one those of the target, which is given the first argument of the call. */
-export function forward<T extends object>(target: (first: unknown) => Promise<T>, own: Partial<T> = {}): T {
+/**
+ * `own` methods, and for every other one those of the target, which is given the first argument of
+ * the call.
+ */
+export function forward<T extends object>(
+  target: (first: unknown) => Promise<T>,
+  own: Partial<T> = {},
+): T {
   type Method = (...args: unknown[]) => Promise<unknown> & AsyncGenerator<unknown, unknown, void>;
   const get = (_: unknown, name: string | symbol): unknown => {
     if (name in own) return own[name as keyof T];

@@ -5,7 +5,11 @@ import { untilEffect, type LateChange } from './quirks/late-effect.ts';
 import { cut } from '../output/text/well-formed.ts';
 
 /** Throws `conflict` unless an action is pending, and the named one where one is named. */
-export function refuseOtherAction(id: string, pending: readonly PendingAction[], named: string | null): void {
+export function refuseOtherAction(
+  id: string,
+  pending: readonly PendingAction[],
+  named: string | null,
+): void {
   const ids = pending.map((action) => action.action_id);
   if (ids.length === 0)
     throw new AppError('conflict', `conversation ${id} has no pending action`, {
@@ -13,10 +17,14 @@ export function refuseOtherAction(id: string, pending: readonly PendingAction[],
       data: { id, pending: [] },
     });
   if (named === null || ids.includes(named)) return;
-  throw new AppError('conflict', `another action is pending: ${ids.join(', ')}, not ${cut(named, 100)}`, {
-    hint: `see the pending action: acs conv confirm ${id}`,
-    data: { pending: ids },
-  });
+  throw new AppError(
+    'conflict',
+    `another action is pending: ${ids.join(', ')}, not ${cut(named, 100)}`,
+    {
+      hint: `see the pending action: acs conv confirm ${id}`,
+      data: { pending: ids },
+    },
+  );
 }
 
 /** Throws `conflict` when the actions stay pending. */
@@ -27,10 +35,15 @@ export async function answerUntilTaken(
   change: Pick<LateChange, 'send' | 'again' | 'isVisible'>,
 ): Promise<void> {
   const noun = decision === 'accept' ? 'acceptance' : 'rejection';
-  const effect = await untilEffect(links, { ...change, done: `the ${noun} was sent`, next: `acs conv confirm ${id}` });
+  const effect = await untilEffect(links, {
+    ...change,
+    done: `the ${noun} was sent`,
+    next: `acs conv confirm ${id}`,
+  });
   if (effect === 'visible') return;
   const [text] = (answered[0]?.text ?? '').split('\n', 1);
-  const message = `the server accepted the ${noun} and did not act on it: the action still waits (${text})`;
+  const message =
+    `the server accepted the ${noun} and did not act on it: the action still ` + `waits (${text})`;
   const then = 'If the server cannot reject, pause the sandbox or delete the conversation';
   throw new AppError('conflict', message, {
     hint: `nothing was carried out; see the action: acs conv confirm ${id}. ${then}`,
@@ -39,7 +52,9 @@ export async function answerUntilTaken(
 }
 
 export function waitsForConfirmation(id: string): AppError {
-  const message = `conversation ${id} waits for a confirmation: resuming it would execute the pending action`;
+  const message =
+    `conversation ${id} waits for a confirmation: resuming it would execute the ` +
+    `pending action`;
   return new AppError('needs-input', message, {
     hint: `see the pending action: acs conv confirm ${id}`,
     data: { id, waiting_for: 'confirmation' },

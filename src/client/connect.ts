@@ -1,4 +1,7 @@
-/** The entry to servers. Commands without a server load neither this nor any other module of servers. */
+/**
+ * The entry to servers. Commands without a server load neither this nor any other module of
+ * servers.
+ */
 import { randomUUID } from 'node:crypto';
 import type { Dialect } from '../domain/conversation.ts';
 import { AppError, isFailure, type RequestDetails } from '../cli/errors.ts';
@@ -15,7 +18,10 @@ import { Redaction } from './http/redaction.ts';
 import { LIMITS_MS, Pace, PACE_LIMITS, type PaceLimit } from './http/time-limits.ts';
 import { Transport, type TransportOptions } from './http/transport.ts';
 
-/** Throws `auth`, `server` (not an OpenHands server), `unsupported` (an agent server), `network`. The caller closes it. */
+/**
+ * Throws `auth`, `server` (not an OpenHands server), `unsupported` (an agent server), `network`.
+ * The caller closes it.
+ */
 export async function connect(options: ConnectOptions): Promise<Server> {
   const connection = new Connection(options);
   try {
@@ -85,17 +91,26 @@ class Connection {
       randomId: () => randomUUID(), // node:crypto is loaded when one is needed
     });
     const links = linksWith();
-    const v1 = now.dialects.includes('v1') ? (await import('./v1/index.ts')).createV1(links, now) : null;
+    const v1 = now.dialects.includes('v1')
+      ? (await import('./v1/index.ts')).createV1(links, now)
+      : null;
     const v0 = now.dialects.includes('v0')
       ? (await import('./v0/index.ts')).createV0(linksWith(LIMITS_MS.requestV0), now)
       : null;
     let adapter: Adapter | null = v1 ?? v0;
-    if (v1 !== null && v0 !== null) adapter = (await import('./both.ts')).createBoth(v1, v0, now, this.#owners);
+    if (v1 !== null && v0 !== null)
+      adapter = (await import('./both.ts')).createBoth(v1, v0, now, this.#owners);
     if (adapter === null && this.#options.use !== 'calls')
-      throw new AppError('unsupported', 'the URL is that of an agent server in a sandbox, not of an app server', {
-        server: baseUrl,
-        hint: 'use the URL of the app server that created the sandbox; `acs api` sends requests to an agent server',
-      });
+      throw new AppError(
+        'unsupported',
+        'the URL is that of an agent server in a sandbox, not of an app server',
+        {
+          server: baseUrl,
+          hint:
+            'use the URL of the app server that created the sandbox; `acs api` sends ' +
+            'requests to an agent server',
+        },
+      );
     return {
       ...(adapter as Adapter),
       info: {
@@ -148,11 +163,16 @@ class Connection {
     });
   }
 
-  #agent(of: Pick<TransportOptions, 'signal' | 'usualTimeoutMs'>, url: string, key: string | null): Transport {
+  #agent(
+    of: Pick<TransportOptions, 'signal' | 'usualTimeoutMs'>,
+    url: string,
+    key: string | null,
+  ): Transport {
     this.network.redaction.add(key);
     const baseUrl = normalizeBaseUrl(url);
     const { origin } = new URL(baseUrl);
-    // Agent servers have no limit (interface 8.2); a pause after 429 applies to all transports of one.
+    // Agent servers have no limit (interface 8.2); a pause after 429 applies to all transports of
+    // one.
     const pace = this.#agentPaces.get(origin) ?? new Pace(() => null, this.#options.clock);
     this.#agentPaces.set(origin, pace);
     return new Transport({
@@ -164,12 +184,17 @@ class Connection {
       headers: key === null ? {} : { 'x-session-api-key': key },
       refused: ({ status }, details) => {
         const error = { ...details, status, retryable: true };
-        return Promise.resolve(new AppError('auth', 'the server of the sandbox refuses its key', error));
+        return Promise.resolve(
+          new AppError('auth', 'the server of the sandbox refuses its key', error),
+        );
       },
     });
   }
 
-  #common(): Pick<TransportOptions, 'network' | 'clock' | 'mode' | 'requestTimeoutMs' | 'log' | 'notice'> {
+  #common(): Pick<
+    TransportOptions,
+    'network' | 'clock' | 'mode' | 'requestTimeoutMs' | 'log' | 'notice'
+  > {
     const { clock, mode, requestTimeoutMs, log, notice } = this.#options;
     return { network: this.network, clock, mode, requestTimeoutMs, log, notice };
   }
@@ -181,16 +206,21 @@ class Connection {
     return flavour === 'local' ? null : PACE_LIMITS[flavour === 'cloud' ? 'cloud' : 'self-hosted'];
   }
 
-  /** A 401 or 403 is about the key only if a route that checks the key refuses it, too (interface 1.2). */
+  /**
+   * A 401 or 403 is about the key only if a route that checks the key refuses it, too (interface
+   * 1.2).
+   */
   async #refusal(app: Transport, answer: Answer, details: RequestDetails): Promise<AppError> {
     if (this.facts !== null) {
       const { keyCheckingRoute } = await import('./quirks/unchecked-key.ts');
       const path = keyCheckingRoute(this.facts.now.dialects);
       const accept = [400, 401, 403, 404, 405, 500, 502, 503, 504];
-      const again = await app.request({ method: 'GET', path, safe: 'read', accept }).catch((error: unknown) => {
-        if (!isFailure(error)) throw error;
-        return null;
-      });
+      const again = await app
+        .request({ method: 'GET', path, safe: 'read', accept })
+        .catch((error: unknown) => {
+          if (!isFailure(error)) throw error;
+          return null;
+        });
       const route = routeOf(answer);
       if (again?.status === 200 && answer.status === 401 && route.endsWith('/settings')) {
         const { unreadableSettings } = await import('./quirks/mistyped-setting.ts');
@@ -203,18 +233,27 @@ class Connection {
         if (typeof answer.body !== 'string' && !/\/(?:git|user)\//.test(route))
           return new AppError('auth', `the server does not allow this${said}`, details);
         const hint =
-          'this is about the git provider, not the key of acs: store a token with acs git-provider set <provider>';
-        return new AppError('auth', text ?? 'the git provider does not allow this', { ...details, hint });
+          'this is about the git provider, not the key of acs: store a token with acs ' +
+          'git-provider set <provider>';
+        return new AppError('auth', text ?? 'the git provider does not allow this', {
+          ...details,
+          hint,
+        });
       }
       if (again === null || again.status >= 500) {
         const hint =
-          'the route that checks the key fails, so it is not known whether this is about the key: acs doctor';
+          'the route that checks the key fails, so it is not known whether this is about the ' +
+          'key: acs doctor';
         const { kind, message, details: known } = statusError(answer, details);
         return new AppError(kind, message, { ...known, hint });
       }
     }
     const { keyError } = await import('./probe.ts');
     const error = keyError(this.#options, answer);
-    return new AppError(error.kind, error.message, { ...details, ...error.details, request: details.request });
+    return new AppError(error.kind, error.message, {
+      ...details,
+      ...error.details,
+      request: details.request,
+    });
   }
 }

@@ -20,7 +20,8 @@ export interface DeviceCode {
 
 /** `slow-down`: the client polls too often. The interval is null where the answer has none. */
 export type DevicePoll =
-  { status: 'approved'; key: string } | { status: 'pending' | 'slow-down'; interval_ms: number | null };
+  | { status: 'approved'; key: string }
+  | { status: 'pending' | 'slow-down'; interval_ms: number | null };
 
 const MOST_BYTES = 65_536;
 const MOST_URL_CHARACTERS = 2_000;
@@ -64,7 +65,8 @@ export class DeviceFlow {
       const page = requiredText(given, 'verification_uri', 'device code');
       const whole = optionalText(given, 'verification_uri_complete', 'device code');
       const validS = optionalNumber(given, 'expires_in', 'device code') ?? 600;
-      if (!/^[\x20-\x7e]{0,64}$/.test(user_code)) throw refusedAnswer(answer, 'a code that is not printable');
+      if (!/^[\x20-\x7e]{0,64}$/.test(user_code))
+        throw refusedAnswer(answer, 'a code that is not printable');
       return {
         device_code: secretOf(answer, device_code),
         user_code,
@@ -85,7 +87,10 @@ export class DeviceFlow {
     const answer = await this.#app.request({
       method: 'POST',
       path: '/oauth/device/token',
-      raw: { contentType: 'application/x-www-form-urlencoded', bytes: new TextEncoder().encode(form.toString()) },
+      raw: {
+        contentType: 'application/x-www-form-urlencoded',
+        bytes: new TextEncoder().encode(form.toString()),
+      },
       // The server returns a key once.
       safe: 'once',
       maxBytes: MOST_BYTES,
@@ -120,7 +125,11 @@ const REFUSALS: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 function refusedAnswer({ status, request }: Answer, what: string): AppError {
-  return new AppError('server', `the server sent ${what} for the sign-in`, { status, request, hint: WITH_A_KEY });
+  return new AppError('server', `the server sent ${what} for the sign-in`, {
+    status,
+    request,
+    hint: WITH_A_KEY,
+  });
 }
 
 /** The error does not repeat the text. */
@@ -129,14 +138,19 @@ function secretOf(answer: Answer, text: string): string {
   throw refusedAnswer(answer, 'a key or code that no request can carry');
 }
 
-/** An address that a browser may be given: a web page, without credentials, and nothing that a terminal would hide. */
+/**
+ * An address that a browser may be given: a web page, without credentials, and nothing that a
+ * terminal would hide.
+ */
 function pageUrl(answer: Answer, text: string): string {
   const refuse = (why: string) => refusedAnswer(answer, `an address that is not opened (${why})`);
   if (text.length > MOST_URL_CHARACTERS) throw refuse('too long');
   if (!PRINTABLE.test(text) || !URL.canParse(text)) throw refuse('not a URL');
   const url = new URL(text);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse(`its scheme is ${cut(url.protocol, 40)}`);
-  if (url.protocol === 'http:' && new URL(answer.request.url).protocol === 'https:') throw refuse('not encrypted');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw refuse(`its scheme is ${cut(url.protocol, 40)}`);
+  if (url.protocol === 'http:' && new URL(answer.request.url).protocol === 'https:')
+    throw refuse('not encrypted');
   if (url.username !== '' || url.password !== '') throw refuse('it has a user name');
   return url.href;
 }

@@ -1,4 +1,7 @@
-/** `absent` is an error before anything is sent; `unknown` is tried, and its result is compared with the request. */
+/**
+ * `absent` is an error before anything is sent; `unknown` is tried, and its result is compared with
+ * the request.
+ */
 import { isAppError, AppError, isFailure } from '../cli/errors.ts';
 import { isJsonType, serverText, type Answer } from './http/answer.ts';
 import type { Call } from './http/call.ts';
@@ -6,10 +9,16 @@ import { isRecord } from '../protocol/shape.ts';
 import type { Clock } from '../cli/clock.ts';
 import type { Dialect } from '../domain/conversation.ts';
 
-/** Features that no route shows; a document may state them in `info.x-features`, as the local service does. */
+/**
+ * Features that no route shows; a document may state them in `info.x-features`, as the local
+ * service does.
+ */
 export const STATED_FEATURES = [
   'web-interface',
-  /** The app server returns each event as soon as the sandbox has it, also while the sandbox does not run. */
+  /**
+   * The app server returns each event as soon as the sandbox has it, also while the sandbox does
+   * not run.
+   */
   'immediate-events',
   'old-v0-conversations',
   'v0-sandboxes',
@@ -67,7 +76,10 @@ export function featuresThat(features: Features, are: Presence): Feature[] {
   return FEATURES.filter((feature) => features[feature] === are);
 }
 
-/** Whether the answer is that of a server without this route (a missing record has an error of its own). */
+/**
+ * Whether the answer is that of a server without this route (a missing record has an error of its
+ * own).
+ */
 export function isMissingRoute({ status, body }: Answer): boolean {
   return status === 405 || (status === 404 && serverText(body) === 'Not Found');
 }
@@ -78,14 +90,22 @@ const READABLE = {
   'send-message': `/api/v1/app-conversations/${'0'.repeat(32)}/send-message`,
 };
 
-/** 405 in JSON shows that the path is there, 404 in JSON that it is not; any other answer shows nothing. */
+/**
+ * 405 in JSON shows that the path is there, 404 in JSON that it is not; any other answer shows
+ * nothing.
+ */
 export async function readPresence(
   known: KnownFeatures,
   request: (call: Call) => Promise<Answer>,
   feature: keyof typeof READABLE,
 ): Promise<Presence> {
   if (known.of(feature) !== 'unknown') return known.of(feature);
-  const call = { method: 'GET', safe: 'read', mayBeMissing: true, accept: [404, 405, 500] } as const;
+  const call = {
+    method: 'GET',
+    safe: 'read',
+    mayBeMissing: true,
+    accept: [404, 405, 500],
+  } as const;
   try {
     const answer = await request({ ...call, path: READABLE[feature] });
     if (answer.status === 500 || !isJsonType(answer.contentType)) return 'unknown';
@@ -160,7 +180,8 @@ export async function readServerFacts(
       const { facts, holds } = await probe();
       if (holds === 'lasting') await cache?.set(baseUrl, facts);
       // Without a document only another dialect shows a change of the server.
-      const isComparable = hasDocument(facts) || !facts.dialects.some((dialect) => old.dialects.includes(dialect));
+      const isComparable =
+        hasDocument(facts) || !facts.dialects.some((dialect) => old.dialects.includes(dialect));
       return isComparable ? changeBetween(old, facts) : null;
     } catch (error) {
       if (!isFailure(error)) throw error;
@@ -195,14 +216,16 @@ function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
     const both = [before.features[feature], after.features[feature]];
     return both[0] !== both[1] && !both.includes('unknown');
   };
-  const isSame = before.dialects.join() === after.dialects.join() && before.version === after.version;
+  const isSame =
+    before.dialects.join() === after.dialects.join() && before.version === after.version;
   if (isSame && !FEATURES.some(differs)) return null;
   const words = ({ dialects, version }: ProbeFacts): string =>
     (dialects.map((dialect) => dialect.toUpperCase()).join(' and ') || 'neither V0 nor V1') +
     (version === null ? '' : ` (release ${version})`);
   return new AppError(
     'server',
-    `the server has changed since acs last read its features: it spoke ${words(before)}, now ${words(after)}`,
+    `the server has changed since acs last read its features: it spoke ${words(before)}, now ` +
+      `${words(after)}`,
     { hint: 'run the command again: it uses the new facts', retryable: true },
   );
 }
@@ -211,7 +234,10 @@ function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
 function readFacts(value: unknown): ProbeFacts | null {
   if (!isRecord(value) || value['format'] !== 2) return null;
   const { features, dialects, v1_start_members: members, probed_at_ms: probedAtMs } = value;
-  const hasFeatures = isRecord(features) && FEATURES.every((name) => typeof features[name] === 'string');
+  const hasFeatures =
+    isRecord(features) && FEATURES.every((name) => typeof features[name] === 'string');
   const hasLists = Array.isArray(dialects) && (members === null || Array.isArray(members));
-  return hasFeatures && hasLists && typeof probedAtMs === 'number' ? (value as unknown as ProbeFacts) : null;
+  return hasFeatures && hasLists && typeof probedAtMs === 'number'
+    ? (value as unknown as ProbeFacts)
+    : null;
 }

@@ -40,5 +40,6 @@ export function read<T>(answer: Answer, reader: (body: unknown) => T): T {
 export type WebUrl = (id: string) => string | null;
 
 export function webUrlOf({ app, features }: Pick<Links, 'app' | 'features'>): WebUrl {
-  return (id) => (features.of('web-interface') === 'absent' ? null : `${app.baseUrl}/conversations/${id}`);
+  return (id) =>
+    features.of('web-interface') === 'absent' ? null : `${app.baseUrl}/conversations/${id}`;
 }

@@ -10,7 +10,11 @@ import type { Transport } from './http/transport.ts';
 const MOST_NAMED = 20;
 const TOOL = {
   type: 'function',
-  function: { name: 'finish', description: 'Ends the task.', parameters: { type: 'object', properties: {} } },
+  function: {
+    name: 'finish',
+    description: 'Ends the task.',
+    parameters: { type: 'object', properties: {} },
+  },
 };
 
 export class ModelEndpoint {
@@ -28,9 +32,16 @@ export class ModelEndpoint {
     return Promise.resolve(this.#network.close());
   }
 
-  /** Null where the endpoint has no list of its models. Throws `network`, `auth` for the key, `server` for HTML. */
+  /**
+   * Null where the endpoint has no list of its models. Throws `network`, `auth` for the key,
+   * `server` for HTML.
+   */
   async models(): Promise<string[] | null> {
-    const answer = await this.#request({ method: 'GET', path: '/models', timeoutMs: LIMITS_MS.probe });
+    const answer = await this.#request({
+      method: 'GET',
+      path: '/models',
+      timeoutMs: LIMITS_MS.probe,
+    });
     const { status, body, contentType } = answer;
     if (contentType === 'text/html') throw this.#noInterface(answer);
     if (status !== 200 || !isRecord(body) || !Array.isArray(body['data'])) return null;
@@ -39,9 +50,9 @@ export class ModelEndpoint {
   }
 
   /**
-   * One completion with a tool, as an agent needs it. Throws `network` for the URL, `auth` for the key, `not-found` for
-   * the model with the models that the endpoint has, `usage` for a model that refuses it, `server` for what is no such
-   * endpoint.
+   * One completion with a tool, as an agent needs it. Throws `network` for the URL, `auth` for the
+   * key, `not-found` for the model with the models that the endpoint has, `usage` for a model that
+   * refuses it, `server` for what is no such endpoint.
    */
   async complete(model: string, timeoutMs: number = LIMITS_MS.model): Promise<void> {
     const messages = [{ role: 'user', content: 'Reply with OK.' }];
@@ -56,22 +67,32 @@ export class ModelEndpoint {
     if (status < 300 && isRecord(body) && Array.isArray(body['choices'])) return;
     const isAboutModel = [400, 404, 422].includes(status);
     const models = isAboutModel ? await this.models() : null;
-    if (status < 300 || status === 405 || (status === 404 && models === null)) throw this.#noInterface(answer);
+    if (status < 300 || status === 405 || (status === 404 && models === null))
+      throw this.#noInterface(answer);
     const isListed = models === null || models.includes(model);
     const refused = status === 404 || !isListed ? 'not-found' : 'usage';
     const kind = isAboutModel ? refused : (answer.error?.kind ?? 'server');
-    const message = `llm_model: ${this.#app.baseUrl} answered ${status} for "${model}": ${reasonOf(answer)}`;
-    throw new AppError(kind, message, { status, request, hint: isListed ? hintOf(status) : listOf(models) });
+    const message =
+      `llm_model: ${this.#app.baseUrl} answered ${status} for "${model}": ` + `${reasonOf(answer)}`;
+    throw new AppError(kind, message, {
+      status,
+      request,
+      hint: isListed ? hintOf(status) : listOf(models),
+    });
   }
 
   #noInterface({ status, contentType, request }: Answer): AppError {
     const { baseUrl } = this.#app;
     const what = `${status}, ${contentType || 'without a content type'}`;
-    return new AppError('server', `llm_base_url: ${baseUrl} has no OpenAI-compatible interface (it answered ${what})`, {
-      status,
-      request,
-      hint: hasVersion(baseUrl) ? 'check the URL' : 'most of these URLs end with /v1',
-    });
+    return new AppError(
+      'server',
+      `llm_base_url: ${baseUrl} has no OpenAI-compatible interface (it answered ${what})`,
+      {
+        status,
+        request,
+        hint: hasVersion(baseUrl) ? 'check the URL' : 'most of these URLs end with /v1',
+      },
+    );
   }
 
   async #request(call: Pick<Call, 'method' | 'path' | 'body' | 'timeoutMs'>): Promise<Answer> {
@@ -81,7 +102,10 @@ export class ModelEndpoint {
       answer = await this.#app.request({ ...call, safe: 'read', expect: 'any', accept: [429] });
     } catch (error) {
       if (!isAppError(error) || error.kind !== 'network') throw error;
-      throw new AppError('network', `llm_base_url: ${error.message}`, { ...error.details, cause: error });
+      throw new AppError('network', `llm_base_url: ${error.message}`, {
+        ...error.details,
+        cause: error,
+      });
     }
     const { status, request } = answer;
     if (status !== 401 && status !== 403) return answer;
@@ -101,7 +125,9 @@ function hasVersion(url: string): boolean {
 
 function listOf(models: readonly string[]): string {
   const more = models.length > MOST_NAMED ? ` and ${models.length - MOST_NAMED} more` : '';
-  return models.length === 0 ? 'it lists no model' : `it lists ${models.slice(0, MOST_NAMED).join(', ')}${more}`;
+  return models.length === 0
+    ? 'it lists no model'
+    : `it lists ${models.slice(0, MOST_NAMED).join(', ')}${more}`;
 }
 
 function hintOf(status: number): string {

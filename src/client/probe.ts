@@ -1,4 +1,6 @@
-/** Dialects and features (interface 9). Unknown paths may answer HTML with 200, so only JSON counts. */
+/**
+ * Dialects and features (interface 9). Unknown paths may answer HTML with 200, so only JSON counts.
+ */
 import type { Clock } from '../cli/clock.ts';
 import { AppError, isAppError, isFailure } from '../cli/errors.ts';
 import { sourceWords, type TargetSources } from '../domain/target-sources.ts';
@@ -56,17 +58,29 @@ export interface ConnectOptions {
 }
 
 const MOST_PROBE_BYTES = 16 * 1024 * 1024;
-/** All but transient ones: a request that fails so is repeated, and is an error when it still fails. */
-const ANSWERS = Array.from({ length: 500 }, (_, index) => index + 100).filter((status) => !RETRY_STATUSES.has(status));
+/**
+ * All but transient ones: a request that fails so is repeated, and is an error when it still fails.
+ */
+const ANSWERS = Array.from({ length: 500 }, (_, index) => index + 100).filter(
+  (status) => !RETRY_STATUSES.has(status),
+);
 const RIGHT_URL = 'is this the right server? check the URL, the port and the path';
 
-/** Throws `network`, `auth`, `rate-limited`, and `server` for what is no OpenHands server. No dialect: an agent server. */
+/**
+ * Throws `network`, `auth`, `rate-limited`, and `server` for what is no OpenHands server. No
+ * dialect: an agent server.
+ */
 export async function probe(app: Transport, options: ConnectOptions): Promise<Probed> {
   const { clock, requestTimeoutMs = 0, local } = options;
   const longestMs = Math.max(LIMITS_MS.wholeProbe, 2 * requestTimeoutMs);
   const endsAtMs = clock.now() + longestMs;
   const request = async (path: string): Promise<Answer | AppError> => {
-    const limits = { timeoutMs: LIMITS_MS.probe, maxBytes: MOST_PROBE_BYTES, accept: ANSWERS, mayBeMissing: true };
+    const limits = {
+      timeoutMs: LIMITS_MS.probe,
+      maxBytes: MOST_PROBE_BYTES,
+      accept: ANSWERS,
+      mayBeMissing: true,
+    };
     try {
       const sent = app.request({ method: 'GET', path, safe: 'read', ...limits });
       const answer = await beforeTime({ clock }, endsAtMs - clock.now(), [sent]);
@@ -96,7 +110,10 @@ export async function probe(app: Transport, options: ConnectOptions): Promise<Pr
   if (isRefusal(optionsAnswer) && (v0 || document === null)) throw keyError(options, optionsAnswer);
   if (!v1 && !v0) {
     const isUnknown = !isAppError(countAnswer) && countAnswer.status === 404;
-    const titled = isUnknown && !isAgentServer(json(documentAnswer)) ? await request('/server_info') : documentAnswer;
+    const titled =
+      isUnknown && !isAgentServer(json(documentAnswer))
+        ? await request('/server_info')
+        : documentAnswer;
     if (!isAgentServer(json(titled))) throw notAServer(answers);
   }
   const config = isRecord(webClient)
@@ -108,14 +125,23 @@ export async function probe(app: Transport, options: ConnectOptions): Promise<Pr
   const facts: ProbeFacts = {
     format: 2,
     dialects: [...(v1 ? (['v1'] as const) : []), ...(v0 ? (['v0'] as const) : [])],
-    flavour: isLocal ? 'local' : config === 'saas' ? 'cloud' : config === 'oss' ? 'self-hosted' : null,
+    flavour: isLocal
+      ? 'local'
+      : config === 'saas'
+        ? 'cloud'
+        : config === 'oss'
+          ? 'self-hosted'
+          : null,
     version: document?.version ?? null,
-    features: document?.features ?? (Object.fromEntries(FEATURES.map((name) => [name, 'unknown'])) as Features),
+    features:
+      document?.features ??
+      (Object.fromEntries(FEATURES.map((name) => [name, 'unknown'])) as Features),
     v1_start_members: document?.v1StartMembers ?? null,
     echoes_ids: false,
     probed_at_ms: clock.now(),
   };
-  const isNotServed = !isAppError(documentAnswer) && [401, 403, 404, 405, 410].includes(documentAnswer.status);
+  const isNotServed =
+    !isAppError(documentAnswer) && [401, 403, 404, 405, 410].includes(documentAnswer.status);
   return { facts, holds: document !== null || isNotServed ? 'lasting' : 'transient' };
 }
 
@@ -126,18 +152,27 @@ function json(answer: Answer | AppError): unknown {
 
 /** Only JSON counts: a frontend or a proxy may refuse any path. */
 function isRefusal(answer: Answer | AppError): answer is Answer {
-  return !isAppError(answer) && isJsonType(answer.contentType) && (answer.status === 401 || answer.status === 403);
+  return (
+    !isAppError(answer) &&
+    isJsonType(answer.contentType) &&
+    (answer.status === 401 || answer.status === 403)
+  );
 }
 
 function notAServer(all: readonly (Answer | AppError)[]): AppError {
-  const transient = all.filter(isAppError).find(({ details }) => RETRY_STATUSES.has(details.status ?? 0));
+  const transient = all
+    .filter(isAppError)
+    .find(({ details }) => RETRY_STATUSES.has(details.status ?? 0));
   if (transient !== undefined) return transient; // a later probe can still identify the server
   const seen = all.find((answer): answer is Answer => !isAppError(answer));
-  if (seen === undefined) return new AppError('server', 'the server did not answer', { hint: RIGHT_URL });
+  if (seen === undefined)
+    return new AppError('server', 'the server did not answer', { hint: RIGHT_URL });
   const { status, request, contentType } = seen;
   const fails = `the server answered ${status} to every request that would identify it`;
   if (status >= 500) return new AppError('server', fails, { status, request, retryable: true });
-  const text = `the server at this URL is not an OpenHands server (it sent ${cut(contentType, 80) || 'no content type'})`;
+  const text =
+    `the server at this URL is not an OpenHands server (it sent ` +
+    `${cut(contentType, 80) || 'no content type'})`;
   return new AppError('server', text, { status, request, hint: RIGHT_URL });
 }
 
@@ -151,7 +186,9 @@ export function keyError(
   return new AppError('auth', key === null ? 'the server requires an API key' : refused, {
     status,
     request,
-    hint: `${url}give ${key === null ? 'a' : 'another'} key with --api-key-file <file>, ACS_API_KEY, or a profile: acs login`,
+    hint:
+      `${url}give ${key === null ? 'a' : 'another'} key with --api-key-file <file>, ` +
+      `ACS_API_KEY, or a profile: acs login`,
   });
 }
 
@@ -164,7 +201,10 @@ function isAgentServer(value: unknown): boolean {
   return typeof title === 'string' && /^(OpenHands )?agent server/i.test(title);
 }
 
-/** Null for what is no document of an app server. With one member of a wrong type nothing of it is used. */
+/**
+ * Null for what is no document of an app server. With one member of a wrong type nothing of it is
+ * used.
+ */
 function documentFacts(value: unknown) {
   try {
     return isAgentServer(value) ? null : readDocument(asRecord(value, 'document'));
@@ -182,7 +222,10 @@ function readDocument(document: Json) {
     methods: typeof item === 'string' ? item.split(',') : Object.keys(asRecord(item, path)),
   }));
   const has = (pattern: RegExp, method?: string): boolean =>
-    routes.some(({ path, methods }) => pattern.test(path) && (method === undefined || methods.includes(method)));
+    routes.some(
+      ({ path, methods }) =>
+        pattern.test(path) && (method === undefined || methods.includes(method)),
+    );
   const v1 = has(/^\/api\/v1\/app-conversations(\/search)?$/);
   const v0 = has(/^\/api\/conversations$/);
   if (!v1 && !v0) return null;
@@ -191,7 +234,8 @@ function readDocument(document: Json) {
   const titles = bodyMembers(document, ONE_CONVERSATION, 'patch');
   const stated = recordAt(info, 'x-features') ?? {};
   const statedFeatures = STATED_FEATURES.map((name) => {
-    // A document that states nothing is that of an OpenHands server: its frontend is part of the release.
+    // A document that states nothing is that of an OpenHands server: its frontend is part of the
+    // release.
     const { [name]: value = name === 'web-interface' } = stated;
     if (typeof value !== 'boolean') throw new ShapeError(name, 'a boolean');
     return [name, value];
@@ -224,7 +268,9 @@ function readDocument(document: Json) {
     // 0.0.1 and 0.1.0 are not releases (interface 13 "Documents").
     version: version !== null && ['0.0.1', '0.1.0'].includes(version) ? null : version,
     v1StartMembers: members,
-    features: Object.fromEntries(Object.entries(features).map(([name, has]) => [name, presenceOf(has)])) as Features,
+    features: Object.fromEntries(
+      Object.entries(features).map(([name, has]) => [name, presenceOf(has)]),
+    ) as Features,
   };
 }
 
@@ -244,5 +290,8 @@ function bodyMembers(document: Json, pattern: RegExp, method: string): string[] 
 
 /** Null where one of these members is missing; throws a ShapeError for one of another type. */
 function recordAt(record: Json, ...names: readonly string[]): Json | null {
-  return names.reduce<Json | null>((found, name) => found && optionalRecord(found, name, 'document'), record);
+  return names.reduce<Json | null>(
+    (found, name) => found && optionalRecord(found, name, 'document'),
+    record,
+  );
 }

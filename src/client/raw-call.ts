@@ -16,12 +16,23 @@ const SAFE: Record<RawCall['method'], Call['safe']> = {
   PATCH: 'once',
 };
 
-export async function rawCall({ app, network }: Links, { method, path, headers, body }: RawCall): Promise<RawAnswer> {
+export async function rawCall(
+  { app, network }: Links,
+  { method, path, headers, body }: RawCall,
+): Promise<RawAnswer> {
   const type = body?.contentType.split(';')[0]?.trim().toLowerCase() ?? '';
   // As a value, whose secret members are then not printed.
   const json = body !== null && isJsonType(type) ? parsed(body.bytes) : undefined;
   const sent = { ...(body !== null && { raw: body }), ...(json !== undefined && { body: json }) };
-  const call: Call = { method, path, headers, ...sent, safe: SAFE[method], expect: 'any', inDryRun: 'printed' };
+  const call: Call = {
+    method,
+    path,
+    headers,
+    ...sent,
+    safe: SAFE[method],
+    expect: 'any',
+    inDryRun: 'printed',
+  };
   const answer = await app.request(call);
   return {
     status: answer.status,
@@ -34,7 +45,10 @@ export async function rawCall({ app, network }: Links, { method, path, headers, 
     contentType: answer.contentType,
     ...shownContent(answer, network.redaction),
     // A repeated delete that finds nothing has succeeded.
-    error: method === 'DELETE' && answer.status === 404 && !foundNothing(answer) ? null : errorFor(answer),
+    error:
+      method === 'DELETE' && answer.status === 404 && !foundNothing(answer)
+        ? null
+        : errorFor(answer),
   };
 }
 
@@ -46,12 +60,17 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** 400 and 422 are errors of the user, who wrote the request; a 404 without a text does not suggest a wrong server. */
+/**
+ * 400 and 422 are errors of the user, who wrote the request; a 404 without a text does not suggest
+ * a wrong server.
+ */
 function errorFor({ status, error, request }: Answer): AppError | null {
   if (error === undefined || status === 304) return null;
-  const kind = status === 400 || status === 422 ? 'usage' : status === 404 ? 'not-found' : error.kind;
+  const kind =
+    status === 400 || status === 422 ? 'usage' : status === 404 ? 'not-found' : error.kind;
   if (kind !== 'usage' && kind !== 'not-found') return error;
-  const message = error.kind === 'server' && status === 404 ? 'the server answered 404' : error.message;
+  const message =
+    error.kind === 'server' && status === 404 ? 'the server answered 404' : error.message;
   const hint =
     kind === 'usage'
       ? 'the body of the answer says what is wrong with the request'

@@ -13,7 +13,11 @@ import type { Server } from './server.ts';
 /** The scope of a secret that these routes list and do not change. */
 const SHARED = 'organization';
 
-export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect): Server['secrets'] {
+export function createSecrets(
+  links: Links,
+  facts: ProbeFacts,
+  dialect: Dialect,
+): Server['secrets'] {
   const isV0 = dialect === 'v0';
   const route = isV0 ? '/api/secrets' : '/api/v1/secrets';
   const lacksSecrets = () => new AppError('unsupported', 'this server has no routes for secrets');
@@ -40,30 +44,50 @@ export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect)
     if (answer.status === 404) throw lacksSecrets();
     return read(answer, (body) => {
       if (!isV0) return readPage(body, 'secrets', readSecret);
-      const items = asList(asRecord(body, 'secrets')['custom_secrets'] ?? [], 'secrets').map(readSecret);
+      const items = asList(asRecord(body, 'secrets')['custom_secrets'] ?? [], 'secrets').map(
+        readSecret,
+      );
       return { items, next: null };
     });
   };
   const find = async (name: string) => {
     const found: { own: Secret | null; shared: Secret | null } = { own: null, shared: null };
-    for await (const secret of allPages<Secret>(({ name: known, scope }) => `${known} ${scope}`, list))
+    for await (const secret of allPages<Secret>(
+      ({ name: known, scope }) => `${known} ${scope}`,
+      list,
+    ))
       if (secret.name === name) found[secret.scope === SHARED ? 'shared' : 'own'] = secret;
     return found;
   };
   const remove = async (name: string): Promise<void> => {
     const path = `${route}/${encodeURIComponent(name)}`;
-    const answer = await links.app.request({ method: 'DELETE', path, safe: 'idempotent', accept: [404] });
+    const answer = await links.app.request({
+      method: 'DELETE',
+      path,
+      safe: 'idempotent',
+      accept: [404],
+    });
     await refuseIfThere(answer, `secret ${name}`, async () => {
       const { own, shared } = await find(name);
       return own ? 'the server still lists it' : shared && 'it belongs to the organization';
     });
   };
   const post = async (body: Record<string, string>, safe: 'once' | 'idempotent'): Promise<Answer> =>
-    await links.app.request({ method: 'POST', path: route, body, hidden: ['value'], safe, accept: [400, 422] });
+    await links.app.request({
+      method: 'POST',
+      path: route,
+      body,
+      hidden: ['value'],
+      safe,
+      accept: [400, 422],
+    });
   const checkStored = (answer: Answer): void => {
     const { status, request } = answer;
     if (status < 400) return;
-    throw new AppError('usage', `the server refuses this secret: ${reasonOf(answer)}`, { status, request });
+    throw new AppError('usage', `the server refuses this secret: ${reasonOf(answer)}`, {
+      status,
+      request,
+    });
   };
 
   return {
@@ -76,7 +100,9 @@ export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect)
       const create = async (): Promise<void> => checkStored(await post(body, 'once'));
       if (own === null) {
         if (shared)
-          links.notice(`${name} is a secret of the organization and stays; a personal one is stored beside it`);
+          links.notice(
+            `${name} is a secret of the organization and stays; a personal one is stored beside it`,
+          );
         await create().catch(async (error: unknown) => {
           // After a lost answer the list shows whether the secret was created.
           if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;

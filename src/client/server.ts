@@ -1,4 +1,7 @@
-/** The port to a server, which each adapter (v0/, v1/, both.ts) implements. Its methods throw AppError. */
+/**
+ * The port to a server, which each adapter (v0/, v1/, both.ts) implements. Its methods throw
+ * AppError.
+ */
 import type { Feature, Presence } from './features.ts';
 import type { ConfirmationDecision, PendingAction } from '../domain/confirmation.ts';
 import type { Conversation, Dialect } from '../domain/conversation.ts';
@@ -45,7 +48,10 @@ export interface FileChange {
   status: 'added' | 'modified' | 'deleted' | 'renamed';
 }
 
-/** `start`: the commit the run started from. `nothing`: the files that were added or changed, each as a new one. */
+/**
+ * `start`: the commit the run started from. `nothing`: the files that were added or changed, each
+ * as a new one.
+ */
 export type DiffBase = 'start' | 'nothing';
 
 export interface DiffOptions {
@@ -55,7 +61,10 @@ export interface DiffOptions {
 }
 
 export interface WorkspaceDiff {
-  /** The commit that the patch is for; null without a repository, and where the server does not return it. */
+  /**
+   * The commit that the patch is for; null without a repository, and where the server does not
+   * return it.
+   */
   base: string | null;
   /** A unified diff as git prints it; bytes, because paths and content may be in any encoding. */
   patch: Uint8Array;
@@ -72,7 +81,9 @@ export interface WebPage {
 
 export interface StartProgress {
   start_task_id: string;
-  /** Server's words for the step, and why it waits: `waiting for sandbox: 20 sandboxes are in use`. */
+  /**
+   * Server's words for the step, and why it waits: `waiting for sandbox: 20 sandboxes are in use`.
+   */
   step: string;
   conversation_id: string | null;
   sandbox_id: string | null;
@@ -94,7 +105,10 @@ export interface Server {
   account(): Promise<Account>;
   /** Resolves with answers of every status; throws what prevents an answer. */
   call(call: RawCall): Promise<RawAnswer>;
-  /** A text without the keys of the server and its sandboxes, and without what shows itself as a secret. */
+  /**
+   * A text without the keys of the server and its sandboxes, and without what shows itself as a
+   * secret.
+   */
   redact(text: string): string;
   /** May be called twice. An open connection keeps the process running. */
   close(): Promise<void>;
@@ -103,8 +117,13 @@ export interface Server {
 
   readonly conversations: {
     /** Sent once. Throws `failed` with the server's reason when the start task ends in ERROR. */
-    start(request: NewConversation, options: StartOptions): AsyncGenerator<StartProgress, Conversation, void>;
-    /** Null: the start was not taken. Throws `unknown-outcome` where the server does not show it. */
+    start(
+      request: NewConversation,
+      options: StartOptions,
+    ): AsyncGenerator<StartProgress, Conversation, void>;
+    /**
+     * Null: the start was not taken. Throws `unknown-outcome` where the server does not show it.
+     */
     findStart(sent: SentStart): Promise<Conversation | null>;
     list(query: ListQuery, page: string | null): Promise<Page<Conversation>>;
     /** By conversation id or start task id; throws `not-found`. */
@@ -112,9 +131,15 @@ export interface Server {
     getComplete(id: string): Promise<Conversation>;
     /** False when the sandbox does not run or cannot be read. */
     runsInSandbox(id: string): Promise<boolean>;
-    /** For a title that differs: the answer to the same title does not show whether the server took it. */
+    /**
+     * For a title that differs: the answer to the same title does not show whether the server took
+     * it.
+     */
     rename(id: string, title: string): Promise<Conversation>;
-    /** Throws `conflict`, before anything is sent, where the server may delete others that `scope` does not allow. */
+    /**
+     * Throws `conflict`, before anything is sent, where the server may delete others that `scope`
+     * does not allow.
+     */
     remove(id: string, scope?: RemovalScope): Promise<void>;
     /** A page may be empty; no event comes twice. */
     eventPages(id: string, query: EventQuery): AsyncIterable<ConversationEvent[]>;
@@ -123,13 +148,18 @@ export interface Server {
     result(id: string): Promise<FinalAnswer | null>;
     /** Sent once. */
     send(id: string, message: OutgoingMessage): Promise<void>;
-    /** Oldest first. Throws `conflict` when the sandbox does not run; `read-copy` reads the copy of a paused one. */
+    /**
+     * Oldest first. Throws `conflict` when the sandbox does not run; `read-copy` reads the copy of
+     * a paused one.
+     */
     pending(id: string, paused?: 'refuse' | 'read-copy'): Promise<PendingAction[]>;
     /** Throws `conflict` when no action or another one is pending, `unsupported` as checkAnswer. */
     answer(id: string, answer: ConfirmationAnswer): Promise<PendingAction[]>;
     /** Throws `unsupported` for a reason where the dialect takes none. */
     checkAnswer(id: string, answer: ConfirmationAnswer): Promise<void>;
-    /** Throws `needs-input` while a confirmation is pending, `conflict` when the sandbox is paused. */
+    /**
+     * Throws `needs-input` while a confirmation is pending, `conflict` when the sandbox is paused.
+     */
     run(id: string): Promise<RunStart>;
     /** Resolves when the server accepts that. Throws `conflict` when the sandbox is gone. */
     startSandbox(id: string): Promise<void>;
@@ -138,7 +168,10 @@ export interface Server {
     /** Interrupts the run where the server can, else pauses it. */
     stop(id: string): Promise<void>;
     diff(id: string, options?: DiffOptions): Promise<WorkspaceDiff>;
-    /** A patch of the workspace of a sandbox that does not run; where the server has `stored-changes`. */
+    /**
+     * A patch of the workspace of a sandbox that does not run; where the server has
+     * `stored-changes`.
+     */
     storedPatch(id: string): Promise<string>;
     /** Throws `unsupported` where the server has no page of it. */
     webPage(id: string): Promise<WebPage>;
@@ -155,8 +188,9 @@ export interface Server {
     resume(id: string, spec?: string): Promise<void>;
     remove(id: string): Promise<void>;
     /**
-     * Returns 128 and the number of the signal that ended it, 126 and 127 as a shell. Throws `conflict` when the
-     * sandbox does not run, `unsupported` for stdin without `exec-socket`, `not-found` for a working directory.
+     * Returns 128 and the number of the signal that ended it, 126 and 127 as a shell. Throws
+     * `conflict` when the sandbox does not run, `unsupported` for stdin without `exec-socket`,
+     * `not-found` for a working directory.
      */
     exec(id: string, program: Program, streams: ProgramStreams): Promise<number>;
     /** Throws `conflict` when the sandbox does not run, `unsupported` where it has no routes. */
@@ -178,10 +212,12 @@ export interface Server {
   readonly secrets: {
     list(page: string | null, pageSize?: number): Promise<Page<Secret>>;
     /**
-     * A value that the server cannot replace is deleted and created, after a notice; an error then names the loss.
-     * Description null: that of the secret it replaces.
+     * A value that the server cannot replace is deleted and created, after a notice; an error then
+     * names the loss. Description null: that of the secret it replaces.
      */
-    set(secret: Omit<Secret, 'scope'> & { value: string }): Promise<Secret & { before: 'absent' | 'present' }>;
+    set(
+      secret: Omit<Secret, 'scope'> & { value: string },
+    ): Promise<Secret & { before: 'absent' | 'present' }>;
     /** Succeeds for a name that does not exist. */
     remove(name: string): Promise<void>;
   };
@@ -191,8 +227,8 @@ export interface Server {
     /** Throws `conflict` where the server has tokens and does not report whose. */
     providers(): Promise<GitProvider[]>;
     /**
-     * Host null: that of the token it replaces. Throws `auth` when the provider refuses it; `refuse`: `conflict` where
-     * unreported tokens would be dropped.
+     * Host null: that of the token it replaces. Throws `auth` when the provider refuses it;
+     * `refuse`: `conflict` where unreported tokens would be dropped.
      */
     connect(
       token: GitProvider & { token: string },
@@ -200,7 +236,11 @@ export interface Server {
     ): Promise<GitProvider & { before: 'absent' | 'present' }>;
     disconnect(name: string, loss: 'refuse' | 'allow'): Promise<void>;
     /** Without `search` the repositories of the user. */
-    repositories(query: RepositoryQuery, page: string | null, pageSize?: number): Promise<Page<Repository>>;
+    repositories(
+      query: RepositoryQuery,
+      page: string | null,
+      pageSize?: number,
+    ): Promise<Page<Repository>>;
     branches(query: BranchQuery, page: string | null, pageSize?: number): Promise<Page<Branch>>;
   };
 
@@ -215,7 +255,10 @@ export interface Server {
   };
 }
 
-export type Adapter = Omit<Server, 'info' | 'presence' | 'call' | 'redact' | 'close' | 'withSignal'>;
+export type Adapter = Omit<
+  Server,
+  'info' | 'presence' | 'call' | 'redact' | 'close' | 'withSignal'
+>;
 
 export interface RepositoryQuery {
   git_provider: string;
@@ -227,7 +270,10 @@ export interface BranchQuery extends RepositoryQuery {
 }
 
 export interface RemovalScope {
-  /** Whether a conversation, as it was read right before, may be deleted along with the sandbox; `any`: all may. */
+  /**
+   * Whether a conversation, as it was read right before, may be deleted along with the sandbox;
+   * `any`: all may.
+   */
   alsoGone: ((other: Conversation) => boolean) | 'any';
 }
 
@@ -236,7 +282,10 @@ export interface FinalAnswer {
   event_id: string;
 }
 
-/** What the start creates is recognised by its id or title, which the start task repeats; without both it is not. */
+/**
+ * What the start creates is recognised by its id or title, which the start task repeats; without
+ * both it is not.
+ */
 export interface SentStart {
   /** Null where the server chooses the ids. */
   id: string | null;
@@ -250,7 +299,9 @@ export interface StartOptions {
   signal: AbortSignal;
   /** Called right before the start is sent; when it throws, nothing is sent. */
   beforeSend?: (start: SentStart) => Promise<void>;
-  /** 'started': until the conversation exists (the default). 'accepted': return with the start task. */
+  /**
+   * 'started': until the conversation exists (the default). 'accepted': return with the start task.
+   */
   until: 'started' | 'accepted';
 }
 
@@ -266,6 +317,9 @@ export interface ConfirmationAnswer {
 export interface OutgoingMessage {
   text: string;
   image_urls: string[];
-  /** `run` (the default) continues the agent; `store` leaves the run as it is, where the dialect can. */
+  /**
+   * `run` (the default) continues the agent; `store` leaves the run as it is, where the dialect
+   * can.
+   */
   effect?: 'run' | 'store';
 }

@@ -13,7 +13,8 @@ export function refusedStart(answer: Answer, wanted: NewConversation): AppError 
   const flag = member === null ? undefined : wanted.given?.[member];
   const reason = reasonOf(answer);
   // The user has not written the member's name, unless it is one of several in the file of --body.
-  const shown = member !== null && member in wanted.body ? reason : reason.replace(`${member}: `, '');
+  const shown =
+    member !== null && member in wanted.body ? reason : reason.replace(`${member}: `, '');
   const text = flag === undefined ? reason : `${flag}: ${shown}`;
   const code = isRecord(body) && typeof body['msg_id'] === 'string' ? body['msg_id'] : '';
   const error = (kind: ErrorKind, message: string, hint?: string, data?: Record<string, unknown>) =>
@@ -29,7 +30,11 @@ export function refusedStart(answer: Answer, wanted: NewConversation): AppError 
   }
   if (code === 'SANDBOX$NEEDS_ISOLATION') {
     const settings = 'permit it for all: acs settings set default_sandbox_spec_id=process';
-    return error('unsupported', text, `permit commands without isolation: acs conv new … --spec process\n${settings}`);
+    return error(
+      'unsupported',
+      text,
+      `permit commands without isolation: acs conv new … --spec process\n${settings}`,
+    );
   }
   if (status === 501) return statusError(answer, { request });
   if (member === 'conversation_id' && wanted.conversation_id !== null)
@@ -40,7 +45,8 @@ export function refusedStart(answer: Answer, wanted: NewConversation): AppError 
 /** V0 names a replay by an id of its own. */
 function refusedMember(body: unknown): string | null {
   if (!isRecord(body)) return null;
-  if (typeof body['msg_id'] === 'string' && body['msg_id'].startsWith('REPLAY$')) return 'replay_json';
+  if (typeof body['msg_id'] === 'string' && body['msg_id'].startsWith('REPLAY$'))
+    return 'replay_json';
   const first: unknown = Array.isArray(body['detail']) ? body['detail'][0] : null;
   const loc: unknown = isRecord(first) ? first['loc'] : null;
   const member: unknown = Array.isArray(loc) ? loc.find((part) => part !== 'body') : null;
@@ -68,7 +74,11 @@ export function abortedStart(
 }
 
 /** The conversation exists and continues, and is not started again. */
-export function startDiffers(message: string, id: string, values: { requested: unknown; received: unknown }): AppError {
+export function startDiffers(
+  message: string,
+  id: string,
+  values: { requested: unknown; received: unknown },
+): AppError {
   return new AppError('server', message, {
     hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
     data: { conversation_id: id, ...values },
@@ -87,7 +97,9 @@ export function ignoredBranch(asked: string, got: string, id: string): AppError 
 }
 
 export function notCloned(what: string, id: string): AppError {
-  const message = `${what} did not arrive in the workspace, though the server reports the conversation as started`;
+  const message =
+    `${what} did not arrive in the workspace, though the server reports the ` +
+    `conversation as started`;
   return new AppError('not-found', message, {
     hint: `check the name, and whether the server may read it; the conversation is ${id}`,
     data: { conversation_id: id },
@@ -96,7 +108,9 @@ export function notCloned(what: string, id: string): AppError {
 
 /** The repository arrived; nothing is left to compare with. */
 export function lostClone(id: string): AppError {
-  const what = 'the agent has removed or replaced .git of the repository, and this server keeps no copy of its commit';
+  const what =
+    'the agent has removed or replaced .git of the repository, and this server keeps no copy ' +
+    'of its commit';
   return new AppError('conflict', `what the run changed cannot be determined: ${what}`, {
     hint: `copy the files: acs sandbox cp ${id}:. <folder>`,
     data: { conversation_id: id },

@@ -3,8 +3,15 @@ import { asRecord, optionalNumber, ShapeError } from '../protocol/shape.ts';
 import { read, type Links, type WebUrl } from './links.ts';
 import type { WebPage } from './server.ts';
 
-/** The local service makes a link that is valid once. Throws `unsupported` where the server has no pages. */
-export async function webPage({ app, features }: Links, webUrl: WebUrl, id: string): Promise<WebPage> {
+/**
+ * The local service makes a link that is valid once. Throws `unsupported` where the server has no
+ * pages.
+ */
+export async function webPage(
+  { app, features }: Links,
+  webUrl: WebUrl,
+  id: string,
+): Promise<WebPage> {
   if (features.of('page-links') === 'present') {
     const path = `/local/conversations/${id}/page-link`;
     const answer = await app.request({ method: 'POST', path, safe: 'idempotent' });

@@ -32,7 +32,11 @@ export function declareApi(root: Command, ctx: Context): void {
   command
     .argument('<METHOD>', RAW_METHODS.join(', '), Object.assign(readMethod, { words: RAW_METHODS }))
     .argument('<path>', 'a path with its query, or a URL of the server')
-    .option('-f, --raw-field <key=value>', 'add a text member to body or query (repeatable)', collect)
+    .option(
+      '-f, --raw-field <key=value>',
+      'add a text member to body or query (repeatable)',
+      collect,
+    )
     .option('-F, --field <key=value>', 'the same, typed: true, null, 3, @file, @- (stdin)', collect)
     .option('--input <file|->', 'send the content of a file as the body')
     .option('-H, --header <name:value>', 'add a header (repeatable)', collect)
@@ -40,10 +44,19 @@ export function declareApi(root: Command, ctx: Context): void {
     .option('--paginate', 'read all pages of a list');
   explain(command, {
     notes: [
-      'Fields are members of a JSON object: key[sub]=value sets a member of an object, key[]=value adds to a list. With GET, HEAD, OPTIONS and --input they are added to the query. A secret, such as api_key, is taken only from @file or @-. The body of --input is application/json, unless -H content-type names another type.',
-      'The answer is printed as it was received, secrets as <redacted>; --json fails for other content. The body of a failed request is printed as well, except with --json, --format, --jq, --paginate and --output. 400 and 422 are exit code 2, 401 and 403 4, 404 5, 409 6, 429 7, 5xx 9.',
+      'Fields are members of a JSON object: key[sub]=value sets a member of an object, ' +
+        'key[]=value adds to a list. With GET, HEAD, OPTIONS and --input they are added to ' +
+        'the query. A secret, such as api_key, is taken only from @file or @-. The body of ' +
+        '--input is application/json, unless -H content-type names another type.',
+      'The answer is printed as it was received, secrets as <redacted>; --json fails for ' +
+        'other content. The body of a failed request is printed as well, except with --json, ' +
+        '--format, --jq, --paginate and --output. 400 and 422 are exit code 2, 401 and 403 4, ' +
+        '404 5, 409 6, 429 7, 5xx 9.',
     ],
-    json: () => ['the answer of the server', ['with --paginate', 'the first page, with the items of all pages']],
+    json: () => [
+      'the answer of the server',
+      ['with --paginate', 'the first page, with the items of all pages'],
+    ],
     exits: ['not-found', 'conflict', 'rate-limited', 'unknown-outcome', 'unsupported'],
     examples: [
       {
@@ -56,19 +69,35 @@ export function declareApi(root: Command, ctx: Context): void {
       },
     ],
   });
-  command.action((method: RawMethod, path: string, options: ApiOptions) => callServer(method, path, options, ctx));
+  command.action((method: RawMethod, path: string, options: ApiOptions) =>
+    callServer(method, path, options, ctx),
+  );
 }
 
-async function callServer(method: RawMethod, path: string, options: ApiOptions, ctx: Context): Promise<void> {
+async function callServer(
+  method: RawMethod,
+  path: string,
+  options: ApiOptions,
+  ctx: Context,
+): Promise<void> {
   const { include, paginate, input } = options;
   const { format, output } = ctx.globals;
   ctx.out.check(null, 'document');
   const exclusions: [boolean | undefined, string][] = [
-    [include && format !== undefined, '--include prints headers, which are not JSON: omit --json and --format'],
-    [include && paginate, '--include and --paginate cannot be combined: headers belong to one answer'],
+    [
+      include && format !== undefined,
+      '--include prints headers, which are not JSON: omit --json and --format',
+    ],
+    [
+      include && paginate,
+      '--include and --paginate cannot be combined: headers belong to one answer',
+    ],
     [paginate && method !== 'GET', '--paginate reads a list: it needs GET'],
     [method === 'HEAD' && format !== undefined, 'an answer to HEAD has no body: use --include'],
-    [input !== undefined && ['GET', 'HEAD'].includes(method), `${method} has no body: --input is for the others`],
+    [
+      input !== undefined && ['GET', 'HEAD'].includes(method),
+      `${method} has no body: --input is for the others`,
+    ],
   ];
   for (const [isGiven, message] of exclusions) if (isGiven) throw new AppError('usage', message);
 
@@ -76,7 +105,12 @@ async function callServer(method: RawMethod, path: string, options: ApiOptions, 
   const { query, headers, body } = await contentOf(method, options, ctx);
   const { server, path: below } = await relativeTo(address, ctx);
   const mark = below.includes('?') ? '&' : '?';
-  const call = { method, path: query.size === 0 ? below : `${below}${mark}${query.toString()}`, headers, body };
+  const call = {
+    method,
+    path: query.size === 0 ? below : `${below}${mark}${query.toString()}`,
+    headers,
+    body,
+  };
   if (paginate) return await printPages(server, call, ctx);
 
   const answer = await server.call(call);
@@ -88,11 +122,13 @@ async function callServer(method: RawMethod, path: string, options: ApiOptions, 
     await ctx.out.raw(`${status}\n${lines.join('')}\n`);
   }
   if (!isForPeople) await ctx.out.documents(documentsOf(answer));
-  else if (ctx.out.onTerminal && answer.json !== undefined) await ctx.out.raw(jsonDocument(answer.json));
+  else if (ctx.out.onTerminal && answer.json !== undefined)
+    await ctx.out.raw(jsonDocument(answer.json));
   else {
     await ctx.out.raw(answer.bytes);
     // On a terminal the prompt that follows belongs on a line of its own.
-    if (ctx.out.onTerminal && answer.bytes.length > 0 && answer.bytes.at(-1) !== 0x0a) await ctx.out.raw('\n');
+    if (ctx.out.onTerminal && answer.bytes.length > 0 && answer.bytes.at(-1) !== 0x0a)
+      await ctx.out.raw('\n');
   }
   if (answer.error !== null) throw answer.error;
 }
@@ -140,19 +176,30 @@ async function printPages(server: Server, call: RawCall, ctx: Context): Promise<
 
 function listOf(document: unknown): ListPage {
   if (Array.isArray(document)) return { items: document, next: null, withItems: (items) => items };
-  const page = (typeof document === 'object' && document !== null ? document : {}) as Record<string, unknown>;
+  const page = (typeof document === 'object' && document !== null ? document : {}) as Record<
+    string,
+    unknown
+  >;
   const name = ['items', 'results'].find((each) => Array.isArray(page[each]));
   if (name === undefined) {
-    throw new AppError('usage', '--paginate: the answer is not a list, and has neither "items" nor "results"', {
-      hint: 'omit --paginate',
-    });
+    throw new AppError(
+      'usage',
+      '--paginate: the answer is not a list, and has neither "items" nor "results"',
+      {
+        hint: 'omit --paginate',
+      },
+    );
   }
   const { next_page_id: next } = page;
   const hasNext = (typeof next === 'string' && next !== '') || typeof next === 'number';
   return {
     items: page[name] as unknown[],
     next: hasNext ? String(next) : null,
-    withItems: (items) => ({ ...page, [name]: items, ...('next_page_id' in page ? { next_page_id: null } : {}) }),
+    withItems: (items) => ({
+      ...page,
+      [name]: items,
+      ...('next_page_id' in page ? { next_page_id: null } : {}),
+    }),
   };
 }
 
@@ -165,7 +212,9 @@ async function contentOf(
   options: ApiOptions,
   ctx: Context,
 ): Promise<Pick<RawCall, 'headers' | 'body'> & { query: URLSearchParams }> {
-  const { 'content-type': contentType = 'application/json', ...headers } = headersOf(options.header ?? []);
+  const { 'content-type': contentType = 'application/json', ...headers } = headersOf(
+    options.header ?? [],
+  );
   const inQuery = options.input !== undefined || WITHOUT_BODY.includes(method);
   const fields = await readFields(inQuery, options, ctx);
   const query = new URLSearchParams(
@@ -173,7 +222,10 @@ async function contentOf(
   );
   let bytes: Uint8Array | null = null;
   if (options.input !== undefined) {
-    bytes = options.input === '-' ? await ctx.io.stdin.readAll() : await readNamedFile(ctx, options.input);
+    bytes =
+      options.input === '-'
+        ? await ctx.io.stdin.readAll()
+        : await readNamedFile(ctx, options.input);
     if (contentType === 'application/json') checkJson(bytes, options.input);
   } else if (!inQuery && fields.length > 0) {
     bytes = Buffer.from(JSON.stringify(bodyOf(fields)));
@@ -192,7 +244,16 @@ function checkJson(bytes: Uint8Array, input: string): void {
 }
 
 const OF_CONNECTION = [
-  ...['accept-encoding', 'connection', 'content-length', 'expect', 'host', 'keep-alive', 'te', 'trailer'],
+  ...[
+    'accept-encoding',
+    'connection',
+    'content-length',
+    'expect',
+    'host',
+    'keep-alive',
+    'te',
+    'trailer',
+  ],
   ...['transfer-encoding', 'upgrade'],
 ];
 
@@ -201,13 +262,21 @@ function headersOf(texts: readonly string[]): Record<string, string> {
   for (const text of texts) {
     const [, written, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/s.exec(text) ?? [];
     if (written === undefined || value === undefined) {
-      throw new AppError('usage', '-H needs name:value', { hint: "for example -H 'accept: text/plain'" });
+      throw new AppError('usage', '-H needs name:value', {
+        hint: "for example -H 'accept: text/plain'",
+      });
     }
     const name = written.toLowerCase();
     if (isSecretName(name, 'header')) {
-      throw new AppError('usage', `${name} is a secret, which is not accepted on the command line`, {
-        hint: 'the key of the server is given with --api-key-file <path|->, a profile or ACS_API_KEY',
-      });
+      throw new AppError(
+        'usage',
+        `${name} is a secret, which is not accepted on the command line`,
+        {
+          hint:
+            'the key of the server is given with --api-key-file <path|->, a profile or ' +
+            'ACS_API_KEY',
+        },
+      );
     }
     if (OF_CONNECTION.includes(name)) throw new AppError('usage', `${name} is set by acs itself`);
     if (!/^[\t\x20-\x7e\xa1-\xff]*$/.test(value)) {
@@ -226,8 +295,15 @@ function addressOf(text: string): Address {
   const bad = /[\x00-\x20\x7f-\xa0\u2028\u2029\\#]/.exec(text)?.[0];
   if (bad !== undefined) {
     const code = (bad.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-    const what = bad === '\\' || bad === '#' ? `"${bad}"` : bad === ' ' ? 'a space' : `the character U+${code}`;
-    throw new AppError('usage', `a path with ${what} is not sent`, { hint: 'in a value of the query write it as %XX' });
+    const what =
+      bad === '\\' || bad === '#'
+        ? `"${bad}"`
+        : bad === ' '
+          ? 'a space'
+          : `the character U+${code}`;
+    throw new AppError('usage', `a path with ${what} is not sent`, {
+      hint: 'in a value of the query write it as %XX',
+    });
   }
   const [, query = ''] = text.split(/\?(.*)/s);
   const secret = [...new URLSearchParams(query)].find(
@@ -244,15 +320,23 @@ function addressOf(text: string): Address {
   }
   if (isUrl) return { url: text };
   if (text === '' || text.startsWith('//')) {
-    throw new AppError('usage', text === '' ? 'the path is empty' : 'a path begins with one slash: "//" names a host', {
-      hint: 'write a path such as /api/v1/users/me',
-    });
+    throw new AppError(
+      'usage',
+      text === '' ? 'the path is empty' : 'a path begins with one slash: "//" names a host',
+      {
+        hint: 'write a path such as /api/v1/users/me',
+      },
+    );
   }
   return { path: text.startsWith('/') ? text : `/${text}` };
 }
 
-async function relativeTo(address: Address, ctx: Context): Promise<{ server: Server; path: string }> {
-  if ('path' in address) return { server: await ctx.server(undefined, 'calls'), path: address.path };
+async function relativeTo(
+  address: Address,
+  ctx: Context,
+): Promise<{ server: Server; path: string }> {
+  if ('path' in address)
+    return { server: await ctx.server(undefined, 'calls'), path: address.path };
   const { base_url, key, local, base_url_source, key_source, notices } = await ctx.target();
   if (base_url === null) {
     const server = await ctx.server();
@@ -298,14 +382,18 @@ const withoutSecrets = memberRedaction((text) => text);
 
 async function readFields(inQuery: boolean, options: ApiOptions, ctx: Context): Promise<Field[]> {
   const { rawField = [], field = [] } = options;
-  const texts = [...rawField.map((text) => ['-f', text] as const), ...field.map((text) => ['-F', text] as const)];
+  const texts = [
+    ...rawField.map((text) => ['-f', text] as const),
+    ...field.map((text) => ['-F', text] as const),
+  ];
   const fields: Field[] = [];
   for (const [flag, text] of texts) {
     const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
     if (name === undefined) throw new AppError('usage', `${flag} needs key=value`);
     const path = inQuery ? [name] : pathOf(name);
     const file = flag === '-F' && value.startsWith('@') ? value.slice(1) : null;
-    const content = file !== null ? await textOf(name, file, ctx) : flag === '-F' ? typed(name, value) : value;
+    const content =
+      file !== null ? await textOf(name, file, ctx) : flag === '-F' ? typed(name, value) : value;
     const read: Field = { name, path, value: content };
     if (typeof content === 'string' && content !== '') {
       const body = bodyOf([read]);

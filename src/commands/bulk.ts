@@ -35,7 +35,9 @@ export async function confirmChange(
   for (const line of preview) await ctx.notice(line, isAsked ? 'question' : undefined);
   if (ctx.globals.yes === 'given' || ctx.globals.mode === 'dry-run') return;
   if (!ctx.interactive) {
-    throw new AppError('usage', `confirmation required: ${message}`, { hint: 'add -y to confirm it in advance' });
+    throw new AppError('usage', `confirmation required: ${message}`, {
+      hint: 'add -y to confirm it in advance',
+    });
   }
   const prompt = await ctx.prompt();
   if (!(await prompt.confirm({ message, default: 'no' }))) {
@@ -43,13 +45,20 @@ export async function confirmChange(
   }
 }
 
-export async function changeOne<T>(ctx: Context, view: View<T>, apply: () => Promise<Change<T>>): Promise<void> {
+export async function changeOne<T>(
+  ctx: Context,
+  view: View<T>,
+  apply: () => Promise<Change<T>>,
+): Promise<void> {
   const { record, changed } = await apply();
   if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
   await ctx.out.item(view, record, { changed });
 }
 
-/** Prints one result at any exit code: 1 when something failed. A signal interrupts the targets not yet tried. */
+/**
+ * Prints one result at any exit code: 1 when something failed. A signal interrupts the targets not
+ * yet tried.
+ */
 export async function changeEach<S extends { id: string }, T>(
   ctx: Context,
   plan: {
@@ -64,7 +73,10 @@ export async function changeEach<S extends { id: string }, T>(
 ): Promise<void> {
   const { targets, unresolved = [], before, pastTense, concurrency = CONCURRENCY, apply } = plan;
   const isDryRun = ctx.globals.mode === 'dry-run';
-  const progress = targets.length === 0 || isDryRun ? null : await ctx.progress(`${targets.length} to be ${pastTense}`);
+  const progress =
+    targets.length === 0 || isDryRun
+      ? null
+      : await ctx.progress(`${targets.length} to be ${pastTense}`);
   const changed: BulkItem[] = [];
   let ended = 0;
   const queue = targets.entries();
@@ -78,7 +90,14 @@ export async function changeEach<S extends { id: string }, T>(
         item = { id, ok: true, changed, before, after, error: null };
       } catch (error) {
         item = isDryRunStop(error)
-          ? { id, ok: true, changed: true, before: before?.(target) ?? null, after: null, error: null }
+          ? {
+              id,
+              ok: true,
+              changed: true,
+              before: before?.(target) ?? null,
+              after: null,
+              error: null,
+            }
           : failedItem(id, error);
       }
       changed[index] = item;
@@ -97,7 +116,8 @@ export async function changeEach<S extends { id: string }, T>(
   await ctx.out.bulk({ items, matched: items.length, failed, ...(isDryRun && { dry_run: true }) });
   if (isDryRun) await ctx.notice('dry run: nothing was changed');
   if (failed === 0) return;
-  for (const { id, error } of items) if (error !== null) await ctx.quietError(`${id}: ${error.message}`);
+  for (const { id, error } of items)
+    if (error !== null) await ctx.quietError(`${id}: ${error.message}`);
   await ctx.warn(`${failed} of ${items.length} could not be ${pastTense}`);
   const reason: unknown = ctx.signal.reason;
   ctx.exitCode = ctx.signal.aborted ? (isAppError(reason) ? reason.exitCode : 130) : 1;
@@ -109,7 +129,10 @@ export function failedItem(id: string, error: unknown): BulkItem {
   return { id, ok: false, changed: false, before: null, after: null, error: { code, message } };
 }
 
-/** For a command that changes something and sends no request: the list is empty, and a person reads what would happen. */
+/**
+ * For a command that changes something and sends no request: the list is empty, and a person reads
+ * what would happen.
+ */
 export async function printWouldDo(ctx: Context, what: string): Promise<void> {
   await ctx.out.record({ dry_run: true, requests: [] }, what);
 }

@@ -1,4 +1,7 @@
-/** `acs __complete` prints lines of a word, a tab and its description; the line `:files` stands for files. */
+/**
+ * `acs __complete` prints lines of a word, a tab and its description; the line `:files` stands for
+ * files.
+ */
 import type { Command, Argument, Option } from 'commander';
 import type { Context } from '../cli/context.ts';
 import type { RecordShape } from '../output/view.ts';
@@ -76,7 +79,9 @@ end
 complete -c acs -f -k -a '(__acs_complete)'
 `;
 
-/** A space stands for an empty last word, which PowerShell before 7.3 does not pass to a program. */
+/**
+ * A space stands for an empty last word, which PowerShell before 7.3 does not pass to a program.
+ */
 const POWERSHELL = `# PowerShell completion for acs; to use it: acs completion powershell | Out-String | Invoke-Expression
 Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   param($wordToComplete, $commandAst, $cursorPosition)
@@ -97,7 +102,10 @@ export function declareCompletion(root: Command, ctx: Context): void {
   command.argument('<shell>', SHELLS.join(', '), oneOf(...SHELLS));
   explain(command, {
     notes: [
-      'Completes commands, flags, the values of flags, names of profiles and settings, and, while the local service is running, its ids with their titles, newest first, and its paths for `acs api`. It starts nothing, and sends requests only to the local service; for other servers it offers @last alone.',
+      'Completes commands, flags, the values of flags, names of profiles and settings, and, ' +
+        'while the local service is running, its ids with their titles, newest first, and its ' +
+        'paths for `acs api`. It starts nothing, and sends requests only to the local ' +
+        'service; for other servers it offers @last alone.',
     ],
     examples: [
       {
@@ -105,7 +113,10 @@ export function declareCompletion(root: Command, ctx: Context): void {
         does: 'bash; create the folder first (mkdir -p); start a new shell to use it',
       },
       { command: 'acs completion zsh > "${fpath[1]}/_acs"', does: 'zsh' },
-      { command: 'acs completion fish > ~/.config/fish/completions/acs.fish', does: 'fish; create the folder first' },
+      {
+        command: 'acs completion fish > ~/.config/fish/completions/acs.fish',
+        does: 'fish; create the folder first',
+      },
     ],
   });
   command.action(async (shell: keyof typeof SCRIPTS) => {
@@ -129,11 +140,17 @@ type Server = Awaited<ReturnType<Context['connect']>>;
 const FILES: Candidate = { word: ':files' };
 
 /**
- * Starts nothing, sends nothing to another server, and prints nothing on a failure: a shell inserts what it prints.
+ * Starts nothing, sends nothing to another server, and prints nothing on a failure: a shell inserts
+ * what it prints.
  *
- * @param words those after `acs`; the last one is incomplete, and empty or a space when it is not begun
+ * @param words those after `acs`; the last one is incomplete, and empty or a space when it is not
+ * begun
  */
-async function printCandidates(words: readonly string[], root: Command, ctx: Context): Promise<void> {
+async function printCandidates(
+  words: readonly string[],
+  root: Command,
+  ctx: Context,
+): Promise<void> {
   const last = (words.at(-1) ?? '').trim();
   const found = await candidates(words.slice(0, -1), last, root, ctx).catch(() => []);
   const lines = found
@@ -142,13 +159,20 @@ async function printCandidates(words: readonly string[], root: Command, ctx: Con
   if (lines.length > 0) await ctx.out.raw(lines.join(''));
 }
 
-async function candidates(before: readonly string[], last: string, root: Command, ctx: Context): Promise<Candidate[]> {
+async function candidates(
+  before: readonly string[],
+  last: string,
+  root: Command,
+  ctx: Context,
+): Promise<Candidate[]> {
   let command = root;
   let isHelp = false;
   let count = 0; // of arguments
   let open: Option | undefined; // a flag whose value is the next word
   const flagNamed = (name: string) =>
-    [...command.options, ...root.options].find((option) => option.short === name || option.long === name);
+    [...command.options, ...root.options].find(
+      (option) => option.short === name || option.long === name,
+    );
   const give = (option: Option, value: string): void => {
     if (option.long === '--profile') ctx.globals = { ...ctx.globals, profile: value };
     if (option.long === '--base-url') ctx.globals = { ...ctx.globals, baseUrl: value };
@@ -178,14 +202,19 @@ async function candidates(before: readonly string[], last: string, root: Command
   if (open !== undefined) {
     // Of several values separated by commas the last one is completed.
     const list = last.slice(flag.length).replace(/[^,]*$/, '');
-    const values = (open.long === '--fields' ? fieldsOf(command) : await valuesOf(open, ctx)).filter(
-      ({ word }) => !list.split(',').includes(word),
+    const values = (
+      open.long === '--fields' ? fieldsOf(command) : await valuesOf(open, ctx)
+    ).filter(({ word }) => !list.split(',').includes(word));
+    return values.map((value) =>
+      value === FILES ? value : { ...value, word: flag + list + value.word },
     );
-    return values.map((value) => (value === FILES ? value : { ...value, word: flag + list + value.word }));
   }
   const help = command.createHelp();
   if (last.startsWith('-') && !isHelp) {
-    const options = [...help.visibleOptions(command), ...(command === root ? [] : help.visibleOptions(root))];
+    const options = [
+      ...help.visibleOptions(command),
+      ...(command === root ? [] : help.visibleOptions(root)),
+    ];
     return options.flatMap(({ short, long, description }) =>
       [short, long].flatMap((word) => (word === undefined ? [] : [{ word, title: description }])),
     );
@@ -206,57 +235,86 @@ async function candidates(before: readonly string[], last: string, root: Command
 function fieldsOf(command: Command): Candidate[] {
   let first: RecordShape | undefined;
   const take = (shape: RecordShape): string => ((first ??= shape), '');
-  explanationOf(command)?.json?.({ objectForm: take, listForm: take, changeForms: (shape) => [take(shape)] });
+  explanationOf(command)?.json?.({
+    objectForm: take,
+    listForm: take,
+    changeForms: (shape) => [take(shape)],
+  });
   return (first?.fields ?? []).map(({ name }) => ({ word: name }));
 }
 
-async function valuesOf(parameter: Option | Argument, ctx: Context, command = ''): Promise<Candidate[]> {
+async function valuesOf(
+  parameter: Option | Argument,
+  ctx: Context,
+  command = '',
+): Promise<Candidate[]> {
   const [name = '', form = ''] =
     'flags' in parameter
       ? [parameter.long, /[<[]([^>\]]+)/.exec(parameter.flags)?.[1]]
       : [`${command} ${parameter.name()}`, parameter.name()];
   const names = NAMES.find(([pattern]) => pattern.test(name))?.[1];
-  // Shells expand what they are given: a name is a plain word, which may have {name} in it, or is left out.
-  if (names !== undefined) return (await names(ctx)).filter(({ word }) => /^[\w.@/]([\w.@:+/-]|\{\w+\})*$/.test(word));
+  // Shells expand what they are given: a name is a plain word, which may have {name} in it, or is
+  // left out.
+  if (names !== undefined)
+    return (await names(ctx)).filter(({ word }) => /^[\w.@/]([\w.@:+/-]|\{\w+\})*$/.test(word));
   const { words } = (parameter.parseArg ?? {}) as Partial<WithWords>;
   if (words !== undefined) return words.map((word) => ({ word }));
-  // `<file|->`, `<path>`, `<tasks.jsonl|->`; `<id>` and `<n>` stand for texts that cannot be listed.
+  // `<file|->`, `<path>`, `<tasks.jsonl|->`; `<id>` and `<n>` stand for texts that cannot be
+  // listed.
   if (!/(^|\|)(file|path|dir|src|dst|[^|]+\.jsonl?)(\||$)/.test(form)) return [];
   return name === '--replay' ? [{ word: 'demo' }, FILES] : [FILES];
 }
 
 function pathOf(command: Command): string {
   const { parent } = command;
-  return parent === null || parent.parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;
+  return parent === null || parent.parent === null
+    ? command.name()
+    : `${pathOf(parent)} ${command.name()}`;
 }
 
-const NAMES: readonly (readonly [parameter: RegExp, names: (ctx: Context) => Promise<Candidate[]>])[] = [
+const NAMES: readonly (readonly [
+  parameter: RegExp,
+  names: (ctx: Context) => Promise<Candidate[]>,
+])[] = [
   [
     /^--profile$|^(profile (show|use|rename|delete)|login|logout) name$/,
-    async (ctx) => [...(await (await ctx.profiles()).list()), { name: 'local' }].map(({ name }) => ({ word: name })),
+    async (ctx) =>
+      [...(await (await ctx.profiles()).list()), { name: 'local' }].map(({ name }) => ({
+        word: name,
+      })),
   ],
   [
     /^api path$/,
     (ctx) =>
       fromLocal(ctx, async (server) => {
-        const { json } = await server.call({ method: 'GET', path: '/openapi.json', headers: {}, body: null });
+        const { json } = await server.call({
+          method: 'GET',
+          path: '/openapi.json',
+          headers: {},
+          body: null,
+        });
         return Object.keys((json as { paths: object }).paths).map((word) => ({ word }));
       }),
   ],
   [
     /^settings (?!profile).* key/,
     async () =>
-      (await import('../domain/settings-fields.ts')).SETTINGS_FIELDS.map(({ name, description }) => ({
-        word: name,
-        title: description,
-      })),
+      (await import('../domain/settings-fields.ts')).SETTINGS_FIELDS.map(
+        ({ name, description }) => ({
+          word: name,
+          title: description,
+        }),
+      ),
   ],
   [
     /^conv .* id$/,
     (ctx) =>
       afterLast(ctx, async ({ conversations }) => {
         const { items } = await conversations.list({ pageSize: NEWEST }, null);
-        return items.map(({ id, title, status }) => ({ word: id, title: [status, title].filter(Boolean).join(' · ') }));
+        return items.map(({ id, title, status }) => ({
+          word: id,
+          title: [status, title].filter(Boolean).join(' · '),
+        }));
       }),
   ],
   [/^--sandbox$/, (ctx) => fromLocal(ctx, listSandboxes)],
@@ -264,13 +322,18 @@ const NAMES: readonly (readonly [parameter: RegExp, names: (ctx: Context) => Pro
   [
     /^--(not-)?spec$|^specs .* id$/,
     (ctx) =>
-      fromLocal(ctx, async ({ specs }) => (await specs.list(null, NEWEST)).items.map(({ id }) => ({ word: id }))),
+      fromLocal(ctx, async ({ specs }) =>
+        (await specs.list(null, NEWEST)).items.map(({ id }) => ({ word: id })),
+      ),
   ],
   [
     /^secret .* name$/,
     (ctx) =>
       fromLocal(ctx, async ({ secrets }) =>
-        (await secrets.list(null, NEWEST)).items.map(({ name, description }) => ({ word: name, title: description })),
+        (await secrets.list(null, NEWEST)).items.map(({ name, description }) => ({
+          word: name,
+          title: description,
+        })),
       ),
   ],
   [
@@ -288,7 +351,10 @@ async function listSandboxes({ sandboxes }: Server): Promise<Candidate[]> {
 }
 
 /** The local service is read first: its conversation is known under its name, and not its URL. */
-async function afterLast(ctx: Context, read: (server: Server) => Promise<Candidate[]>): Promise<Candidate[]> {
+async function afterLast(
+  ctx: Context,
+  read: (server: Server) => Promise<Candidate[]>,
+): Promise<Candidate[]> {
   const listed = await fromLocal(ctx, read);
   const url = (await activeUrl(ctx)) ?? (await (await ctx.localService()).running())?.url;
   const last = url === undefined ? null : await ctx.lastConversation.get(new URL(url).origin);
@@ -299,19 +365,26 @@ async function activeUrl(ctx: Context): Promise<string | null> {
   try {
     return (await ctx.plan()).base_url;
   } catch (error) {
-    // In a completion stderr is not a terminal, where no server is assumed; the command that is typed will have one.
+    // In a completion stderr is not a terminal, where no server is assumed; the command that is
+    // typed will have one.
     if (isAppError(error) && error.kind === 'config') return null;
     throw error;
   }
 }
 
-async function fromLocal(ctx: Context, read: (server: Server) => Promise<Candidate[]>): Promise<Candidate[]> {
-  const running = (await activeUrl(ctx)) === null ? await (await ctx.localService()).running() : null;
+async function fromLocal(
+  ctx: Context,
+  read: (server: Server) => Promise<Candidate[]>,
+): Promise<Candidate[]> {
+  const running =
+    (await activeUrl(ctx)) === null ? await (await ctx.localService()).running() : null;
   if (running === null) return [];
   const { beforeTime } = await import('../runs/deadline.ts');
   const time = new AbortController();
   const target = { base_url: running.url, key: running.key, local: true };
-  const answer = ctx.connect(target, time.signal).then(async (server) => read(await server.withSignal(time.signal)));
+  const answer = ctx
+    .connect(target, time.signal)
+    .then(async (server) => read(await server.withSignal(time.signal)));
   try {
     const found = await beforeTime(ctx, 1_000, [answer]);
     return found === 'time' ? [] : found;

@@ -19,10 +19,15 @@ export interface CommandHelp {
   /** All kinds, of a command to which the failure of a request is a result. */
   onlyExits?: readonly ErrorKind[];
   examples: readonly { command: string; does: string }[];
-  /** For a program after `--` (option `program`): any failure of acs has this code, except `interrupted`. */
+  /**
+   * For a program after `--` (option `program`): any failure of acs has this code, except
+   * `interrupted`.
+   */
   failureCode?: number;
   /** Paragraphs, and lists of terms with their meaning; they have no line breaks of their own. */
-  notes?: readonly (string | { title: string; items: readonly (readonly [term: string, meaning: string])[] })[];
+  notes?: readonly (
+    string | { title: string; items: readonly (readonly [term: string, meaning: string])[] }
+  )[];
 }
 
 const EXPLANATIONS = new WeakMap<Command, CommandHelp>();
@@ -49,7 +54,9 @@ export interface Entry {
   load(): Promise<(parent: Command, context: Context, words: Words) => void | Promise<void>>;
 }
 
-/** Loads the commands that the command line names; the help has the others by name and description. */
+/**
+ * Loads the commands that the command line names; the help has the others by name and description.
+ */
 export async function declareEntries(
   parent: Command,
   context: Context,
@@ -63,7 +70,8 @@ export async function declareEntries(
       await declare(parent, context, words);
     } else {
       const stub = parent.command(entry.usage).description(entry.description);
-      for (const alias of (entry.aliases ?? []).filter((name) => !name.startsWith('_'))) stub.alias(alias);
+      for (const alias of (entry.aliases ?? []).filter((name) => !name.startsWith('_')))
+        stub.alias(alias);
     }
   }
 }

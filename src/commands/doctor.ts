@@ -76,14 +76,19 @@ export function declareDoctor(root: Command, ctx: Context): void {
       ctx.out.check(checkView, 'list');
       ctx.globals = { ...ctx.globals, mode: 'live' }; // nothing here writes
       const progress = await ctx.progress('checking', 'nothing');
-      const results = await runChecks(ctx, (id) => progress.update(`checking ${id}`)).finally(() => progress.done());
-      const count = (wanted: Result['status']) => results.filter(({ status }) => status === wanted).length;
+      const results = await runChecks(ctx, (id) => progress.update(`checking ${id}`)).finally(() =>
+        progress.done(),
+      );
+      const count = (wanted: Result['status']) =>
+        results.filter(({ status }) => status === wanted).length;
       if (ctx.out.format !== 'table' || ctx.globals.fields !== undefined) {
         await ctx.out.list(checkView, results, { has_more: false });
       } else {
         await ctx.out.lines(checkView, results);
         const warnings = `${count('warn')} warning${count('warn') === 1 ? '' : 's'}`;
-        await ctx.notice(`${count('pass')} passed, ${warnings}, ${count('fail')} failed, ${count('skip')} skipped`);
+        await ctx.notice(
+          `${count('pass')} passed, ${warnings}, ${count('fail')} failed, ${count('skip')} skipped`,
+        );
       }
       if (count('fail') === 0) return;
       const failed = results.filter(({ status }) => status === 'fail').map(({ id }) => id);
@@ -92,32 +97,56 @@ export function declareDoctor(root: Command, ctx: Context): void {
     });
   explain(command, {
     notes: [
-      'Checks one server: the active one, or that of --profile or --base-url. A check is skipped when it depends on a check that failed. Doctor does not start the local service, and sends only requests that read; it also calls the model of the local service once. To find out whether that service can store data, doctor writes a file to its data directory and removes it.',
-      'The checks are store, config, environment (variables that contradict each other), connection (DNS, proxy, TLS), server, key, clock, model, sandboxes, local-service, disk, isolation (bubblewrap), node and git.',
-      'Elsewhere `model` reads the settings, because no server has a route that only calls the model. A run shows whether it answers: acs conv new --no-repo "Reply with OK" --wait',
-      'The result of a check is pass, warn, fail or skip. The exit code is 1 when a check failed, whatever the reason; warnings do not change it. The exit code is 3 only when the file of --output cannot be written.',
+      'Checks one server: the active one, or that of --profile or --base-url. A check is ' +
+        'skipped when it depends on a check that failed. Doctor does not start the local ' +
+        'service, and sends only requests that read; it also calls the model of the local ' +
+        'service once. To find out whether that service can store data, doctor writes a file ' +
+        'to its data directory and removes it.',
+      'The checks are store, config, environment (variables that contradict each other), ' +
+        'connection (DNS, proxy, TLS), server, key, clock, model, sandboxes, local-service, ' +
+        'disk, isolation (bubblewrap), node and git.',
+      'Elsewhere `model` reads the settings, because no server has a route that only calls ' +
+        'the model. A run shows whether it answers: acs conv new --no-repo "Reply with OK" --wait',
+      'The result of a check is pass, warn, fail or skip. The exit code is 1 when a check ' +
+        'failed, whatever the reason; warnings do not change it. The exit code is 3 only when ' +
+        'the file of --output cannot be written.',
     ],
     json: ({ listForm }) => [listForm(checkView)],
     onlyExits: ['failed', 'usage', 'config', 'interrupted'],
     examples: [
       { command: 'acs doctor', does: 'check the active server and this machine' },
-      { command: 'acs doctor -p work --json', does: 'check the server of a profile; one item for each check' },
-      { command: 'acs doctor --jq \'.items[] | select(.status == "fail") | .id\'', does: 'print what failed' },
+      {
+        command: 'acs doctor -p work --json',
+        does: 'check the server of a profile; one item for each check',
+      },
+      {
+        command: 'acs doctor --jq \'.items[] | select(.status == "fail") | .id\'',
+        does: 'print what failed',
+      },
     ],
   });
 }
 
 async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<Result[]> {
   const results: Result[] = [];
-  /** An AppError is the finding `fail`, `unsupported` is `skip`. `blocked`: why the check cannot run. */
-  const check = async <T>(id: string, blocked: string | null, run: () => Promise<Finding<T>>): Promise<T | null> => {
+  /**
+   * An AppError is the finding `fail`, `unsupported` is `skip`. `blocked`: why the check cannot
+   * run.
+   */
+  const check = async <T>(
+    id: string,
+    blocked: string | null,
+    run: () => Promise<Finding<T>>,
+  ): Promise<T | null> => {
     onCheck(id);
     const finding =
       blocked === null
         ? await run().catch((error: unknown): Finding<never> => {
             if (!isAppError(error) || RETHROWN.has(error.kind)) throw error;
             if (error.kind === 'unsupported' && id !== 'server') return skip(error.message);
-            const hint = error.details.hint ?? 'check the URL (http or https, port, path) and the log of the server';
+            const hint =
+              error.details.hint ??
+              'check the URL (http or https, port, path) and the log of the server';
             return { status: 'fail', text: error.message, hint };
           })
         : skip(`not checked: ${blocked}`);
@@ -126,26 +155,35 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     return value;
   };
   const { platform, nodeVersion, acsVersion, gitVersion } = await ctx.machine();
-  const isOpen = ({ mode }: { mode: number }): boolean => platform !== 'win32' && (mode & 0o077) !== 0;
+  const isOpen = ({ mode }: { mode: number }): boolean =>
+    platform !== 'win32' && (mode & 0o077) !== 0;
 
   const store = await check('store', null, async () => {
     const value = await ctx.profiles();
     const file = value.path;
     const folder = path.dirname(file);
     // Before the first read, which sets the mode of the file to 0600.
-    const [found, foundFolder] = await Promise.all([file, folder].map((each) => stat(each).catch(() => null)));
+    const [found, foundFolder] = await Promise.all(
+      [file, folder].map((each) => stat(each).catch(() => null)),
+    );
     const { length: count } = await value.list();
     const data = { path: file };
     if (!found || !foundFolder) return { ...pass(`no profiles are stored (${file})`, data), value };
     if (isOpen(found)) {
       const hint = 'acs has set it to 0600; renew the stored keys if others use this machine';
-      return { ...warn(`other users had access to ${file} (mode ${modeOf(found)})`, hint, data), value };
+      return {
+        ...warn(`other users had access to ${file} (mode ${modeOf(found)})`, hint, data),
+        value,
+      };
     }
     if (isOpen(foundFolder)) {
       const text = `other users have access to ${folder} (mode ${modeOf(foundFolder)})`;
       return { ...warn(text, `chmod 700 ${folder}`, data), value };
     }
-    return { ...pass(`${file}: ${count} profile${count === 1 ? '' : 's'}, mode ${modeOf(found)}`, data), value };
+    return {
+      ...pass(`${file}: ${count} profile${count === 1 ? '' : 's'}, mode ${modeOf(found)}`, data),
+      value,
+    };
   });
 
   const target = await check('config', null, async () => {
@@ -153,7 +191,8 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     try {
       value = await ctx.target();
     } catch (error) {
-      if (store === null && isAppError(error) && error.kind === 'config') return skip('not checked: store failed');
+      if (store === null && isAppError(error) && error.kind === 'config')
+        return skip('not checked: store failed');
       throw error;
     }
     const { profile, base_url, base_url_source, key_source } = value;
@@ -168,7 +207,11 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
   await check('environment', null, async () => {
     const { env } = ctx;
     const found = [...(target?.notices ?? [])];
-    if (target?.base_url_source === 'env:ACS_BASE_URL' && env.ACS_PROFILE !== undefined && target.profile === null) {
+    if (
+      target?.base_url_source === 'env:ACS_BASE_URL' &&
+      env.ACS_PROFILE !== undefined &&
+      target.profile === null
+    ) {
       found.push('ACS_BASE_URL and ACS_PROFILE name different servers, and ACS_BASE_URL is used');
     }
     const used = KEY_VARIABLES.find((name) => target?.key_source === `env:${name}`);
@@ -184,11 +227,15 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
       }
       const proxy = name === 'no_proxy' ? undefined : lower || upper;
       if (proxy && !(URL.canParse(proxy) && /^https?:$/.test(new URL(proxy).protocol))) {
-        found.push(`${lower ? name : name.toUpperCase()} is not a URL such as http://proxy.example:3128`);
+        found.push(
+          `${lower ? name : name.toUpperCase()} is not a URL such as http://proxy.example:3128`,
+        );
       }
     }
     const authorities = env.NODE_EXTRA_CA_CERTS;
-    const problem = authorities ? await access(authorities, constants.R_OK).then(() => null, fileProblem) : null;
+    const problem = authorities
+      ? await access(authorities, constants.R_OK).then(() => null, fileProblem)
+      : null;
     if (problem !== null) found.push(`NODE_EXTRA_CA_CERTS is not used: ${problem.reason}`);
     if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
       found.push('NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not checked');
@@ -202,7 +249,9 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
   else if (target.base_url === null) blocked = 'the local service is not running';
 
   const connection = await check('connection', blocked, async () => {
-    const { base_url, key, local, base_url_source, key_source } = target as ResolvedTarget & { base_url: string };
+    const { base_url, key, local, base_url_source, key_source } = target as ResolvedTarget & {
+      base_url: string;
+    };
     const value = await ctx
       .connect({ base_url, key, local, sources: { base_url_source, key_source }, cache: 'none' })
       .catch((error: unknown) => {
@@ -222,15 +271,19 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
   const server = connection as Server;
 
   await check('server', blocked, async () => {
-    if (refusal?.kind === 'auth') return skip('not known: the server answers only with an accepted key');
+    if (refusal?.kind === 'auth')
+      return skip('not known: the server answers only with an accepted key');
     if (refusal !== null) throw refusal;
     const { dialects, version, flavour, unknown_features } = server.info;
     const data = { dialects, version, flavour, unknown_features };
     const spoken = dialects.map((dialect) => dialect.toUpperCase()).join(' and ');
     if (flavour === 'local') return pass(`the local service, with ${spoken}`, data);
-    const name = `OpenHands${version === null ? '' : ` ${version}`}${flavour === null ? '' : ` (${flavour})`}, ${spoken}`;
+    const name =
+      `OpenHands${version === null ? '' : ` ${version}`}${flavour === null ? '' : ` (${flavour})`}, ` +
+      `${spoken}`;
     if (!dialects.includes('v1')) {
-      const hint = 'update the server, or remove ENABLE_V1=0 from its environment: acs sandbox needs V1';
+      const hint =
+        'update the server, or remove ENABLE_V1=0 from its environment: acs sandbox needs V1';
       return warn(`${name}: V1 is missing`, hint, data);
     }
     if (version !== null && Number.parseInt(version, 10) < OLDEST_MAJOR) {
@@ -250,17 +303,26 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     const from = sourceWords(target as ResolvedTarget).key;
     if (from === null) return { ...pass('the server requires no key'), value };
     const name = value.email ?? value.user;
-    return { ...pass(`the key from ${from} is accepted${name === null ? '' : `, for ${name}`}`), value };
+    return {
+      ...pass(`the key from ${from} is accepted${name === null ? '' : `, for ${name}`}`),
+      value,
+    };
   });
   if (account === null) blocked ??= 'key failed';
 
   await check('clock', blocked, async () => {
     const sentMs = ctx.clock.now();
-    const { headers } = await server.call({ method: 'GET', path: '/health', headers: {}, body: null });
+    const { headers } = await server.call({
+      method: 'GET',
+      path: '/health',
+      headers: {},
+      body: null,
+    });
     const receivedMs = ctx.clock.now();
     const dateMs = Date.parse(headers['date'] ?? '');
     // A cache sends the date of the time when it stored the answer.
-    if (Number.isNaN(dateMs) || headers['age'] !== undefined) return skip('the server sends no date');
+    if (Number.isNaN(dateMs) || headers['age'] !== undefined)
+      return skip('the server sends no date');
     // The date has whole seconds, and was written between the two times of this machine.
     const skew = Math.round((dateMs + 500 - (sentMs + receivedMs) / 2) / 1000);
     const data = { skew_seconds: skew };
@@ -281,8 +343,13 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     const data = { llm_model: name === '' ? null : name, llm_api_key: keyState };
     if (name === '') {
       const hint = 'acs settings set llm_model=<model> llm_base_url=<url>';
-      if (flavour === 'local') return { ...skip('no model is set: conversations need a replay', data), hint };
-      return warn('no model is set', 'acs settings set llm_model=<provider/model> llm_api_key=@<file>', data);
+      if (flavour === 'local')
+        return { ...skip('no model is set: conversations need a replay', data), hint };
+      return warn(
+        'no model is set',
+        'acs settings set llm_model=<provider/model> llm_api_key=@<file>',
+        data,
+      );
     }
     if (await callsModelFromHere(ctx, server)) {
       const { url, llm_model } = await tryModel(ctx, modelOf(snapshot), 30_000);
@@ -303,7 +370,9 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
       id: (sandbox) => sandbox.id,
       limit: MOST_SANDBOXES,
     });
-    const running = items.filter(({ status }) => status === 'running' || status === 'starting').length;
+    const running = items.filter(
+      ({ status }) => status === 'running' || status === 'starting',
+    ).length;
     const text = `${running} of ${items.length} running${has_more ? '; there are more' : ''}`;
     return pass(text, { running, total: items.length });
   });
@@ -334,7 +403,10 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     if (!running) return { ...pass(`not running; its data is in ${value}`, data), value };
     const text = `${url} (pid ${pid}, version ${version}), data in ${value}`;
     if (status.sandboxes_running === null) {
-      return { ...warn(`${text}; it does not answer`, 'see its log: acs serve --logs', data), value };
+      return {
+        ...warn(`${text}; it does not answer`, 'see its log: acs serve --logs', data),
+        value,
+      };
     }
     if (version === acsVersion) return { ...pass(text, data), value };
     const hint = 'acs replaces it when it is idle; to stop it now: acs serve --stop';
@@ -350,7 +422,11 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     const data = { path: folder, free_bytes: bavail * bsize };
     const text = `${((bavail * bsize) / 1024 ** 3).toFixed(1)} GiB free at ${folder}`;
     if (bavail * bsize >= LITTLE_SPACE_BYTES) return pass(text, data);
-    return warn(text, 'free space for the local service, or set ACS_DATA_DIR to another file system', data);
+    return warn(
+      text,
+      'free space for the local service, or set ACS_DATA_DIR to another file system',
+      data,
+    );
   });
 
   await check('isolation', noService, async () => {
@@ -362,24 +438,35 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
       return warn(text, 'install bubblewrap, or permit user namespaces to this user', data);
     }
     const text = `the trial of bubblewrap failed: ${found.why}`;
-    const hint = 'remove the cause, or run commands without isolation: acs serve --detach --spec process';
+    const hint =
+      'remove the cause, or run commands without isolation: acs serve --detach --spec process';
     return unusable(text, hint, data);
   });
 
   await check('node', null, async () =>
-    pass(`Node ${nodeVersion}, acs ${acsVersion}, ${platform}`, { node: nodeVersion, acs: acsVersion, platform }),
+    pass(`Node ${nodeVersion}, acs ${acsVersion}, ${platform}`, {
+      node: nodeVersion,
+      acs: acsVersion,
+      platform,
+    }),
   );
 
   await check('git', null, async () => {
     const version = await gitVersion();
     if (version !== null) return pass(`git ${version}`, { version });
-    return warn('git is not installed', 'install git: conv new --repo, conv diff and conv pull need it', { version });
+    return warn(
+      'git is not installed',
+      'install git: conv new --repo, conv diff and conv pull need it',
+      { version },
+    );
   });
 
   return results;
 }
 
-/** Kinds of errors that show that the server was reached; the checks after `connection` report them. */
+/**
+ * Kinds of errors that show that the server was reached; the checks after `connection` report them.
+ */
 const ANSWERS: ReadonlySet<string> = new Set(['auth', 'server', 'unsupported', 'rate-limited']);
 const RETHROWN: ReadonlySet<string> = new Set(['interrupted', 'usage', 'internal']);
 

@@ -5,7 +5,10 @@ import { AppError, isAppError, fileProblem } from '../cli/errors.ts';
 import { isSecretName } from '../output/text/secret-names.ts';
 import { isMaskable } from '../output/text/secret-values.ts';
 
-/** The path is relative to `cwd`. Throws `config` when it cannot be read; `checkSize` throws for too many bytes. */
+/**
+ * The path is relative to `cwd`. Throws `config` when it cannot be read; `checkSize` throws for too
+ * many bytes.
+ */
 export async function readNamedFile(
   { cwd }: Pick<Context, 'cwd'>,
   file: string,
@@ -23,10 +26,16 @@ export async function readNamedFile(
 export function unreadable(file: string, error: unknown, full = file): AppError {
   const { reason, hint } = fileProblem(error);
   const where = full === file ? '' : `; full path: ${full}`;
-  return new AppError('config', `cannot read ${file}: ${reason}`, { hint: hint + where, cause: error });
+  return new AppError('config', `cannot read ${file}: ${reason}`, {
+    hint: hint + where,
+    cause: error,
+  });
 }
 
-/** Texts and secrets that a command line names and does not contain: other users can read a command line. */
+/**
+ * Texts and secrets that a command line names and does not contain: other users can read a command
+ * line.
+ */
 
 /** The text of a file, or of stdin for `-`, without the line end that editors and `echo` add. */
 export async function readText(ctx: Context, file: string): Promise<string> {
@@ -42,14 +51,20 @@ export async function readText(ctx: Context, file: string): Promise<string> {
   }
 }
 
-/** For a secret that is stored, or an object that has some: what commands print could show it where no name does. */
+/**
+ * For a secret that is stored, or an object that has some: what commands print could show it where
+ * no name does.
+ */
 export async function warnOfUnmasked(ctx: Context, name: string, value: unknown): Promise<void> {
   if (typeof value === 'object' && value !== null) {
     for (const [member, inner] of Object.entries(value))
       if (typeof inner === 'object' || isSecretName(member, 'variable'))
         await warnOfUnmasked(ctx, `${name}.${member}`, inner);
   } else if (typeof value === 'string' && value !== '' && !isMaskable(value))
-    await ctx.warn(`the value of ${name} cannot be distinguished from ordinary words, so it is not masked in text`);
+    await ctx.warn(
+      `the value of ${name} cannot be distinguished from ordinary words, so it is not ` +
+        `masked in text`,
+    );
 }
 
 export async function promptForSecret(ctx: Context, what: string, hint: string): Promise<string> {

@@ -107,14 +107,19 @@ const GROUPS: readonly (readonly [title: string, entries: readonly Entry[]])[] =
       {
         usage: 'help [words...]',
         description: 'show help for a command or a topic',
-        // The words after it name what they want help for, so that is loaded; the rest stands there as it is.
+        // The words after it name what they want help for, so that is loaded; the rest stands there
+        // as it is.
         load: async () => (await import('./help/index.ts')).declareHelp,
       },
     ],
   ],
 ];
 
-export async function declareCommands(root: Command, context: Context, words: Words): Promise<void> {
+export async function declareCommands(
+  root: Command,
+  context: Context,
+  words: Words,
+): Promise<void> {
   for (const [title, entries] of GROUPS) {
     root.commandsGroup(title);
     await declareEntries(root, context, words, entries);

@@ -17,8 +17,16 @@ export interface PagingOptions {
 
 export function addPagingOptions(command: Command): Command {
   return command
-    .option('-L, --limit <n>', `print at most this many (default ${DEFAULT_LIMIT})`, positiveInteger)
-    .addOption(command.createOption('--all-pages', 'print all, however many pages there are').conflicts('limit'));
+    .option(
+      '-L, --limit <n>',
+      `print at most this many (default ${DEFAULT_LIMIT})`,
+      positiveInteger,
+    )
+    .addOption(
+      command
+        .createOption('--all-pages', 'print all, however many pages there are')
+        .conflicts('limit'),
+    );
 }
 
 export interface ListRequest<T> {
@@ -46,7 +54,8 @@ export async function printList<T>(
     limit: paging.allPages ? Number.POSITIVE_INFINITY : (paging.limit ?? DEFAULT_LIMIT),
   });
   await ctx.out.list(view, items, { has_more });
-  if (has_more) await ctx.notice(`more results are available: use ${otherwise}--limit <n> or --all-pages`);
+  if (has_more)
+    await ctx.notice(`more results are available: use ${otherwise}--limit <n> or --all-pages`);
 }
 
 export interface SelectorOptions {
@@ -60,7 +69,11 @@ export interface SelectorOptions {
 export function addSelectorOptions(command: Command, statuses: readonly string[]): Command {
   return command
     .optionsGroup('Selectors:')
-    .option('--status <word,…>', `status is one of ${statuses.join(', ')}`, someOf(statuses, /^unknown\(.+\)$/))
+    .option(
+      '--status <word,…>',
+      `status is one of ${statuses.join(', ')}`,
+      someOf(statuses, /^unknown\(.+\)$/),
+    )
     .option('--older-than <duration>', 'created at least this long ago', duration)
     .option('--idle <duration>', 'no run in progress and no update for this long', duration)
     .option('--spec <id,…>', 'created from one of these specs', collectList)
@@ -82,8 +95,10 @@ export async function readSelection(ctx: Context, options: SelectorOptions): Pro
   const selection = { status, olderThanMs: olderThan, idleMs: idle, spec, repo };
   if (repo?.includes('.') !== true) return selection;
   const checkout = await ctx.checkout();
-  if (checkout === null) throw new AppError('usage', '--repo . needs a git checkout, and this folder is in none');
-  // The local service names a repository by its path, other servers by its name at the git provider.
+  if (checkout === null)
+    throw new AppError('usage', '--repo . needs a git checkout, and this folder is in none');
+  // The local service names a repository by its path, other servers by its name at the git
+  // provider.
   const names = [checkout.root, checkout.origin?.repository ?? checkout.root];
   return { ...selection, repo: repo.flatMap((pattern) => (pattern === '.' ? names : pattern)) };
 }
@@ -94,6 +109,7 @@ export function selectedList<R extends StatusRecord>(
   options: SelectorOptions & PagingOptions,
 ): ListRequest<R> {
   const { view, list: fetch } = resource;
-  const filter = async (server: Server) => await resource.selector(ctx, server, await readSelection(ctx, options));
+  const filter = async (server: Server) =>
+    await resource.selector(ctx, server, await readSelection(ctx, options));
   return { view, paging: options, fetch, ...(hasSelector(options) && { filter }) };
 }

@@ -17,10 +17,16 @@ import { cut } from '../output/text/well-formed.ts';
 
 const CLOUD_URL = 'https://app.all-hands.dev';
 const KEY_PROMPTS = 3;
-/** What an answer `slow_down` adds to the interval (RFC 8628, 3.5), and an answer that did not arrive. */
+/**
+ * What an answer `slow_down` adds to the interval (RFC 8628, 3.5), and an answer that did not
+ * arrive.
+ */
 const SLOWER_MS = 5_000;
 const LONGEST_INTERVAL_MS = 60_000;
-/** What a poll may take after the end of the code: an answer may arrive slowly and never be complete. */
+/**
+ * What a poll may take after the end of the code: an answer may arrive slowly and never be
+ * complete.
+ */
 const LAST_POLL_MS = 90_000;
 
 interface LoginOptions {
@@ -34,20 +40,31 @@ export function declareLogin(root: Command, ctx: Context): void {
     .command('login')
     .argument('[name]', 'name of the profile to store')
     .description('sign in to a server, and store its URL and key as a profile')
-    .option('--key-command <command>', 'store a command that prints the key, such as that of a password manager')
+    .option(
+      '--key-command <command>',
+      'store a command that prints the key, such as that of a password manager',
+    )
     .option('--device', 'sign in in a browser, where the server can (the cloud)')
     .option('--no-check', 'store without a request to the server')
     .action(async (name: string | undefined, options: LoginOptions) => login(name, options, ctx));
   explain(command, {
     notes: [
-      'On a terminal acs prompts for what is missing; elsewhere the name and --base-url are required. A profile without a key uses ACS_API_KEY. Replacing a stored key or URL needs a confirmation, or -y.',
-      'The key is tried before it is stored, and is never printed. --key-command is run for each command. The first profile becomes the default. The local service needs no login.',
-      'With --device the address and a code are printed to stderr; on a terminal a browser is opened. acs waits until the sign-in is approved, or is refused or expired (exit code 4). A key that the cloud issues for --device is valid for 7 days.',
+      'On a terminal acs prompts for what is missing; elsewhere the name and --base-url are ' +
+        'required. A profile without a key uses ACS_API_KEY. Replacing a stored key or URL ' +
+        'needs a confirmation, or -y.',
+      'The key is tried before it is stored, and is never printed. --key-command is run for ' +
+        'each command. The first profile becomes the default. The local service needs no login.',
+      'With --device the address and a code are printed to stderr; on a terminal a browser is ' +
+        'opened. acs waits until the sign-in is approved, or is refused or expired (exit code ' +
+        '4). A key that the cloud issues for --device is valid for 7 days.',
     ],
     json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     exits: ['conflict', 'rate-limited', 'unsupported', 'interrupted'],
     examples: [
-      { command: `acs login cloud --base-url ${CLOUD_URL} --device`, does: 'sign in to the cloud in a browser' },
+      {
+        command: `acs login cloud --base-url ${CLOUD_URL} --device`,
+        does: 'sign in to the cloud in a browser',
+      },
       {
         command: 'acs login work --base-url https://acs.example.com --api-key-file - < key',
         does: 'read the key from stdin, in a script',
@@ -60,7 +77,11 @@ export function declareLogin(root: Command, ctx: Context): void {
   });
 }
 
-async function login(given: string | undefined, options: LoginOptions, ctx: Context): Promise<void> {
+async function login(
+  given: string | undefined,
+  options: LoginOptions,
+  ctx: Context,
+): Promise<void> {
   ctx.out.check(profileView, 'item');
   const name = await signIn(nameOfProfile(given, ctx), options, ctx);
   if (name === null) return;
@@ -70,19 +91,31 @@ async function login(given: string | undefined, options: LoginOptions, ctx: Cont
   await ctx.notice('the local service needs no login; use it with --profile local');
 }
 
-/** Prompts for what is missing, and stores the profile; its name, `local` where that was chosen, null in a dry run. */
-export async function signIn(named: string | undefined, options: LoginOptions, ctx: Context): Promise<string | null> {
+/**
+ * Prompts for what is missing, and stores the profile; its name, `local` where that was chosen,
+ * null in a dry run.
+ */
+export async function signIn(
+  named: string | undefined,
+  options: LoginOptions,
+  ctx: Context,
+): Promise<string | null> {
   const { baseUrl, apiKeyFile } = ctx.globals;
   const ways = [apiKeyFile, options.keyCommand, options.device].filter((way) => way !== undefined);
-  if (ways.length > 1) throw new AppError('usage', 'give one of --api-key-file, --key-command and --device');
+  if (ways.length > 1)
+    throw new AppError('usage', 'give one of --api-key-file, --key-command and --device');
   if (apiKeyFile === '') throw new AppError('usage', '--api-key-file: the path is empty');
   if (options.keyCommand?.trim() === '') throw new AppError('usage', '--key-command is empty');
   const store = await ctx.profiles();
   if (named === LOCAL) {
     if (baseUrl === undefined && apiKeyFile === undefined) return LOCAL;
-    throw new AppError('usage', 'the profile "local" is the local service: it takes no URL and no key', {
-      hint: 'choose another name',
-    });
+    throw new AppError(
+      'usage',
+      'the profile "local" is the local service: it takes no URL and no key',
+      {
+        hint: 'choose another name',
+      },
+    );
   }
 
   // The server and the name: a wrong flag is an error before the first prompt.
@@ -113,7 +146,10 @@ export async function signIn(named: string | undefined, options: LoginOptions, c
         hint: 'choose another name, or replace its URL and key with -y',
       });
     }
-    await confirmChange(ctx, { message: `Replace profile "${name}" (${before.base_url}) and its key?`, preview: [] });
+    await confirmChange(ctx, {
+      message: `Replace profile "${name}" (${before.base_url}) and its key?`,
+      preview: [],
+    });
   }
 
   // The key: tried before it is stored.
@@ -147,14 +183,20 @@ export async function signIn(named: string | undefined, options: LoginOptions, c
   return name;
 }
 
-function nameOfProfile(given: string | undefined, { globals: { profile } }: Context): string | undefined {
+function nameOfProfile(
+  given: string | undefined,
+  { globals: { profile } }: Context,
+): string | undefined {
   if (given !== undefined && profile !== undefined && given !== profile) {
     throw new AppError('usage', 'two profiles are named: give either the argument or --profile');
   }
   return given ?? profile;
 }
 
-async function askForServer(ctx: Context, store: ProfileStore): Promise<{ url: string; urlSource: string } | 'local'> {
+async function askForServer(
+  ctx: Context,
+  store: ProfileStore,
+): Promise<{ url: string; urlSource: string } | 'local'> {
   const prompt = await ctx.prompt();
   const answer = await prompt.select({
     message: 'Server',
@@ -185,8 +227,11 @@ async function tryUrl(ctx: Context, base_url: string): Promise<void> {
 
 async function askForName(ctx: Context, store: ProfileStore, url: string): Promise<string> {
   const { base_url } = store.draft('server', url);
-  const host = new URL(base_url).host.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '');
-  const suggested = base_url === CLOUD_URL ? 'cloud' : host === '' || host === LOCAL ? 'server' : cut(host, 64);
+  const host = new URL(base_url).host
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '');
+  const suggested =
+    base_url === CLOUD_URL ? 'cloud' : host === '' || host === LOCAL ? 'server' : cut(host, 64);
   const prompt = await ctx.prompt();
   return await prompt.input({
     message: 'Name of the profile',
@@ -201,22 +246,31 @@ async function problemOf(check: () => unknown): Promise<true | string> {
     return true;
   } catch (error) {
     if (!isFailure(error)) throw error;
-    return [error.message.replace(/^--base-url: /, ''), error.details.hint].filter(Boolean).join('; ');
+    return [error.message.replace(/^--base-url: /, ''), error.details.hint]
+      .filter(Boolean)
+      .join('; ');
   }
 }
 
 /** Null where the key has to be typed. */
-async function keyPlan(ctx: Context, baseUrl: string, options: LoginOptions): Promise<NewKey | null> {
+async function keyPlan(
+  ctx: Context,
+  baseUrl: string,
+  options: LoginOptions,
+): Promise<NewKey | null> {
   const { apiKeyFile } = ctx.globals;
-  if (apiKeyFile !== undefined) return apiKeyFile === '-' ? { from: 'stdin' } : { from: 'file', path: apiKeyFile };
+  if (apiKeyFile !== undefined)
+    return apiKeyFile === '-' ? { from: 'stdin' } : { from: 'file', path: apiKeyFile };
   if (options.keyCommand !== undefined) return { from: 'command', command: options.keyCommand };
   if (!options.device && !ctx.interactive) return { from: 'none' };
   if (options.device || options.check) {
     const flow = await ctx.deviceFlow(baseUrl);
     if (options.device) return await signInByDevice(ctx, flow, await flow.start());
-    // Only a request for a code shows whether the server has this sign-in; a code that is not used expires.
+    // Only a request for a code shows whether the server has this sign-in; a code that is not used
+    // expires.
     const code = await flow.start().catch((error: unknown) => {
-      if (isAppError(error) && ['unsupported', 'auth', 'server', 'not-found'].includes(error.kind)) return null;
+      if (isAppError(error) && ['unsupported', 'auth', 'server', 'not-found'].includes(error.kind))
+        return null;
       throw error;
     });
     if (code !== null) {
@@ -235,7 +289,10 @@ async function keyPlan(ctx: Context, baseUrl: string, options: LoginOptions): Pr
   return null;
 }
 
-/** Asks again for a key that cannot be used; throws the last refusal, and any other failure of the check. */
+/**
+ * Asks again for a key that cannot be used; throws the last refusal, and any other failure of the
+ * check.
+ */
 async function askForKey(ctx: Context, check: (plan: NewKey) => Promise<void>): Promise<NewKey> {
   const planOf = (value: string): NewKey =>
     value.trim() === '' ? { from: 'none' } : { from: 'value', value, source: 'prompt' };
@@ -246,7 +303,8 @@ async function askForKey(ctx: Context, check: (plan: NewKey) => Promise<void>): 
       await check(planOf(value));
       return true;
     } catch (error) {
-      if (!isAppError(error) || !['auth', 'config'].includes(error.kind) || prompts === KEY_PROMPTS) throw error;
+      if (!isAppError(error) || !['auth', 'config'].includes(error.kind) || prompts === KEY_PROMPTS)
+        throw error;
       return error.message;
     }
   };
@@ -261,45 +319,69 @@ async function tryKey(
   key: string | null,
 ): Promise<void> {
   const variable = key === null ? KEY_VARIABLES.find((name) => ctx.env[name]) : undefined;
-  const fromVariable = { from: 'value', value: ctx.env[variable ?? ''] ?? '', source: `env:${variable}` } as const;
+  const fromVariable = {
+    from: 'value',
+    value: ctx.env[variable ?? ''] ?? '',
+    source: `env:${variable}`,
+  } as const;
   const used = variable === undefined ? key : await ctx.readKey(fromVariable);
-  const source = variable !== undefined ? fromVariable.source : plan.from === 'value' ? plan.source : plan.from;
-  const sources = { base_url_source: server.base_url_source, key_source: used === null ? null : source };
+  const source =
+    variable !== undefined ? fromVariable.source : plan.from === 'value' ? plan.source : plan.from;
+  const sources = {
+    base_url_source: server.base_url_source,
+    key_source: used === null ? null : source,
+  };
   await checkKey(await ctx.connect({ base_url: server.base_url, key: used, sources }));
 }
 
 async function signInByDevice(ctx: Context, flow: DeviceFlow, code: DeviceCode): Promise<NewKey> {
   ctx.keepSecret(code.device_code);
   const what = code.needs_code ? 'enter' : 'check that it shows';
-  await ctx.notice(`to sign in, open ${code.url} in a browser and ${what} the code ${code.user_code}`, 'question');
+  await ctx.notice(
+    `to sign in, open ${code.url} in a browser and ${what} the code ${code.user_code}`,
+    'question',
+  );
   // Outside a terminal no user would see it.
   if (!ctx.offTerminal && !(await ctx.openBrowser(code.url))) {
     await ctx.notice('no browser was found; open the address on any device');
   }
   const validity = formatDuration(code.expires_in_ms);
-  const progress = await ctx.progress(`waiting for the approval; the code expires after ${validity}`);
+  const progress = await ctx.progress(
+    `waiting for the approval; the code expires after ${validity}`,
+  );
   const endsAtMs = ctx.clock.now() + code.expires_in_ms;
   const again = { hint: 'nothing was stored; `acs login` requests a new code' };
   let intervalMs = code.interval_ms;
   let failure: AppError | null = null;
   try {
     for (;;) {
-      await ctx.clock.sleep(Math.min(intervalMs, Math.max(endsAtMs - ctx.clock.now(), 0)), ctx.signal);
+      await ctx.clock.sleep(
+        Math.min(intervalMs, Math.max(endsAtMs - ctx.clock.now(), 0)),
+        ctx.signal,
+      );
       // The last poll is after the end, so that an approval in the last interval is not lost.
       const isLast = ctx.clock.now() >= endsAtMs;
       const lost = new AppError('network', 'the server did not complete its answer');
       const limitMs = endsAtMs + LAST_POLL_MS - ctx.clock.now();
-      const answer = await beforeTime(ctx, limitMs, [flow.poll(code.device_code)]).catch((error: unknown) => {
-        const passing = ['network', 'rate-limited', 'unknown-outcome'];
-        if (!isAppError(error)) throw error;
-        if (error.kind === 'server' ? error.details.retryable : passing.includes(error.kind)) return error;
-        throw error;
-      });
+      const answer = await beforeTime(ctx, limitMs, [flow.poll(code.device_code)]).catch(
+        (error: unknown) => {
+          const passing = ['network', 'rate-limited', 'unknown-outcome'];
+          if (!isAppError(error)) throw error;
+          if (error.kind === 'server' ? error.details.retryable : passing.includes(error.kind))
+            return error;
+          throw error;
+        },
+      );
       const result: DevicePoll | AppError = answer === 'time' ? lost : answer;
       if (isAppError(result)) {
         // A lost answer changes nothing that a new sign-in would not repeat.
         const kind = result.kind === 'unknown-outcome' ? 'network' : result.kind;
-        if (isLast) throw new AppError(kind, result.message, { ...result.details, ...again, retryable: true });
+        if (isLast)
+          throw new AppError(kind, result.message, {
+            ...result.details,
+            ...again,
+            retryable: true,
+          });
         if (failure === null) {
           progress.hide();
           await ctx.notice(`${result.message}; polling continues until the code expires`);
@@ -331,10 +413,14 @@ async function noticePrecedence(ctx: Context, store: ProfileStore, name: string)
   const use = `use this profile with -p ${name}`;
   const defaultName = await store.defaultName();
   if (url) await ctx.notice(`ACS_BASE_URL is set and takes precedence; ${use}`);
-  else if (profile && profile !== name) await ctx.notice(`ACS_PROFILE is set to "${profile}"; ${use}`);
+  else if (profile && profile !== name)
+    await ctx.notice(`ACS_PROFILE is set to "${profile}"; ${use}`);
   else if (defaultName === name) await ctx.notice(`"${name}" is the default profile`);
   else {
-    const other = defaultName === null ? 'there is no default profile' : `the default profile is "${defaultName}"`;
+    const other =
+      defaultName === null
+        ? 'there is no default profile'
+        : `the default profile is "${defaultName}"`;
     await ctx.notice(`${other}; ${use}, or make it the default: acs profile use ${name}`);
   }
 }
@@ -347,14 +433,20 @@ export function declareLogout(root: Command, ctx: Context): void {
     .action(async (name: string | undefined) => logout(name, ctx));
   explain(command, {
     notes: [
-      'Without a name the profile is that of --profile, ACS_PROFILE, or the default. The profile and its URL are kept: `acs login <name>` stores a key again, and `acs profile delete` removes the profile. A profile without a key uses ACS_API_KEY. A profile that gets its key from a command keeps that command.',
+      'Without a name the profile is that of --profile, ACS_PROFILE, or the default. The ' +
+        'profile and its URL are kept: `acs login <name>` stores a key again, and `acs ' +
+        'profile delete` removes the profile. A profile without a key uses ACS_API_KEY. A ' +
+        'profile that gets its key from a command keeps that command.',
       'No request is sent: the key stays valid until it expires or is revoked at the server.',
     ],
     json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     onlyExits: ['usage', 'config', 'not-found'],
     examples: [
       { command: 'acs logout', does: 'remove the key of the active profile' },
-      { command: 'acs logout work --json', does: 'remove a key in a script; without a stored key, changed is false' },
+      {
+        command: 'acs logout work --json',
+        does: 'remove a key in a script; without a stored key, changed is false',
+      },
     ],
   });
 }
@@ -362,7 +454,8 @@ export function declareLogout(root: Command, ctx: Context): void {
 async function logout(given: string | undefined, ctx: Context): Promise<void> {
   ctx.out.check(profileView, 'item');
   const store = await ctx.profiles();
-  const name = nameOfProfile(given, ctx) ?? ctx.env.ACS_PROFILE?.trim() ?? (await store.defaultName());
+  const name =
+    nameOfProfile(given, ctx) ?? ctx.env.ACS_PROFILE?.trim() ?? (await store.defaultName());
   if (name === null || name === '') {
     throw new AppError('usage', 'no profile is active', {
       hint: 'name one: acs logout <name>; `acs profile list` shows them',
@@ -375,14 +468,20 @@ async function logout(given: string | undefined, ctx: Context): Promise<void> {
   }
   const { key, ...rest } = profile;
   if (ctx.globals.mode === 'dry-run') {
-    const what = key === undefined ? `profile "${name}" has no stored key` : `would remove the stored key of "${name}"`;
+    const what =
+      key === undefined
+        ? `profile "${name}" has no stored key`
+        : `would remove the stored key of "${name}"`;
     return await printWouldDo(ctx, what);
   }
   if (key !== undefined) await store.put(rest);
   await printProfile(ctx, store, name, key !== undefined);
   const variable = KEY_VARIABLES.find((each) => ctx.env[each]);
   if (profile.key_command !== undefined) {
-    await ctx.notice(`profile "${name}" gets its key from a command, which is kept; \`acs profile delete\` removes it`);
+    await ctx.notice(
+      `profile "${name}" gets its key from a command, which is kept; \`acs profile ` +
+        `delete\` removes it`,
+    );
   } else if (variable !== undefined) {
     await ctx.notice(`${variable} is set, and is used with profile "${name}" now`);
   }

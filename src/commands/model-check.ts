@@ -11,7 +11,10 @@ export interface ModelSettings {
   llm_api_key?: string | null;
 }
 
-/** Whether the server is the local service of this user on this machine: both call models over the same network. */
+/**
+ * Whether the server is the local service of this user on this machine: both call models over the
+ * same network.
+ */
 export async function callsModelFromHere(ctx: Context, { info }: Server): Promise<boolean> {
   if (info.flavour !== 'local') return false;
   return (await (await ctx.localService()).running())?.url === info.base_url;
@@ -23,9 +26,10 @@ export function modelOf({ values }: Pick<SettingsSnapshot, 'values'>): ModelSett
 }
 
 /**
- * Calls a model once. The name that is returned is the one to store: the service removes a prefix such as `openai/`
- * before it calls an endpoint, so a name that the endpoint lists with the prefix has to have another one. Throws
- * `not-found` for a model without a URL, and as ModelEndpoint.complete.
+ * Calls a model once. The name that is returned is the one to store: the service removes a prefix
+ * such as `openai/` before it calls an endpoint, so a name that the endpoint lists with the prefix
+ * has to have another one. Throws `not-found` for a model without a URL, and as
+ * ModelEndpoint.complete.
  */
 export async function tryModel(
   ctx: Context,

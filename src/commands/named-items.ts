@@ -1,4 +1,7 @@
-/** `list` and `delete` of what a server keeps under a name: secrets, tokens of git providers, model profiles. */
+/**
+ * `list` and `delete` of what a server keeps under a name: secrets, tokens of git providers, model
+ * profiles.
+ */
 import type { Command } from 'commander';
 import type { Context } from '../cli/context.ts';
 import { AppError, type ErrorKind } from '../cli/errors.ts';
@@ -55,7 +58,11 @@ export function declareNamedList<T>(parent: Command, ctx: Context, items: NamedI
   );
 }
 
-export function declareNamedDelete<T>(parent: Command, ctx: Context, items: NamedItems<T>): Command {
+export function declareNamedDelete<T>(
+  parent: Command,
+  ctx: Context,
+  items: NamedItems<T>,
+): Command {
   const { command: noun, argument, several, view, deleteHelp } = items;
   const [first, second] = items.examples;
   const command = parent
@@ -73,10 +80,15 @@ export function declareNamedDelete<T>(parent: Command, ctx: Context, items: Name
     exits: ['failed', 'not-found', ...deleteHelp.exits],
     examples: [
       { command: `${noun} delete ${first}`, does: 'delete one after a question' },
-      { command: `${noun} delete ${first} ${second} -y --ignore-not-found`, does: 'delete two in a script' },
+      {
+        command: `${noun} delete ${first} ${second} -y --ignore-not-found`,
+        does: 'delete two in a script',
+      },
     ],
   });
-  command.action((given: string[], options: DeleteOptions) => deleteNamed(ctx, items, given, options));
+  command.action((given: string[], options: DeleteOptions) =>
+    deleteNamed(ctx, items, given, options),
+  );
   return command;
 }
 
@@ -96,17 +108,22 @@ async function deleteNamed<T>(
   let isKnown = true;
   if (names.length > 0) {
     try {
-      for await (const item of allPages(view.id, (page) => items.fetch(server, page))) stored.set(view.id(item), item);
+      for await (const item of allPages(view.id, (page) => items.fetch(server, page)))
+        stored.set(view.id(item), item);
     } catch (error) {
       // With --allow-loss a token is deleted although the server does not report which it has.
-      if (!options.allowLoss || !(error instanceof AppError) || error.kind !== 'conflict') throw error;
+      if (!options.allowLoss || !(error instanceof AppError) || error.kind !== 'conflict')
+        throw error;
       isKnown = false;
     }
   }
   const present = names.filter((name) => !isKnown || stored.has(name));
   if (present.length > 0) {
     const what = present.length === 1 ? one(present[0] ?? '') : `${present.length} ${several}`;
-    await confirmChange(ctx, { message: `delete ${what}?`, preview: isSingle ? [] : present.map(one) });
+    await confirmChange(ctx, {
+      message: `delete ${what}?`,
+      preview: isSingle ? [] : present.map(one),
+    });
   }
   const apply = async ({ id }: { id: string }): Promise<Change<T>> => {
     const record = stored.get(id) ?? items.absent(id);

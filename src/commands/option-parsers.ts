@@ -1,11 +1,16 @@
 import { parseDuration } from '../output/text/time.ts';
 
-/** What commander turns into a usage error that names the option; its own class is not imported for this alone. */
+/**
+ * What commander turns into a usage error that names the option; its own class is not imported for
+ * this alone.
+ */
 export function invalidValue(message: string): Error {
   return Object.assign(new Error(message), { code: 'commander.invalidArgument', exitCode: 2 });
 }
 
-/** For a repeatable option: commander's variadic options would swallow the positional after them. */
+/**
+ * For a repeatable option: commander's variadic options would swallow the positional after them.
+ */
 export function collect(value: string, previous: string[] | undefined): string[] {
   return [...(previous ?? []), value];
 }
@@ -22,7 +27,8 @@ export function collectList(value: string, previous: string[] | undefined): stri
 /** Milliseconds. */
 export function duration(value: string): number {
   const ms = parseDuration(value);
-  if (ms === null) throw invalidValue('It must be a duration such as 500ms, 30s, 5m, 2h, 7d or 2w.');
+  if (ms === null)
+    throw invalidValue('It must be a duration such as 500ms, 30s, 5m, 2h, 7d or 2w.');
   return ms;
 }
 
@@ -47,7 +53,9 @@ export interface WithWords {
   words: readonly string[];
 }
 
-export function oneOf<T extends string>(...words: readonly T[]): ((value: string) => T) & WithWords {
+export function oneOf<T extends string>(
+  ...words: readonly T[]
+): ((value: string) => T) & WithWords {
   return Object.assign((value: string): T => oneOfThese(value, words), { words });
 }
 

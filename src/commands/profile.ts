@@ -4,7 +4,14 @@ import { AppError, isFailure } from '../cli/errors.ts';
 import type { Profile } from '../local/profiles/resolve.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
 import type { View } from '../output/view.ts';
-import { changeEach, changeOne, confirmChange, readIds, printWouldDo, type Change } from './bulk.ts';
+import {
+  changeEach,
+  changeOne,
+  confirmChange,
+  readIds,
+  printWouldDo,
+  type Change,
+} from './bulk.ts';
 import { explain } from './declare.ts';
 import { identify, IDENTITY_FIELDS, identityOf, type Identity } from './whoami.ts';
 
@@ -53,12 +60,34 @@ export const showView: View<ShownProfile> = {
     ...IDENTITY_FIELDS.filter((field) => field.name !== 'profile'),
     { name: 'error', get: (it) => it.error, json: { members: ['code', 'message'] } },
   ],
-  table: ['name', 'base_url', 'default', 'key_source', 'base_url_source', 'dialect', 'version', 'user', 'organization'],
-  tsv: ['name', 'base_url', 'default', 'key_source', 'created_at', 'base_url_source', 'dialect', 'version', 'user'],
+  table: [
+    'name',
+    'base_url',
+    'default',
+    'key_source',
+    'base_url_source',
+    'dialect',
+    'version',
+    'user',
+    'organization',
+  ],
+  tsv: [
+    'name',
+    'base_url',
+    'default',
+    'key_source',
+    'created_at',
+    'base_url_source',
+    'dialect',
+    'version',
+    'user',
+  ],
 };
 
 export function declareProfile(root: Command, ctx: Context): void {
-  const profile = root.command('profile').description('list, select and delete stored servers and their keys');
+  const profile = root
+    .command('profile')
+    .description('list, select and delete stored servers and their keys');
   declareList(profile, ctx);
   declareShow(profile, ctx);
   declareUse(profile, ctx);
@@ -75,13 +104,20 @@ function declareList(parent: Command, ctx: Context): void {
       ctx.out.check(profileView, 'list');
       const store = await ctx.profiles();
       const defaultName = await store.defaultName();
-      const items = (await store.list()).map((profile) => recordOf(profile.name, profile, defaultName));
-      await ctx.out.list(profileView, [...items, recordOf(LOCAL, null, defaultName)], { has_more: false });
+      const items = (await store.list()).map((profile) =>
+        recordOf(profile.name, profile, defaultName),
+      );
+      await ctx.out.list(profileView, [...items, recordOf(LOCAL, null, defaultName)], {
+        has_more: false,
+      });
     });
   explain(command, {
     json: ({ listForm }) => [listForm(profileView)],
     examples: [
-      { command: 'acs profile list', does: 'list all profiles, the built-in one last; keys are never shown' },
+      {
+        command: 'acs profile list',
+        does: 'list all profiles, the built-in one last; keys are never shown',
+      },
       { command: 'acs profile list -q', does: 'print the names' },
     ],
   });
@@ -122,7 +158,8 @@ function declareShow(parent: Command, ctx: Context): void {
     });
   explain(command, {
     notes: [
-      'Without a name the active profile is shown. When the server cannot be reached a warning is printed, and the other members are shown.',
+      'Without a name the active profile is shown. When the server cannot be reached a ' +
+        'warning is printed, and the other members are shown.',
     ],
     json: ({ objectForm }) => [objectForm(showView)],
     exits: ['not-found'],
@@ -144,7 +181,8 @@ function declareUse(parent: Command, ctx: Context): void {
       ctx.out.check(profileView, 'item');
       const store = await ctx.profiles();
       await existing(store, name);
-      if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, `would make "${name}" the default profile`);
+      if (ctx.globals.mode === 'dry-run')
+        return await printWouldDo(ctx, `would make "${name}" the default profile`);
       const changed = (await store.defaultName()) !== name;
       if (changed) await store.setDefault(name);
       await printProfile(ctx, store, name, changed);
@@ -179,8 +217,14 @@ function declareRename(parent: Command, ctx: Context): void {
     json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     exits: ['not-found', 'conflict'],
     examples: [
-      { command: 'acs profile rename work staging', does: 'rename a profile; a default stays the default' },
-      { command: 'acs profile rename work staging --json', does: 'print the profile with its new name' },
+      {
+        command: 'acs profile rename work staging',
+        does: 'rename a profile; a default stays the default',
+      },
+      {
+        command: 'acs profile rename work staging --json',
+        does: 'print the profile with its new name',
+      },
     ],
   });
 }
@@ -203,14 +247,17 @@ function declareDelete(parent: Command, ctx: Context): void {
       const doomed = names.filter((name) => known.has(name));
       if (doomed.length > 0) {
         const what =
-          doomed.length === 1 ? `profile "${doomed[0]}" and its key` : `${doomed.length} profiles and their keys`;
+          doomed.length === 1
+            ? `profile "${doomed[0]}" and its key`
+            : `${doomed.length} profiles and their keys`;
         const preview = doomed.length === 1 ? [] : doomed.map((name) => `profile ${name}`);
         await confirmChange(ctx, { message: `Delete ${what}?`, preview });
       }
       const apply = async ({ id: name }: { id: string }): Promise<Change<ProfileRecord>> => {
         const profile = await store.get(name);
         const record = recordOf(name, profile, defaultName);
-        if (profile === null && options.ignoreNotFound) return { changed: false, before: null, after: null, record };
+        if (profile === null && options.ignoreNotFound)
+          return { changed: false, before: null, after: null, record };
         if (ctx.globals.mode === 'live') await store.remove(name);
         else await ctx.notice(`would delete profile "${name}"`);
         return { changed: true, before: 'present', after: null, record };
@@ -227,18 +274,28 @@ function declareDelete(parent: Command, ctx: Context): void {
     });
   explain(command, {
     notes: [
-      'Asks for confirmation unless -y is given. The name - reads names from stdin. The keys stay valid until they are revoked at the server. After the default is deleted there is no default.',
+      'Asks for confirmation unless -y is given. The name - reads names from stdin. The keys ' +
+        'stay valid until they are revoked at the server. After the default is deleted there ' +
+        'is no default.',
     ],
     json: ({ changeForms }) => changeForms(profileView, ['one name', 'several names']),
     exits: ['failed', 'not-found'],
     examples: [
       { command: 'acs profile delete work', does: 'delete one profile after a question' },
-      { command: 'acs profile delete work home -y --ignore-not-found', does: 'delete two profiles in a script' },
+      {
+        command: 'acs profile delete work home -y --ignore-not-found',
+        does: 'delete two profiles in a script',
+      },
     ],
   });
 }
 
-export async function printProfile(ctx: Context, store: ProfileStore, name: string, changed: boolean): Promise<void> {
+export async function printProfile(
+  ctx: Context,
+  store: ProfileStore,
+  name: string,
+  changed: boolean,
+): Promise<void> {
   const record = recordOf(name, await existing(store, name), await store.defaultName());
   await ctx.out.item(profileView, record, { changed });
 }
@@ -254,7 +311,11 @@ export async function existing(store: ProfileStore, name: string): Promise<Profi
 }
 
 /** @param profile null for `local`, and for one that does not exist */
-function recordOf(name: string, profile: Profile | null, defaultName: string | null): ProfileRecord {
+function recordOf(
+  name: string,
+  profile: Profile | null,
+  defaultName: string | null,
+): ProfileRecord {
   const ofStored = profile?.key === undefined ? null : `profile:${name}`;
   const own = profile?.key_command === undefined ? ofStored : 'command';
   return {

@@ -43,20 +43,40 @@ interface LookupOptions extends PagingOptions {
 }
 
 export function declareRepo(root: Command, ctx: Context): void {
-  const command = root.command('repo').alias('repository').description('list repositories and branches');
+  const command = root
+    .command('repo')
+    .alias('repository')
+    .description('list repositories and branches');
 
-  const list = command.command('list').alias('ls').description('list your repositories, or search for some');
+  const list = command
+    .command('list')
+    .alias('ls')
+    .description('list your repositories, or search for some');
   list
-    .option('--search <text>', 'search at the git provider, also among repositories of others', readSearch)
-    .option('--git-provider <provider>', 'only this provider (default: all with a token)', oneOf(...GIT_PROVIDERS));
+    .option(
+      '--search <text>',
+      'search at the git provider, also among repositories of others',
+      readSearch,
+    )
+    .option(
+      '--git-provider <provider>',
+      'only this provider (default: all with a token)',
+      oneOf(...GIT_PROVIDERS),
+    );
   addPagingOptions(list);
   explain(list, {
-    notes: ['The server uses its token for each git provider; see acs git-provider set. A search has one page.'],
+    notes: [
+      'The server uses its token for each git provider; see acs git-provider set. A search ' +
+        'has one page.',
+    ],
     json: ({ listForm }) => [listForm(repositoryView)],
     exits: ['failed', 'conflict', 'unsupported'],
     examples: [
       { command: 'acs repo list', does: 'list the repositories that were pushed to last' },
-      { command: 'acs repo list --search website -q', does: 'print owner/name of those that match' },
+      {
+        command: 'acs repo list --search website -q',
+        does: 'print owner/name of those that match',
+      },
     ],
   });
   list.action(({ search, gitProvider, ...paging }: LookupOptions) =>
@@ -66,7 +86,8 @@ export function declareRepo(root: Command, ctx: Context): void {
       key: ({ git_provider, name }) => `${git_provider} ${name}`,
       fetch: acrossProviders(
         (server) => providersOf(server, gitProvider),
-        (server, git_provider, page, size) => server.git.repositories({ git_provider, search }, page, size),
+        (server, git_provider, page, size) =>
+          server.git.repositories({ git_provider, search }, page, size),
       ),
       ...narrowing(search),
     }),
@@ -87,7 +108,10 @@ export function declareRepo(root: Command, ctx: Context): void {
     exits: ['failed', 'not-found', 'conflict', 'unsupported'],
     examples: [
       { command: 'acs repo branches acme/website', does: 'list branches with their commits' },
-      { command: 'acs repo branches acme/website --search release -q', does: 'print the names that match' },
+      {
+        command: 'acs repo branches acme/website --search release -q',
+        does: 'print the names that match',
+      },
     ],
   });
   branches.action((given: string, options: LookupOptions) => listBranches(ctx, given, options));
@@ -115,9 +139,15 @@ async function listBranches(
       async (server, git_provider, page, size) => {
         const found = await server.git.branches({ git_provider, repository, search }, page, size);
         // Servers return an empty list for a repository that does not exist, too.
-        if (page === null && found.items.length === 0 && found.next === null && search === undefined)
+        if (
+          page === null &&
+          found.items.length === 0 &&
+          found.next === null &&
+          search === undefined
+        )
           await ctx.notice(
-            `${git_provider} lists no branch of ${repository}: check the name and the rights of the token`,
+            `${git_provider} lists no branch of ${repository}: check the name and the rights ` +
+              `of the token`,
           );
         return found;
       },
@@ -153,7 +183,9 @@ async function providersOf(server: Server, given?: string): Promise<string[]> {
   });
 }
 
-/** The one provider that the server has a token for. Throws `usage` when there is none or a choice. */
+/**
+ * The one provider that the server has a token for. Throws `usage` when there is none or a choice.
+ */
 export async function onlyProvider(server: Server, what: string): Promise<string> {
   const providers = await server.git.providers().catch((error: unknown) => {
     if (isAppError(error) && ['unsupported', 'conflict'].includes(error.kind)) return null;
@@ -169,32 +201,45 @@ function single(names: readonly string[] | null, what: string): string {
   const reason =
     names === null
       ? 'the server does not report which ones it has tokens for'
-      : `the server has ${only === undefined ? 'no git provider token' : `tokens for ${names.join(', ')}`}`;
+      : `the server has ` +
+        `${only === undefined ? 'no git provider token' : `tokens for ${names.join(', ')}`}`;
   throw new AppError('usage', `no git provider is named for ${what}: ${reason}`, {
-    hint: `add --git-provider ${only === undefined ? 'github, gitlab, bitbucket, forgejo, …' : [only, ...others].join(' or ')}`,
+    hint:
+      `add --git-provider ` +
+      `${only === undefined ? 'github, gitlab, bitbucket, forgejo, …' : [only, ...others].join(' or ')}`,
   });
 }
 
 function acrossProviders<T>(
   choose: (server: Server) => Promise<string[]>,
-  fetch: (server: Server, provider: string, page: string | null, pageSize: number) => Promise<Page<T>>,
+  fetch: (
+    server: Server,
+    provider: string,
+    page: string | null,
+    pageSize: number,
+  ) => Promise<Page<T>>,
 ): (server: Server, page: string | null, pageSize: number) => Promise<Page<T>> {
   const known = new WeakMap<Server, Promise<string[]>>();
   return async (server, page, pageSize) => {
     const choosing = known.get(server) ?? choose(server);
     known.set(server, choosing);
     const providers = await choosing;
-    const [index, inner] = page === null ? [0, null] : (JSON.parse(page) as [number, string | null]);
-    const found = await fetch(server, providers[index] ?? '', inner, pageSize).catch((error: unknown) => {
-      if (!isAppError(error) || providers.length === 1 || error.kind === 'interrupted') throw error;
-      const others = providers.filter((_provider, at) => at !== index);
-      throw new AppError(error.kind, `${providers[index] ?? ''}: ${error.message}`, {
-        ...error.details,
-        hint: `list the others with --git-provider ${others.join(' or ')}`,
-      });
-    });
+    const [index, inner] =
+      page === null ? [0, null] : (JSON.parse(page) as [number, string | null]);
+    const found = await fetch(server, providers[index] ?? '', inner, pageSize).catch(
+      (error: unknown) => {
+        if (!isAppError(error) || providers.length === 1 || error.kind === 'interrupted')
+          throw error;
+        const others = providers.filter((_provider, at) => at !== index);
+        throw new AppError(error.kind, `${providers[index] ?? ''}: ${error.message}`, {
+          ...error.details,
+          hint: `list the others with --git-provider ${others.join(' or ')}`,
+        });
+      },
+    );
     const isLast = found.next === null && index === providers.length - 1;
-    const next: [number, string | null] = found.next === null ? [index + 1, null] : [index, found.next];
+    const next: [number, string | null] =
+      found.next === null ? [index + 1, null] : [index, found.next];
     return { ...found, next: isLast ? null : JSON.stringify(next) };
   };
 }

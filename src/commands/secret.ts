@@ -28,10 +28,14 @@ const SECRETS: NamedItems<Secret> = {
   several: 'secrets',
   paging: 'pages',
   fetch: (server, page, pageSize) => server.secrets.list(page, pageSize),
-  listHelp: { description: 'list the names of secrets; values are never shown', exits: ['unsupported'] },
+  listHelp: {
+    description: 'list the names of secrets; values are never shown',
+    exits: ['unsupported'],
+  },
   deleteHelp: {
     notes: [
-      'Running conversations keep the value they were started with; revoke it at its issuer. A secret of an organization is kept (6).',
+      'Running conversations keep the value they were started with; revoke it at its issuer. ' +
+        'A secret of an organization is kept (6).',
     ],
     exits: ['conflict', 'unsupported'],
   },
@@ -58,20 +62,30 @@ interface SetOptions {
 function declareSet(parent: Command, ctx: Context): void {
   const command = parent.command('set').description('create a secret, or replace its value');
   command
-    .argument('<name>', 'letters, digits and _, not beginning with a digit; also NAME=@file and NAME=-')
+    .argument(
+      '<name>',
+      'letters, digits and _, not beginning with a digit; also NAME=@file and NAME=-',
+    )
     .argument('[source]', '@file, or - for stdin; without it acs asks for the value')
     .option('--from-env <NAME>', 'take the value from an environment variable')
     .option('--description <text>', 'the description; without it an existing one is kept');
   explain(command, {
     notes: [
-      'The value is read from a file, stdin, the environment or a prompt, never from the command line. A line end after the value is removed. Running conversations keep the value they were started with.',
-      'Newer V1 servers replace the value of an existing secret. Where the server cannot, the secret is deleted and created again, and a failure in between loses the old value. A notice says so before the requests are sent.',
+      'The value is read from a file, stdin, the environment or a prompt, never from the ' +
+        'command line. A line end after the value is removed. Running conversations keep the ' +
+        'value they were started with.',
+      'Newer V1 servers replace the value of an existing secret. Where the server cannot, the ' +
+        'secret is deleted and created again, and a failure in between loses the old value. A ' +
+        'notice says so before the requests are sent.',
       'A secret of an organization ("scope") is not changed: a personal one is stored beside it.',
     ],
     json: ({ objectForm }) => [objectForm(secretView, 'changed')],
     exits: ['conflict', 'unknown-outcome', 'unsupported'],
     examples: [
-      { command: 'acs secret set NPM_TOKEN --from-env NPM_TOKEN', does: 'take the value from the environment' },
+      {
+        command: 'acs secret set NPM_TOKEN --from-env NPM_TOKEN',
+        does: 'take the value from the environment',
+      },
       {
         command: "acs secret set DEPLOY_KEY @deploy.key --description 'staging only'",
         does: 'take the value from a file',
@@ -83,19 +97,26 @@ function declareSet(parent: Command, ctx: Context): void {
   );
 }
 
-const WAYS = 'give it as @file, as - on stdin, with --from-env NAME, or at the prompt of a terminal';
+const WAYS =
+  'give it as @file, as - on stdin, with --from-env NAME, or at the prompt of a terminal';
 
 async function setSecret(
   ctx: Context,
   word: string,
   argument: string | undefined,
-  { fromEnv, description = null }: Omit<SetOptions, 'description'> & { description?: string | null },
+  {
+    fromEnv,
+    description = null,
+  }: Omit<SetOptions, 'description'> & { description?: string | null },
 ): Promise<void> {
   ctx.out.check(secretView, 'item');
   const at = word.indexOf('=');
   const name = at === -1 ? word : word.slice(0, at);
-  const given = [at === -1 ? undefined : word.slice(at + 1), argument].filter((text) => text !== undefined);
-  if (given.length + (fromEnv === undefined ? 0 : 1) > 1) throw new AppError('usage', 'the value is given twice');
+  const given = [at === -1 ? undefined : word.slice(at + 1), argument].filter(
+    (text) => text !== undefined,
+  );
+  if (given.length + (fromEnv === undefined ? 0 : 1) > 1)
+    throw new AppError('usage', 'the value is given twice');
   checkName(name);
   const value = await readValue(ctx, name, given[0], fromEnv);
   if (value === '') throw new AppError('usage', `the value of ${name} is empty`, { hint: WAYS });

@@ -33,7 +33,12 @@ export const statusView: View<LocalServiceStatus> = {
     { name: 'sandboxes_running', get: (it) => it.sandboxes_running },
     { name: 'scenario', get: (it) => it.scenario },
     { name: 'replay', get: (it) => it.replay },
-    { name: 'unknown_workspaces', get: (it) => it.unknown_workspaces, as: 'json', json: { list: true } },
+    {
+      name: 'unknown_workspaces',
+      get: (it) => it.unknown_workspaces,
+      as: 'json',
+      json: { list: true },
+    },
   ],
   table: STATUS_COLUMNS,
   tsv: [
@@ -108,7 +113,8 @@ export function declareServe(root: Command, ctx: Context): void {
     .option('--logs', 'print the log of the background service')
     .option('--host <address>', 'listen on this address (default: loopback)')
     .option('--port <n>', 'listen on this port (default: a free port)', (value) => {
-      if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw invalidValue('It must be a port: 0 to 65535.');
+      if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
+        throw invalidValue('It must be a port: 0 to 65535.');
       return Number(value);
     })
     .option('--api <v0|v1|both>', 'dialects that it serves (default both)', oneOf(...APIS))
@@ -118,20 +124,32 @@ export function declareServe(root: Command, ctx: Context): void {
       'most memory of a process in a sandbox, as 512M or 8G (default: half; 0: no limit)',
       memorySize,
     )
-    .option('--sandbox-processes <n>', 'processes of a sandbox (default 4096; 0: no limit)', (value) => {
-      const count = wholeNumber(value);
-      if (count !== 0 && count < LEAST_PROCESSES)
-        throw invalidValue(`It must be at least ${LEAST_PROCESSES}, or 0 for no limit.`);
-      return count;
-    })
-    .option('--idle-timeout <duration>', 'stop after this long idle (default 30m; 0s: never)', duration)
+    .option(
+      '--sandbox-processes <n>',
+      'processes of a sandbox (default 4096; 0: no limit)',
+      (value) => {
+        const count = wholeNumber(value);
+        if (count !== 0 && count < LEAST_PROCESSES)
+          throw invalidValue(`It must be at least ${LEAST_PROCESSES}, or 0 for no limit.`);
+        return count;
+      },
+    )
+    .option(
+      '--idle-timeout <duration>',
+      'stop after this long idle (default 30m; 0s: never)',
+      duration,
+    )
     .option('--scenario <file>', 'inject the faults that a file describes')
     .option('--replay <file|demo>', 'replay this run where a conversation names none')
     .action(async (flags: ServeFlags) => serve(flags, ctx));
   explain(command, {
     notes: [
-      'Without a flag the service runs in the foreground until Ctrl-C. Commands that use the built-in profile `local` start it in the background.',
-      '--scenario tests scripts: its file is a JSON list of rules such as {"path":"/api/**","status":503,"times":2}; docs/fault-injection.md lists their members. --replay is for clients that cannot name one; conv new --replay takes precedence.',
+      'Without a flag the service runs in the foreground until Ctrl-C. Commands that use the ' +
+        'built-in profile `local` start it in the background.',
+      '--scenario tests scripts: its file is a JSON list of rules such as ' +
+        '{"path":"/api/**","status":503,"times":2}; docs/fault-injection.md lists their ' +
+        'members. --replay is for clients that cannot name one; conv new --replay takes ' +
+        'precedence.',
     ],
     json: ({ objectForm }) => [
       ['foreground', objectForm(readyShape)],
@@ -141,17 +159,29 @@ export function declareServe(root: Command, ctx: Context): void {
     ],
     exits: ['conflict', 'unsupported', 'interrupted'],
     examples: [
-      { command: 'acs serve --scenario examples/faults.json', does: 'inject the faults of the file' },
-      { command: 'acs serve --detach --replay run.json', does: 'replay run.json in the conversations of any client' },
+      {
+        command: 'acs serve --scenario examples/faults.json',
+        does: 'inject the faults of the file',
+      },
+      {
+        command: 'acs serve --detach --replay run.json',
+        does: 'replay run.json in the conversations of any client',
+      },
     ],
   });
 }
 
-async function serve({ idleTimeout, scenario, replay, ...flags }: ServeFlags, ctx: Context): Promise<void> {
+async function serve(
+  { idleTimeout, scenario, replay, ...flags }: ServeFlags,
+  ctx: Context,
+): Promise<void> {
   const modes = MODES.filter((mode) => flags[mode] !== undefined);
   const [mode] = modes;
   if (modes.length > 1)
-    throw new AppError('usage', `these flags cannot be combined: ${modes.map((each) => `--${each}`).join(', ')}`);
+    throw new AppError(
+      'usage',
+      `these flags cannot be combined: ${modes.map((each) => `--${each}`).join(', ')}`,
+    );
   for (const [flag, value] of Object.entries({ host: flags.host, scenario, replay })) {
     if (value?.trim() === '') throw new AppError('usage', `--${flag} is empty`);
     if (value !== undefined && flag !== 'host' && mode !== undefined && mode !== 'detach')
@@ -185,26 +215,42 @@ async function serve({ idleTimeout, scenario, replay, ...flags }: ServeFlags, ct
   const running = await runningAlike(options, service);
   if (ctx.globals.mode === 'dry-run') {
     const what =
-      running === null ? 'would start the local service' : `the local service is already running (pid ${running.pid})`;
+      running === null
+        ? 'would start the local service'
+        : `the local service is already running (pid ${running.pid})`;
     return await printWouldDo(ctx, what);
   }
-  if (running === null && host !== undefined && !/^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host))
-    await ctx.warn(`other machines can reach ${host}; anyone who has the key can run commands on this machine`);
+  if (
+    running === null &&
+    host !== undefined &&
+    !/^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host)
+  )
+    await ctx.warn(
+      `other machines can reach ${host}; anyone who has the key can run commands on this machine`,
+    );
 
   if (isDetached) {
     const { url, pid, started, notice } = await service.ensure(options);
     const { data_dir } = await service.status();
     await ctx.out.item(startedView, { url, pid, data_dir }, { changed: started === 'now' });
     if (options.scenario !== undefined) {
-      const text = `fault injection: ${rules} ${rules === 1 ? 'rule' : 'rules'} of ${options.scenario}`;
+      const text =
+        `fault injection: ${rules} ${rules === 1 ? 'rule' : 'rules'} of ` + `${options.scenario}`;
       await ctx.notice(`${text}; acs serve --logs lists the requests they change`);
     }
     if (notice !== null) await ctx.notice(notice);
     else if (started === 'before') await ctx.notice('it was already running');
     return;
   }
-  const printReady = (ready: { url: string | null; pid: number | null; data_dir: string }): Promise<void> =>
-    ctx.out.record({ type: 'ready', ...ready }, `${ready.url} (pid ${ready.pid}, data in ${ready.data_dir})`);
+  const printReady = (ready: {
+    url: string | null;
+    pid: number | null;
+    data_dir: string;
+  }): Promise<void> =>
+    ctx.out.record(
+      { type: 'ready', ...ready },
+      `${ready.url} (pid ${ready.pid}, data in ${ready.data_dir})`,
+    );
   if (running !== null) {
     const { url, pid, data_dir, version } = running;
     await printReady({ url, pid, data_dir });
@@ -222,7 +268,10 @@ async function serve({ idleTimeout, scenario, replay, ...flags }: ServeFlags, ct
 }
 
 /** Null: none runs. Throws `conflict` when a flag differs from what the service runs with. */
-async function runningAlike(options: ServiceFlags, service: LocalService): Promise<LocalServiceStatus | null> {
+async function runningAlike(
+  options: ServiceFlags,
+  service: LocalService,
+): Promise<LocalServiceStatus | null> {
   const status = await service.status();
   const { flags } = status;
   if (flags === null) return null;
@@ -246,22 +295,30 @@ async function runningAlike(options: ServiceFlags, service: LocalService): Promi
   ] as const;
   const others = compared.flatMap(([flag, wanted, actual]) => {
     if (wanted === undefined || wanted === actual) return [];
-    return actual === undefined ? `without ${flag} ${wanted}` : `with ${flag} ${actual} instead of ${wanted}`;
+    return actual === undefined
+      ? `without ${flag} ${wanted}`
+      : `with ${flag} ${actual} instead of ${wanted}`;
   });
   // A script would be tested without faults.
   if (options.scenario !== undefined && options.scenario === status.scenario)
     others.push(`with --scenario ${options.scenario}, whose rules may have been used up`);
   if (others.length === 0) return status;
-  throw new AppError('conflict', `the local service (pid ${status.pid}) is already running, ${others.join(', ')}`, {
-    hint: 'stop it first: acs serve --stop; for a second service set ACS_DATA_DIR',
-  });
+  throw new AppError(
+    'conflict',
+    `the local service (pid ${status.pid}) is already running, ${others.join(', ')}`,
+    {
+      hint: 'stop it first: acs serve --stop; for a second service set ACS_DATA_DIR',
+    },
+  );
 }
 
 async function stop(service: LocalService, ctx: Context): Promise<void> {
   ctx.out.check(stoppedView, 'item');
   const { running, pid, data_dir } = await service.status();
   if (ctx.globals.mode === 'dry-run') {
-    const what = running ? `would stop the local service (pid ${pid})` : 'the local service is not running';
+    const what = running
+      ? `would stop the local service (pid ${pid})`
+      : 'the local service is not running';
     return await printWouldDo(ctx, what);
   }
   const stopped = await service.stop();

@@ -21,7 +21,10 @@ export const specView: View<Spec> = {
 };
 
 export function declareSpecs(root: Command, ctx: Context): void {
-  const noun = root.command('specs').alias('spec').description('list the specs that sandboxes are created from');
+  const noun = root
+    .command('specs')
+    .alias('spec')
+    .description('list the specs that sandboxes are created from');
   const command = noun.command('list').alias('ls').description('list the specs of the server');
   addPagingOptions(command);
   explain(command, {
@@ -34,7 +37,8 @@ export function declareSpecs(root: Command, ctx: Context): void {
     ],
   });
   command.action(async (paging: PagingOptions) => {
-    const fetch = (server: Server, page: string | null, pageSize: number) => server.specs.list(page, pageSize);
+    const fetch = (server: Server, page: string | null, pageSize: number) =>
+      server.specs.list(page, pageSize);
     await printList(ctx, { view: specView, paging, fetch });
   });
 }

@@ -16,13 +16,27 @@ export function addWaitTimeout(
 ): Command {
   return command
     .option('--wait-timeout <duration>', effect, duration)
-    .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp());
+    .addOption(
+      command
+        .createOption('--timeout <duration>', 'same as --wait-timeout')
+        .argParser(duration)
+        .hideHelp(),
+    );
 }
 
-/** Throws `usage` for a limit without a wait. `why` follows the flag in the error: `needs --wait`. */
-export function checkLimitHasWait({ waitTimeout, timeout }: WaitOptions, waits: boolean, why: string): void {
+/**
+ * Throws `usage` for a limit without a wait. `why` follows the flag in the error: `needs --wait`.
+ */
+export function checkLimitHasWait(
+  { waitTimeout, timeout }: WaitOptions,
+  waits: boolean,
+  why: string,
+): void {
   if (waits || (waitTimeout ?? timeout) === undefined) return;
-  throw new AppError('usage', `${waitTimeout === undefined ? '--timeout' : '--wait-timeout'} ${why}`);
+  throw new AppError(
+    'usage',
+    `${waitTimeout === undefined ? '--timeout' : '--wait-timeout'} ${why}`,
+  );
 }
 
 export function checkLimitWithoutNoWait(options: WaitOptions): void {

@@ -18,7 +18,10 @@ export interface Identity extends Account {
   version: string | null;
   flavour: string | null;
   features: string[];
-  /** Neither known to be present nor known to be absent: the server has no document that acs understands. */
+  /**
+   * Neither known to be present nor known to be absent: the server has no document that acs
+   * understands.
+   */
   unknown_features: string[];
 }
 
@@ -42,7 +45,16 @@ export const identityView: View<Identity> = {
   noun: 'identity',
   id: (it) => it.user ?? '',
   fields: IDENTITY_FIELDS,
-  table: ['profile', 'base_url', 'dialect', 'version', 'user', 'organization', 'base_url_source', 'key_source'],
+  table: [
+    'profile',
+    'base_url',
+    'dialect',
+    'version',
+    'user',
+    'organization',
+    'base_url_source',
+    'key_source',
+  ],
   tsv: IDENTITY_FIELDS.map((field) => field.name),
 };
 
@@ -58,13 +70,19 @@ export function declareWhoami(root: Command, ctx: Context): void {
         await ctx.out.item(identityView, await identify(target, ctx));
       } catch (error) {
         if (!isFailure(error) || error.kind === 'internal') throw error;
-        // A server that does not answer may be the wrong one; the error of a refused key names the sources already.
+        // A server that does not answer may be the wrong one; the error of a refused key names the
+        // sources already.
         const { base_url: url, key } = sourceWords(target);
-        const sources = `the URL comes from ${url}, ${key === null ? 'no key is used' : `the key from ${key}`}`;
+        const sources =
+          `the URL comes from ${url}, ` +
+          `${key === null ? 'no key is used' : `the key from ${key}`}`;
         const { profile, base_url, base_url_source, key_source } = target;
         throw new AppError(error.kind, error.message, {
           ...error.details,
-          hint: error.kind === 'auth' ? error.details.hint : [sources, error.details.hint].filter(Boolean).join('; '),
+          hint:
+            error.kind === 'auth'
+              ? error.details.hint
+              : [sources, error.details.hint].filter(Boolean).join('; '),
           data: { ...error.details.data, profile, base_url, base_url_source, key_source },
         });
       }
@@ -98,7 +116,10 @@ export function identityOf(target: ResolvedTarget): Identity {
   };
 }
 
-/** Throws `network` when the local service does not run, which is not started; else what the server's port throws. */
+/**
+ * Throws `network` when the local service does not run, which is not started; else what the
+ * server's port throws.
+ */
 export async function identify(target: ResolvedTarget, ctx: Context): Promise<Identity> {
   const { base_url, key, local, base_url_source, key_source } = target;
   if (base_url === null) {
@@ -107,9 +128,15 @@ export async function identify(target: ResolvedTarget, ctx: Context): Promise<Id
     });
   }
   // Not ctx.server(): for the local service that would replace one of another version.
-  const server = await ctx.connect({ base_url, key, local, sources: { base_url_source, key_source } });
+  const server = await ctx.connect({
+    base_url,
+    key,
+    local,
+    sources: { base_url_source, key_source },
+  });
   const account = await checkKey(server);
-  const version = server.info.version ?? (local ? (await (await ctx.localService()).status()).version : null);
+  const version =
+    server.info.version ?? (local ? (await (await ctx.localService()).status()).version : null);
   return { ...identityOf(target), ...server.info, version, ...account };
 }
 

@@ -56,7 +56,8 @@ export function pendingActionV0(newestFirst: Iterable<ConversationEvent>): Pendi
   const answered = new Set<unknown>();
   for (const { id, kind, source, payload } of newestFirst) {
     if (kind.startsWith('observation:')) {
-      // A runtime reports null for an action that it was not allowed to carry out: that is not an answer.
+      // A runtime reports null for an action that it was not allowed to carry out: that is not an
+      // answer.
       if (kind !== 'observation:null') answered.add(payload['cause']);
       continue;
     }
@@ -66,13 +67,27 @@ export function pendingActionV0(newestFirst: Iterable<ConversationEvent>): Pendi
     const args = isRecord(payload['args']) ? payload['args'] : {};
     const level = args['security_risk'];
     const risk = typeof level === 'number' ? RISKS_V0[level] : undefined;
-    const shown = Object.fromEntries(Object.entries(args).filter(([name]) => !NOT_SHOWN_V0.has(name)));
-    return { action_id: id, kind: action, text: actionText(action, shown), risk: risk ?? 'unknown' };
+    const shown = Object.fromEntries(
+      Object.entries(args).filter(([name]) => !NOT_SHOWN_V0.has(name)),
+    );
+    return {
+      action_id: id,
+      kind: action,
+      text: actionText(action, shown),
+      risk: risk ?? 'unknown',
+    };
   }
   return null;
 }
 
-const NOT_SHOWN_V0 = new Set(['thought', 'security_risk', 'confirmation_state', 'hidden', 'blocking', 'is_static']);
+const NOT_SHOWN_V0 = new Set([
+  'thought',
+  'security_risk',
+  'confirmation_state',
+  'hidden',
+  'blocking',
+  'is_static',
+]);
 
 /** Complete: the user decides by this text. */
 function actionText(tool: string, members: Members): string {

@@ -1,6 +1,8 @@
 /** Field names and values are the public contract. */
 
-/** `unknown(<word>)` is a word invented later. Servers do not have `deleted`: no filter accepts it. */
+/**
+ * `unknown(<word>)` is a word invented later. Servers do not have `deleted`: no filter accepts it.
+ */
 export type ConversationStatus =
   | 'starting'
   | 'idle'
@@ -38,14 +40,19 @@ export interface Reason {
 }
 
 export interface Conversation {
-  /** 32 hex digits without dashes; empty while only the start task exists (printed as `knownId`, or null). */
+  /**
+   * 32 hex digits without dashes; empty while only the start task exists (printed as `knownId`, or
+   * null).
+   */
   id: string;
   /** The id that a start in progress has chosen. */
   chosen_id?: string;
   start_task_id: string | null;
   title: string | null;
   status: ConversationStatus;
-  /** The sandbox does not answer now and may answer later: not the end of a run yet. Not printed. */
+  /**
+   * The sandbox does not answer now and may answer later: not the end of a run yet. Not printed.
+   */
   may_recover?: true;
   reason: Reason | null;
   waiting_for: 'confirmation' | 'user' | null;
@@ -74,7 +81,14 @@ export function roundedUsd(amount: number): number {
 }
 
 /** `unknown`: the server does not know it. */
-export const SANDBOX_STATUSES = ['starting', 'running', 'paused', 'error', 'missing', 'unknown'] as const;
+export const SANDBOX_STATUSES = [
+  'starting',
+  'running',
+  'paused',
+  'error',
+  'missing',
+  'unknown',
+] as const;
 
 export type SandboxStatus = (typeof SANDBOX_STATUSES)[number] | `unknown(${string})`;
 
@@ -117,6 +131,9 @@ export function blankConversation(id: string, status: Conversation['status']): C
 }
 
 /** As in a replay. */
-export function usedNoModel({ cost_usd: cost, tokens }: Pick<Conversation, 'cost_usd' | 'tokens'>): boolean {
+export function usedNoModel({
+  cost_usd: cost,
+  tokens,
+}: Pick<Conversation, 'cost_usd' | 'tokens'>): boolean {
   return cost === 0 && (tokens === null || tokens.input + tokens.output === 0);
 }

@@ -1,11 +1,15 @@
-/** The difference of a workspace that cannot be read any more. It lacks changes made by commands. */
+/**
+ * The difference of a workspace that cannot be read any more. It lacks changes made by commands.
+ */
 import { posix } from 'node:path';
 import type { Conversation } from './conversation.ts';
 import { actionIdOf, isRecord, textOf } from './event-payload.ts';
 import type { ConversationEvent } from './event.ts';
 import { changedFiles, type ChangedFile, filePatch, isBinary, statusOf } from './patch.ts';
 
-/** A file before and after one edit. Null: it does not exist; undefined: the event does not have it. */
+/**
+ * A file before and after one edit. Null: it does not exist; undefined: the event does not have it.
+ */
 export interface Edit {
   /** As the event names it, mostly absolute. */
   path: string;
@@ -13,24 +17,34 @@ export interface Edit {
   after: string | null | undefined;
 }
 
-export const RECONSTRUCTED = 'reconstructed from edit events; changes made by commands are not included';
+export const RECONSTRUCTED =
+  'reconstructed from edit events; changes made by commands are not included';
 
-const PAUSED = 'changes made by commands: the sandbox is paused; acs conv export --resume starts it first';
+const PAUSED =
+  'changes made by commands: the sandbox is paused; acs conv export --resume starts it first';
 
 export interface ConversationDiff {
-  /** `workspace`: compared in the sandbox. `edit-events`: put together from what the file editor reported. */
+  /**
+   * `workspace`: compared in the sandbox. `edit-events`: put together from what the file editor
+   * reported.
+   */
   source: 'workspace' | 'edit-events';
   files: readonly ChangedFile[];
   omissions: readonly string[];
   patch: Uint8Array;
 }
 
-type EditedConversation = Pick<Conversation, 'id' | 'sandbox_id' | 'repository'> & { sandbox_status?: string | null };
+type EditedConversation = Pick<Conversation, 'id' | 'sandbox_id' | 'repository'> & {
+  sandbox_status?: string | null;
+};
 
 type EditorEvent = Pick<ConversationEvent, 'id' | 'kind' | 'payload'>;
 
 export function createEditReader(): (event: EditorEvent) => Edit | null {
-  /** V0: content that an action is to write, by the id of the action: its observation does not repeat it. */
+  /**
+   * V0: content that an action is to write, by the id of the action: its observation does not
+   * repeat it.
+   */
   const writes = new Map<string, string>();
   return (event) => readEdit(event, writes);
 }
@@ -59,13 +73,15 @@ export function createEditLog(): EditLog {
         const path = pathInWorkspace(named, conversation);
         const sides = { original: before ?? null, modified: after ?? null };
         if (path === null) omissions.push(`${named}: outside the workspace`);
-        else if (after === undefined) omissions.push(`${path}: edited; the events do not have the content`);
+        else if (after === undefined)
+          omissions.push(`${path}: edited; the events do not have the content`);
         else if (before === undefined && after === null)
           omissions.push(`${path}: deleted; the events do not have the content`);
         else if (sides.original === sides.modified) continue;
         else if (isBinary(sides)) omissions.push(`${path}: binary content`);
         else {
-          if (before === undefined) omissions.push(`${path}: the previous content is unknown; shown as a new file`);
+          if (before === undefined)
+            omissions.push(`${path}: the previous content is unknown; shown as a new file`);
           const status = statusOf(sides);
           changes.push({ path, status });
           text += (await filePatch({ path, status }, sides)) ?? '';
@@ -77,13 +93,17 @@ export function createEditLog(): EditLog {
   };
 }
 
-/** V1: FileEditorObservation (interface 7.2). V0: observations `edit` and `write` (interface 7.6). */
+/**
+ * V1: FileEditorObservation (interface 7.2). V0: observations `edit` and `write` (interface 7.6).
+ */
 function readEdit(event: EditorEvent, writes: Map<string, string>): Edit | null {
   const { id, kind, payload } = event;
   const parts = (name: string) => (isRecord(payload[name]) ? payload[name] : {});
   if (kind === 'ObservationEvent') {
     const observation = parts('observation');
-    const isEditor = /^(FileEditor|StrReplaceEditor|PlanningFileEditor)Observation$/.test(textOf(observation['kind']));
+    const isEditor = /^(FileEditor|StrReplaceEditor|PlanningFileEditor)Observation$/.test(
+      textOf(observation['kind']),
+    );
     return isEditor && observation['is_error'] !== true ? observedEdit(observation) : null;
   }
   switch (kind) {
@@ -91,7 +111,10 @@ function readEdit(event: EditorEvent, writes: Map<string, string>): Edit | null 
       writes.set(id, textOf(parts('args')['content']));
       return null;
     case 'observation:write':
-      return observedEdit({ path: parts('extras')['path'], new_content: writes.get(actionIdOf(event) ?? '') });
+      return observedEdit({
+        path: parts('extras')['path'],
+        new_content: writes.get(actionIdOf(event) ?? ''),
+      });
     case 'observation:edit':
       return observedEdit(parts('extras'));
     default:
@@ -115,11 +138,15 @@ function observedEdit(members: Record<string, unknown>): Edit | null {
 const WORKSPACE = /^.*?\/workspace\/(?:project\/)?/;
 
 /** The path in the repository of the conversation, or in its workspace; null: it is elsewhere. */
-function pathInWorkspace(path: string, { id, sandbox_id, repository }: EditedConversation): string | null {
+function pathInWorkspace(
+  path: string,
+  { id, sandbox_id, repository }: EditedConversation,
+): string | null {
   const normal = posix.normalize(path);
   let rest = normal;
   if (posix.isAbsolute(normal)) {
-    // On the local service without isolation the workspace is a folder with the name of the sandbox.
+    // On the local service without isolation the workspace is a folder with the name of the
+    // sandbox.
     const own = `/${sandbox_id ?? ''}/`;
     const start = normal.indexOf(own);
     const root = start === -1 ? WORKSPACE.exec(normal)?.[0].length : start + own.length;

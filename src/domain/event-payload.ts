@@ -1,4 +1,7 @@
-/** What the payload of an event of either dialect says. Its texts are untrusted: src/output escapes them. */
+/**
+ * What the payload of an event of either dialect says. Its texts are untrusted: src/output escapes
+ * them.
+ */
 import type { ConversationEvent } from './event.ts';
 import { shortened } from '../output/text/well-formed.ts';
 
@@ -21,7 +24,9 @@ export function textAt(value: unknown, ...path: string[]): string {
 }
 
 export function contentTexts(content: unknown): string[] {
-  const parts = Array.isArray(content) ? content.map((part) => textAt(part, 'text')) : [textOf(content)];
+  const parts = Array.isArray(content)
+    ? content.map((part) => textAt(part, 'text'))
+    : [textOf(content)];
   return parts.filter((text) => text !== '');
 }
 
@@ -37,17 +42,23 @@ export function firstLine(text: string): string {
 type ReadText = (payload: Members) => string;
 
 const lineAt = (payload: Members, ...path: string[]): string => firstLine(textAt(payload, ...path));
-const labelled = (label: string, detail: string): string => (detail === '' ? label : `${label}: ${detail}`);
-const errorText: ReadText = (payload) => labelled(textAt(payload, 'code'), lineAt(payload, 'detail'));
+const labelled = (label: string, detail: string): string =>
+  detail === '' ? label : `${label}: ${detail}`;
+const errorText: ReadText = (payload) =>
+  labelled(textAt(payload, 'code'), lineAt(payload, 'detail'));
 
 const TEXTS_V1: ReadonlyMap<string, ReadText> = new Map<string, ReadText>([
   ['MessageEvent', (payload) => contentText(member(payload, 'llm_message', 'content'))],
   ['ActionEvent', actionText],
   ['ObservationEvent', observationText],
-  ['AgentErrorEvent', (payload) => labelled(`error in ${textAt(payload, 'tool_name')}`, lineAt(payload, 'error'))],
+  [
+    'AgentErrorEvent',
+    (payload) => labelled(`error in ${textAt(payload, 'tool_name')}`, lineAt(payload, 'error')),
+  ],
   [
     'UserRejectObservation',
-    (payload) => labelled(`rejected ${textAt(payload, 'tool_name')}`, lineAt(payload, 'rejection_reason')),
+    (payload) =>
+      labelled(`rejected ${textAt(payload, 'tool_name')}`, lineAt(payload, 'rejection_reason')),
   ],
   ['ConversationStateUpdateEvent', stateText],
   ['ConversationErrorEvent', errorText],
@@ -69,16 +80,23 @@ export function eventTextV1(kind: string, payload: Members): string {
   return TEXTS_V1.get(kind)?.(payload) ?? kind;
 }
 
-export function eventTextV0(action: string | null, observation: string | null, payload: Members): string {
+export function eventTextV0(
+  action: string | null,
+  observation: string | null,
+  payload: Members,
+): string {
   if (action === 'message') return lineAt(payload, 'args', 'content');
   if (action === 'run') return `$ ${lineAt(payload, 'args', 'command')}`;
-  if (action === 'finish') return lineAt(payload, 'args', 'final_thought') || lineAt(payload, 'message') || 'finished';
+  if (action === 'finish')
+    return lineAt(payload, 'args', 'final_thought') || lineAt(payload, 'message') || 'finished';
   if (action === 'think') return lineAt(payload, 'args', 'thought');
   if (action === 'system') return 'system prompt';
   if (observation === 'agent_state_changed')
     return labelled(textAt(payload, 'extras', 'agent_state'), lineAt(payload, 'extras', 'reason'));
   if (observation === 'error') return labelled('error', lineAt(payload, 'content'));
-  return lineAt(payload, 'message') || lineAt(payload, 'content') || (action ?? observation ?? 'event');
+  return (
+    lineAt(payload, 'message') || lineAt(payload, 'content') || (action ?? observation ?? 'event')
+  );
 }
 
 function actionText(payload: Members): string {
@@ -105,7 +123,9 @@ function observationText(payload: Members): string {
   const content = contentText(member(payload, 'observation', 'content'));
   const exitCode = exitCodeOf({ payload }) ?? 0;
   if (exitCode > 0) return labelled(`exit ${exitCode}`, content);
-  return isErrorOf({ payload }) ? labelled('error', content) : content || `${textAt(payload, 'tool_name')}: done`;
+  return isErrorOf({ payload })
+    ? labelled('error', content)
+    : content || `${textAt(payload, 'tool_name')}: done`;
 }
 
 /** A call has an event when it begins and one when it ends. */
@@ -141,7 +161,9 @@ function stateText(payload: Members): string {
 
 function contentText(content: unknown): string {
   const line = firstLine(contentTexts(content).join('\n'));
-  const images = Array.isArray(content) ? content.filter((part) => textAt(part, 'type') === 'image').length : 0;
+  const images = Array.isArray(content)
+    ? content.filter((part) => textAt(part, 'type') === 'image').length
+    : 0;
   return images === 0 ? line : `${line} [${images} image${images === 1 ? '' : 's'}]`.trim();
 }
 
@@ -186,16 +208,28 @@ export function shapeOf({
 }
 
 /** Internal state of the server, and events that repeat what another one shows. */
-export function isBookkeeping({ kind, payload }: Pick<ConversationEvent, 'kind' | 'payload'>): boolean {
+export function isBookkeeping({
+  kind,
+  payload,
+}: Pick<ConversationEvent, 'kind' | 'payload'>): boolean {
   if (kind === 'ConversationStateUpdateEvent') return payload['key'] !== 'execution_status';
   if (kind === 'observation:null' || kind === 'LLMCompletionLogEvent') return true;
-  // This analyzer repeats the risk of the action; the verdict of another one stands below the action.
+  // This analyzer repeats the risk of the action; the verdict of another one stands below the
+  // action.
   if (kind === 'SecurityAnalysisEvent')
-    return payload['analyzer'] === 'LLMSecurityAnalyzer' || !risksOf(payload).some((risk) => RISKS.includes(risk));
-  return kind === 'ObservationEvent' && textAt(payload, 'observation', 'kind') === 'FinishObservation';
+    return (
+      payload['analyzer'] === 'LLMSecurityAnalyzer' ||
+      !risksOf(payload).some((risk) => RISKS.includes(risk))
+    );
+  return (
+    kind === 'ObservationEvent' && textAt(payload, 'observation', 'kind') === 'FinishObservation'
+  );
 }
 
-export function statusWordOf({ signal, payload }: Pick<ConversationEvent, 'signal' | 'payload'>): string | null {
+export function statusWordOf({
+  signal,
+  payload,
+}: Pick<ConversationEvent, 'signal' | 'payload'>): string | null {
   if (!signal?.startsWith('status:')) return null;
   return (textAt(payload, 'value') || textAt(payload, 'extras', 'agent_state')).toLowerCase();
 }
@@ -210,7 +244,9 @@ export function fullText({ payload }: Payload): string {
     member(payload, 'system_prompt', 'text'),
     payload['content'],
   ];
-  return candidates.map((content) => contentTexts(content).join('\n')).find((text) => text !== '') ?? '';
+  return (
+    candidates.map((content) => contentTexts(content).join('\n')).find((text) => text !== '') ?? ''
+  );
 }
 
 export function thoughtOf({ payload }: Payload): string {
@@ -225,7 +261,10 @@ export function commandOf({ payload }: Payload): string {
 
 /** Null when it is not a command, or still runs. */
 export function exitCodeOf({ payload }: Payload): number | null {
-  const codes = [member(payload, 'observation', 'exit_code'), member(payload, 'extras', 'metadata', 'exit_code')];
+  const codes = [
+    member(payload, 'observation', 'exit_code'),
+    member(payload, 'extras', 'metadata', 'exit_code'),
+  ];
   return codes.find((code) => typeof code === 'number') ?? null;
 }
 

@@ -36,10 +36,17 @@ export interface ConversationEvent {
 export function isUpTo(event: ConversationEvent, end: ConversationEvent | null): boolean {
   if (end === null) return false;
   if (event.id === end.id) return true;
-  return event.timestamp !== null && end.timestamp !== null && inOrder(event.timestamp) < inOrder(end.timestamp);
+  return (
+    event.timestamp !== null &&
+    end.timestamp !== null &&
+    inOrder(event.timestamp) < inOrder(end.timestamp)
+  );
 }
 
-/** The text of a time without its `Z`: such texts are in the order of their times, with a fraction or without one. */
+/**
+ * The text of a time without its `Z`: such texts are in the order of their times, with a fraction
+ * or without one.
+ */
 function inOrder(time: string): string {
   return time.slice(0, -1);
 }

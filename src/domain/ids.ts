@@ -1,7 +1,10 @@
 import { AppError } from '../cli/errors.ts';
 import { cut } from '../output/text/well-formed.ts';
 
-/** Conversation ids are 32 hexadecimal digits. A server may have others: any plain word is read as a prefix. */
+/**
+ * Conversation ids are 32 hexadecimal digits. A server may have others: any plain word is read as a
+ * prefix.
+ */
 
 export type IdWord =
   | 'last'
@@ -38,7 +41,9 @@ export function readConversationWord(text: string): IdWord | null {
   if (id !== null) return { ids: [id], prefix: null };
   if (text.includes('/')) {
     // The last one first: `/sandboxes/<id>/conversations/<id>` is about the conversation.
-    const uuids = text.matchAll(/(?<![0-9a-f])[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}(?![0-9a-f])/gi);
+    const uuids = text.matchAll(
+      /(?<![0-9a-f])[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}(?![0-9a-f])/gi,
+    );
     const ids = [...uuids].map(([uuid]) => plainId(uuid)).reverse();
     return ids.length > 0 ? { ids: [...new Set(ids)], prefix: null } : null;
   }
@@ -56,7 +61,9 @@ export function readSandboxWord(text: string): IdWord | null {
         .slice(2)
         .reverse()
     : [text];
-  const ids = parts.flatMap((part) => [part, normalizeId(part) ?? part]).filter((word) => /^[\w.-]{16,}$/.test(word));
+  const ids = parts
+    .flatMap((part) => [part, normalizeId(part) ?? part])
+    .filter((word) => /^[\w.-]{16,}$/.test(word));
   if (isUrl && ids.length === 0) return null;
   return { ids: [...new Set(ids)], prefix: isUrl ? null : text };
 }
@@ -66,7 +73,11 @@ function isPlainWord(text: string): boolean {
 }
 
 /** A whole id that matches is alone. Empty ids never match. */
-export function matchPrefix<T>(prefix: string, items: readonly T[], idsOf: (item: T) => readonly string[]): T[] {
+export function matchPrefix<T>(
+  prefix: string,
+  items: readonly T[],
+  idsOf: (item: T) => readonly string[],
+): T[] {
   const wanted = plainId(prefix);
   const exact = items.find((item) => idsOf(item).map(plainId).includes(wanted));
   if (exact !== undefined) return [exact];

@@ -1,4 +1,7 @@
-/** MCP servers in the settings. V0 has three lists (interface 2.3), V1 a map of servers by name; neither is translated. */
+/**
+ * MCP servers in the settings. V0 has three lists (interface 2.3), V1 a map of servers by name;
+ * neither is translated.
+ */
 import { memberRedaction } from '../output/text/redact.ts';
 import { REDACTED } from '../output/text/secret-names.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './settings.ts';
@@ -23,8 +26,10 @@ export function checkMcpConfig(value: JsonValue): string | null {
       const at = `${list}[${index}]`;
       if (!isJsonObject(server)) return `${at} must be an object`;
       const other = Object.keys(server).find((key) => !MEMBERS[list].includes(key));
-      if (other !== undefined) return `${at} has no member ${other}; it has ${MEMBERS[list].join(', ')}`;
-      const problem = (list === 'stdio_servers' ? checkStdio(server) : checkRemote(server)) ?? checkMask(server);
+      if (other !== undefined)
+        return `${at} has no member ${other}; it has ${MEMBERS[list].join(', ')}`;
+      const problem =
+        (list === 'stdio_servers' ? checkStdio(server) : checkRemote(server)) ?? checkMask(server);
       if (problem !== null) return `${at}${problem}`;
       const name = nameOf(server);
       if (seen.has(name)) return `${at} repeats ${name}`;
@@ -37,21 +42,29 @@ export function checkMcpConfig(value: JsonValue): string | null {
 export function checkMcpConfigV1(value: JsonValue): string | null {
   const form = '{"<name>": {"url": "https://…"}} or {"<name>": {"command": "…", "args": […]}}';
   if (!isJsonObject(value)) return `must be an object of servers by name: ${form}`;
-  if (LISTS.some((list) => list in value)) return `has the form of V0 servers; this server has ${form}`;
-  for (const [name, server] of Object.entries(isJsonObject(value['mcpServers']) ? value['mcpServers'] : value)) {
+  if (LISTS.some((list) => list in value))
+    return `has the form of V0 servers; this server has ${form}`;
+  for (const [name, server] of Object.entries(
+    isJsonObject(value['mcpServers']) ? value['mcpServers'] : value,
+  )) {
     if (!isJsonObject(server)) return `${name} must be an object: ${form}`;
-    const problem = (typeof server['command'] === 'string' ? null : checkRemote(server)) ?? checkMask(server);
+    const problem =
+      (typeof server['command'] === 'string' ? null : checkRemote(server)) ?? checkMask(server);
     if (problem !== null) return `${name}${problem}`;
   }
   return null;
 }
 
-/** Masks of keys, headers and environment values are restored from what is stored; these are not. */
+/**
+ * Masks of keys, headers and environment values are restored from what is stored; these are not.
+ */
 function checkMask(server: JsonObject): string | null {
   const masked = ['url', 'command', 'args'].find((name) =>
     [server[name]].flat().some((text) => typeof text === 'string' && text.includes(REDACTED)),
   );
-  return masked === undefined ? null : `.${masked} contains ${REDACTED} in place of a secret: write it in full`;
+  return masked === undefined
+    ? null
+    : `.${masked} contains ${REDACTED} in place of a secret: write it in full`;
 }
 
 function checkRemote({ url, api_key: key, timeout = null }: JsonObject): string | null {
@@ -59,18 +72,21 @@ function checkRemote({ url, api_key: key, timeout = null }: JsonObject): string 
   if (!/^(http|ws)s?:$/.test(protocol)) return '.url must be an http, https, ws or wss URL';
   if (typeof (key ?? '') !== 'string') return '.api_key must be a text';
   const isTimeout =
-    timeout === null || (Number.isSafeInteger(timeout) && Number(timeout) >= 1 && Number(timeout) <= 3600);
+    timeout === null ||
+    (Number.isSafeInteger(timeout) && Number(timeout) >= 1 && Number(timeout) <= 3600);
   return isTimeout ? null : '.timeout must be 1 to 3600 seconds';
 }
 
 function checkStdio({ name, command, args, env }: JsonObject): string | null {
-  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]+$/.test(name)) return '.name must be letters, digits, _ and - only';
+  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]+$/.test(name))
+    return '.name must be letters, digits, _ and - only';
   if (typeof command !== 'string' || !/^\S+$/.test(command))
     return '.command must be one word; its arguments go to args';
   const isText = (value: JsonValue): boolean => typeof value === 'string';
   if (!Array.isArray(args ?? []) || !((args ?? []) as JsonValue[]).every(isText))
     return '.args must be a list of texts';
-  if (!isJsonObject(env ?? {}) || !Object.values(env ?? {}).every(isText)) return '.env must be an object of texts';
+  if (!isJsonObject(env ?? {}) || !Object.values(env ?? {}).every(isText))
+    return '.env must be an object of texts';
   return null;
 }
 
@@ -87,7 +103,10 @@ export function mcpServers(config: JsonValue): Map<string, JsonObject> {
   return servers;
 }
 
-function mapServers(config: JsonValue, change: (name: string, server: JsonObject) => JsonObject): JsonObject {
+function mapServers(
+  config: JsonValue,
+  change: (name: string, server: JsonObject) => JsonObject,
+): JsonObject {
   if (!isJsonObject(config)) return {};
   const members = isJsonObject(config['mcpServers']) ? config['mcpServers'] : config;
   return Object.fromEntries(
@@ -109,14 +128,18 @@ export function maskMcpConfig(value: JsonValue): JsonValue {
 }
 
 /** `lost` names the secrets that are stored and would be lost. */
-export function restoreMcpSecrets(wanted: JsonValue, stored: JsonValue): { config: JsonObject; lost: string[] } {
+export function restoreMcpSecrets(
+  wanted: JsonValue,
+  stored: JsonValue,
+): { config: JsonObject; lost: string[] } {
   const known = mcpServers(stored);
   const lost: string[] = [];
   const config = mapServers(wanted, (name, server) => {
     const twin = known.get(name) ?? {};
     const { auth, ...members } = server;
     const hasKey = members['api_key'] || members['headers'] || auth;
-    if (isHiddenAuth(twin['auth']) && (isHiddenAuth(auth) || !hasKey)) lost.push(`the key of ${name}`);
+    if (isHiddenAuth(twin['auth']) && (isHiddenAuth(auth) || !hasKey))
+      lost.push(`the key of ${name}`);
     return {
       ...(restore(members, twin, name, lost) as JsonObject),
       ...(auth === undefined || isHiddenAuth(auth) ? {} : { auth }),
@@ -127,10 +150,19 @@ export function restoreMcpSecrets(wanted: JsonValue, stored: JsonValue): { confi
 
 /** V1 returns `auth` with its strategy alone. */
 function isHiddenAuth(auth: JsonValue | undefined): boolean {
-  return isJsonObject(auth) && auth['strategy'] !== 'none' && Object.keys(auth).every((name) => name === 'strategy');
+  return (
+    isJsonObject(auth) &&
+    auth['strategy'] !== 'none' &&
+    Object.keys(auth).every((name) => name === 'strategy')
+  );
 }
 
-function restore(value: JsonValue, stored: JsonValue | undefined, at: string, lost: string[]): JsonValue | undefined {
+function restore(
+  value: JsonValue,
+  stored: JsonValue | undefined,
+  at: string,
+  lost: string[],
+): JsonValue | undefined {
   if (isMasked(value)) {
     if (stored !== undefined && stored !== null && !isMasked(stored)) return stored;
     lost.push(at);

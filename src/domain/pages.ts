@@ -13,14 +13,23 @@ type FetchPage<T> = (page: string | null) => Promise<Page<T>>;
 
 /** More is refused by servers (interface 4.3, 5.3). */
 const PAGE_SIZE_MAX = 100;
-/** `empty`: servers drop items after paging (interface 3.2). `known`: V0 lists some items again (seen on 1.6.0). */
+/**
+ * `empty`: servers drop items after paging (interface 3.2). `known`: V0 lists some items again
+ * (seen on 1.6.0).
+ */
 const MOST_PAGES_WITHOUT_NEWS = { empty: 1_000, known: 100 };
 
-export async function* allPages<T>(idOf: (item: T) => string, fetchPage: FetchPage<T>): AsyncGenerator<T, void, void> {
+export async function* allPages<T>(
+  idOf: (item: T) => string,
+  fetchPage: FetchPage<T>,
+): AsyncGenerator<T, void, void> {
   for await (const items of eachPage(idOf, fetchPage)) yield* items;
 }
 
-/** Each item once; an item with an empty id is never a duplicate. Throws `server` for a list without an end. */
+/**
+ * Each item once; an item with an empty id is never a duplicate. Throws `server` for a list without
+ * an end.
+ */
 export async function* eachPage<T>(
   idOf: (item: T) => string,
   fetchPage: FetchPage<T>,
@@ -40,7 +49,10 @@ export async function* eachPage<T>(
     if (next === null) return null;
     without.empty = items.length === 0 ? without.empty + 1 : 0;
     without.known = items.length > 0 && news === 0 ? without.known + 1 : 0;
-    if (without.empty > MOST_PAGES_WITHOUT_NEWS.empty || without.known > MOST_PAGES_WITHOUT_NEWS.known) {
+    if (
+      without.empty > MOST_PAGES_WITHOUT_NEWS.empty ||
+      without.known > MOST_PAGES_WITHOUT_NEWS.known
+    ) {
       throw endless('sends pages without new items');
     }
     if (pages.has(next)) throw endless(`repeats the page ${cut(next, 60)}`);

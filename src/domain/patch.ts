@@ -22,7 +22,10 @@ export function changedFiles({
 
 export function lineTotals(files: readonly ChangedFile[]): { added: number; removed: number } {
   return files.reduce(
-    (sum, file) => ({ added: sum.added + (file.added ?? 0), removed: sum.removed + (file.removed ?? 0) }),
+    (sum, file) => ({
+      added: sum.added + (file.added ?? 0),
+      removed: sum.removed + (file.removed ?? 0),
+    }),
     { added: 0, removed: 0 },
   );
 }
@@ -36,16 +39,20 @@ export function patchFiles(patch: string): Map<string, ChangedFile & { text: str
     const start = text.indexOf('\n@@ ');
     const head = start === -1 ? text : text.slice(0, start);
     const [first = '', ...lines] = head.split('\n');
-    const find = (prefix: string) => lines.find((line) => line.startsWith(prefix))?.slice(prefix.length);
+    const find = (prefix: string) =>
+      lines.find((line) => line.startsWith(prefix))?.slice(prefix.length);
     // `a/name b/name`: without a rename both are the same.
     const names = first.slice('diff --git '.length);
     const renamed = find('rename to ');
-    const path = unquotePath(renamed ?? names.slice((names.length + 1) / 2)).slice(renamed === undefined ? 2 : 0);
+    const path = unquotePath(renamed ?? names.slice((names.length + 1) / 2)).slice(
+      renamed === undefined ? 2 : 0,
+    );
     let status: ChangedFile['status'] = renamed === undefined ? 'modified' : 'renamed';
     if (find('new file mode ') !== undefined) status = 'added';
     if (find('deleted file mode ') !== undefined) status = 'deleted';
     const count = (sign: '+' | '-') => text.slice(start).split(`\n${sign}`).length - 1;
-    const counts = start === -1 ? { added: null, removed: null } : { added: count('+'), removed: count('-') };
+    const counts =
+      start === -1 ? { added: null, removed: null } : { added: count('+'), removed: count('-') };
     // Git deletes and adds a file that becomes a link.
     const known = files.get(path);
     if (known === undefined) files.set(path, { path, status, ...counts, text });
@@ -60,7 +67,10 @@ export function patchFiles(patch: string): Map<string, ChangedFile & { text: str
   return files;
 }
 
-/** A path as git prints it. Git quotes a name with unusual bytes, and writes these as octal escapes of its UTF-8. */
+/**
+ * A path as git prints it. Git quotes a name with unusual bytes, and writes these as octal escapes
+ * of its UTF-8.
+ */
 export function unquotePath(text: string): string {
   if (!text.startsWith('"')) return text;
   const bytes: number[] = [];
@@ -71,7 +81,15 @@ export function unquotePath(text: string): string {
   return Buffer.from(bytes).toString('utf8');
 }
 
-const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v' };
+const ESCAPES: Record<string, string> = {
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  v: '\v',
+};
 
 export interface FileSides {
   /** Null: the file does not exist. */
@@ -96,8 +114,12 @@ export async function filePatch(
   { path, status }: Pick<ChangedFile, 'path' | 'status'>,
   { original, modified }: FileSides,
 ): Promise<string | null> {
-  // A server may return a text for the side that does not exist: of a folder that was in the place of a new file.
-  const hunks = await hunksOf(status === 'added' ? '' : (original ?? ''), status === 'deleted' ? '' : (modified ?? ''));
+  // A server may return a text for the side that does not exist: of a folder that was in the place
+  // of a new file.
+  const hunks = await hunksOf(
+    status === 'added' ? '' : (original ?? ''),
+    status === 'deleted' ? '' : (modified ?? ''),
+  );
   if (hunks.length === 0 && status !== 'added' && status !== 'deleted') return null;
   // Git quotes a path with control characters, quotes or backslashes.
   const quoted = (side: 'a' | 'b') => {
@@ -114,7 +136,9 @@ export async function filePatch(
     );
   }
   for (const hunk of hunks) {
-    lines.push(`@@ -${range(hunk.oldStart, hunk.oldLines)} +${range(hunk.newStart, hunk.newLines)} @@`);
+    lines.push(
+      `@@ -${range(hunk.oldStart, hunk.oldLines)} +${range(hunk.newStart, hunk.newLines)} @@`,
+    );
     for (const line of hunk.lines) lines.push(line);
   }
   return `${lines.join('\n')}\n`;

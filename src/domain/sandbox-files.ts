@@ -30,7 +30,10 @@ export interface SandboxFiles {
   stat(path: string): Promise<PathInfo>;
   /** A folder comes as a tar archive whose names begin with `./`. */
   download(from: PathInfo, into: (part: Uint8Array) => Promise<void>): Promise<void>;
-  /** The bytes arrive under a name that begins with `.acs-cp-`. Throws `conflict` where file and folder collide. */
+  /**
+   * The bytes arrive under a name that begins with `.acs-cp-`. Throws `conflict` where file and
+   * folder collide.
+   */
   upload(target: PathInfo, content: SandboxContent): Promise<void>;
   /** A temporary path in the sandbox that has to be removed, also after a success; null: none. */
   readonly temporary: string | null;
@@ -43,10 +46,17 @@ export function nameOf(path: string): string | null {
   return ['', '.', '..'].includes(last) ? null : last;
 }
 
-/** Throws `conflict` for a file that is named as a folder, what is neither, and what cannot be read. */
-export function checkSource({ path, kind, isReadable }: PathInfo, given: string): 'file' | 'folder' {
-  if (kind === 'other' || kind === 'none') throw new AppError('conflict', `${path} is neither a file nor a folder`);
-  if (kind === 'file' && given.endsWith('/')) throw new AppError('conflict', `${path} is a file, not a folder`);
+/**
+ * Throws `conflict` for a file that is named as a folder, what is neither, and what cannot be read.
+ */
+export function checkSource(
+  { path, kind, isReadable }: PathInfo,
+  given: string,
+): 'file' | 'folder' {
+  if (kind === 'other' || kind === 'none')
+    throw new AppError('conflict', `${path} is neither a file nor a folder`);
+  if (kind === 'file' && given.endsWith('/'))
+    throw new AppError('conflict', `${path} is a file, not a folder`);
   if (!isReadable) throw new AppError('conflict', `${path} cannot be read: permission denied`);
   return kind;
 }
@@ -64,19 +74,24 @@ export async function targetOf(
     if (source.kind === 'file') throw missing(`the folder ${there.path} does not exist`);
   }
   if (there.kind === 'folder' && source.kind === 'file' && source.name === null) {
-    throw new AppError('usage', `${there.path} is a folder, and a stream has no name`, { hint: 'name the file' });
+    throw new AppError('usage', `${there.path} is a folder, and a stream has no name`, {
+      hint: 'name the file',
+    });
   }
   const isInto = there.kind === 'folder' && source.name !== null;
   const target = isInto ? await stat(`${there.path.replace(/\/+$/, '')}/${source.name}`) : there;
   const { path, kind } = target;
   if (!target.hasFolder) throw missing(`cannot write ${path}: its folder does not exist`);
-  if (kind === 'other') throw new AppError('conflict', `${path} is not a regular file; it is not replaced`);
+  if (kind === 'other')
+    throw new AppError('conflict', `${path} is not a regular file; it is not replaced`);
   if (kind !== 'none' && kind !== source.kind) throw clash(path, kind === 'folder');
   if (!target.isWritable) throw new AppError('conflict', `cannot write ${path}: permission denied`);
   return target;
 }
 
 export function clash(path: string, isFolder: boolean): AppError {
-  const reason = isFolder ? 'is a folder; a file does not replace it' : 'is not a folder; a folder does not replace it';
+  const reason = isFolder
+    ? 'is a folder; a file does not replace it'
+    : 'is not a folder; a folder does not replace it';
   return new AppError('conflict', `${path} ${reason}`);
 }

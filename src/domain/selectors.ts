@@ -24,17 +24,22 @@ export function isSelected(
   nowMs: number,
 ): boolean {
   const { olderThanMs, idleMs, spec, repo } = selection;
-  const isPast = (time: string | null, ageMs: number): boolean => time !== null && nowMs - Date.parse(time) >= ageMs;
+  const isPast = (time: string | null, ageMs: number): boolean =>
+    time !== null && nowMs - Date.parse(time) >= ageMs;
   return (
     (selection.status === undefined || selection.status.includes(status)) &&
     (olderThanMs === undefined || isPast(created_at, olderThanMs)) &&
     (idleMs === undefined || (running === false && isPast(updated_at ?? created_at, idleMs))) &&
     (spec === undefined || (spec_id !== null && spec.includes(spec_id))) &&
-    (repo === undefined || repositories.some((name) => repo.some((pattern) => matchesRepository(name, pattern))))
+    (repo === undefined ||
+      repositories.some((name) => repo.some((pattern) => matchesRepository(name, pattern))))
   );
 }
 
-/** Whether a pattern is the name, its last part, or a glob whose `*` also matches `/`; letter case does not matter. */
+/**
+ * Whether a pattern is the name, its last part, or a glob whose `*` also matches `/`; letter case
+ * does not matter.
+ */
 export function matchesRepository(name: string, pattern: string): boolean {
   const text = name.toLowerCase();
   const [first = '', ...others] = pattern.toLowerCase().split('*');

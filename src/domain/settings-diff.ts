@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isMasked, maskMcpConfig, mcpServers } from './mcp-config.ts';
-import { isJsonObject, type JsonValue, type SettingsField, type SettingsSnapshot } from './settings.ts';
+import {
+  isJsonObject,
+  type JsonValue,
+  type SettingsField,
+  type SettingsSnapshot,
+} from './settings.ts';
 
 export interface RequestedSettings {
   set: ReadonlyMap<SettingsField, JsonValue>;
@@ -16,10 +21,17 @@ export interface Difference {
   after: string;
 }
 
-export function differencesOf(snapshot: SettingsSnapshot, { set, unset }: RequestedSettings): Difference[] {
+export function differencesOf(
+  snapshot: SettingsSnapshot,
+  { set, unset }: RequestedSettings,
+): Difference[] {
   const all = [
     ...[...set].map(([field, value]) => ({ field, effect: 'set' as const, value })),
-    ...unset.map((field) => ({ field, effect: 'unset' as const, value: field.secret ? null : field.default })),
+    ...unset.map((field) => ({
+      field,
+      effect: 'unset' as const,
+      value: field.secret ? null : field.default,
+    })),
   ];
   return all.flatMap((change): Difference[] => {
     const { field, effect, value } = change;
@@ -41,7 +53,13 @@ export function differencesOf(snapshot: SettingsSnapshot, { set, unset }: Reques
     const text = textOf(field, value);
     const after = before === text ? '(changed)' : text;
     // A server returns the default or null for a setting that was unset: both are shown.
-    return [{ ...change, before, after: effect === 'unset' && value !== null ? `(unset, so ${after})` : after }];
+    return [
+      {
+        ...change,
+        before,
+        after: effect === 'unset' && value !== null ? `(unset, so ${after})` : after,
+      },
+    ];
   });
 }
 
@@ -55,16 +73,25 @@ export function unstoredOf(
     if (secret) {
       const wanted = isEmpty(value) ? 'unset' : 'set';
       const found = after.secrets[name] ?? 'unknown';
-      return found === 'unknown' || found === wanted ? [] : [`${name} is (${found}), not (${wanted})`];
+      return found === 'unknown' || found === wanted
+        ? []
+        : [`${name} is (${found}), not (${wanted})`];
     }
     const found = currentValue(after, field);
     // The secrets of MCP servers are returned masked, or not at all.
     const isStored =
       name === 'mcp_config'
-        ? isDeepStrictEqual([...mcpServers(found).keys()].sort(), [...mcpServers(value).keys()].sort())
+        ? isDeepStrictEqual(
+            [...mcpServers(found).keys()].sort(),
+            [...mcpServers(value).keys()].sort(),
+          )
         : hasAll(found, value);
-    const isCleared = effect === 'unset' && (found === null || !isDeepStrictEqual(found, currentValue(before, field)));
-    return isStored || isCleared ? [] : [`${name} is ${textOf(field, found)}, not ${textOf(field, value)}`];
+    const isCleared =
+      effect === 'unset' &&
+      (found === null || !isDeepStrictEqual(found, currentValue(before, field)));
+    return isStored || isCleared
+      ? []
+      : [`${name} is ${textOf(field, found)}, not ${textOf(field, value)}`];
   });
 }
 
@@ -73,18 +100,27 @@ export function currentValue({ values }: SettingsSnapshot, field: SettingsField)
   return values[field.name] ?? (Object.hasOwn(values, field.name) ? null : field.default);
 }
 
-export function recordOf(snapshot: SettingsSnapshot, fields: readonly SettingsField[]): Record<string, JsonValue> {
+export function recordOf(
+  snapshot: SettingsSnapshot,
+  fields: readonly SettingsField[],
+): Record<string, JsonValue> {
   return Object.fromEntries(
     fields.map((field) => [
       field.name,
-      field.secret ? (snapshot.secrets[field.name] === 'set' ? '(set)' : null) : currentValue(snapshot, field),
+      field.secret
+        ? snapshot.secrets[field.name] === 'set'
+          ? '(set)'
+          : null
+        : currentValue(snapshot, field),
     ]),
   );
 }
 
 export function hasMask(value: JsonValue): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).some(hasMask);
-  return isMasked(value) || ['(set)', '(changed)', '(unset)', '(unknown)'].includes(value as string);
+  return (
+    isMasked(value) || ['(set)', '(changed)', '(unset)', '(unknown)'].includes(value as string)
+  );
 }
 
 function textOf({ name }: SettingsField, value: JsonValue): string {
@@ -108,7 +144,10 @@ function hasAll(found: JsonValue, wanted: JsonValue): boolean {
     );
   }
   if (!isJsonObject(wanted)) return found === wanted;
-  return isJsonObject(found) && Object.entries(wanted).every(([name, value]) => hasAll(found[name] ?? null, value));
+  return (
+    isJsonObject(found) &&
+    Object.entries(wanted).every(([name, value]) => hasAll(found[name] ?? null, value))
+  );
 }
 
 /** A member that is left out and an empty one are the same configuration. */
@@ -117,6 +156,9 @@ function withoutEmpty(value: JsonValue): JsonValue {
   if (!isJsonObject(value)) return value;
   const members = Object.entries(value)
     .map(([name, member]) => [name, withoutEmpty(member)] as const)
-    .filter(([, member]) => member !== null && !(typeof member === 'object' && Object.keys(member).length === 0));
+    .filter(
+      ([, member]) =>
+        member !== null && !(typeof member === 'object' && Object.keys(member).length === 0),
+    );
   return members.length === 0 ? null : Object.fromEntries(members);
 }

@@ -1,8 +1,18 @@
-/** Types, bounds and choices of schema `Settings` and interface 2.1 to 2.5. V1 may store a wrong type with 200. */
+/**
+ * Types, bounds and choices of schema `Settings` and interface 2.1 to 2.5. V1 may store a wrong
+ * type with 200.
+ */
 import { checkMcpConfig, checkMcpConfigV1 } from './mcp-config.ts';
 import { isJsonObject, type JsonValue, type SettingsField } from './settings.ts';
 
-const USUAL = { nullable: true, secret: false, default: null, choices: null, minimum: null, maximum: null };
+const USUAL = {
+  nullable: true,
+  secret: false,
+  default: null,
+  choices: null,
+  minimum: null,
+  maximum: null,
+};
 
 function field(
   name: string,
@@ -32,7 +42,10 @@ export const SETTINGS_FIELDS: readonly SettingsField[] = [
     path: 'conversation_settings.confirmation_mode',
   }),
   field('llm_model', 'string', 'Model, as provider/name', { path: 'agent_settings.llm.model' }),
-  field('llm_api_key', 'string', 'Key of the model provider', { secret: true, path: 'agent_settings.llm.api_key' }),
+  field('llm_api_key', 'string', 'Key of the model provider', {
+    secret: true,
+    path: 'agent_settings.llm.api_key',
+  }),
   field('llm_base_url', 'string', 'URL of the model provider, if not its own', {
     path: 'agent_settings.llm.base_url',
     check: (value) =>
@@ -40,7 +53,9 @@ export const SETTINGS_FIELDS: readonly SettingsField[] = [
         ? null
         : 'must be an http or https URL without a user name',
   }),
-  field('remote_runtime_resource_factor', 'integer', 'Size of a remote runtime', { choices: ['1', '2', '4', '8'] }),
+  field('remote_runtime_resource_factor', 'integer', 'Size of a remote runtime', {
+    choices: ['1', '2', '4', '8'],
+  }),
   field('secrets_store', 'object', 'Tokens of git providers and custom secrets, read-only', {
     nullable: false,
     secret: true,
@@ -51,15 +66,23 @@ export const SETTINGS_FIELDS: readonly SettingsField[] = [
     default: true,
     path: 'agent_settings.condenser.enabled',
   }),
-  field('enable_sound_notifications', 'boolean', 'Sounds in the user interface', { nullable: false, default: false }),
+  field('enable_sound_notifications', 'boolean', 'Sounds in the user interface', {
+    nullable: false,
+    default: false,
+  }),
   field('enable_proactive_conversation_starters', 'boolean', 'Conversations the server proposes', {
     nullable: false,
     default: true,
   }),
-  field('enable_solvability_analysis', 'boolean', 'Whether issues are judged before they are worked on', {
-    nullable: false,
-    default: true,
-  }),
+  field(
+    'enable_solvability_analysis',
+    'boolean',
+    'Whether issues are judged before they are worked on',
+    {
+      nullable: false,
+      default: true,
+    },
+  ),
   field('user_consents_to_analytics', 'boolean', 'Whether the server may gather statistics of use'),
   field('sandbox_base_container_image', 'string', 'Image sandboxes are built from'),
   field('sandbox_runtime_container_image', 'string', 'Image sandboxes are started from'),
@@ -80,7 +103,13 @@ export const V1_FIELDS: readonly SettingsField[] = [
   field('sandbox_grouping_strategy', 'string', 'Which sandbox a new conversation gets', {
     nullable: false,
     default: 'NO_GROUPING',
-    choices: ['NO_GROUPING', 'GROUP_BY_NEWEST', 'LEAST_RECENTLY_USED', 'FEWEST_CONVERSATIONS', 'ADD_TO_ANY'],
+    choices: [
+      'NO_GROUPING',
+      'GROUP_BY_NEWEST',
+      'LEAST_RECENTLY_USED',
+      'FEWEST_CONVERSATIONS',
+      'ADD_TO_ANY',
+    ],
   }),
   field('default_sandbox_spec_id', 'string', 'Sandbox spec that is taken when none is named'),
   field('disabled_skills', 'array', 'Names of skills that are switched off'),
@@ -99,7 +128,9 @@ export const FLAT_V1_FIELDS: readonly SettingsField[] = SETTINGS_FIELDS.filter(
   ({ name }) => name !== 'enable_solvability_analysis',
 ).map((one) => {
   if (one.name === 'security_analyzer') return { ...one, default: 'llm' };
-  return one.name === 'mcp_config' ? { ...one, description: 'MCP servers by name', check: checkMcpConfigV1 } : one;
+  return one.name === 'mcp_config'
+    ? { ...one, description: 'MCP servers by name', check: checkMcpConfigV1 }
+    : one;
 });
 
 const TYPES: Record<SettingsField['type'], [is: (value: JsonValue) => boolean, words: string]> = {
@@ -119,7 +150,8 @@ export function checkSettingsValue(
   if (value === null) return nullable ? null : 'may not be null';
   const [is, words] = TYPES[type];
   if (!is(value)) return `must be ${words}`;
-  if (choices !== null && !choices.includes(String(value))) return `must be one of ${choices.join(', ')}`;
+  if (choices !== null && !choices.includes(String(value)))
+    return `must be one of ${choices.join(', ')}`;
   if (minimum !== null && Number(value) < minimum) return `must be at least ${minimum}`;
   if (maximum !== null && Number(value) > maximum) return `must be at most ${maximum}`;
   return check?.(value) ?? null;

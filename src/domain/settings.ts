@@ -1,6 +1,7 @@
 /** The flat names of V0 on every dialect; what V1 has beyond them has a dotted path. */
 
-export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+export type JsonValue =
+  string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 export type JsonObject = { [key: string]: JsonValue };
 
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
@@ -10,7 +11,12 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
 export interface McpConfig {
   sse_servers?: { url: string; api_key?: string | null }[];
   shttp_servers?: { url: string; api_key?: string | null; timeout?: number }[];
-  stdio_servers?: { name: string; command: string; args?: string[]; env?: Record<string, string> }[];
+  stdio_servers?: {
+    name: string;
+    command: string;
+    args?: string[];
+    env?: Record<string, string>;
+  }[];
 }
 
 export interface SettingsSnapshot {

@@ -16,8 +16,14 @@ export interface TargetSources {
   key_source: string | null;
 }
 
-export function sourceWords({ base_url_source, key_source }: TargetSources): { base_url: string; key: string | null } {
-  return { base_url: wordsOf(base_url_source), key: key_source === null ? null : wordsOf(key_source) };
+export function sourceWords({ base_url_source, key_source }: TargetSources): {
+  base_url: string;
+  key: string | null;
+} {
+  return {
+    base_url: wordsOf(base_url_source),
+    key: key_source === null ? null : wordsOf(key_source),
+  };
 }
 
 function wordsOf(source: string): string {

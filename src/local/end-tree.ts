@@ -1,4 +1,7 @@
-/** Not by a process group: it would take the terminal away from a password manager that prompts there. */
+/**
+ * Not by a process group: it would take the terminal away from a password manager that prompts
+ * there.
+ */
 import { execFile, type ChildProcess } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 

@@ -1,7 +1,8 @@
 /**
- * Configuration that would change content or output, at the defaults of git: every git that acs runs gets it. Not in
- * it, and so the user's: what transport needs (http, url, core.sshCommand, credential, safe.directory), who commits,
- * core.excludesFile, which says what the user does not count as a change, and merge.conflictStyle.
+ * Configuration that would change content or output, at the defaults of git: every git that acs
+ * runs gets it. Not in it, and so the user's: what transport needs (http, url, core.sshCommand,
+ * credential, safe.directory), who commits, core.excludesFile, which says what the user does not
+ * count as a change, and merge.conflictStyle.
  */
 const DEFAULTS = `
   apply.ignoreWhitespace=no apply.whitespace=nowarn
@@ -29,10 +30,11 @@ const DEFAULTS = `
 export const GIT_DEFAULTS = DEFAULTS.flatMap((setting) => ['-c', setting]);
 
 /**
- * Shell: `git` with the defaults, and `own_config`, which blanks the filters of the repository in the current folder
- * and of its submodules. CRLF counts as LF in a workspace that git checked out with core.autocrlf. `own_files`: where
- * `git` uses another index than the repository of the current folder, and that has the commit `base`, the index gets
- * the ignored files that the repository tracks, and keeps those that a sparse checkout leaves out. `t`: a folder.
+ * Shell: `git` with the defaults, and `own_config`, which blanks the filters of the repository in
+ * the current folder and of its submodules. CRLF counts as LF in a workspace that git checked out
+ * with core.autocrlf. `own_files`: where `git` uses another index than the repository of the
+ * current folder, and that has the commit `base`, the index gets the ignored files that the
+ * repository tracks, and keeps those that a sparse checkout leaves out. `t`: a folder.
  */
 export const GIT_IN_SHELL = `
 unset GIT_DIFF_OPTS GIT_EXTERNAL_DIFF
@@ -74,7 +76,10 @@ own_files() {
   [ ! -s "$t/sparse" ] || git --literal-pathspecs reset -q "$base" --pathspec-from-file="$t/sparse" --pathspec-file-nul
 }`;
 
-/** By the last word of a key; of any other empty. An empty merge driver would take one side: this is the merge of git itself. */
+/**
+ * By the last word of a key; of any other empty. An empty merge driver would take one side: this is
+ * the merge of git itself.
+ */
 const WITHOUT: Readonly<Record<string, string>> = {
   required: 'false',
   driver: 'git merge-file -L ours -L base -L theirs --marker-size=%L %A %O %B',
@@ -84,8 +89,13 @@ const WITHOUT: Readonly<Record<string, string>> = {
  * An environment in which git runs no filter or merge driver: `-c` takes no name with `=`.
  * `names`: what `git config --list --name-only` prints in the repository.
  */
-export function withoutPrograms<E extends Readonly<Record<string, string | undefined>>>(names: string, env: E) {
-  const keys = new Set(names.match(/^(?:filter|merge)\..+\.(?:clean|smudge|process|required|driver)$/gm));
+export function withoutPrograms<E extends Readonly<Record<string, string | undefined>>>(
+  names: string,
+  env: E,
+) {
+  const keys = new Set(
+    names.match(/^(?:filter|merge)\..+\.(?:clean|smudge|process|required|driver)$/gm),
+  );
   const blanked: Record<string, string> = {};
   let count = Number(env.GIT_CONFIG_COUNT ?? 0);
   for (const key of keys) {

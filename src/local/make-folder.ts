@@ -1,7 +1,10 @@
 import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** Not by Node's `recursive`: under /proc Node 20 tries for ever. Throws the error of the file system. */
+/**
+ * Not by Node's `recursive`: under /proc Node 20 tries for ever. Throws the error of the file
+ * system.
+ */
 export function makeFolder(folder: string, mode = 0o777): void {
   for (const isRetry of [false, true]) {
     try {

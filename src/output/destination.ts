@@ -10,7 +10,10 @@ interface OpenFile {
   target: string;
 }
 
-/** `mode`: of a new file, less the umask. A replaced file keeps its own, and is executable if the new one is. */
+/**
+ * `mode`: of a new file, less the umask. A replaced file keeps its own, and is executable if the
+ * new one is.
+ */
 export function fileDestination(file: string, cwd: string, mode = 0o666) {
   let opened: Promise<OpenFile> | null = null;
   const orFail = async (work: (file: OpenFile) => Promise<void>): Promise<void> => {
@@ -25,7 +28,8 @@ export function fileDestination(file: string, cwd: string, mode = 0o666) {
     }
   };
   return {
-    write: (chunk: string | Uint8Array): Promise<void> => orFail(({ handle }) => handle.appendFile(chunk)),
+    write: (chunk: string | Uint8Array): Promise<void> =>
+      orFail(({ handle }) => handle.appendFile(chunk)),
     async close(): Promise<void> {
       if (!opened) return;
       await orFail(async ({ handle, temporary, target }) => {
@@ -58,7 +62,10 @@ async function openFile(wanted: string, mode: number): Promise<OpenFile> {
   if (existing && !existing.isFile()) {
     return { handle: await open(target, 'w'), temporary: target, target };
   }
-  const temporary = path.join(path.dirname(target), `.${path.basename(target)}.${randomBytes(6).toString('hex')}.tmp`);
+  const temporary = path.join(
+    path.dirname(target),
+    `.${path.basename(target)}.${randomBytes(6).toString('hex')}.tmp`,
+  );
   const handle = await open(temporary, 'wx', mode);
   if (existing) {
     const executable = (mode & 0o100) === 0 ? 0 : (existing.mode & 0o444) >> 2;

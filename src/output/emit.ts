@@ -6,7 +6,14 @@ import { jsonDocument, jsonLine, jsonLines, jsonList, mapStrings } from './json.
 import type { JqFilter } from './jq.ts';
 import { exactCell, renderLines, renderPairs, renderTable, type Look } from './render.ts';
 import { noticeLine, NO_COLORS, type Palette } from './text/notice.ts';
-import { bulkView, chosenFields, recordOf, type BulkResult, type Field, type View } from './view.ts';
+import {
+  bulkView,
+  chosenFields,
+  recordOf,
+  type BulkResult,
+  type Field,
+  type View,
+} from './view.ts';
 import { createSafeStream, safeLine } from './text/safe-text.ts';
 
 const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
@@ -55,7 +62,10 @@ export interface Emitter {
   list<T>(view: View<T>, items: readonly T[], page: { has_more: boolean }): Promise<void>;
   item<T>(view: View<T>, item: T, extra?: Record<string, unknown>): Promise<void>;
   bulk(result: BulkResult): Promise<void>;
-  /** Written at once in one write. Of a list that goes out in parts: its rows in a format of one line an item. */
+  /**
+   * Written at once in one write. Of a list that goes out in parts: its rows in a format of one
+   * line an item.
+   */
   lines<T>(view: View<T>, items: readonly T[]): Promise<void>;
   /** Nothing in plain text when `plain` is absent. */
   record(record: Record<string, unknown>, plain?: string): Promise<void>;
@@ -74,9 +84,20 @@ export interface Emitter {
 const UNKNOWN_COLUMNS = 80;
 
 export function createEmitter(options: EmitterOptions): Emitter {
-  const { io, globals, cwd = '.', now, palette, redact = (text) => text, isRedacted = () => false } = options;
+  const {
+    io,
+    globals,
+    cwd = '.',
+    now,
+    palette,
+    redact = (text) => text,
+    isRedacted = () => false,
+  } = options;
   const { format: asked, fields } = globals;
-  const file = globals.output === undefined || globals.output === '-' ? null : fileDestination(globals.output, cwd);
+  const file =
+    globals.output === undefined || globals.output === '-'
+      ? null
+      : fileDestination(globals.output, cwd);
   const onTerminal = io.stdout.isTTY && file === null;
   const safeStream = onTerminal ? createSafeStream() : null;
   const format: Format = asked ?? (onTerminal ? 'table' : 'tsv');
@@ -95,8 +116,16 @@ export function createEmitter(options: EmitterOptions): Emitter {
       if (options.jq === undefined) throw new AppError('internal', '--jq has no file to run');
       const notice = (text: string) => io.stderr.write(noticeLine(text, 'json'));
       // The outcome is written near the deadline, or after it.
-      const limitMs = () => Math.min(globals.requestTimeoutMs ?? 30_000, Math.max(deadlineMs - options.now(), 5_000));
-      return createJqFilter({ ...options.jq, limitMs, expression: globals.jq ?? '.', onTerminal, print: raw, notice });
+      const limitMs = () =>
+        Math.min(globals.requestTimeoutMs ?? 30_000, Math.max(deadlineMs - options.now(), 5_000));
+      return createJqFilter({
+        ...options.jq,
+        limitMs,
+        expression: globals.jq ?? '.',
+        onTerminal,
+        print: raw,
+        notice,
+      });
     }));
   const write = async (text: string | Uint8Array): Promise<void> =>
     globals.jq === undefined ? await put(text) : await (await jq()).write(text);
@@ -121,13 +150,23 @@ export function createEmitter(options: EmitterOptions): Emitter {
     if (format === 'json' || format === 'ndjson') return jsonLines(records(view, items));
     const fields = columns(view, view.tsv);
     const row = (item: T): string => fields.map((field) => exactCell(field, item)).join('\t');
-    const lines = format === 'id' ? items.map((item) => safeLine(view.id(item))).filter(Boolean) : items.map(row);
+    const lines =
+      format === 'id'
+        ? items.map((item) => safeLine(view.id(item))).filter(Boolean)
+        : items.map(row);
     return lines.map((line) => `${line}\n`).join('');
   };
-  const list = async <T>(view: View<T>, items: readonly T[], members: object, none: string): Promise<void> => {
+  const list = async <T>(
+    view: View<T>,
+    items: readonly T[],
+    members: object,
+    none: string,
+  ): Promise<void> => {
     if (format === 'json') return await write(jsonList(records(view, items), redactValue(members)));
     if (format !== 'table') return await write(rows(view, items, format));
-    await write(items.length === 0 ? '' : renderTable(columns(view, view.table), items, await look()));
+    await write(
+      items.length === 0 ? '' : renderTable(columns(view, view.table), items, await look()),
+    );
     if (items.length === 0) await io.stderr.write(`${none}\n`);
   };
 
@@ -149,7 +188,8 @@ export function createEmitter(options: EmitterOptions): Emitter {
     },
     page() {
       const { page } = options;
-      if (page !== undefined && onTerminal && format === 'table') toTerminal = (chunk) => page(chunk.toString());
+      if (page !== undefined && onTerminal && format === 'table')
+        toTerminal = (chunk) => page(chunk.toString());
     },
     async list(view, items, page) {
       const { noun } = view;
@@ -159,7 +199,12 @@ export function createEmitter(options: EmitterOptions): Emitter {
       await list(view, items, page, `no ${plural}`);
     },
     bulk: ({ items, ...counts }) =>
-      list(bulkView, format === 'id' ? items.filter(({ ok }) => ok) : items, counts, 'nothing matched'),
+      list(
+        bulkView,
+        format === 'id' ? items.filter(({ ok }) => ok) : items,
+        counts,
+        'nothing matched',
+      ),
     async item(view, item, extra = {}) {
       if (format === 'json' || format === 'ndjson') {
         const record = redactValue({ ...recordOf(view, item, fields), ...extra });
@@ -170,7 +215,8 @@ export function createEmitter(options: EmitterOptions): Emitter {
         view,
         view.fields.map(({ name }) => name),
       );
-      const isEmpty = (value: unknown) => value == null || value === '' || (Array.isArray(value) && value.length === 0);
+      const isEmpty = (value: unknown) =>
+        value == null || value === '' || (Array.isArray(value) && value.length === 0);
       const shown = fields ? all : all.filter((field) => !isEmpty(field.get(item)));
       await write(renderPairs(shown, item, await look()));
     },
@@ -178,13 +224,17 @@ export function createEmitter(options: EmitterOptions): Emitter {
       const chosen = kind === 'list' ? format : (asked ?? 'table');
       const { line } = view;
       if (chosen !== 'table' || fields || !line) return await write(rows(view, items, chosen));
-      const parts = items.map((item) => line(item).map((part) => ({ ...part, text: redact(part.text) })));
+      const parts = items.map((item) =>
+        line(item).map((part) => ({ ...part, text: redact(part.text) })),
+      );
       await write(renderLines(parts, await look(), view.lineIndent));
     },
     async record(record, plain) {
       if (asked === 'json' || asked === 'ndjson') return await write(jsonLine(redactValue(record)));
       if ((asked === undefined || asked === 'table') && plain !== undefined)
-        await write(renderLines([[{ text: redact(plain) }]], { width: Infinity, palette: NO_COLORS }));
+        await write(
+          renderLines([[{ text: redact(plain) }]], { width: Infinity, palette: NO_COLORS }),
+        );
     },
     raw,
     async documents(values) {
@@ -206,7 +256,11 @@ export function createEmitter(options: EmitterOptions): Emitter {
   };
 }
 
-function checkFormat<T>(view: View<T> | null, kind: OutputKind, { format, fields, jq }: EmitterSettings): void {
+function checkFormat<T>(
+  view: View<T> | null,
+  kind: OutputKind,
+  { format, fields, jq }: EmitterSettings,
+): void {
   if (kind === 'raw' || kind === 'document') {
     const flag = jq === undefined ? `--format ${format}` : '--jq';
     if (format && !(kind === 'document' && format.includes('json')))
@@ -226,11 +280,14 @@ function checkFormat<T>(view: View<T> | null, kind: OutputKind, { format, fields
 
 function checkFile(output: string | undefined, cwd: string): void {
   if (output === undefined || output === '-') return;
-  if (output === '') throw new AppError('usage', '--output needs the name of a file, or - for stdout');
+  if (output === '')
+    throw new AppError('usage', '--output needs the name of a file, or - for stdout');
   const format = FORMATS.find((known) => known === output);
   if (format)
     throw new AppError('usage', `-o takes a file, and "${output}" is a format`, {
-      hint: `${format === 'json' ? 'use --json' : `use --format ${format}`}; for a file of that name: -o ./${output}`,
+      hint:
+        `${format === 'json' ? 'use --json' : `use --format ${format}`}; for a file of ` +
+        `that name: -o ./${output}`,
     });
   if (['yaml', 'wide', 'csv'].includes(output))
     throw new AppError('usage', `-o takes a file, and "${output}" is not a format of acs`, {
@@ -245,7 +302,9 @@ function checkFile(output: string | undefined, cwd: string): void {
   };
   const file = path.resolve(cwd, output);
   if (isFolder(file))
-    throw new AppError('config', `cannot write ${output}: it is a folder`, { hint: 'name a file in it' });
+    throw new AppError('config', `cannot write ${output}: it is a folder`, {
+      hint: 'name a file in it',
+    });
   if (!isFolder(path.dirname(file)))
     throw new AppError('config', `cannot write ${output}: its folder does not exist`, {
       hint: 'create the folder, or choose another one',

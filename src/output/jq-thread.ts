@@ -13,8 +13,14 @@ parentPort?.on('message', ({ input, expression }: JqQuestion) => {
 async function run(input: string, expression: string): Promise<JqAnswer> {
   try {
     // One line for each result. A text that begins with a dash would be read as a flag.
-    return (await jq).raw(input, expression.startsWith('-') ? ` ${expression}` : expression, ['-c']);
+    return (await jq).raw(input, expression.startsWith('-') ? ` ${expression}` : expression, [
+      '-c',
+    ]);
   } catch {
-    return { stdout: '', stderr: 'the expression needs too much memory, or calls itself too often', exitCode: 5 };
+    return {
+      stdout: '',
+      stderr: 'the expression needs too much memory, or calls itself too often',
+      exitCode: 5,
+    };
   }
 }

@@ -19,7 +19,9 @@ export interface JqAnswer {
 export interface JqFilter {
   /** Throws `usage` for an expression with an error of syntax. */
   check(): Promise<void>;
-  /** Texts without quotes, anything else as JSON. Throws `failed` after the results before an error. */
+  /**
+   * Texts without quotes, anything else as JSON. Throws `failed` after the results before an error.
+   */
   write(json: string | Uint8Array): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,22 +54,39 @@ export function createJqFilter(options: {
   const evaluate = async (input: string): Promise<JqAnswer> => {
     const wasm = file.replace(/\.js$/, '.wasm');
     // What jq prints when it gives up is not shown: its answer says so.
-    thread ??= new Worker(file, { workerData: { wasm }, resourceLimits: LIMITS, env: {}, stdout: true, stderr: true });
+    thread ??= new Worker(file, {
+      workerData: { wasm },
+      resourceLimits: LIMITS,
+      env: {},
+      stdout: true,
+      stderr: true,
+    });
     thread.ref();
     thread.postMessage({ input, expression } satisfies JqQuestion);
     const ms = Math.min(limitMs(), LONGEST_TIMER_MS);
     const late = AbortSignal.timeout(ms);
     // After a signal the outcome of the command is still written.
     const until = AbortSignal.any(signal.aborted ? [late] : [late, signal]);
-    const [answer] = (await once(thread, 'message', { signal: until }).catch(async (error: unknown) => {
-      await close();
-      if (until.aborted && until.reason === signal.reason) throw signal.reason;
-      if (!until.aborted)
-        throw new AppError('failed', `--jq: ${(error as Error).message}`, { hint: HINT, cause: error });
-      throw new AppError('timeout', `--jq: the expression did not end within ${formatDuration(ms)}`, {
-        hint: 'see the JSON without it: --json; where it only needs longer: --request-timeout or --wait-timeout',
-      });
-    })) as [JqAnswer];
+    const [answer] = (await once(thread, 'message', { signal: until }).catch(
+      async (error: unknown) => {
+        await close();
+        if (until.aborted && until.reason === signal.reason) throw signal.reason;
+        if (!until.aborted)
+          throw new AppError('failed', `--jq: ${(error as Error).message}`, {
+            hint: HINT,
+            cause: error,
+          });
+        throw new AppError(
+          'timeout',
+          `--jq: the expression did not end within ${formatDuration(ms)}`,
+          {
+            hint:
+              'see the JSON without it: --json; where it only needs longer: ' +
+              '--request-timeout or --wait-timeout',
+          },
+        );
+      },
+    )) as [JqAnswer];
     thread.unref();
     return answer;
   };
@@ -77,15 +96,20 @@ export function createJqFilter(options: {
       // Without an input nothing is evaluated.
       const { exitCode, stderr } = await evaluate('');
       if (exitCode !== NOT_COMPILED) return;
-      throw new AppError('usage', `--jq: ${reasonOf(stderr)}`, { hint: 'see the manual of jq 1.8 for expressions' });
+      throw new AppError('usage', `--jq: ${reasonOf(stderr)}`, {
+        hint: 'see the manual of jq 1.8 for expressions',
+      });
     },
     async write(json) {
-      if (json.length > MOST_INPUT) throw new AppError('failed', '--jq: the JSON is too large; use --format ndjson');
+      if (json.length > MOST_INPUT)
+        throw new AppError('failed', '--jq: the JSON is too large; use --format ndjson');
       const { stdout, stderr, exitCode } = await evaluate(Buffer.from(json).toString());
       const results = stdout.split('\n').filter((line) => line !== '');
       const shown = (line: string): string => {
         if (line.startsWith('"')) return `${JSON.parse(line) as string}\n`;
-        return onTerminal && /^[[{]/.test(line) ? jsonDocument(JSON.parse(line)) : `${escapeJson(line)}\n`;
+        return onTerminal && /^[[{]/.test(line)
+          ? jsonDocument(JSON.parse(line))
+          : `${escapeJson(line)}\n`;
       };
       await print(results.map(shown).join(''));
       if (exitCode !== 0) throw new AppError('failed', `--jq: ${reasonOf(stderr)}`, { hint: HINT });

@@ -21,7 +21,10 @@ export function jsonList(records: readonly unknown[], members: unknown): Uint8Ar
     return Buffer.from(escapeJson(`${index === 0 ? '{\n  "items": [' : ','}\n    ${text}`));
   });
   const rest = JSON.stringify(members, null, 2).slice(1);
-  return Buffer.concat([...items, Buffer.from(escapeJson(`\n  ]${rest === '}' ? '\n}' : `,${rest}`}\n`))]);
+  return Buffer.concat([
+    ...items,
+    Buffer.from(escapeJson(`\n  ]${rest === '}' ? '\n}' : `,${rest}`}\n`)),
+  ]);
 }
 
 /** Names of members stay; what holds no changed string is not copied. */
@@ -32,7 +35,10 @@ export function mapStrings(
 ): unknown {
   if (typeof value === 'string') return change(value);
   if (typeof value !== 'object' || value === null || isDone(value)) return value;
-  const entries = Object.entries(value).map(([name, member]) => [name, mapStrings(member, change, isDone)] as const);
-  if (entries.every(([name, member]) => member === (value as Record<string, unknown>)[name])) return value;
+  const entries = Object.entries(value).map(
+    ([name, member]) => [name, mapStrings(member, change, isDone)] as const,
+  );
+  if (entries.every(([name, member]) => member === (value as Record<string, unknown>)[name]))
+    return value;
   return Array.isArray(value) ? entries.map(([, member]) => member) : Object.fromEntries(entries);
 }

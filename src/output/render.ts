@@ -20,7 +20,11 @@ const WHOLE: ReadonlySet<string> = new Set(['id', 'status', 'time']);
 const MOST_WHOLE = 16;
 const SHORTEST_ID = 8;
 
-export function renderTable<T>(fields: readonly Field<T>[], items: readonly T[], look: Look): string {
+export function renderTable<T>(
+  fields: readonly Field<T>[],
+  items: readonly T[],
+  look: Look,
+): string {
   const columns = fields.map((field) => {
     const heading = field.name.toUpperCase().replaceAll('_', ' ');
     const cells = items.map((item) => shortCell(field, item, look.nowMs));
@@ -39,11 +43,16 @@ export function renderTable<T>(fields: readonly Field<T>[], items: readonly T[],
   // A view names what matters most first.
   while (fitting.length > 1 && !fit('minimum')) fitting = fitting.slice(0, -1);
   const widths = sharedWidths(fitting, look.width);
-  const line = (cellOf: (column: (typeof columns)[0]) => string, paint: (field: Field<T>, text: string) => string) =>
+  const line = (
+    cellOf: (column: (typeof columns)[0]) => string,
+    paint: (field: Field<T>, text: string) => string,
+  ) =>
     fitting
       .map((column, index) => {
         const cut = truncate(cellOf(column), widths[index] ?? 0);
-        return paint(column.field, cut) + ' '.repeat(Math.max(0, (widths[index] ?? 0) - widthOf(cut)));
+        return (
+          paint(column.field, cut) + ' '.repeat(Math.max(0, (widths[index] ?? 0) - widthOf(cut)))
+        );
       })
       .join(' '.repeat(GAP))
       .trimEnd();
@@ -69,12 +78,15 @@ function sharedWidths(
 ): number[] {
   const natural = columns.map((column) => column.natural);
   const gaps = GAP * (columns.length - 1);
-  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, gaps);
+  const sum = (numbers: readonly number[]) =>
+    numbers.reduce((total, number) => total + number, gaps);
   if (sum(natural) <= available) return natural;
   if (columns.length === 1) return [available];
   const widths = columns.map((column) => column.minimum);
   for (let left = available - sum(widths); left > 0; left -= 1) {
-    const open = columns.flatMap((column, index) => ((widths[index] ?? 0) < column.natural ? [index] : []));
+    const open = columns.flatMap((column, index) =>
+      (widths[index] ?? 0) < column.natural ? [index] : [],
+    );
     const shareOf = (index: number) => (widths[index] ?? 0) / (columns[index]?.weight || Infinity);
     const next = open.reduce((least, index) => (shareOf(index) < shareOf(least) ? index : least));
     widths[next] = (widths[next] ?? 0) + 1;
@@ -87,7 +99,11 @@ export function shortenIds(ids: readonly string[]): string[] {
   const distinct = new Set(ids);
   const longest = Math.max(0, ...ids.map((id) => id.length));
   let length = SHORTEST_ID;
-  while (length < longest && new Set([...distinct].map((id) => id.slice(0, length))).size < distinct.size) length += 1;
+  while (
+    length < longest &&
+    new Set([...distinct].map((id) => id.slice(0, length))).size < distinct.size
+  )
+    length += 1;
   return ids.map((id) => id.slice(0, length));
 }
 
@@ -95,7 +111,10 @@ export function renderPairs<T>(fields: readonly Field<T>[], item: T, look: Look)
   const keys = fields.map((field) => field.name.replaceAll('_', ' '));
   const keyWidth = Math.max(0, ...keys.map((key) => key.length));
   const rows = fields.map((field, index): LinePart[] => {
-    const key: LinePart[] = [{ text: (keys[index] ?? '').padEnd(keyWidth), tone: 'dim' }, { text: '  ' }];
+    const key: LinePart[] = [
+      { text: (keys[index] ?? '').padEnd(keyWidth), tone: 'dim' },
+      { text: '  ' },
+    ];
     const text = shortCell(field, item, look.nowMs);
     if (field.as !== 'time' || text === '') return [...key, { text, tone: toneOf(field, text) }];
     const exact = exactCell(field, item);
@@ -166,7 +185,9 @@ function shortText<T>({ as }: Field<T>, value: unknown, nowMs: number): string {
 function readable(value: unknown): string {
   if (Array.isArray(value)) return value.map(readable).join(', ');
   if (typeof value !== 'object' || value === null) return plainText(value, ', ');
-  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  const members = Object.entries(value).filter(
+    ([, member]) => member !== null && member !== undefined,
+  );
   if (members.some(([, member]) => typeof member === 'object')) return plainText(value, ', ');
   return members.map(([name, member]) => `${name}: ${plainText(member, ', ')}`).join(', ');
 }
@@ -174,7 +195,8 @@ function readable(value: unknown): string {
 function plainText(value: unknown, separator: string): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'string') return value;
-  if (Array.isArray(value) && value.every((member) => typeof member !== 'object')) return value.join(separator);
+  if (Array.isArray(value) && value.every((member) => typeof member !== 'object'))
+    return value.join(separator);
   return JSON.stringify(value) ?? String(value);
 }
 
@@ -182,7 +204,8 @@ function plainText(value: unknown, separator: string): string {
 export function byteSize(bytes: number): string {
   let amount = bytes;
   for (const unit of ['B', 'kB', 'MB', 'GB']) {
-    if (amount < 1000) return `${unit === 'B' || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${unit}`;
+    if (amount < 1000)
+      return `${unit === 'B' || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${unit}`;
     amount /= 1000;
   }
   return `${amount.toFixed(1)} TB`;
@@ -215,7 +238,11 @@ export function errorText(
   const { request, server, hint } = error.details;
   const [url = ''] = request?.url.split('?') ?? [];
   const further = [
-    ...(request ? [`request: ${request.method} ${url}`] : server === undefined ? [] : [`server: ${server}`]),
+    ...(request
+      ? [`request: ${request.method} ${url}`]
+      : server === undefined
+        ? []
+        : [`server: ${server}`]),
     ...(hint ? hint.split('\n') : []),
   ];
   const message = [{ text: 'error:', tone: 'bad' as const }, { text: ` ${redact(error.message)}` }];

@@ -24,7 +24,10 @@ export interface RecordShape {
 export interface View<T> {
   noun: string;
   id(item: T): string;
-  /** All fields, in the order of JSON and of tsv; appending is free, reordering is a breaking change. */
+  /**
+   * All fields, in the order of JSON and of tsv; appending is free, reordering is a breaking
+   * change.
+   */
   fields: readonly Field<T>[];
   table: readonly string[];
   /** Columns only grow rightwards. */
@@ -46,12 +49,17 @@ export function chosenFields<T>(view: View<T>, names: readonly string[]): Field<
   return names.map((name, index) => {
     const field = view.fields.find((candidate) => candidate.name === name);
     if (!field) throw new AppError('usage', `unknown field "${name}" for ${view.noun}`, { hint });
-    if (names.indexOf(name) < index) throw new AppError('usage', `duplicate field "${name}" in --fields`, { hint });
+    if (names.indexOf(name) < index)
+      throw new AppError('usage', `duplicate field "${name}" in --fields`, { hint });
     return field;
   });
 }
 
-export function recordOf<T>(view: View<T>, item: T, names: readonly string[] | undefined): Record<string, unknown> {
+export function recordOf<T>(
+  view: View<T>,
+  item: T,
+  names: readonly string[] | undefined,
+): Record<string, unknown> {
   if (!names && view.record) return view.record(item) as Record<string, unknown>;
   const fields = names ? chosenFields(view, names) : view.fields;
   return Object.fromEntries(fields.map((field) => [field.name, field.get(item) ?? null]));
@@ -85,7 +93,11 @@ export const bulkView: View<BulkItem> = {
     { name: 'changed', get: (item) => item.changed, weight: 0 },
     { name: 'before', get: (item) => item.before, as: 'status' },
     { name: 'after', get: (item) => item.after, as: 'status' },
-    { name: 'error', get: (item) => (item.error ? `${item.error.code}: ${item.error.message}` : null), weight: 4 },
+    {
+      name: 'error',
+      get: (item) => (item.error ? `${item.error.code}: ${item.error.message}` : null),
+      weight: 4,
+    },
   ],
   table: BULK_FIELDS,
   tsv: BULK_FIELDS,
@@ -94,5 +106,9 @@ export const bulkView: View<BulkItem> = {
 
 export const bulkShape: RecordShape = {
   noun: bulkView.noun,
-  fields: [{ name: 'items', json: { list: true, members: BULK_FIELDS } }, { name: 'matched' }, { name: 'failed' }],
+  fields: [
+    { name: 'items', json: { list: true, members: BULK_FIELDS } },
+    { name: 'matched' },
+    { name: 'failed' },
+  ],
 };

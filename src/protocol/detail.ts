@@ -1,4 +1,6 @@
-/** Mistakes are a list of `{type, loc, msg}` (interface section 8.1), with the messages of valibot. */
+/**
+ * Mistakes are a list of `{type, loc, msg}` (interface section 8.1), with the messages of valibot.
+ */
 import * as v from 'valibot';
 
 export interface Detail {
@@ -22,7 +24,10 @@ export function check<Schema extends v.GenericSchema>(
   return { ok: false, detail: result.issues.map((issue) => toDetail(issue, part)) };
 }
 
-/** By type: the member of `ctx`. Genuine servers replace the exception of a `value_error` by an empty object. */
+/**
+ * By type: the member of `ctx`. Genuine servers replace the exception of a `value_error` by an
+ * empty object.
+ */
 const CTX: Readonly<Record<string, string>> = {
   greater_than: 'gt',
   greater_than_equal: 'ge',
@@ -36,7 +41,11 @@ const CTX: Readonly<Record<string, string>> = {
   datetime_from_date_parsing: 'error',
 };
 
-function ctxOf(type: string, msg: string, { requirement, expected }: v.BaseIssue<unknown>): Pick<Detail, 'ctx'> {
+function ctxOf(
+  type: string,
+  msg: string,
+  { requirement, expected }: v.BaseIssue<unknown>,
+): Pick<Detail, 'ctx'> {
   if (type === 'value_error') return { ctx: { error: msg.startsWith('Unknown kind') ? msg : {} } };
   const name = CTX[type];
   if (name === undefined) return {};
@@ -82,17 +91,33 @@ export function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > DEEPEST) return true;
-    level = level.flatMap((each): unknown[] => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+    level = level.flatMap((each): unknown[] =>
+      typeof each === 'object' && each !== null ? Object.values(each) : [],
+    );
   }
   return false;
 }
 
 export function tooDeep(): Detail[] {
-  return [{ type: 'json_invalid', loc: ['body'], msg: 'JSON decode error', ctx: { error: 'nested too deeply' } }];
+  return [
+    {
+      type: 'json_invalid',
+      loc: ['body'],
+      msg: 'JSON decode error',
+      ctx: { error: 'nested too deeply' },
+    },
+  ];
 }
 
 export function malformedJson(position: number): Detail[] {
-  return [{ type: 'json_invalid', loc: ['body', position], msg: 'JSON decode error', ctx: { error: 'not JSON' } }];
+  return [
+    {
+      type: 'json_invalid',
+      loc: ['body', position],
+      msg: 'JSON decode error',
+      ctx: { error: 'not JSON' },
+    },
+  ];
 }
 
 export function missingBody(): Detail[] {
@@ -123,22 +148,37 @@ export const closedRecord = <Entries extends v.ObjectEntries>(entries: Entries) 
 
 export const dictionary = () => mapOf(v.unknown());
 
-export const mapOf = <Value extends v.GenericSchema>(value: Value) => notList(v.record(v.string(), value), 'dict_type');
+export const mapOf = <Value extends v.GenericSchema>(value: Value) =>
+  notList(v.record(v.string(), value), 'dict_type');
 
-export const oneOf = <const Options extends readonly string[]>(options: Options) => v.picklist(options);
+export const oneOf = <const Options extends readonly string[]>(options: Options) =>
+  v.picklist(options);
 
 /** A member that is a literal at genuine servers has another error type. */
 export const literal = <const Options extends readonly string[]>(options: Options) =>
-  v.picklist(options, `literal_error: Invalid type: Expected ${options.map((each) => `"${each}"`).join(' | ')}`);
+  v.picklist(
+    options,
+    `literal_error: Invalid type: Expected ${options.map((each) => `"${each}"`).join(' | ')}`,
+  );
 
-/** `read` returns null for what is refused; `typeOf` gives the error type; `expected` is the type in JSON Schema. */
-const parsed = <Value>(expected: string, read: (input: unknown) => Value | null, typeOf: (input: unknown) => string) =>
+/**
+ * `read` returns null for what is refused; `typeOf` gives the error type; `expected` is the type in
+ * JSON Schema.
+ */
+const parsed = <Value>(
+  expected: string,
+  read: (input: unknown) => Value | null,
+  typeOf: (input: unknown) => string,
+) =>
   v.pipe(
     v.unknown(),
     v.rawTransform<unknown, Value>(({ dataset, addIssue, NEVER }) => {
       const value = read(dataset.value);
       if (value !== null) return value;
-      addIssue({ message: `${typeOf(dataset.value)}: Invalid type: Expected ${expected}`, input: dataset.value });
+      addIssue({
+        message: `${typeOf(dataset.value)}: Invalid type: Expected ${expected}`,
+        input: dataset.value,
+      });
       return NEVER;
     }),
     v.metadata({ type: expected }),
@@ -149,10 +189,12 @@ export const integer = () =>
   parsed(
     'integer',
     (input) => {
-      const number = typeof input === 'string' && /^\s*[+-]?\d+\s*$/.test(input) ? Number(input) : input;
+      const number =
+        typeof input === 'string' && /^\s*[+-]?\d+\s*$/.test(input) ? Number(input) : input;
       return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;
     },
-    (input) => ({ string: 'int_parsing', number: 'int_from_float' })[typeof input as string] ?? 'int_type',
+    (input) =>
+      ({ string: 'int_parsing', number: 'int_from_float' })[typeof input as string] ?? 'int_type',
   );
 
 export const integerFrom = (min: number, max = Number.MAX_SAFE_INTEGER) =>
@@ -180,7 +222,9 @@ export const truth = () =>
   parsed(
     'boolean',
     (input) => {
-      const word = ['boolean', 'number', 'string'].includes(typeof input) ? String(input).toLowerCase() : '';
+      const word = ['boolean', 'number', 'string'].includes(typeof input)
+        ? String(input).toLowerCase()
+        : '';
       return YES.includes(word) ? true : NO.includes(word) ? false : null;
     },
     (input) => (['number', 'string'].includes(typeof input) ? 'bool_parsing' : 'bool_type'),
@@ -192,7 +236,10 @@ const UUID = /^(?:[0-9a-f]{32}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/i;
 export const uuid = () =>
   v.pipe(
     text(),
-    v.regex(UUID, 'uuid_parsing: Invalid UUID: Expected 32 hexadecimal digits, with or without dashes'),
+    v.regex(
+      UUID,
+      'uuid_parsing: Invalid UUID: Expected 32 hexadecimal digits, with or without dashes',
+    ),
     v.transform((id) => id.replaceAll('-', '').toLowerCase()),
   );
 
@@ -201,16 +248,26 @@ export function toHexId(id: string): string | null {
 }
 
 export function toDashedId(hex: string): string {
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-');
 }
 
-const TIME = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i;
+const TIME =
+  /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i;
 
 /** Naive times are UTC; comes out as RFC 3339 with microseconds and `Z`. */
 export const time = () =>
   v.pipe(
     text(),
-    v.check((input) => toStamp(input) !== null, 'datetime_from_date_parsing: Invalid time: Expected RFC 3339'),
+    v.check(
+      (input) => toStamp(input) !== null,
+      'datetime_from_date_parsing: Invalid time: Expected RFC 3339',
+    ),
     v.transform((input) => toStamp(input) ?? input),
     v.metadata({ format: 'date-time' }),
   );
@@ -219,31 +276,42 @@ function toStamp(input: string): string | null {
   // A plus sign in a query arrives as a space.
   const written = input
     .trim()
-    .replace(/ (\d{2}:?\d{2})$/, (whole, zone: string) => (input.includes('T') ? `+${zone}` : whole));
+    .replace(/ (\d{2}:?\d{2})$/, (whole, zone: string) =>
+      input.includes('T') ? `+${zone}` : whole,
+    );
   if (!TIME.test(written)) return null;
   const fraction = /\.(\d+)/.exec(written)?.[1] ?? '';
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(written) && written.length > 10;
   const plain = written.replace(/\.\d+/, '').replace(' ', 'T');
   const millis = Date.parse(hasZone ? plain : plain.length > 10 ? `${plain}Z` : plain);
   if (Number.isNaN(millis)) return null;
-  return new Date(millis).toISOString().replace('.000Z', `.${fraction.slice(0, 6).padEnd(6, '0')}Z`);
+  return new Date(millis)
+    .toISOString()
+    .replace('.000Z', `.${fraction.slice(0, 6).padEnd(6, '0')}Z`);
 }
 
-export const textThat = (rule: (value: string) => boolean, message: string) => v.pipe(text(), v.check(rule, message));
+export const textThat = (rule: (value: string) => boolean, message: string) =>
+  v.pipe(text(), v.check(rule, message));
 
 /** Text without a null character: the driver of the database ends a text there when it reads it. */
-export const storableText = () => textThat((value) => !value.includes('\0'), 'a null character cannot be stored');
+export const storableText = () =>
+  textThat((value) => !value.includes('\0'), 'a null character cannot be stored');
 
 export const textLike = (pattern: RegExp) => v.pipe(text(), v.regex(pattern));
 
-export const textOf = (min: number, max: number) => v.pipe(text(), v.minLength(min), v.maxLength(max));
+export const textOf = (min: number, max: number) =>
+  v.pipe(text(), v.minLength(min), v.maxLength(max));
 
 export const filledList = <Item extends v.GenericSchema>(item: Item) =>
   v.pipe(list(item), v.minLength(1, 'too_short: Invalid length: Expected >=1'));
 
-export const maybe = <Schema extends v.GenericSchema>(schema: Schema) => v.optional(v.nullable(schema));
+export const maybe = <Schema extends v.GenericSchema>(schema: Schema) =>
+  v.optional(v.nullable(schema));
 
-/** An object of one of some kinds, by its member `kind`; `family` is the class that the servers name in a refusal. */
+/**
+ * An object of one of some kinds, by its member `kind`; `family` is the class that the servers name
+ * in a refusal.
+ */
 export const kindOf = (family: string, kinds: readonly string[]) =>
   v.pipe(
     notList(v.looseObject({}), 'model_attributes_type'),
@@ -259,21 +327,34 @@ function unchecked(schema: v.GenericSchema): v.GenericSchema<unknown> {
   return Object.assign(schema, { '~run': run });
 }
 
-/** The names are those of genuine servers. For a value that matches none, the error lists all mismatches. */
+/**
+ * The names are those of genuine servers. For a value that matches none, the error lists all
+ * mismatches.
+ */
 export const anyOf = <const Options extends Record<string, v.GenericSchema>>(options: Options) =>
   v.pipe(
     unchecked(v.union(Object.values(options))),
-    v.rawTransform<unknown, v.InferOutput<Options[keyof Options]>>(({ dataset, addIssue, NEVER }) => {
-      const details: Detail[] = [];
-      for (const [name, option] of Object.entries(options)) {
-        const result = check(option, dataset.value, 'body');
-        if (result.ok) return result.value;
-        details.push(...result.detail.map((detail) => ({ ...detail, loc: [name, ...detail.loc.slice(1)] })));
-      }
-      for (const { type, msg, loc } of details) {
-        const path = loc.map((key) => ({ type: 'unknown', origin: 'value', input: null, key, value: null }));
-        addIssue({ message: `${type}: ${msg}`, input: null, path: path as [v.UnknownPathItem] });
-      }
-      return NEVER;
-    }),
+    v.rawTransform<unknown, v.InferOutput<Options[keyof Options]>>(
+      ({ dataset, addIssue, NEVER }) => {
+        const details: Detail[] = [];
+        for (const [name, option] of Object.entries(options)) {
+          const result = check(option, dataset.value, 'body');
+          if (result.ok) return result.value;
+          details.push(
+            ...result.detail.map((detail) => ({ ...detail, loc: [name, ...detail.loc.slice(1)] })),
+          );
+        }
+        for (const { type, msg, loc } of details) {
+          const path = loc.map((key) => ({
+            type: 'unknown',
+            origin: 'value',
+            input: null,
+            key,
+            value: null,
+          }));
+          addIssue({ message: `${type}: ${msg}`, input: null, path: path as [v.UnknownPathItem] });
+        }
+        return NEVER;
+      },
+    ),
   );

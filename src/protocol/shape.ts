@@ -1,4 +1,6 @@
-/** Unknown members and words are accepted. A wrong shape throws a ShapeError that names the subject. */
+/**
+ * Unknown members and words are accepted. A wrong shape throws a ShapeError that names the subject.
+ */
 
 export type Json = Record<string, unknown>;
 
@@ -33,7 +35,8 @@ export function asList(value: unknown, subject: string): unknown[] {
 
 export function requiredText(record: Json, name: string, subject: string): string {
   const value = record[name];
-  if (typeof value !== 'string' || value === '') throw new ShapeError(`${subject}.${name}`, 'a text');
+  if (typeof value !== 'string' || value === '')
+    throw new ShapeError(`${subject}.${name}`, 'a text');
   return value;
 }
 
@@ -74,7 +77,10 @@ export function textList(record: Json, name: string, subject: string): string[] 
   });
 }
 
-/** `{items, next_page_id}` of V1 and the agent server; `results` is what V0 and some old V1 servers say. */
+/**
+ * `{items, next_page_id}` of V1 and the agent server; `results` is what V0 and some old V1 servers
+ * say.
+ */
 export function readPage<T>(
   value: unknown,
   subject: string,
@@ -93,5 +99,7 @@ export function readBatch<T>(
   subject: string,
   read: (item: unknown, subject: string) => T,
 ): (T | null)[] {
-  return asList(value, subject).map((item, index) => (item === null ? null : read(item, `${subject}[${index}]`)));
+  return asList(value, subject).map((item, index) =>
+    item === null ? null : read(item, `${subject}[${index}]`),
+  );
 }

@@ -1,4 +1,7 @@
-/** `timeLimit` is the one timer of commands: the other limits, and the deadline of `--wait-timeout`, are made of it. */
+/**
+ * `timeLimit` is the one timer of commands: the other limits, and the deadline of `--wait-timeout`,
+ * are made of it.
+ */
 import type { Context } from '../cli/context.ts';
 import { AppError, type ErrorKind, isAppError } from '../cli/errors.ts';
 import type { Server } from '../client/server.ts';
@@ -52,7 +55,9 @@ export async function beforeTime<T>(
   promises: readonly Promise<T>[],
 ): Promise<T | 'time'> {
   const { signal, clear } = timeLimit(ctx, ms);
-  const time = new Promise<'time'>((resolve) => signal.addEventListener('abort', () => resolve('time')));
+  const time = new Promise<'time'>((resolve) =>
+    signal.addEventListener('abort', () => resolve('time')),
+  );
   try {
     return await Promise.race([...promises, time]);
   } finally {
@@ -72,7 +77,10 @@ export function limitsAfter({ clock }: Pick<Context, 'clock'>, waitMs: number): 
 
 export interface Deadline extends Limits {
   isOver(error: unknown): boolean;
-  /** Null when no answer comes. Throws AppError of a kind that repeating would not change: `not-found`, `auth`. */
+  /**
+   * Null when no answer comes. Throws AppError of a kind that repeating would not change:
+   * `not-found`, `auth`.
+   */
   lastRead<T>(server: Server, read: (server: Server) => Promise<T>): Promise<T | null>;
 }
 
@@ -86,9 +94,13 @@ export async function withinDeadline<T>(
   limits: Limits,
   work: (timed: TimedContext) => Promise<T>,
 ): Promise<T> {
-  const over = new AppError('timeout', `the server did not answer within ${formatDuration(limits.waitMs)}`, {
-    data: { reason: 'timeout' },
-  });
+  const over = new AppError(
+    'timeout',
+    `the server did not answer within ${formatDuration(limits.waitMs)}`,
+    {
+      data: { reason: 'timeout' },
+    },
+  );
   const isOver = (error: unknown): boolean => error === over;
   const deadline: Deadline = {
     ...limits,
@@ -119,7 +131,9 @@ export async function withinDeadline<T>(
 
 const PASSING: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['network', 'server', 'rate-limited']);
 
-/** Whether the same request may succeed later: no answer, an error of the server, or a rate limit. */
+/**
+ * Whether the same request may succeed later: no answer, an error of the server, or a rate limit.
+ */
 export function isPassing(error: unknown): boolean {
   return isAppError(error) && PASSING.has(error.kind);
 }

@@ -13,7 +13,10 @@ export interface FollowOptions {
   /** Start at this time, inclusive: RFC 3339. */
   since?: string;
   signal: AbortSignal;
-  /** `once`: the record as it is now, after the events of a run that does not work, and nothing else. */
+  /**
+   * `once`: the record as it is now, after the events of a run that does not work, and nothing
+   * else.
+   */
   extent?: 'once';
   request?: ReadRequest;
 }
@@ -31,7 +34,10 @@ export class ReadRequest {
 export interface SourceEvent {
   id: string;
   timestamp: string | null;
-  /** Built when it is yielded; null for what is not an event to a user (snapshots, pieces of a text). */
+  /**
+   * Built when it is yielded; null for what is not an event to a user (snapshots, pieces of a
+   * text).
+   */
   event: (() => ConversationEvent) | null;
   execution_status: string | null;
 }
@@ -52,13 +58,21 @@ export interface FollowSource {
   catchUp?(conversation: Conversation): Promise<'complete' | 'read-again'>;
   /** Null where there is nothing to connect to, by the newest record. */
   openSocket(): Promise<FollowSocket | null>;
-  /** After a socket was closed because of the key or the conversation. Throws `auth` or `not-found`. */
+  /**
+   * After a socket was closed because of the key or the conversation. Throws `auth` or `not-found`.
+   */
   confirmRefusal?(): Promise<void>;
-  /** `afterEvent`: the first pause without a socket after an event; the pause grows with the time since the event. */
+  /**
+   * `afterEvent`: the first pause without a socket after an event; the pause grows with the time
+   * since the event.
+   */
   pollMs: { reading: number; listening: number; afterEvent?: number };
 }
 
-/** An event may be stored a little after one that is younger; reading starts this much before the newest. */
+/**
+ * An event may be stored a little after one that is younger; reading starts this much before the
+ * newest.
+ */
 const OVERLAP_MS = 2_000;
 
 export class FollowWindow {
@@ -84,6 +98,8 @@ export class FollowWindow {
 
   /** Milliseconds since the epoch; null: from the beginning. */
   sinceMs(overlapMs = OVERLAP_MS): number | null {
-    return this.newestMs === null ? this.startMs : Math.max(this.newestMs - overlapMs, this.startMs ?? 0);
+    return this.newestMs === null
+      ? this.startMs
+      : Math.max(this.newestMs - overlapMs, this.startMs ?? 0);
   }
 }

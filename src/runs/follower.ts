@@ -1,4 +1,7 @@
-/** The socket is opened before the stored events are read: no event falls between. Without a socket it polls. */
+/**
+ * The socket is opened before the stored events are read: no event falls between. Without a socket
+ * it polls.
+ */
 import { AppError } from '../cli/errors.ts';
 import type { Clock } from '../cli/clock.ts';
 import type { Conversation } from '../domain/conversation.ts';
@@ -33,7 +36,10 @@ const FOLLOW_MS = {
 } as const;
 /** For a record that is older than an event. */
 const STALE_RECORD: Cadence & { forMs: number } = { firstMs: 125, mostMs: 500, forMs: 800 };
-/** Close codes of an agent server that refuses a key, and of one that does not have the conversation. */
+/**
+ * Close codes of an agent server that refuses a key, and of one that does not have the
+ * conversation.
+ */
 const REFUSALS: ReadonlySet<number | null> = new Set([4001, 4004]);
 
 type Items = AsyncGenerator<FollowItem, void, void>;
@@ -44,7 +50,12 @@ export async function* follow(
   runSignal: AbortSignal,
   options: FollowOptions,
 ): Items {
-  const follower = new Follower(source, clock, AbortSignal.any([runSignal, options.signal]), options);
+  const follower = new Follower(
+    source,
+    clock,
+    AbortSignal.any([runSignal, options.signal]),
+    options,
+  );
   try {
     yield* options.extent === 'once' ? follower.readOnce() : follower.run();
   } finally {
@@ -101,7 +112,10 @@ class Follower {
   async *run(): Items {
     const first = yield* this.begin();
     if (this.skipTo !== null)
-      throw new AppError('not-found', `there is no event ${cut(this.skipTo, 100)} in this conversation`);
+      throw new AppError(
+        'not-found',
+        `there is no event ${cut(this.skipTo, 100)} in this conversation`,
+      );
     try {
       const isNewest = this.reported === null || this.reported === first.execution_status;
       if (isNewest) this.reported = null;
@@ -187,7 +201,12 @@ class Follower {
   }
 
   private *reportCut(): Generator<FollowItem, void, void> {
-    if (this.cutAtMs === null || this.noticed || this.clock.now() - this.cutAtMs < FOLLOW_MS.silentCut) return;
+    if (
+      this.cutAtMs === null ||
+      this.noticed ||
+      this.clock.now() - this.cutAtMs < FOLLOW_MS.silentCut
+    )
+      return;
     this.noticed = true;
     const { failure } = this;
     const isLost = failure === null || failure.kind === 'network';
@@ -201,7 +220,10 @@ class Follower {
     this.failures = 0;
   }
 
-  /** A cut connection or a server that restarts passes; a refusal or a deleted conversation does not. */
+  /**
+   * A cut connection or a server that restarts passes; a refusal or a deleted conversation does
+   * not.
+   */
   private failed(error: unknown): void {
     if (!isPassing(error)) throw error;
     const now = this.clock.now();
@@ -230,7 +252,8 @@ class Follower {
     const taken = this.socket.take();
     const { closed } = this.socket;
     for (const event of taken) {
-      // Servers write microseconds: within a millisecond the texts decide. An unreadable time is not before another.
+      // Servers write microseconds: within a millisecond the texts decide. An unreadable time is
+      // not before another.
       const ms = parseTime(event.timestamp) ?? Infinity;
       const index = this.frames.findLastIndex(({ event: { timestamp } }) => {
         const otherMs = parseTime(timestamp) ?? -Infinity;
@@ -239,7 +262,8 @@ class Follower {
       this.frames.splice(index + 1, 0, { event, receivedAtMs: now });
     }
     if (taken.length > 0) this.frameAtMs = now;
-    if (taken.some(({ id, event }) => event !== null && !this.window.has(id))) this.openedAtMs = -Infinity;
+    if (taken.some(({ id, event }) => event !== null && !this.window.has(id)))
+      this.openedAtMs = -Infinity;
     if (closed === null) return;
     this.socket = null;
     this.closeCode = closed.code;
@@ -252,7 +276,10 @@ class Follower {
     for (const { event } of this.frames.splice(0, last + 1)) yield* this.deliver(event);
   }
 
-  /** After a cut the stored events come first: those that the cut has lost may be older than the frames. */
+  /**
+   * After a cut the stored events come first: those that the cut has lost may be older than the
+   * frames.
+   */
   private *deliverFrames(): Generator<FollowItem, void, void> {
     const now = this.clock.now();
     this.receive(now);
@@ -271,7 +298,12 @@ class Follower {
     yield* this.deliverFrames();
   }
 
-  private *deliver({ id, timestamp, event, execution_status }: SourceEvent): Generator<FollowItem, void, void> {
+  private *deliver({
+    id,
+    timestamp,
+    event,
+    execution_status,
+  }: SourceEvent): Generator<FollowItem, void, void> {
     if (this.window.has(id)) return;
     this.window.add(id, timestamp);
     this.eventAtMs = this.clock.now();
@@ -295,7 +327,15 @@ class Follower {
       return isOlder() ? undefined : newest;
     };
     const until = clock.now() + STALE_RECORD.forMs;
-    if (isOlder()) await poll(read, { clock, signal, every: STALE_RECORD, until, readBefore: true, outageMs: 0 });
+    if (isOlder())
+      await poll(read, {
+        clock,
+        signal,
+        every: STALE_RECORD,
+        until,
+        readBefore: true,
+        outageMs: 0,
+      });
     return newest;
   }
 
@@ -307,7 +347,8 @@ class Follower {
       return;
     }
     const isEnd = endOfStatus(conversation.status) !== null;
-    // A short run may begin and end between two reads: its end is delivered though the status before it was the same.
+    // A short run may begin and end between two reads: its end is delivered though the status
+    // before it was the same.
     const isAgain = () => this.request.isPending || (isReported && isEnd);
     if (!isAgain() && !this.isChanged(conversation)) return;
     let state = conversation;
@@ -324,26 +365,32 @@ class Follower {
     yield { type: 'state', conversation: state };
   }
 
-  /** The delivered record was completed from the events: what a plain record lacks is not a change. */
+  /**
+   * The delivered record was completed from the events: what a plain record lacks is not a change.
+   */
   private isChanged(record: Conversation): boolean {
     const before = this.delivered;
     if (before === null) return true;
     const { execution_status, sandbox_status, title, status, reason } = record;
-    if (before.execution_status !== execution_status || before.sandbox_status !== sandbox_status) return true;
+    if (before.execution_status !== execution_status || before.sandbox_status !== sandbox_status)
+      return true;
     if (before.title !== title) return true;
     if (status === 'running' && before.reason?.code !== reason?.code) return true;
-    const isSandboxDown = execution_status === null && sandbox_status !== null && sandbox_status !== 'running';
+    const isSandboxDown =
+      execution_status === null && sandbox_status !== null && sandbox_status !== 'running';
     return !isSandboxDown && before.status !== status;
   }
 
   private async rest(): Promise<void> {
     const now = this.clock.now();
     const { socket } = this;
-    const untilMs = socket === null ? Math.min(this.connectAtMs, this.readRecordAtMs) : this.readRecordAtMs;
+    const untilMs =
+      socket === null ? Math.min(this.connectAtMs, this.readRecordAtMs) : this.readRecordAtMs;
     const received = socket === null ? [] : this.frames.map(({ receivedAtMs }) => receivedAtMs);
     const frameDueMs = Math.min(...received) + FOLLOW_MS.frameKept;
     this.signal.throwIfAborted();
-    // One listener for the whole run: a signal made for each of 100,000 waits would be kept by its parents.
+    // One listener for the whole run: a signal made for each of 100,000 waits would be kept by its
+    // parents.
     const woken = new Promise<void>((resolve) => (this.wake = resolve));
     const waited = socket === null ? [woken] : [woken, socket.activity()];
     const waitMs = Math.min(Math.max(untilMs - now, FOLLOW_MS.shortestRest), frameDueMs - now);

@@ -1,17 +1,39 @@
-/** A status that was read before the latest user message, or before the agent started on it, is of the run before. */
-import { blankConversation, type Conversation, type ConversationStatus, type Reason } from '../domain/conversation.ts';
+/**
+ * A status that was read before the latest user message, or before the agent started on it, is of
+ * the run before.
+ */
+import {
+  blankConversation,
+  type Conversation,
+  type ConversationStatus,
+  type Reason,
+} from '../domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../domain/event.ts';
 import { AppError, EXIT_CODES } from '../cli/errors.ts';
 import { formatDuration } from '../output/text/time.ts';
-import { endOfStatus, endWith, hasEnded, hasStopped, isFinal, isUnknown, isWorking } from './status.ts';
+import {
+  endOfStatus,
+  endWith,
+  hasEnded,
+  hasStopped,
+  isFinal,
+  isUnknown,
+  isWorking,
+} from './status.ts';
 
 export interface EventSummary {
   last_event_id: string | null;
-  /** `none`: the user's message is the newest event of the run, and a status that was read may be older than it. */
+  /**
+   * `none`: the user's message is the newest event of the run, and a status that was read may be
+   * older than it.
+   */
   since_message: 'unknown' | 'none' | 'some';
   rejected: boolean;
   in_progress: boolean;
-  /** V0: the newest status is that the agent awaits the user without having answered. It may still start. */
+  /**
+   * V0: the newest status is that the agent awaits the user without having answered. It may still
+   * start.
+   */
   awaits_user: boolean;
 }
 
@@ -27,9 +49,19 @@ const CHANGES: Readonly<Record<RunSignal, Partial<EventSummary>>> = {
   message: { since_message: 'none', rejected: false, in_progress: false, awaits_user: false },
   activity: { since_message: 'some', rejected: false },
   rejection: { since_message: 'some', rejected: true },
-  'status:running': { since_message: 'some', in_progress: true, awaits_user: false, rejected: false },
+  'status:running': {
+    since_message: 'some',
+    in_progress: true,
+    awaits_user: false,
+    rejected: false,
+  },
   'status:starting': { since_message: 'some', in_progress: true, awaits_user: false },
-  'status:rejected': { since_message: 'some', in_progress: false, awaits_user: false, rejected: true },
+  'status:rejected': {
+    since_message: 'some',
+    in_progress: false,
+    awaits_user: false,
+    rejected: true,
+  },
   'status:awaiting-user': { since_message: 'some', in_progress: false, awaits_user: true },
   'status:other': { since_message: 'some', in_progress: false, awaits_user: false },
 };
@@ -60,32 +92,57 @@ export interface Outcome {
 
 export interface TrackedRun {
   outcome: Outcome;
-  /** Set when tracking has ended before the run: by a deadline, a silence or a signal. Its exit code is the outcome's. */
+  /**
+   * Set when tracking has ended before the run: by a deadline, a silence or a signal. Its exit code
+   * is the outcome's.
+   */
   failure: AppError | null;
   record?: Conversation;
 }
 
 export function outcomeOf(
-  { id, status, waiting_for, cost_usd }: Pick<Conversation, 'id' | 'status' | 'waiting_for' | 'cost_usd'>,
+  {
+    id,
+    status,
+    waiting_for,
+    cost_usd,
+  }: Pick<Conversation, 'id' | 'status' | 'waiting_for' | 'cost_usd'>,
   { last_event_id }: EventSummary,
   exit_code: number,
   reason: Reason | null,
 ): Outcome {
-  return { type: 'outcome', conversation_id: id, status, reason, waiting_for, exit_code, cost_usd, last_event_id };
+  return {
+    type: 'outcome',
+    conversation_id: id,
+    status,
+    reason,
+    waiting_for,
+    exit_code,
+    cost_usd,
+    last_event_id,
+  };
 }
 
-/** `contradicted`: an end that the events contradict. `idle` alone does not end a wait: a new conversation has it too. */
+/**
+ * `contradicted`: an end that the events contradict. `idle` alone does not end a wait: a new
+ * conversation has it too.
+ */
 export function judge(
   record: Conversation,
   summary: EventSummary,
-  { wanted = null, startedAfter }: { wanted?: readonly string[] | null; startedAfter?: ConversationEvent | null } = {},
+  {
+    wanted = null,
+    startedAfter,
+  }: { wanted?: readonly string[] | null; startedAfter?: ConversationEvent | null } = {},
 ): { shown: 'end' | 'contradicted'; outcome: Outcome } | { shown: 'open'; outcome: null } {
   const open = { shown: 'open', outcome: null } as const;
   const isWanted = wanted?.includes(record.status) ?? false;
   if (isWanted && isOfLatestRun(record, summary))
     return { shown: 'end', outcome: outcomeOf(record, summary, EXIT_CODES.ok, record.reason) };
-  const isContradicted = isStale(record, summary) || (record.status === 'idle' && !summary.rejected);
-  // Before its first event, the status in a running sandbox is that of the run before, however long it is stable.
+  const isContradicted =
+    isStale(record, summary) || (record.status === 'idle' && !summary.rejected);
+  // Before its first event, the status in a running sandbox is that of the run before, however long
+  // it is stable.
   const isOwnUnseen = startedAfter !== undefined && summary.since_message === 'none';
   if (isContradicted && isOwnUnseen && record.sandbox_status === 'running') return open;
   const shown = isContradicted ? 'contradicted' : 'end';
@@ -93,22 +150,41 @@ export function judge(
   const idleEnd = summary.rejected ? REJECTED : summary.awaits_user ? AWAITS_USER : null;
   const end = record.status === 'idle' ? idleEnd : endOfStatus(record.status);
   if (end === null) return open;
-  const ended = { ...record, waiting_for: end.waitingFor && (record.waiting_for ?? end.waitingFor) };
+  const ended = {
+    ...record,
+    waiting_for: end.waitingFor && (record.waiting_for ?? end.waitingFor),
+  };
   if (wanted === null)
-    return { shown, outcome: outcomeOf(ended, summary, EXIT_CODES[end.kind], record.reason ?? end.reason) };
+    return {
+      shown,
+      outcome: outcomeOf(ended, summary, EXIT_CODES[end.kind], record.reason ?? end.reason),
+    };
   // Whatever the run is, its sandbox may be archived.
   if (wanted.includes('archived') || !isFinal(record.status)) return open;
-  const reason = { code: 'not-reached', text: `the run is ${record.status} and will not be ${wanted.join(' or ')}` };
+  const reason = {
+    code: 'not-reached',
+    text: `the run is ${record.status} and will not be ${wanted.join(' or ')}`,
+  };
   const code = EXIT_CODES[end.kind] || EXIT_CODES.conflict;
   return { shown, outcome: outcomeOf(ended, summary, code, record.reason ?? reason) };
 }
 
 export function deletedOutcome(conversationId: string, summary: EventSummary): Outcome {
   const reason = { code: 'deleted', text: 'the conversation was deleted' };
-  return outcomeOf(blankConversation(conversationId, 'deleted'), summary, EXIT_CODES['not-found'], reason);
+  return outcomeOf(
+    blankConversation(conversationId, 'deleted'),
+    summary,
+    EXIT_CODES['not-found'],
+    reason,
+  );
 }
 
-const REJECTED = endWith('needs-input', 'rejected', 'an action was rejected; the agent waits for a message', 'user');
+const REJECTED = endWith(
+  'needs-input',
+  'rejected',
+  'an action was rejected; the agent waits for a message',
+  'user',
+);
 const NO_ANSWER = 'the agent stopped without an answer and waits for a message';
 const AWAITS_USER = endWith('needs-input', 'awaiting-user', NO_ANSWER, 'user');
 
@@ -116,8 +192,14 @@ export function isOfLatestRun(conversation: Conversation, summary: EventSummary)
   return isWorking(conversation.status) || !isStale(conversation, summary);
 }
 
-/** Whether the status may be older than the newest event. Never so where the sandbox has failed or is gone. */
-function isStale({ status, sandbox_status }: Conversation, { since_message, in_progress }: EventSummary): boolean {
+/**
+ * Whether the status may be older than the newest event. Never so where the sandbox has failed or
+ * is gone.
+ */
+function isStale(
+  { status, sandbox_status }: Conversation,
+  { since_message, in_progress }: EventSummary,
+): boolean {
   if (status === 'archived' || (status === 'failed' && sandbox_status === 'error')) return false;
   return since_message === 'none' || in_progress;
 }
@@ -145,16 +227,26 @@ export function deadlinePassed({ id, status }: Conversation, waitMs: number): Ap
 }
 
 export function deadlinePassedUnanswered({ id, status }: Conversation, waitMs: number): AppError {
-  const text = `the server did not answer within ${formatDuration(waitMs)}; the last known status of conversation ${id} is ${status}`;
+  const text =
+    `the server did not answer within ${formatDuration(waitMs)}; the last known ` +
+    `status of conversation ${id} is ${status}`;
   return timeout(text, 'timeout', { id, status }, showStatus(id));
 }
 
-export function noEvents({ id, status }: Conversation, quietMs: number, last: ConversationEvent | null): AppError {
+export function noEvents(
+  { id, status }: Conversation,
+  quietMs: number,
+  last: ConversationEvent | null,
+): AppError {
   const text = `no event of conversation ${id} for ${formatDuration(quietMs)}${lastOf(last)}`;
   return timeout(text, 'no-events', { id, status }, nextSteps(id, status));
 }
 
-export function noEventsNotice({ id, status }: Conversation, quietMs: number, last: ConversationEvent | null): string {
+export function noEventsNotice(
+  { id, status }: Conversation,
+  quietMs: number,
+  last: ConversationEvent | null,
+): string {
   const quiet = formatDuration(Math.floor(quietMs / 60_000) * 60_000);
   const state = status === 'running' ? '' : `, and its status is ${status}`;
   return `no event of ${id} for ${quiet}${state}${lastOf(last)}`;
@@ -191,12 +283,15 @@ export function staysWaiting(id: string): string {
 
 function future(status: ConversationStatus): string {
   if (hasEnded(status)) return 'has ended';
-  return hasStopped(status) && !isUnknown(status) && status !== 'deleting' ? 'does not change by itself' : 'continues';
+  return hasStopped(status) && !isUnknown(status) && status !== 'deleting'
+    ? 'does not change by itself'
+    : 'continues';
 }
 
 function nextSteps(id: string, status: ConversationStatus): string {
   if (hasEnded(status)) return showStatus(id);
-  const end = status === 'waiting' ? `answer it: acs conv confirm ${id}` : `stop it: acs conv stop ${id}`;
+  const end =
+    status === 'waiting' ? `answer it: acs conv confirm ${id}` : `stop it: acs conv stop ${id}`;
   return `follow it: acs conv follow ${id}\n${end}`;
 }
 

@@ -19,7 +19,10 @@ export interface PollOptions {
   clock: Clock;
   signal: AbortSignal;
   every: Cadence;
-  /** The first look that is answered at or after this time is the last; without it only the signal ends poll. */
+  /**
+   * The first look that is answered at or after this time is the last; without it only the signal
+   * ends poll.
+   */
   until?: number;
   readBefore?: true;
   /** How long requests may fail: 0 where the caller repeats them. */
@@ -30,11 +33,17 @@ export interface PollOptions {
 type Look<T> = () => Promise<T | undefined>;
 
 /**
- * Undefined when the last look returned nothing. Throws what a look throws; a request that failed and may succeed later
- * is repeated, and its error thrown after 60 s without an answer.
+ * Undefined when the last look returned nothing. Throws what a look throws; a request that failed
+ * and may succeed later is repeated, and its error thrown after 60 s without an answer.
  */
-export async function poll<T>(look: Look<T>, options: PollOptions & { until: number }): Promise<T | undefined>;
-export async function poll<T>(look: Look<T>, options: PollOptions & { until?: undefined }): Promise<T>;
+export async function poll<T>(
+  look: Look<T>,
+  options: PollOptions & { until: number },
+): Promise<T | undefined>;
+export async function poll<T>(
+  look: Look<T>,
+  options: PollOptions & { until?: undefined },
+): Promise<T>;
 export async function poll<T>(
   look: Look<T>,
   { clock, signal, every, until = Infinity, readBefore, outageMs = OUTAGE_MS }: PollOptions,

@@ -1,4 +1,6 @@
-/** A state machine without a clock and without requests. docs/architecture.md explains the table. */
+/**
+ * A state machine without a clock and without requests. docs/architecture.md explains the table.
+ */
 import { blankConversation, NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { type ConversationEvent, isUpTo } from '../domain/event.ts';
 import { type AppError, EXIT_CODES } from '../cli/errors.ts';
@@ -20,7 +22,10 @@ import {
 import type { FollowItem } from './follow-source.ts';
 import { isUnknown, isWorking } from './status.ts';
 
-/** `unconfirmed`: the events contradict an end. `stable`: they have done so for 1.5 s or 5 s. `late`: last read. */
+/**
+ * `unconfirmed`: the events contradict an end. `stable`: they have done so for 1.5 s or 5 s.
+ * `late`: last read.
+ */
 export type Phase = 'open' | 'unconfirmed' | 'stable' | 'late';
 
 /** What an input shows about the newest record. After an event only `idle` is an end at once. */
@@ -31,7 +36,10 @@ export const FACTS = [
 ] as const;
 export type Fact = (typeof FACTS)[number];
 
-/** `confirm`: the record is read again in 500 ms; `reread`: in 250 ms. `ask`: asks the sandbox. `-`: no change. */
+/**
+ * `confirm`: the record is read again in 500 ms; `reread`: in 250 ms. `ask`: asks the sandbox. `-`:
+ * no change.
+ */
 type Decision = 'end' | 'time-out' | 'confirm' | 'reread' | 'continue' | 'ask' | '-';
 
 // prettier-ignore
@@ -68,7 +76,9 @@ export interface Rules {
   startedAfter?: ConversationEvent | null;
   deadlineMs: number;
   waitMs: number;
-  /** `stop`: the run is stopped after the deadline, and the time for a last read is used for that. */
+  /**
+   * `stop`: the run is stopped after the deadline, and the time for a last read is used for that.
+   */
   atDeadline?: 'read' | 'stop';
   /** Null: a notice after 10 minutes. */
   failOnStallMs?: number | null;
@@ -115,7 +125,11 @@ export interface Step {
 }
 
 /** `summary` null: the tracker reads the events first. */
-export function initialState(rules: Rules, summary: EventSummary | null, nowMs: number): TrackerState {
+export function initialState(
+  rules: Rules,
+  summary: EventSummary | null,
+  nowMs: number,
+): TrackerState {
   return {
     rules,
     nowMs,
@@ -133,7 +147,12 @@ export function initialState(rules: Rules, summary: EventSummary | null, nowMs: 
 }
 
 export function dueMs(state: TrackerState): number {
-  return Math.min(state.deadlineMs, state.untilMs, state.readAtMs, state.isReading ? Infinity : quietDueMs(state));
+  return Math.min(
+    state.deadlineMs,
+    state.untilMs,
+    state.readAtMs,
+    state.isReading ? Infinity : quietDueMs(state),
+  );
 }
 
 /** The status is NOT_READ where the newest record may be of the run before. */
@@ -165,7 +184,9 @@ export function advance(before: TrackerState, input: Input, nowMs: number): Step
     case 'answered':
       return wait({ ...state, readAtMs: nowMs + MS.reread });
     case 'over':
-      return state.phase === 'late' ? timeOut(state, deadlinePassedUnanswered) : next(state, ended(state));
+      return state.phase === 'late'
+        ? timeOut(state, deadlinePassedUnanswered)
+        : next(state, ended(state));
     case 'time':
       return onTime(state);
   }
@@ -178,7 +199,10 @@ function onEvent(before: TrackerState, event: ConversationEvent): Step {
   const state = { ...before, summary, lastEvent: event, ...quietFrom(before.nowMs) };
   const shown = record === null ? 'open' : judge(record, summary, rules).shown;
   if (shown === 'open') return wait(state);
-  return decide(state, shown === 'end' && record?.status === 'idle' ? 'event end' : 'event contradicted');
+  return decide(
+    state,
+    shown === 'end' && record?.status === 'idle' ? 'event end' : 'event contradicted',
+  );
 }
 
 function onState(before: TrackerState, conversation: Conversation): Step {
@@ -189,7 +213,8 @@ function onState(before: TrackerState, conversation: Conversation): Step {
   const step = decide(state, `state ${judge(conversation, state.summary, state.rules).shown}`);
   const quiet = step.next.do === 'wait' ? afterQuiet(step, conversation) : step;
   const { status, reason } = conversation;
-  const isNew = status === 'running' && reason !== null && reason.code !== before.record?.reason?.code;
+  const isNew =
+    status === 'running' && reason !== null && reason.code !== before.record?.reason?.code;
   return { ...quiet, notice: quiet.notice ?? (isNew ? reason.text : null) };
 }
 
@@ -197,12 +222,19 @@ function onTime(state: TrackerState): Step {
   const { nowMs, rules } = state;
   if (nowMs >= state.deadlineMs) {
     // The machine may have been suspended: the record is read for the last time.
-    const after: TrackerState = { ...state, deadlineMs: Infinity, readAtMs: Infinity, isReading: true };
+    const after: TrackerState = {
+      ...state,
+      deadlineMs: Infinity,
+      readAtMs: Infinity,
+      isReading: true,
+    };
     if (rules.atDeadline === 'stop') return timeOut(after, deadlinePassed);
     return next({ ...after, phase: 'late', untilMs: nowMs + GRACE_MS }, { do: 'last-read' });
   }
   if (nowMs >= state.untilMs) return timeOut(state, deadlinePassedUnanswered);
-  return nowMs < dueMs(state) ? wait(state) : next({ ...state, readAtMs: Infinity, isReading: true }, { do: 'read' });
+  return nowMs < dueMs(state)
+    ? wait(state)
+    : next({ ...state, readAtMs: Infinity, isReading: true }, { do: 'read' });
 }
 
 function decide(state: TrackerState, fact: Fact): Step {
@@ -211,7 +243,8 @@ function decide(state: TrackerState, fact: Fact): Step {
     case 'end': {
       const end = ended(state);
       // While a confirmation is answered the run is tracked further, until the deadline.
-      if (end.run.outcome.status !== 'waiting' || !rules.answers || nowMs >= rules.deadlineMs) return next(state, end);
+      if (end.run.outcome.status !== 'waiting' || !rules.answers || nowMs >= rules.deadlineMs)
+        return next(state, end);
       const open = { ...state, phase: 'open', readAtMs: Infinity, ...quietFrom(nowMs) } as const;
       return next(open, { do: 'answer', run: end.run });
     }
@@ -219,14 +252,22 @@ function decide(state: TrackerState, fact: Fact): Step {
       return timeOut(state, deadlinePassed);
     case 'confirm': {
       const contradictedSinceMs = phase === 'open' ? nowMs : state.contradictedSinceMs;
-      return wait({ ...state, phase: 'unconfirmed', contradictedSinceMs, readAtMs: nowMs + MS.confirm });
+      return wait({
+        ...state,
+        phase: 'unconfirmed',
+        contradictedSinceMs,
+        readAtMs: nowMs + MS.confirm,
+      });
     }
     case 'reread':
       return wait({ ...state, readAtMs: Math.min(readAtMs, nowMs + MS.reread) });
     case 'continue':
       return wait({ ...state, phase: 'open', readAtMs: Infinity });
     case 'ask':
-      return next(state, { do: 'ask-sandbox', mostMs: phase === 'late' ? untilMs - nowMs : GRACE_MS });
+      return next(state, {
+        do: 'ask-sandbox',
+        mostMs: phase === 'late' ? untilMs - nowMs : GRACE_MS,
+      });
     case '-':
       return wait(state);
   }
@@ -244,12 +285,20 @@ function ended(state: TrackerState): { do: 'end'; run: TrackedRun } {
   const { rules, summary } = state;
   const record = state.record ?? rules.seen;
   const reason = { code: record.status, text: `the conversation is ${record.status}` };
-  const outcome = judge(record, summary, rules).outcome ?? outcomeOf(record, summary, EXIT_CODES.conflict, reason);
+  const outcome =
+    judge(record, summary, rules).outcome ??
+    outcomeOf(record, summary, EXIT_CODES.conflict, reason);
   return { do: 'end', run: { outcome, failure: null, record } };
 }
 
-function timeOut(state: TrackerState, failure: (newest: Conversation, waitMs: number) => AppError): Step {
-  return next(state, { do: 'end', run: unfinished(state, failure(newestOf(state), state.rules.waitMs)) });
+function timeOut(
+  state: TrackerState,
+  failure: (newest: Conversation, waitMs: number) => AppError,
+): Step {
+  return next(state, {
+    do: 'end',
+    run: unfinished(state, failure(newestOf(state), state.rules.waitMs)),
+  });
 }
 
 function quietFrom(nowMs: number): Pick<TrackerState, 'quietSinceMs' | 'noticeAtMs'> {
@@ -257,7 +306,9 @@ function quietFrom(nowMs: number): Pick<TrackerState, 'quietSinceMs' | 'noticeAt
 }
 
 function quietDueMs({ phase, rules, quietSinceMs, noticeAtMs }: TrackerState): number {
-  return phase === 'late' ? Infinity : Math.min(noticeAtMs, quietSinceMs + (rules.failOnStallMs ?? Infinity));
+  return phase === 'late'
+    ? Infinity
+    : Math.min(noticeAtMs, quietSinceMs + (rules.failOnStallMs ?? Infinity));
 }
 
 function afterQuiet(step: Step, conversation: Conversation): Step {
@@ -267,9 +318,13 @@ function afterQuiet(step: Step, conversation: Conversation): Step {
   const quietMs = nowMs - quietSinceMs;
   const limitMs = rules.failOnStallMs ?? Infinity;
   if (quietMs >= limitMs && isWorking(conversation.status))
-    return next(state, { do: 'end', run: unfinished(state, noEvents(conversation, limitMs, lastEvent)) });
+    return next(state, {
+      do: 'end',
+      run: unfinished(state, noEvents(conversation, limitMs, lastEvent)),
+    });
   if (quietMs >= limitMs) return wait({ ...state, ...quietFrom(nowMs) });
-  // An old server may report `starting` for the whole run, and a later one a status that acs does not know.
+  // An old server may report `starting` for the whole run, and a later one a status that acs does
+  // not know.
   const isReported = isWorking(conversation.status) || isUnknown(conversation.status);
   const notice = isReported ? noEventsNotice(conversation, quietMs, lastEvent) : null;
   return { ...step, state: { ...state, noticeAtMs: nowMs + MS.quiet }, notice };

@@ -1,7 +1,15 @@
-import { NO_STATUS, type Conversation, type ConversationStatus, type Reason } from '../domain/conversation.ts';
+import {
+  NO_STATUS,
+  type Conversation,
+  type ConversationStatus,
+  type Reason,
+} from '../domain/conversation.ts';
 import { EXIT_CODES } from '../cli/errors.ts';
 
-/** `idle`: only the events show an end. `halted`: can be resumed. `closed`: over V0 a list does not show an end. */
+/**
+ * `idle`: only the events show an end. `halted`: can be resumed. `closed`: over V0 a list does not
+ * show an end.
+ */
 type Stage = 'works' | 'unreported' | 'idle' | 'halted' | 'closed' | 'ended' | 'gone';
 
 /** A status that a later server has invented has no stage. */
@@ -28,12 +36,22 @@ export interface End {
   waitingFor: 'confirmation' | 'user' | null;
 }
 
-export function endWith(kind: End['kind'], code: string, text: string, waitingFor: End['waitingFor'] = null): End {
+export function endWith(
+  kind: End['kind'],
+  code: string,
+  text: string,
+  waitingFor: End['waitingFor'] = null,
+): End {
   return { kind, reason: { code, text }, waitingFor };
 }
 
 const ENDS: Partial<Record<ConversationStatus, End>> = {
-  waiting: endWith('needs-input', 'confirmation', 'the agent waits for a confirmation', 'confirmation'),
+  waiting: endWith(
+    'needs-input',
+    'confirmation',
+    'the agent waits for a confirmation',
+    'confirmation',
+  ),
   paused: endWith('conflict', 'paused', 'the run was paused before its end'),
   stopped: endWith('conflict', 'stopped', 'the run was stopped before its end'),
   finished: { kind: 'ok', reason: null, waitingFor: null },
@@ -82,6 +100,9 @@ export function actionOnResume(status: ConversationStatus): 'run' | 'run-if-mess
 }
 
 /** False for a run that waits for a confirmation in a paused sandbox. */
-export function isRunInProgress({ status, sandbox_status }: Pick<Conversation, 'status' | 'sandbox_status'>): boolean {
+export function isRunInProgress({
+  status,
+  sandbox_status,
+}: Pick<Conversation, 'status' | 'sandbox_status'>): boolean {
   return isWorking(status) || (status === 'waiting' && sandbox_status !== 'paused');
 }

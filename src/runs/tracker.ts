@@ -43,13 +43,24 @@ export interface TrackOptions extends Omit<Rules, 'answers'> {
   answer?: Answerer | undefined;
   signal?: AbortSignal;
   onEvent?: (event: ConversationEvent) => Promise<void>;
-  /** `perhaps-older`: the state may be the one of the run before; `none`: the conversation has no run. */
+  /**
+   * `perhaps-older`: the state may be the one of the run before; `none`: the conversation has no
+   * run.
+   */
   onState?: (conversation: Conversation, run: 'latest' | 'perhaps-older' | 'none') => void;
   onNotice?: (text: string) => Promise<void>;
 }
 
-/** Throws `auth`, `network`, `server`, and `not-found` where the event to start after does not exist. */
-export async function trackRun(ctx: Context, server: Server, id: string, options: TrackOptions): Promise<TrackedRun> {
+/**
+ * Throws `auth`, `network`, `server`, and `not-found` where the event to start after does not
+ * exist.
+ */
+export async function trackRun(
+  ctx: Context,
+  server: Server,
+  id: string,
+  options: TrackOptions,
+): Promise<TrackedRun> {
   const tracker = new Tracker(ctx, server, id, options);
   try {
     return await tracker.run();
@@ -131,7 +142,12 @@ class Tracker {
   }
 
   private async bound(): Promise<{ server: Server; signal: AbortSignal }> {
-    const signals = [this.stop.signal, this.ctx.signal, this.options.signal, this.isLate() ? null : this.limit.signal];
+    const signals = [
+      this.stop.signal,
+      this.ctx.signal,
+      this.options.signal,
+      this.isLate() ? null : this.limit.signal,
+    ];
     const signal = AbortSignal.any(signals.filter((one) => one != null));
     return { signal, server: await this.server.withSignal(signal) };
   }
@@ -180,12 +196,14 @@ class Tracker {
     const { ctx, options, state } = this;
     if (input.type === 'event') {
       const leftMs = Math.min(options.deadlineMs - ctx.clock.now(), GRACE_MS);
-      if (this.question !== null && options.answer) await beforeTime(ctx, leftMs, [options.answer.onHappened()]);
+      if (this.question !== null && options.answer)
+        await beforeTime(ctx, leftMs, [options.answer.onHappened()]);
       await options.onEvent?.(input.event);
     }
     if (input.type !== 'state') return;
     const { conversation } = input;
-    const isWithoutRun = conversation.status === 'idle' && state.summary.since_message === 'unknown';
+    const isWithoutRun =
+      conversation.status === 'idle' && state.summary.since_message === 'unknown';
     const run = isOfLatestRun(conversation, state.summary) ? 'latest' : 'perhaps-older';
     options.onState?.(conversation, isWithoutRun ? 'none' : run);
   }
@@ -197,7 +215,10 @@ class Tracker {
       if (isFailure(error)) return false;
       throw error;
     });
-    return { type: 'sandbox', isInProgress: (await beforeTime(this.ctx, mostMs, [asked])) === true };
+    return {
+      type: 'sandbox',
+      isInProgress: (await beforeTime(this.ctx, mostMs, [asked])) === true,
+    };
   }
 
   private async notice(text: string): Promise<void> {
@@ -212,7 +233,8 @@ class Tracker {
       this.question = null;
       return { type: how };
     });
-    // Its rejection is handled where it is awaited, which does not happen when tracking ends otherwise.
+    // Its rejection is handled where it is awaited, which does not happen when tracking ends
+    // otherwise.
     this.question.catch(() => undefined);
   }
 
@@ -221,14 +243,17 @@ class Tracker {
     const { ctx, state } = this;
     if (error.kind === 'not-found' && (await this.isGone()))
       return { outcome: deletedOutcome(this.id, state.summary), failure: null };
-    // No outcome where stdout is closed (141) or another run has ended first. Ctrl-C at a prompt does not abort ctx.signal.
+    // No outcome where stdout is closed (141) or another run has ended first. Ctrl-C at a prompt
+    // does not abort ctx.signal.
     const isLeft = ctx.signal.aborted || this.question !== null;
     if (error.kind !== 'interrupted' || error.exitCode === READER_GONE || !isLeft) throw error;
     return unfinished(state, interruption(error, newestOf(state)));
   }
 
   private async isGone(): Promise<boolean> {
-    const server = await this.server.withSignal(AbortSignal.any([this.stop.signal, this.ctx.signal]));
+    const server = await this.server.withSignal(
+      AbortSignal.any([this.stop.signal, this.ctx.signal]),
+    );
     const isGone = server.conversations.get(this.id).then(() => false, isNotFound);
     const leftMs = Math.max(this.options.deadlineMs - this.ctx.clock.now(), 0) + GRACE_MS;
     return (await beforeTime(this.ctx, leftMs, [isGone])) === true;
@@ -250,6 +275,10 @@ export async function readKnownRun(
     if (event.signal === 'message') break;
   }
   // The message of a longer run exists, further back.
-  const before: EventSummary = newestFirst.length < EVENTS_MAX ? NO_EVENTS : { ...NO_EVENTS, since_message: 'some' };
-  return { summary: newestFirst.toReversed().reduce(afterEvent, before), last: newestFirst[0] ?? null };
+  const before: EventSummary =
+    newestFirst.length < EVENTS_MAX ? NO_EVENTS : { ...NO_EVENTS, since_message: 'some' };
+  return {
+    summary: newestFirst.toReversed().reduce(afterEvent, before),
+    last: newestFirst[0] ?? null,
+  };
 }

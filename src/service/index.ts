@@ -1,10 +1,18 @@
-/** The local service as the command line uses it; the server and its libraries are loaded only when it is started. */
+/**
+ * The local service as the command line uses it; the server and its libraries are loaded only when
+ * it is started.
+ */
 import { valueAt } from './app/settings/fields.ts';
 import type { StoredSettings } from './app/settings/settings.ts';
 import { dataPaths } from './lifecycle/data-dir.ts';
 import type { ServiceOptions, RunningService } from './lifecycle/service-options.ts';
 
-export { checkFiles, ensureLocalService, settledService, stopService } from './lifecycle/background.ts';
+export {
+  checkFiles,
+  ensureLocalService,
+  settledService,
+  stopService,
+} from './lifecycle/background.ts';
 export { dataPaths, defaultDataDir, tryDataDir } from './lifecycle/data-dir.ts';
 export {
   DEFAULT_IDLE_TIMEOUT_MS,
@@ -17,12 +25,18 @@ export { askActivity, runningService } from './lifecycle/state-file.ts';
 /** Also while a service uses the directory. Null: no key is stored. */
 export async function storedModelKey(dataDir: string): Promise<string | null> {
   const { readStoredDocument } = await import('./storage/database.ts');
-  const settings = readStoredDocument(dataPaths(dataDir).database, 'settings') as StoredSettings | null;
+  const settings = readStoredDocument(
+    dataPaths(dataDir).database,
+    'settings',
+  ) as StoredSettings | null;
   const key = valueAt(settings?.agent ?? {}, 'llm.api_key');
   return typeof key === 'string' ? key : null;
 }
 
-/** Throws ServiceError when the data directory cannot be used, another service owns it, or the port is taken. */
+/**
+ * Throws ServiceError when the data directory cannot be used, another service owns it, or the port
+ * is taken.
+ */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { serve } = await import('./lifecycle/serve.ts');
   return serve(options);

@@ -1,10 +1,13 @@
 /**
- * A route is served when a client of the service calls it. `npm run generate` writes docs/served-routes.md from these
- * tables. Callers are separated by commas; `sdk 1.11.5` is a call that later releases of openhands-sdk do not make;
- * `cloud workspace 1.11.5` likewise.
+ * A route is served when a client of the service calls it. `npm run generate` writes
+ * docs/served-routes.md from these tables. Callers are separated by commas; `sdk 1.11.5` is a call
+ * that later releases of openhands-sdk do not make; `cloud workspace 1.11.5` likewise.
  */
 
-/** Routes of the app server by `METHOD /path`; `{name}` is a part of the path, `{name:path}` may contain slashes. */
+/**
+ * Routes of the app server by `METHOD /path`; `{name}` is a part of the path, `{name:path}` may
+ * contain slashes.
+ */
 export const APP_ROUTES = {
   'GET /openapi.json': 'acs (probe)',
   'GET /local/activity': 'acs serve',
@@ -20,8 +23,10 @@ export const APP_ROUTES = {
   'DELETE /api/conversations/{conversation_id}': 'acs conv delete',
   'POST /api/conversations/{conversation_id}/start': 'acs conv resume',
   'POST /api/conversations/{conversation_id}/stop': 'acs conv stop',
-  'GET /api/conversations/{conversation_id}/events': 'acs conv events, acs conv export, acs conv follow',
-  'POST /api/conversations/{conversation_id}/events': 'acs conv send, acs conv confirm, acs conv resume',
+  'GET /api/conversations/{conversation_id}/events':
+    'acs conv events, acs conv export, acs conv follow',
+  'POST /api/conversations/{conversation_id}/events':
+    'acs conv send, acs conv confirm, acs conv resume',
   'GET /api/conversations/{conversation_id}/git/changes': 'acs conv diff',
   'GET /api/conversations/{conversation_id}/git/diff': 'acs conv diff',
   'GET /api/conversations/{conversation_id}/select-file': 'acs conv new',
@@ -53,7 +58,8 @@ export const APP_ROUTES = {
   'POST /api/v1/app-conversations/{conversation_id}/switch_acp_model': 'typescript-client',
   'GET /api/v1/app-conversations/{conversation_id}/file': 'typescript-client',
   'GET /api/v1/app-conversations/{conversation_id}/download': 'typescript-client',
-  'GET /api/v1/conversation/{conversation_id}/events/search': 'acs conv events, acs conv export, acs conv follow',
+  'GET /api/v1/conversation/{conversation_id}/events/search':
+    'acs conv events, acs conv export, acs conv follow',
   'GET /api/v1/conversation/{conversation_id}/events/count': 'openhands-api skill',
   'GET /api/v1/app-conversations/{conversation_id}/skills': 'OpenHands frontend',
   'GET /api/v1/skills/search': 'typescript-client',
@@ -63,7 +69,8 @@ export const APP_ROUTES = {
   'GET /api/v1/sandboxes': 'acs sandbox show, cloud workspace, typescript-client',
   'GET /api/v1/sandboxes/search': 'acs sandbox list',
   'POST /api/v1/sandboxes/{sandbox_id}/pause': 'acs sandbox pause, typescript-client',
-  'POST /api/v1/sandboxes/{sandbox_id}/resume': 'acs sandbox start, cloud workspace, typescript-client',
+  'POST /api/v1/sandboxes/{sandbox_id}/resume':
+    'acs sandbox start, cloud workspace, typescript-client',
   'DELETE /api/v1/sandboxes': 'cloud workspace 1.11.5',
   'DELETE /api/v1/sandboxes/{id}': 'acs sandbox delete, cloud workspace',
   'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets': 'cloud workspace',
@@ -85,7 +92,8 @@ export const APP_ROUTES = {
   'POST /api/v1/secrets': 'acs secret set, typescript-client',
   'PUT /api/v1/secrets/{secret_id}': 'typescript-client',
   'DELETE /api/v1/secrets/{secret_id}': 'acs secret delete, typescript-client',
-  'POST /api/v1/secrets/git-providers': 'acs git-provider set, acs git-provider delete, acs settings set',
+  'POST /api/v1/secrets/git-providers':
+    'acs git-provider set, acs git-provider delete, acs settings set',
   'DELETE /api/v1/secrets/git-providers': 'acs git-provider delete, acs settings unset',
   'GET /api/v1/git/installations/search': 'typescript-client',
   'GET /api/v1/git/repositories/search': 'acs repo list, typescript-client',
@@ -95,7 +103,10 @@ export const APP_ROUTES = {
   'GET /api/v1/config/providers/search': 'typescript-client',
 } as const;
 
-/** Routes of the agent server of a sandbox. `local app server`: the app server of the service sends it for a client. */
+/**
+ * Routes of the agent server of a sandbox. `local app server`: the app server of the service sends
+ * it for a client.
+ */
 export const AGENT_ROUTES = {
   'GET /openapi.json': 'acs (probe)',
   'POST /local/conversations/{conversation_id}/user_command': 'local app server',
@@ -128,13 +139,15 @@ export const AGENT_ROUTES = {
   'POST /api/conversations/{conversation_id}/ask_agent': 'sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/condense': 'sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/secrets': 'sdk, typescript-client',
-  'POST /api/conversations/{conversation_id}/confirmation_policy': 'acs conv new, sdk, typescript-client',
+  'POST /api/conversations/{conversation_id}/confirmation_policy':
+    'acs conv new, sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/security_analyzer': 'sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/switch_llm': 'local app server, typescript-client',
   'POST /api/conversations/{conversation_id}/generate_title': 'sdk 1.11.5',
   'POST /api/conversations/{conversation_id}/fork': 'sdk, typescript-client',
 
-  'GET /api/conversations/{conversation_id}/events/search': 'acs conv follow, sdk, typescript-client',
+  'GET /api/conversations/{conversation_id}/events/search':
+    'acs conv follow, sdk, typescript-client',
   'GET /api/conversations/{conversation_id}/events/count': 'typescript-client',
   'GET /api/conversations/{conversation_id}/events/{event_id}': 'typescript-client',
   'POST /api/conversations/{conversation_id}/events': 'acs conv send, sdk, typescript-client',
@@ -167,7 +180,10 @@ export const AGENT_SOCKETS = {
 export type AppRoute = keyof typeof APP_ROUTES;
 export type AgentRoute = keyof typeof AGENT_ROUTES;
 
-/** Served without the key of the server; some require the key of a sandbox or the cookie of a one-time link. */
+/**
+ * Served without the key of the server; some require the key of a sandbox or the cookie of a
+ * one-time link.
+ */
 export const OPEN_ROUTES: ReadonlySet<string> = new Set<AppRoute | AgentRoute>([
   'GET /openapi.json',
   'GET /conversations/{conversation_id}',

@@ -8,12 +8,17 @@ export interface BrowserOptions {
   platform: string;
 }
 
-export async function openInBrowser(url: string, { env, platform }: BrowserOptions): Promise<boolean> {
+export async function openInBrowser(
+  url: string,
+  { env, platform }: BrowserOptions,
+): Promise<boolean> {
   // A list of commands with colons between them; `%s` stands for the address.
   const commands = (env.BROWSER ?? '').split(':').flatMap((command) => {
     const words = splitCommand(command, platform);
     if (words.length === 0) return [];
-    return [command.includes('%s') ? words.map((word) => word.replaceAll('%s', url)) : [...words, url]];
+    return [
+      command.includes('%s') ? words.map((word) => word.replaceAll('%s', url)) : [...words, url],
+    ];
   });
   const hasDesktop = Boolean(env.DISPLAY || env.WAYLAND_DISPLAY || env.WSL_DISTRO_NAME);
   if (platform === 'darwin') commands.push(['open', url]);

@@ -17,7 +17,9 @@ export interface EditorOptions {
 
 const USUAL_EDITORS = ['nano', 'vi'];
 
-/** Throws `config` when no editor can be started or it fails; `interrupted` when the signal aborts. */
+/**
+ * Throws `config` when no editor can be started or it fails; `interrupted` when the signal aborts.
+ */
 export async function editText(options: EditorOptions): Promise<string> {
   const { initial, extension, onFailure } = options;
   const folder = await mkdtemp(path.join(tmpdir(), 'acs-edit-'));
@@ -54,16 +56,26 @@ async function runFirstEditor(file: string, around: EditorOptions): Promise<void
     try {
       return await runEditor([name], file, around);
     } catch (error) {
-      const cause = isAppError(error) ? (error.details.cause as { code?: unknown } | undefined) : undefined;
+      const cause = isAppError(error)
+        ? (error.details.cause as { code?: unknown } | undefined)
+        : undefined;
       if (cause?.code !== 'ENOENT') throw error;
     }
   }
-  throw new AppError('config', `no editor is set, and ${USUAL_EDITORS.join(' and ')} are not installed`, {
-    hint: 'set EDITOR to one that works, or give the text in a file',
-  });
+  throw new AppError(
+    'config',
+    `no editor is set, and ${USUAL_EDITORS.join(' and ')} are not installed`,
+    {
+      hint: 'set EDITOR to one that works, or give the text in a file',
+    },
+  );
 }
 
-function runEditor([program = '', ...args]: string[], file: string, { env, signal }: EditorOptions): Promise<void> {
+function runEditor(
+  [program = '', ...args]: string[],
+  file: string,
+  { env, signal }: EditorOptions,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (how: string, cause?: unknown): void => {
       if (signal.aborted && isAppError(signal.reason)) return reject(signal.reason);
@@ -81,17 +93,29 @@ function runEditor([program = '', ...args]: string[], file: string, { env, signa
     signal.addEventListener('abort', stop, { once: true });
     child.once('error', (error: NodeJS.ErrnoException) => {
       signal.removeEventListener('abort', stop);
-      fail(error.code === 'ENOENT' ? 'was not found' : `could not be started (${error.code ?? error.message})`, error);
+      fail(
+        error.code === 'ENOENT'
+          ? 'was not found'
+          : `could not be started (${error.code ?? error.message})`,
+        error,
+      );
     });
     child.once('close', (code, killedBy) => {
       signal.removeEventListener('abort', stop);
       if (code === 0) resolve();
-      else fail(killedBy ? `was killed by ${killedBy}` : `exited with code ${code}; its changes were not used`);
+      else
+        fail(
+          killedBy
+            ? `was killed by ${killedBy}`
+            : `exited with code ${code}; its changes were not used`,
+        );
     });
   });
 }
 
-/** A word: unquoted characters, with those of quoted pieces; a quote without its end is a character. */
+/**
+ * A word: unquoted characters, with those of quoted pieces; a quote without its end is a character.
+ */
 const WORD = /(?:[^\s"'\\]|\\[^]|"(?:[^"\\]|\\[^])*"|'[^']*'|["'\\])+/g;
 const PIECE = /\\([^])|"((?:[^"\\]|\\[^])*)"|'([^']*)'/g;
 

@@ -37,7 +37,10 @@ const PASTE_MARKS = { on: '\x1b[?2004h', off: '\x1b[?2004l' } as const;
 /** All but line feeds and tabs: a terminal would obey them. */
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
-/** What readline lets its caller set: https://nodejs.org/api/readline.html names `line` and `cursor`. */
+/**
+ * What readline lets its caller set: https://nodejs.org/api/readline.html names `line` and
+ * `cursor`.
+ */
 type Editor = Interface & { line: string; cursor: number; prevRows: number };
 
 export function openLineInput(options: LineInputOptions): LineInput {
@@ -75,7 +78,12 @@ class Lines implements LineInput {
       'colors',
     );
     const input = new PassThrough();
-    this.editor = createInterface({ input, output, terminal: true, historySize: 0 }) as unknown as Editor;
+    this.editor = createInterface({
+      input,
+      output,
+      terminal: true,
+      historySize: 0,
+    }) as unknown as Editor;
     emitKeypressEvents(this.keyboard);
     this.listen();
     this.restore = [
@@ -85,7 +93,8 @@ class Lines implements LineInput {
   }
 
   async read({ prompt, kind, until }: LineQuestion): Promise<Line> {
-    const signal = until === undefined ? this.options.signal : AbortSignal.any([until, this.options.signal]);
+    const signal =
+      until === undefined ? this.options.signal : AbortSignal.any([until, this.options.signal]);
     signal.throwIfAborted();
     if (kind === 'answer') {
       this.draft = this.editor.line;
@@ -196,7 +205,8 @@ class Lines implements LineInput {
     if (line[cursor - 1] !== '\\') {
       if (this.enter !== null) return this.enter({ type: 'text', text: line });
       const begin = line.lastIndexOf('\n') + 1;
-      if (begin < line.length) this.set(this.onEnter(line.slice(begin)) ? line.slice(0, begin) : `${line}\n`);
+      if (begin < line.length)
+        this.set(this.onEnter(line.slice(begin)) ? line.slice(0, begin) : `${line}\n`);
       return;
     }
     this.show({ line: `${line.slice(0, cursor - 1)}\n${line.slice(cursor)}`, cursor });
@@ -218,7 +228,10 @@ class Lines implements LineInput {
 
   private insert(text: string): void {
     const { line, cursor } = this.editor;
-    this.show({ line: line.slice(0, cursor) + text + line.slice(cursor), cursor: cursor + text.length });
+    this.show({
+      line: line.slice(0, cursor) + text + line.slice(cursor),
+      cursor: cursor + text.length,
+    });
   }
 
   /** To the same column of the line above or below, or to another text of the history. */

@@ -1,4 +1,6 @@
-/** Shows text that is longer than the screen in the pager of the user: ACS_PAGER, PAGER, else less. */
+/**
+ * Shows text that is longer than the screen in the pager of the user: ACS_PAGER, PAGER, else less.
+ */
 import { spawn } from 'node:child_process';
 import { withoutKeys } from '../output/text/secret-names.ts';
 import { widthOf } from '../output/text/width.ts';
@@ -14,11 +16,19 @@ export interface PagerOptions {
 }
 
 /** Resolves when the pager has ended. Where none can be started, the text goes to stdout. */
-export async function page(text: string, { stdout, env, platform, ignoreInterrupts }: PagerOptions): Promise<void> {
-  const [program = 'cat', ...args] = splitCommand(env.ACS_PAGER ?? env.PAGER ?? 'less -FRX', platform);
+export async function page(
+  text: string,
+  { stdout, env, platform, ignoreInterrupts }: PagerOptions,
+): Promise<void> {
+  const [program = 'cat', ...args] = splitCommand(
+    env.ACS_PAGER ?? env.PAGER ?? 'less -FRX',
+    platform,
+  );
   const { columns = Infinity, rows = Infinity } = stdout;
   // The last row is that of the shell's prompt.
-  const height = text.split('\n').reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
+  const height = text
+    .split('\n')
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
   if (program === 'cat' || height <= rows) return await stdout.write(text);
   const restore = ignoreInterrupts();
   try {

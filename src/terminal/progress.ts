@@ -29,7 +29,8 @@ export async function createProgress(options: ProgressOptions): Promise<Progress
   const { stderr } = options.io;
   const { CI, TERM } = options.env;
   const { format } = options.globals;
-  const isLive = stderr.isTTY && (!CI || CI === 'false') && TERM !== 'dumb' && !isForPrograms(format);
+  const isLive =
+    stderr.isTTY && (!CI || CI === 'false') && TERM !== 'dumb' && !isForPrograms(format);
   if (isLive) return await live(options);
   return options.elsewhere === 'nothing' ? NOTHING : lineByLine(stderr, options.text, format);
 }
@@ -52,7 +53,8 @@ async function live({ io, env, globals, signal, watch, text }: ProgressOptions):
     if (ended) return;
     ended = true;
     await line.end();
-    if (last !== undefined) await io.stderr.write(`${mark} ${safeLine(last)}\n`).catch(() => undefined);
+    if (last !== undefined)
+      await io.stderr.write(`${mark} ${safeLine(last)}\n`).catch(() => undefined);
   };
   return {
     update(next) {

@@ -8,13 +8,24 @@ import { editText } from './editor.ts';
 import { takesColors } from './palette.ts';
 import { TerminalStream, type TerminalWriter } from './writable.ts';
 
-/** Returns the reason for which an answer is asked for again. What it throws rejects the question. */
+/**
+ * Returns the reason for which an answer is asked for again. What it throws rejects the question.
+ */
 export type Validate = (value: string) => true | string | Promise<true | string>;
 
 /** All reject with AppError `interrupted` on Ctrl-C. */
 export interface Prompt {
-  confirm(question: { message: string; default?: 'yes' | 'no' | 'none'; until?: AbortSignal }): Promise<boolean>;
-  input(question: { message: string; default?: string; validate?: Validate; until?: AbortSignal }): Promise<string>;
+  confirm(question: {
+    message: string;
+    default?: 'yes' | 'no' | 'none';
+    until?: AbortSignal;
+  }): Promise<boolean>;
+  input(question: {
+    message: string;
+    default?: string;
+    validate?: Validate;
+    until?: AbortSignal;
+  }): Promise<string>;
   select<T extends string>(question: {
     message: string;
     choices: readonly { value: T; name: string; description?: string }[];
@@ -63,14 +74,16 @@ export function createPrompt({
   const colors = takesColors({ isTTY: io.stderr.isTTY, env, color }) ? 'colors' : 'no-colors';
   const safe = (text: string): string => safeLine(redact(text));
   // inquirer puts "? " or "> " before it, and breaks lines within words.
-  const shown = (text: string): string => wrap(`? ${safe(text)}`, io.stderr.columns || 80, 2).slice(2);
+  const shown = (text: string): string =>
+    wrap(`? ${safe(text)}`, io.stderr.columns || 80, 2).slice(2);
   const ask = async <T>(
     question: (around: Surroundings, checked: (validate: Validate) => Validate) => Promise<T>,
     until?: AbortSignal,
   ): Promise<T> => {
     const source = io.stdin.raw;
     const output = new TerminalStream(io.stderr, colors);
-    // Ctrl-D closes readline, which pauses its input, without an answer; inquirer then waits for ever.
+    // Ctrl-D closes readline, which pauses its input, without an answer; inquirer then waits for
+    // ever.
     const closed = new AbortController();
     const failed = new AbortController();
     let isOpen = true;
@@ -89,7 +102,8 @@ export function createPrompt({
           return '';
         } finally {
           isChecking = false;
-          // readline has kept what was typed meanwhile, such as the second line of a paste: Ctrl-U removes it.
+          // readline has kept what was typed meanwhile, such as the second line of a paste: Ctrl-U
+          // removes it.
           source.emit('keypress', '', { ctrl: true, name: 'u' });
         }
       };
@@ -104,16 +118,23 @@ export function createPrompt({
       if (signal.aborted && isAppError(signal.reason)) throw signal.reason;
       // The requests of a check would keep the process open until they end.
       if (isChecking) interrupt();
-      throw new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130, cause: error });
+      throw new AppError('interrupted', 'the prompt was cancelled', {
+        exitCode: 130,
+        cause: error,
+      });
     } finally {
       isOpen = false;
       source.off('pause', check).off('end', check);
       await output.drained();
     }
   };
-  const askText = ({ validate = () => true, ...config }: Config & { validate?: Validate }, until?: AbortSignal) =>
+  const askText = (
+    { validate = () => true, ...config }: Config & { validate?: Validate },
+    until?: AbortSignal,
+  ) =>
     ask(
-      (around, checked) => input({ ...config, message: shown(config.message), validate: checked(validate) }, around),
+      (around, checked) =>
+        input({ ...config, message: shown(config.message), validate: checked(validate) }, around),
       until,
     );
   return {
@@ -123,7 +144,8 @@ export function createPrompt({
       const question = {
         message: `${message} (${hint})`,
         validate: (text: string) => read(text) !== null || YES_OR_NO,
-        transformer: (text: string, { isFinal }: { isFinal: boolean }) => (isFinal ? (read(text) ?? text) : text),
+        transformer: (text: string, { isFinal }: { isFinal: boolean }) =>
+          isFinal ? (read(text) ?? text) : text,
         theme: { validationFailureMode: 'clear' as const },
       };
       return read(await askText(question, until)) === 'yes';

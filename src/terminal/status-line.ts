@@ -1,4 +1,7 @@
-/** The cursor stays at the first column and is never hidden: a process that a signal ends leaves nothing to restore. */
+/**
+ * The cursor stays at the first column and is never hidden: a process that a signal ends leaves
+ * nothing to restore.
+ */
 import type { Palette } from '../output/text/notice.ts';
 import { safeLine } from '../output/text/safe-text.ts';
 import { truncate } from '../output/text/width.ts';
@@ -43,7 +46,10 @@ export class StatusLine {
     const end = (): void => void this.end();
     options.signal.addEventListener('abort', end, { once: true });
     this.restore = [
-      aroundWrites(options.io, { before: (chunk) => this.makeWay(chunk), after: () => this.draw() }),
+      aroundWrites(options.io, {
+        before: (chunk) => this.makeWay(chunk),
+        after: () => this.draw(),
+      }),
       options.watch({
         onResize: () => this.draw(),
         onStop: () => this.clear(),

@@ -44,7 +44,9 @@ export interface TerminalStreams {
   stderr: TerminalWriter;
 }
 
-/** `before`: right before each chunk; `after`: once for all writes of a turn. The result undoes it. */
+/**
+ * `before`: right before each chunk; `after`: once for all writes of a turn. The result undoes it.
+ */
 export function aroundWrites(
   { stdout, stderr }: TerminalStreams,
   { before, after }: { before: (chunk: string | Uint8Array) => void; after: () => void },

@@ -20,35 +20,52 @@ let steps = 0;
 const STEP = /^ {6}run: (.*run\.sh.*)$/m.exec(ACTION)?.[1] ?? '';
 
 /**
- * Starts the step as a runner does: its text as a file for bash, inputs and files as variables, stdin open. A runner
- * sends its signals to this bash alone.
+ * Starts the step as a runner does: its text as a file for bash, inputs and files as variables,
+ * stdin open. A runner sends its signals to this bash alone.
  */
 function startStep(inputs: Record<string, string>) {
   const dir = path.join(world.dir, `step-${(steps += 1)}`);
   mkdirSync(dir);
   const files = { output: path.join(dir, 'output'), summary: path.join(dir, 'summary') };
-  const given = Object.entries({ BASE_URL: world.service.url, API_KEY: world.service.key, ...inputs });
-  writeFileSync(path.join(dir, 'step.sh'), STEP);
-  const child = spawn('bash', ['--noprofile', '--norc', '-e', '-o', 'pipefail', path.join(dir, 'step.sh')], {
-    cwd: dir,
-    env: {
-      PATH: process.env.PATH,
-      HOME: world.home,
-      ACS_CONFIG_DIR: world.env.ACS_CONFIG_DIR,
-      CI: 'true',
-      GITHUB_ACTION_PATH: path.dirname(SCRIPT),
-      RUNNER_TEMP: dir,
-      GITHUB_OUTPUT: files.output,
-      GITHUB_STEP_SUMMARY: files.summary,
-      ...Object.fromEntries(given.map(([name, value]) => [`INPUT_${name}`, value])),
-    },
-    stdio: ['pipe', 'pipe', 'pipe'],
+  const given = Object.entries({
+    BASE_URL: world.service.url,
+    API_KEY: world.service.key,
+    ...inputs,
   });
+  writeFileSync(path.join(dir, 'step.sh'), STEP);
+  const child = spawn(
+    'bash',
+    ['--noprofile', '--norc', '-e', '-o', 'pipefail', path.join(dir, 'step.sh')],
+    {
+      cwd: dir,
+      env: {
+        PATH: process.env.PATH,
+        HOME: world.home,
+        ACS_CONFIG_DIR: world.env.ACS_CONFIG_DIR,
+        CI: 'true',
+        GITHUB_ACTION_PATH: path.dirname(SCRIPT),
+        RUNNER_TEMP: dir,
+        GITHUB_OUTPUT: files.output,
+        GITHUB_STEP_SUMMARY: files.summary,
+        ...Object.fromEntries(given.map(([name, value]) => [`INPUT_${name}`, value])),
+      },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    },
+  );
   let log = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (log += text));
-  const ended = new Promise<{ code: number | null; outputs: Record<string, string>; summary: string }>((resolve) => {
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => (log += text));
+  const ended = new Promise<{
+    code: number | null;
+    outputs: Record<string, string>;
+    summary: string;
+  }>((resolve) => {
     child.on('close', (code) => {
-      resolve({ code, outputs: outputsOf(files.output), summary: readFileSync(files.summary, 'utf8') });
+      resolve({
+        code,
+        outputs: outputsOf(files.output),
+        summary: readFileSync(files.summary, 'utf8'),
+      });
     });
   });
   return { child, dir, ended, log: () => log };
@@ -70,22 +87,37 @@ function outputsOf(file: string): Record<string, string> {
 describe('a run that finishes', () => {
   let step: Awaited<ReturnType<typeof startStep>['ended']> & { log: string; dir: string };
   beforeAll(async () => {
-    const started = startStep({ MESSAGE: '--not-a-flag $(touch executed)', REPLAY: 'demo', REPOSITORY: 'none' });
+    const started = startStep({
+      MESSAGE: '--not-a-flag $(touch executed)',
+      REPLAY: 'demo',
+      REPOSITORY: 'none',
+    });
     step = { ...(await started.ended), log: started.log(), dir: started.dir };
   });
 
   it('exits 0 and sets the outputs', () => {
     expect(step.code, step.log).toBe(0);
-    expect(step.outputs).toMatchObject({ 'exit-code': '0', status: 'finished', url: '', 'cost-usd': '0' });
+    expect(step.outputs).toMatchObject({
+      'exit-code': '0',
+      status: 'finished',
+      url: '',
+      'cost-usd': '0',
+    });
     expect(step.outputs.id).toMatch(/^[0-9a-f]{32}$/);
     expect(step.outputs.answer).toContain('Created acs-demo.sh');
   });
 
   it('writes the page, the summary and the diff into one folder', () => {
-    expect(readdirSync(step.outputs.folder ?? '').sort()).toEqual(['changes.patch', 'conversation.html', 'summary.md']);
+    expect(readdirSync(step.outputs.folder ?? '').sort()).toEqual([
+      'changes.patch',
+      'conversation.html',
+      'summary.md',
+    ]);
     expect(readFileSync(step.outputs.page ?? '', 'utf8')).toMatch(/^<!doctype html>/i);
     expect(readFileSync(step.outputs.diff ?? '', 'utf8')).toContain('+++ b/acs-demo.sh');
-    expect(step.summary).toBe(readFileSync(path.join(step.outputs.folder ?? '', 'summary.md'), 'utf8'));
+    expect(step.summary).toBe(
+      readFileSync(path.join(step.outputs.folder ?? '', 'summary.md'), 'utf8'),
+    );
     expect(step.summary).toContain('**Outcome**: finished');
   });
 
@@ -137,15 +169,28 @@ describe('a run that does not finish', () => {
   it('exits with the code of acs when no conversation was started', async () => {
     const { ended, log } = startStep({ MESSAGE: 'x', REPLAY: 'none.json', REPOSITORY: 'none' });
     const { code, outputs, summary } = await ended;
-    expect({ code, ...outputs }, log()).toMatchObject({ code: 3, 'exit-code': '3', id: '', folder: '', page: '' });
-    expect(summary).toBe('No conversation was started; acs exited with 3. The log of the step has the reason.\n');
+    expect({ code, ...outputs }, log()).toMatchObject({
+      code: 3,
+      'exit-code': '3',
+      id: '',
+      folder: '',
+      page: '',
+    });
+    expect(summary).toBe(
+      'No conversation was started; acs exited with 3. The log of the step has the reason.\n',
+    );
   });
 
   it('exits 1 when the run has failed, with the page of the run', async () => {
     const file = replay({ action: 'run', args: { command: 'echo begun' } });
     const { ended, log } = startStep({ MESSAGE: 'x', REPLAY: file, REPOSITORY: 'none' });
     const { code, outputs, summary } = await ended;
-    expect({ code, ...outputs }, log()).toMatchObject({ code: 1, 'exit-code': '1', status: 'failed', answer: '' });
+    expect({ code, ...outputs }, log()).toMatchObject({
+      code: 1,
+      'exit-code': '1',
+      status: 'failed',
+      answer: '',
+    });
     expect(readFileSync(outputs.page ?? '', 'utf8')).toContain('echo begun');
     expect(summary).toContain('**Outcome**: failed');
     expect(log()).toContain('::error::acs exited with 1');
@@ -158,7 +203,10 @@ describe('a run that does not finish', () => {
   });
 
   it('stops the run when the job is cancelled', async () => {
-    const file = replay({ action: 'run', args: { command: 'echo begun; sleep 300' } }, { action: 'finish', args: {} });
+    const file = replay(
+      { action: 'run', args: { command: 'echo begun; sleep 300' } },
+      { action: 'finish', args: {} },
+    );
     const step = startStep({ MESSAGE: 'x', REPLAY: file, REPOSITORY: 'none' });
     await until(() => step.log().includes('sleep 300'));
     step.child.kill('SIGINT');
@@ -171,9 +219,15 @@ describe('a run that does not finish', () => {
 
 describe('action.yml', () => {
   it('passes each input to the script as a variable, and no other', () => {
-    const inputs = [...section('inputs').matchAll(/^ {2}([a-z-]+):$/gm)].map(([, name]) => name ?? '');
-    const passed = [...ACTION.matchAll(/^ {8}INPUT_[A-Z_]+: \$\{\{ inputs\.([a-z-]+) \}\}$/gm)].map(([, name]) => name);
-    const used = new Set([...readFileSync(SCRIPT, 'utf8').matchAll(/INPUT_([A-Z_]+)/g)].map(([, name]) => name));
+    const inputs = [...section('inputs').matchAll(/^ {2}([a-z-]+):$/gm)].map(
+      ([, name]) => name ?? '',
+    );
+    const passed = [...ACTION.matchAll(/^ {8}INPUT_[A-Z_]+: \$\{\{ inputs\.([a-z-]+) \}\}$/gm)].map(
+      ([, name]) => name,
+    );
+    const used = new Set(
+      [...readFileSync(SCRIPT, 'utf8').matchAll(/INPUT_([A-Z_]+)/g)].map(([, name]) => name),
+    );
     const variables = inputs.map((name) => name.toUpperCase().replaceAll('-', '_'));
     const ofAction = ['working-directory', 'artifact'];
     expect(passed).toEqual(inputs.filter((name) => !ofAction.includes(name)).sort());
@@ -187,7 +241,9 @@ describe('action.yml', () => {
 
   it('declares the outputs that the script sets, and the folder of the artifact', () => {
     const declared = [...section('outputs').matchAll(/^ {2}([a-z-]+):$/gm)].map(([, name]) => name);
-    const set = [...readFileSync(SCRIPT, 'utf8').matchAll(/^output ([a-z-]+) /gm)].map(([, name]) => name);
+    const set = [...readFileSync(SCRIPT, 'utf8').matchAll(/^output ([a-z-]+) /gm)].map(
+      ([, name]) => name,
+    );
     expect(set.sort()).toEqual([...declared, 'folder'].sort());
   });
 

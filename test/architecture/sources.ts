@@ -1,5 +1,6 @@
 /**
- * Reads the imports of each source and its uses of globals of the process. The rules are in rules.ts.
+ * Reads the imports of each source and its uses of globals of the process. The rules are in
+ * rules.ts.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -47,7 +48,12 @@ export function readSources(tree: Tree): Sources {
     lineCounts.set(file, text.split('\n').length - 1);
     const visit = (node: ts.Node): void => {
       const found = importOf(node);
-      if (found) sources.imports.push({ from: file, ...resolved(file, found.specifier), loading: found.loading });
+      if (found)
+        sources.imports.push({
+          from: file,
+          ...resolved(file, found.specifier),
+          loading: found.loading,
+        });
       const name = globalUseOf(node);
       if (name) sources.globalUses.push({ from: file, name, line: lineOf(source, node) });
       ts.forEachChild(node, visit);
@@ -59,12 +65,23 @@ export function readSources(tree: Tree): Sources {
 
 function importOf(node: ts.Node): { specifier: string; loading: Import['loading'] } | null {
   if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
-    return { specifier: node.moduleSpecifier.text, loading: node.importClause?.isTypeOnly ? 'type' : 'static' };
+    return {
+      specifier: node.moduleSpecifier.text,
+      loading: node.importClause?.isTypeOnly ? 'type' : 'static',
+    };
   }
-  if (ts.isExportDeclaration(node) && node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier)) {
+  if (
+    ts.isExportDeclaration(node) &&
+    node.moduleSpecifier &&
+    ts.isStringLiteral(node.moduleSpecifier)
+  ) {
     return { specifier: node.moduleSpecifier.text, loading: node.isTypeOnly ? 'type' : 'static' };
   }
-  if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && ts.isStringLiteral(node.argument.literal)) {
+  if (
+    ts.isImportTypeNode(node) &&
+    ts.isLiteralTypeNode(node.argument) &&
+    ts.isStringLiteral(node.argument.literal)
+  ) {
     return { specifier: node.argument.literal.text, loading: 'type' };
   }
   if (ts.isCallExpression(node) && isLoading(node.expression)) {
@@ -76,22 +93,35 @@ function importOf(node: ts.Node): { specifier: string; loading: Import['loading'
 }
 
 function isLoading(callee: ts.Expression): boolean {
-  return callee.kind === ts.SyntaxKind.ImportKeyword || (ts.isIdentifier(callee) && callee.text === 'require');
+  return (
+    callee.kind === ts.SyntaxKind.ImportKeyword ||
+    (ts.isIdentifier(callee) && callee.text === 'require')
+  );
 }
 
 function resolved(from: string, specifier: string): Pick<Import, 'to' | 'origin'> {
   if (specifier.startsWith('.')) {
-    return { to: path.posix.normalize(path.posix.join(path.posix.dirname(from), specifier)), origin: 'ours' };
+    return {
+      to: path.posix.normalize(path.posix.join(path.posix.dirname(from), specifier)),
+      origin: 'ours',
+    };
   }
   if (specifier.startsWith('node:')) return { to: specifier, origin: 'node' };
   const name = specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1);
   return { to: name.join('/'), origin: 'library' };
 }
 
-/** The outside world a file reaches for by name: `process`, `console`, `fetch`, or the wall clock. */
+/**
+ * The outside world a file reaches for by name: `process`, `console`, `fetch`, or the wall clock.
+ */
 function globalUseOf(node: ts.Node): string | null {
-  if (ts.isNewExpression(node) && isNamed(node.expression, 'Date') && !node.arguments?.length) return 'new Date()';
-  if (ts.isPropertyAccessExpression(node) && isNamed(node.expression, 'Date') && node.name.text === 'now') {
+  if (ts.isNewExpression(node) && isNamed(node.expression, 'Date') && !node.arguments?.length)
+    return 'new Date()';
+  if (
+    ts.isPropertyAccessExpression(node) &&
+    isNamed(node.expression, 'Date') &&
+    node.name.text === 'now'
+  ) {
     return 'Date.now';
   }
   if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
@@ -106,16 +136,26 @@ function isNamed(node: ts.Expression, name: string): boolean {
   return ts.isIdentifier(node) && node.text === name;
 }
 
-/** Whether the identifier is read as a value of the surroundings; not a member, a name being declared, or a type. */
+/**
+ * Whether the identifier is read as a value of the surroundings; not a member, a name being
+ * declared, or a type.
+ */
 function isExpression(node: ts.Identifier): boolean {
   const { parent } = node;
-  if (ts.isPropertyAccessExpression(parent) && parent.name === node) return isGlobalThis(parent.expression);
+  if (ts.isPropertyAccessExpression(parent) && parent.name === node)
+    return isGlobalThis(parent.expression);
   if (ts.isPropertyAssignment(parent)) return parent.initializer === node;
   if (ts.isShorthandPropertyAssignment(parent)) return !isDeclaredIn(node);
-  if (ts.isTypeNode(parent) || ts.isQualifiedName(parent) || ts.isTypeElement(parent) || ts.isClassElement(parent)) {
+  if (
+    ts.isTypeNode(parent) ||
+    ts.isQualifiedName(parent) ||
+    ts.isTypeElement(parent) ||
+    ts.isClassElement(parent)
+  ) {
     return ts.isPropertyDeclaration(parent) && parent.initializer === node;
   }
-  if (ts.isImportSpecifier(parent) || ts.isExportSpecifier(parent) || ts.isImportClause(parent)) return false;
+  if (ts.isImportSpecifier(parent) || ts.isExportSpecifier(parent) || ts.isImportClause(parent))
+    return false;
   if (ts.isBindingElement(parent) || ts.isParameter(parent) || ts.isVariableDeclaration(parent)) {
     return parent.initializer === node && !isDeclaredIn(node);
   }
@@ -127,7 +167,10 @@ function isGlobalThis(node: ts.Expression): boolean {
   return isNamed(node, 'globalThis');
 }
 
-/** Whether the file gives the name a meaning of its own: a parameter, a variable, a function, an import. */
+/**
+ * Whether the file gives the name a meaning of its own: a parameter, a variable, a function, an
+ * import.
+ */
 function isDeclaredIn(node: ts.Identifier): boolean {
   const source = node.getSourceFile();
   const isDeclaration = (each: ts.Node): boolean => {
@@ -137,10 +180,13 @@ function isDeclaredIn(node: ts.Identifier): boolean {
       ts.isBindingElement(each) ||
       ts.isFunctionDeclaration(each) ||
       ts.isImportSpecifier(each);
-    return names && each.name !== undefined && ts.isIdentifier(each.name) && each.name.text === node.text;
+    return (
+      names && each.name !== undefined && ts.isIdentifier(each.name) && each.name.text === node.text
+    );
   };
   const isFoundIn = (each: ts.Node): boolean =>
-    isDeclaration(each) || (ts.forEachChild(each, (child) => isFoundIn(child) || undefined) ?? false);
+    isDeclaration(each) ||
+    (ts.forEachChild(each, (child) => isFoundIn(child) || undefined) ?? false);
   return isFoundIn(source);
 }
 

@@ -14,8 +14,18 @@ const folder = folderOfEachTest();
 
 function contextOf(env: Record<string, string> = {}, more: Partial<Invocation> = {}) {
   const dir = folder.path;
-  const base = { HOME: dir, PATH: process.env.PATH, ACS_CONFIG_DIR: `${dir}/config`, ACS_DATA_DIR: `${dir}/data` };
-  const { platform, stderr } = platformOf({ args: [], cwd: dir, env: { ...base, ...env }, ...more });
+  const base = {
+    HOME: dir,
+    PATH: process.env.PATH,
+    ACS_CONFIG_DIR: `${dir}/config`,
+    ACS_DATA_DIR: `${dir}/data`,
+  };
+  const { platform, stderr } = platformOf({
+    args: [],
+    cwd: dir,
+    env: { ...base, ...env },
+    ...more,
+  });
   return { context: createContext(platform), err: () => stderr.bytes().toString('utf8') };
 }
 
@@ -31,7 +41,10 @@ it('a member that could not be made is made again, and one that was made is kept
 });
 
 it('keys of the environment are masked in notices, also those that are not used', async () => {
-  const { context, err } = contextOf({ ACS_API_KEY: 'hush-one-1', OPENHANDS_API_KEY: 'hush-two-2' });
+  const { context, err } = contextOf({
+    ACS_API_KEY: 'hush-one-1',
+    OPENHANDS_API_KEY: 'hush-two-2',
+  });
   await context.notice('given: hush-one-1, hush-two-2');
   await context.warn('given: hush-two-2');
   expect(err()).toContain('given');
@@ -84,7 +97,11 @@ it('a key file is relative to the working directory, and - is stdin', async () =
   writeFileSync(path.join(folder.path, 'key'), 'from-file\n', { mode: 0o600 });
   const { context } = contextOf({}, { stdin: 'from-stdin\n' });
   const keys: unknown[] = [];
-  for (const from of [{ from: 'file', path: 'key' }, { from: 'stdin' }, { from: 'none' }] satisfies NewKey[])
+  for (const from of [
+    { from: 'file', path: 'key' },
+    { from: 'stdin' },
+    { from: 'none' },
+  ] satisfies NewKey[])
     keys.push(await context.readKey(from));
   expect(keys).toEqual(['from-file', 'from-stdin', null]);
 });
@@ -102,7 +119,11 @@ it('the store of profiles is not read where the server is named, even when it ca
   writeFileSync(path.join(folder.path, 'file'), '');
   const { context } = contextOf({ ACS_CONFIG_DIR: path.join(folder.path, 'file', 'config') });
   context.globals = { ...context.globals, baseUrl: 'http://127.0.0.1:9/' };
-  expect(await context.plan()).toMatchObject({ base_url: 'http://127.0.0.1:9', profile: null, local: false });
+  expect(await context.plan()).toMatchObject({
+    base_url: 'http://127.0.0.1:9',
+    profile: null,
+    local: false,
+  });
 });
 
 it('what is known of a server is used again with the same key, and found out again with another', async () => {

@@ -36,6 +36,8 @@ it.each([
 });
 
 it.runIf(existsSync('/dev/full'))('a full device is named when a write fails', () => {
-  expect(() => writeFileSync('/dev/full', 'text')).toThrow(expect.objectContaining({ code: 'ENOSPC' }));
+  expect(() => writeFileSync('/dev/full', 'text')).toThrow(
+    expect.objectContaining({ code: 'ENOSPC' }),
+  );
   expect(fileProblem({ code: 'ENOSPC' }).reason).toBe('no space left on the device');
 });

@@ -14,7 +14,11 @@ it.each([
   [2, "unknown option '--key'", ['conv', 'list', `--key:${KEY}`]],
   [2, "unknown option '-k'", ['conv', 'list', `-k${KEY}`]],
   [3, '--api-key-file', ['conv', 'list', '--api-key-file', KEY]],
-  [3, '--api-key-file', ['login', 'work', '--base-url', 'http://127.0.0.1:9', '--api-key-file', KEY]],
+  [
+    3,
+    '--api-key-file',
+    ['login', 'work', '--base-url', 'http://127.0.0.1:9', '--api-key-file', KEY],
+  ],
 ])('a key in the wrong place ends with %i, %s, and is not repeated', async (code, named, args) => {
   for (const format of [[], ['--format', 'json']]) {
     const ended = await acs(...args, ...format);

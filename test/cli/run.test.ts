@@ -11,8 +11,16 @@ describe('the root command', () => {
     'prints its help and exits 0 without arguments': { acs: '', out: /^Usage: acs /m, err: '' },
     'prints its help with --help': { acs: '--help', out: /^Usage: acs /m, err: '' },
     'prints its help with -h': { acs: '-h', out: /^Usage: acs /m, err: '' },
-    'prints the help of a noun that is given without a verb': { acs: 'conv', out: /^Usage: acs conv/m, err: '' },
-    'prints only the version with --version': { acs: '--version', out: /^\d+\.\d+\.\d+\S*\n$/, err: '' },
+    'prints the help of a noun that is given without a verb': {
+      acs: 'conv',
+      out: /^Usage: acs conv/m,
+      err: '',
+    },
+    'prints only the version with --version': {
+      acs: '--version',
+      out: /^\d+\.\d+\.\d+\S*\n$/,
+      err: '',
+    },
     'exits 2 for an unknown flag and names the help': {
       acs: 'conv list --nope',
       code: 2,
@@ -35,8 +43,15 @@ describe('the root command', () => {
       out: '',
       err: `{"error":{"code":"usage","message":"unknown option '--nope'"`,
     },
-    'exits 2 for two different formats': { acs: 'conv list --json -q', code: 2, err: 'name different formats' },
-    'exits 2 for --timeout of a command that does not wait': { acs: 'conv list --timeout 5m', code: 2 },
+    'exits 2 for two different formats': {
+      acs: 'conv list --json -q',
+      code: 2,
+      err: 'name different formats',
+    },
+    'exits 2 for --timeout of a command that does not wait': {
+      acs: 'conv list --timeout 5m',
+      code: 2,
+    },
     'exits 3 off a terminal without a server': {
       acs: 'conv list',
       code: 3,
@@ -61,7 +76,10 @@ describe('the root command', () => {
     ['conv interrupt x', 'did you mean acs conv stop? See: acs conv --help'],
     ['constructor', 'see: acs --help'],
     ['lst --help', "error: unknown command 'lst'\n  see: acs --help\n"],
-    ['conv lst -h', "error: unknown command 'lst'\n  did you mean one of list, ls? See: acs conv --help\n"],
+    [
+      'conv lst -h',
+      "error: unknown command 'lst'\n  did you mean one of list, ls? See: acs conv --help\n",
+    ],
     [
       '--quiet settings profil --help',
       "error: unknown command 'profil'\n  did you mean profile? See: acs settings --help\n",
@@ -79,14 +97,26 @@ describe('the root command', () => {
       ['conv', 'list', '--request-timeout', 'soon'],
       ["invalid value 'soon' of --request-timeout: it must be a duration such as", '5m'],
     ],
-    [['conv', 'list', '--request-timeout', '0s'], "invalid value '0s' of --request-timeout: it must be more than 0"],
-    [['conv', 'list', '--request-timeout', '30'], "invalid value '30' of --request-timeout: it must be"],
-  ])('names the argument or the flag of a wrong value, before any request: %j', async (args, err) => {
-    await at.ends([...args, ...CLOSED.split(' ')], { code: 2, err, hides: 'command-argument' });
-  });
+    [
+      ['conv', 'list', '--request-timeout', '0s'],
+      "invalid value '0s' of --request-timeout: it must be more than 0",
+    ],
+    [
+      ['conv', 'list', '--request-timeout', '30'],
+      "invalid value '30' of --request-timeout: it must be",
+    ],
+  ])(
+    'names the argument or the flag of a wrong value, before any request: %j',
+    async (args, err) => {
+      await at.ends([...args, ...CLOSED.split(' ')], { code: 2, err, hides: 'command-argument' });
+    },
+  );
 
-  it.each(['0', 'Infinity', 'fast', ''])('exits 3 for ACS_RATE=%s, before any request', async (ACS_RATE) => {
-    const { err } = await at.ends(`conv list ${CLOSED}`, { env: { ACS_RATE }, code: 3 });
-    expect(err).toContain(`ACS_RATE is "${ACS_RATE}"`);
-  });
+  it.each(['0', 'Infinity', 'fast', ''])(
+    'exits 3 for ACS_RATE=%s, before any request',
+    async (ACS_RATE) => {
+      const { err } = await at.ends(`conv list ${CLOSED}`, { env: { ACS_RATE }, code: 3 });
+      expect(err).toContain(`ACS_RATE is "${ACS_RATE}"`);
+    },
+  );
 });

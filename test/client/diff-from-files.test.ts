@@ -32,7 +32,9 @@ describe('a diff of both sides of a file', () => {
   it('keeps the line breaks of before when the server returns none of them, and names the file', async () => {
     const { patch, omissions } = await diffOf('M', { original: 'a\r\nb\r\n', modified: 'a\nB\n' });
     expect(patch).toContain(' a\r\n-b\r\n+B\r\n');
-    expect(omissions).toEqual(['a.txt: CRLF line breaks: the server returns LF; CRLF is assumed, as before the run']);
+    expect(omissions).toEqual([
+      'a.txt: CRLF line breaks: the server returns LF; CRLF is assumed, as before the run',
+    ]);
   });
 
   it('ignores an original side of a new file, which was a folder before', async () => {
@@ -47,7 +49,11 @@ describe('a diff of both sides of a file', () => {
   });
 
   it('against nothing has the changed files as new ones and no deleted file', async () => {
-    const { patch, changes } = await diffOf('M', { original: 'old\n', modified: 'new\n' }, 'nothing');
+    const { patch, changes } = await diffOf(
+      'M',
+      { original: 'old\n', modified: 'new\n' },
+      'nothing',
+    );
     expect(changes).toEqual([{ path: 'a.txt', status: 'added' }]);
     expect(patch).toContain('--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+new\n');
     expect(await diffOf('D', { original: 'old\n', modified: null }, 'nothing')).toMatchObject({

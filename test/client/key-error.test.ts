@@ -1,4 +1,6 @@
-/** A server whose V0 routes refuse a wrong key while its V1 routes take any, as 1.4.0 and 1.6.0 do. */
+/**
+ * A server whose V0 routes refuse a wrong key while its V1 routes take any, as 1.4.0 and 1.6.0 do.
+ */
 import { expect, it } from 'vitest';
 import { useLoose } from '../support/use-loose.ts';
 
@@ -52,7 +54,10 @@ it('a refusal does not blame the key where the route that checks the key fails',
     'POST /api/conversations': { status: 401, json: 'No token for this provider' },
     'GET /api/options/config': { status: 503, json: {} },
   });
-  const err = ['answered 401: No token for this provider', 'it is not known whether this is about the key'];
+  const err = [
+    'answered 401: No token for this provider',
+    'it is not known whether this is about the key',
+  ];
   await at.ends(START, { code: 4, err, hides: 'refuses the key' });
 });
 

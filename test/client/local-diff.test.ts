@@ -1,4 +1,7 @@
-/** The difference of a workspace of the local service. What each dialect returns of it: test/contract. */
+/**
+ * The difference of a workspace of the local service. What each dialect returns of it:
+ * test/contract.
+ */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -17,7 +20,10 @@ beforeAll(async () => {
   git(repository, 'commit', '-q', '-m', 'first');
 });
 
-/** The patch of a run of this command in a clone, what it leaves out, and a copy that git has applied it to. */
+/**
+ * The patch of a run of this command in a clone, what it leaves out, and a copy that git has
+ * applied it to.
+ */
 async function changedBy(command: string, origin = repository) {
   const replay = await at.file('replay.json', [
     { id: 0, source: 'agent', action: 'run', args: { command } },
@@ -47,8 +53,12 @@ describe('conv diff of the local service', () => {
       ['core.safecrlf', 'true'],
     ];
     const configure = settings.map(([name, value]) => `git config ${name} ${value}`).join(' && ');
-    const nested = 'git init -q lib && git -C lib -c user.name=a -c user.email=a@b commit -q --allow-empty -m first';
-    const { err, copy, changes } = await changedBy(`echo "echo more" >> tool.sh; ${nested}; ${configure}`);
+    const nested =
+      'git init -q lib && git -C lib -c user.name=a -c user.email=a@b commit -q ' +
+      '--allow-empty -m first';
+    const { err, copy, changes } = await changedBy(
+      `echo "echo more" >> tool.sh; ${nested}; ${configure}`,
+    );
     expect([changes, await readFile(path.join(copy, 'tool.sh'), 'utf8')]).toEqual([
       'M\ttool.sh',
       '#!/bin/sh\necho more\n',
@@ -70,11 +80,17 @@ describe('conv diff of the local service', () => {
     for (const name of ['edited', 'empty', 'filled', 'untouched'])
       git(above, 'update-index', '--add', '--cacheinfo', `160000,${commit},${name}`);
     git(above, 'commit', '-q', '-m', 'submodules');
-    const checkedOut = (name: string) => `git clone -q . ${name}; git -C ${name} checkout -q ${commit};`;
+    const checkedOut = (name: string) =>
+      `git clone -q . ${name}; git -C ${name} checkout -q ${commit};`;
     const change = 'echo more >> edited/tool.sh; echo > filled/new';
-    const { bytes, err } = await changedBy(`${checkedOut('edited')} ${checkedOut('untouched')} ${change}`, above);
+    const { bytes, err } = await changedBy(
+      `${checkedOut('edited')} ${checkedOut('untouched')} ${change}`,
+      above,
+    );
     expect(bytes).toHaveLength(0);
-    const named = [...err.matchAll(/(\w+): a submodule with uncommitted changes/g)].map(([, name]) => name);
+    const named = [...err.matchAll(/(\w+): a submodule with uncommitted changes/g)].map(
+      ([, name]) => name,
+    );
     expect(named).toEqual(['edited', 'filled']);
   });
 });

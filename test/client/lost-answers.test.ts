@@ -4,7 +4,13 @@ import type { Server } from '../../src/client/server.ts';
 import { until } from '../support/until.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
-import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from '../support/server.ts';
+import {
+  NOT_FOUND,
+  startFake,
+  type Asked,
+  type FakeServer,
+  type Reply,
+} from '../support/server.ts';
 import { newConversation } from './support/new-conversation.ts';
 
 let fake: FakeServer;
@@ -15,15 +21,22 @@ afterEach(async () => {
   await fake.close();
 });
 
-/** A server with these routes besides its document, which names the paths and the members of a V1 start. */
+/**
+ * A server with these routes besides its document, which names the paths and the members of a V1
+ * start.
+ */
 async function serve(
   paths: string[],
   startMembers: string[],
   routes: Record<string, (asked: Asked) => Reply>,
 ): Promise<void> {
   const properties = Object.fromEntries(startMembers.map((name) => [name, {}]));
-  const operation = { requestBody: { content: { 'application/json': { schema: { properties } } } } };
-  const document = { paths: Object.fromEntries(paths.map((path) => [path, { get: {}, post: operation }])) };
+  const operation = {
+    requestBody: { content: { 'application/json': { schema: { properties } } } },
+  };
+  const document = {
+    paths: Object.fromEntries(paths.map((path) => [path, { get: {}, post: operation }])),
+  };
   fake = await startFake((asked) => {
     if (asked.path === '/openapi.json') return { json: document };
     return routes[`${asked.method} ${asked.path}`]?.(asked) ?? NOT_FOUND;
@@ -42,14 +55,19 @@ const sent = (line: string): number => fake.lines().filter((one) => one === line
 
 describe('a create whose answer was lost', () => {
   it('has an unknown outcome when a V0 server cannot be read afterwards', async () => {
-    await serve(['/api/conversations'], [], { 'POST /api/conversations': cut, 'GET /api/conversations': cut });
+    await serve(['/api/conversations'], [], {
+      'POST /api/conversations': cut,
+      'GET /api/conversations': cut,
+    });
     const error = await failure(start());
     expect([error.kind, error.exitCode]).toEqual(['unknown-outcome', 11]);
     expect(sent('POST /api/conversations')).toBe(1);
   });
 
   it('of V0 that a deadline ends is a timeout, with the time at which the request was sent', async () => {
-    await serve(['/api/conversations'], [], { 'POST /api/conversations': () => ({ silence: true }) });
+    await serve(['/api/conversations'], [], {
+      'POST /api/conversations': () => ({ silence: true }),
+    });
     const deadline = new AbortController();
     const options = { signal: deadline.signal, until: 'started' } as const;
     const limited = await server.withSignal(deadline.signal);
@@ -85,8 +103,12 @@ describe('a create whose answer was lost', () => {
   it('is not repeated at a server that ignores the id of the caller, not even into a given sandbox', async () => {
     await serve(['/api/v1/app-conversations'], ['initial_message', 'sandbox_id'], {
       'POST /api/v1/app-conversations': cut,
-      'GET /api/v1/app-conversations': ({ query }) => ({ json: query.getAll('ids').map(() => null) }),
-      'GET /api/v1/app-conversations/start-tasks/search': () => ({ json: { items: [], next_page_id: null } }),
+      'GET /api/v1/app-conversations': ({ query }) => ({
+        json: query.getAll('ids').map(() => null),
+      }),
+      'GET /api/v1/app-conversations/start-tasks/search': () => ({
+        json: { items: [], next_page_id: null },
+      }),
     });
     expect((await failure(start({ sandbox_id: 'sb1' }))).kind).toBe('unknown-outcome');
     expect(sent('POST /api/v1/app-conversations')).toBe(1);
@@ -98,10 +120,14 @@ it('a start continues through a restart of the server while its task is in progr
   const task = { id, request: {}, app_conversation_id: id };
   let polls = 0;
   await serve(['/api/v1/app-conversations'], ['conversation_id'], {
-    'POST /api/v1/app-conversations': () => ({ json: { ...task, app_conversation_id: null, status: 'WORKING' } }),
+    'POST /api/v1/app-conversations': () => ({
+      json: { ...task, app_conversation_id: null, status: 'WORKING' },
+    }),
     'GET /api/v1/app-conversations/start-tasks': () =>
       ++polls <= 6 ? { cut: true } : { json: [{ ...task, status: 'READY' }] },
-    'GET /api/v1/app-conversations': () => ({ json: [{ id, sandbox_status: 'RUNNING', execution_status: 'running' }] }),
+    'GET /api/v1/app-conversations': () => ({
+      json: [{ id, sandbox_status: 'RUNNING', execution_status: 'running' }],
+    }),
   });
   await start();
   expect(polls).toBe(7);

@@ -1,4 +1,7 @@
-/** What is known of a server that gives no usable document: nothing is guessed, cached or refused for it. */
+/**
+ * What is known of a server that gives no usable document: nothing is guessed, cached or refused
+ * for it.
+ */
 import { describe, expect, it } from 'vitest';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -26,7 +29,9 @@ async function cached(): Promise<string[]> {
   const dir = path.join(at.configDir, 'cache');
   const names = await readdir(dir).catch(() => []);
   return Promise.all(
-    names.filter((name) => name.startsWith('probe-')).map((name) => readFile(path.join(dir, name), 'utf8')),
+    names
+      .filter((name) => name.startsWith('probe-'))
+      .map((name) => readFile(path.join(dir, name), 'utf8')),
   );
 }
 
@@ -60,18 +65,23 @@ describe('a document in which one member has a wrong type is neither cached nor 
     });
   const members = membersOf(document()).map((path) => [path.join('.'), path] as const);
 
-  it.each(members.filter(([name]) => !name.endsWith('.properties.title')))('%s', async (_, path) => {
-    const wrong = document();
-    const parent = path.slice(0, -1).reduce((value, name) => (value as never)[name], wrong as object);
-    Object.assign(parent, { [path.at(-1) ?? '']: [5] });
-    at.serve({ openapi: { json: wrong } });
-    const unknown = expect.arrayContaining(['demo-replay', 'replay']) as string[];
-    await at.ends('whoami --json', { out: { version: null, unknown_features: unknown } });
-    expect(await cached()).toEqual([]);
-    at.serve({ openapi: { json: document() } });
-    await at.ends('whoami --json', { out: { version: '1.11.0', dialects: ['v1'] } });
-    await at.ends('conv new hello --no-repo --replay demo', { code: 12 });
-  });
+  it.each(members.filter(([name]) => !name.endsWith('.properties.title')))(
+    '%s',
+    async (_, path) => {
+      const wrong = document();
+      const parent = path
+        .slice(0, -1)
+        .reduce((value, name) => (value as never)[name], wrong as object);
+      Object.assign(parent, { [path.at(-1) ?? '']: [5] });
+      at.serve({ openapi: { json: wrong } });
+      const unknown = expect.arrayContaining(['demo-replay', 'replay']) as string[];
+      await at.ends('whoami --json', { out: { version: null, unknown_features: unknown } });
+      expect(await cached()).toEqual([]);
+      at.serve({ openapi: { json: document() } });
+      await at.ends('whoami --json', { out: { version: '1.11.0', dialects: ['v1'] } });
+      await at.ends('conv new hello --no-repo --replay demo', { code: 12 });
+    },
+  );
 });
 
 it('cached facts with a member of a wrong type are read again from the server', async () => {
@@ -88,9 +98,14 @@ it('cached facts with a member of a wrong type are read again from the server', 
 });
 
 it('whoami names the features that are unknown', async () => {
-  const { features, unknown_features } = await at.json<{ features: string[]; unknown_features: string[] }>('whoami');
+  const { features, unknown_features } = await at.json<{
+    features: string[];
+    unknown_features: string[];
+  }>('whoami');
   expect(features).toEqual([]);
-  expect(unknown_features).toEqual(expect.arrayContaining(['send-message', 'delete-conversation', 'v1-settings']));
+  expect(unknown_features).toEqual(
+    expect.arrayContaining(['send-message', 'delete-conversation', 'v1-settings']),
+  );
 });
 
 describe.each<[string, LooseOptions]>([
@@ -99,19 +114,32 @@ describe.each<[string, LooseOptions]>([
   ['500', {}],
   ['hidden behind a web page', { openapi: HTML }],
 ])('a server whose /openapi.json is %s', (_, options) => {
-  it.each([[false], [true]])('refuses a wrong key with exit 4, also after a right one (V0 served: %s)', async (v0) => {
-    at.serve({ ...options, v0 });
-    const err = ['the server refuses the key from ACS_API_KEY', 'the URL comes from ACS_BASE_URL'];
-    const refused = { env: { ACS_API_KEY: 'wrong-key-0123456789' }, code: 4, out: '', err };
-    await at.ends('conv list', refused);
-    await at.ends('conv list', {});
-    await at.ends('conv list', refused);
-  });
+  it.each([[false], [true]])(
+    'refuses a wrong key with exit 4, also after a right one (V0 served: %s)',
+    async (v0) => {
+      at.serve({ ...options, v0 });
+      const err = [
+        'the server refuses the key from ACS_API_KEY',
+        'the URL comes from ACS_BASE_URL',
+      ];
+      const refused = { env: { ACS_API_KEY: 'wrong-key-0123456789' }, code: 4, out: '', err };
+      await at.ends('conv list', refused);
+      await at.ends('conv list', {});
+      await at.ends('conv list', refused);
+    },
+  );
 
-  it.each([[false], [true]])('reads its settings over the dialect that has them (V0 served: %s)', async (v0) => {
-    at.serve({ ...options, v0, lacks: v0 ? ['GET /api/v1/settings', 'POST /api/v1/settings'] : [] });
-    await at.ends('settings get llm_model', { out: 'openai/gpt-4o\n' });
-  });
+  it.each([[false], [true]])(
+    'reads its settings over the dialect that has them (V0 served: %s)',
+    async (v0) => {
+      at.serve({
+        ...options,
+        v0,
+        lacks: v0 ? ['GET /api/v1/settings', 'POST /api/v1/settings'] : [],
+      });
+      await at.ends('settings get llm_model', { out: 'openai/gpt-4o\n' });
+    },
+  );
 
   it('settings get fails when no settings can be read', async () => {
     at.serve({ ...options, lacks: ['GET /api/v1/settings', 'POST /api/v1/settings'] });
@@ -122,14 +150,19 @@ describe.each<[string, LooseOptions]>([
     at.serve({ ...options, lacks: ['POST /api/v1/app-conversations/:id/send-message'] });
     await at.ends(START, {});
     await at.ends(['conv', 'send', CHOSEN, 'again'], {});
-    const messages = at.loose.conversations.get(CHOSEN)?.events.filter(({ kind }) => kind === 'MessageEvent');
+    const messages = at.loose.conversations
+      .get(CHOSEN)
+      ?.events.filter(({ kind }) => kind === 'MessageEvent');
     expect(messages).toHaveLength(2);
   });
 
   it('conv delete exits 12 when neither dialect has the route', async () => {
     at.serve({ ...options, lacks: ['DELETE /api/v1/app-conversations/:id'] });
     await at.ends(START, {});
-    await at.ends(['conv', 'delete', CHOSEN, '-y'], { code: 12, err: 'no route that can delete a conversation' });
+    await at.ends(['conv', 'delete', CHOSEN, '-y'], {
+      code: 12,
+      err: 'no route that can delete a conversation',
+    });
     expect(at.loose.conversations.size).toBe(1);
   });
 });
@@ -149,7 +182,10 @@ it.each<[string, string[], Reply]>([
     at.serve({ openapi: { json: { paths } } });
     await at.ends(START, {});
     at.loose.before = ({ method }) => (method === 'PATCH' || method === 'DELETE' ? reply : null);
-    await at.ends(['conv', verb, CHOSEN, ...rest], { code: 12, err: `no route that can ${verb} a conversation` });
+    await at.ends(['conv', verb, CHOSEN, ...rest], {
+      code: 12,
+      err: `no route that can ${verb} a conversation`,
+    });
     expect(at.loose.conversations.size).toBe(1);
   },
 );

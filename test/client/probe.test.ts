@@ -1,4 +1,6 @@
-/** What a server is, found by requests: every kind of server that a URL may lead to (interface 9). */
+/**
+ * What a server is, found by requests: every kind of server that a URL may lead to (interface 9).
+ */
 import { getEventListeners } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -31,7 +33,10 @@ const V0_AND_V1: Record<string, Reply> = {
 };
 const V0_DOCUMENT: Reply = { json: { paths: { '/api/conversations': { get: {} } } } };
 const AGENT: Reply = {
-  json: { info: { title: 'OpenHands Agent Server', version: '0.1.0' }, paths: { '/api/conversations': {} } },
+  json: {
+    info: { title: 'OpenHands Agent Server', version: '0.1.0' },
+    paths: { '/api/conversations': {} },
+  },
 };
 const PAGE: Reply = { text: '<!doctype html><title>app</title>', type: 'text/html' };
 const BROKEN: Reply = { status: 502, text: 'bad gateway', type: 'text/html' };
@@ -45,7 +50,9 @@ function serve(byPath: Record<string, Reply>, otherwise: Reply = NOT_FOUND): voi
     const reply = byPath[path];
     if (reply === undefined) return otherwise;
     const isOpen = path === '/openapi.json' || path === '/api/v1/web-client/config';
-    return isOpen || headers['x-session-api-key'] === KEY ? reply : { status: 401, json: { detail: 'Unauthorized' } };
+    return isOpen || headers['x-session-api-key'] === KEY
+      ? reply
+      : { status: 401, json: { detail: 'Unauthorized' } };
   };
 }
 
@@ -68,7 +75,12 @@ describe('whoami shows the dialects, version and flavour of', () => {
         dialects: ['v1'],
         version: '1.11.0',
         flavour: 'self-hosted',
-        features: expect.arrayContaining(['send-message', 'delete-conversation', 'v1-settings', 'model-profiles']),
+        features: expect.arrayContaining([
+          'send-message',
+          'delete-conversation',
+          'v1-settings',
+          'model-profiles',
+        ]),
         // The recorded document does not list the members of a start.
         unknown_features: expect.arrayContaining(['replay']),
       },
@@ -86,9 +98,19 @@ describe('whoami shows the dialects, version and flavour of', () => {
         unknown_features: expect.not.arrayContaining(['send-message']),
       },
     ],
-    ['a server that speaks V0 only', V0_ONLY, NOT_FOUND, { dialect: 'v0', dialects: ['v0'], version: null }],
+    [
+      'a server that speaks V0 only',
+      V0_ONLY,
+      NOT_FOUND,
+      { dialect: 'v0', dialects: ['v0'], version: null },
+    ],
     ['a V0 server whose web page answers every unknown path', V0_ONLY, PAGE, { dialects: ['v0'] }],
-    ['a V1 server whose web page answers every unknown path', hidden, PAGE, { dialects: ['v1'], version: null }],
+    [
+      'a V1 server whose web page answers every unknown path',
+      hidden,
+      PAGE,
+      { dialects: ['v1'], version: null },
+    ],
     ['the cloud, by its reported mode', ofCloud, NOT_FOUND, { dialects: ['v1'], flavour: 'cloud' }],
     [
       'the local service, by the title of its document',
@@ -99,7 +121,10 @@ describe('whoami shows the dialects, version and flavour of', () => {
   ])('%s', async (_, byPath, otherwise, out) => {
     serve(byPath, otherwise);
     await at.ends('whoami --json', { out, err: '' });
-    expect(at.server.asked[0]?.headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'x-session-api-key': KEY });
+    expect(at.server.asked[0]?.headers).toMatchObject({
+      authorization: `Bearer ${KEY}`,
+      'x-session-api-key': KEY,
+    });
   });
 
   it('a server on a terminal, each fact in a row of its own', async () => {
@@ -115,33 +140,61 @@ describe('a key', () => {
     ['V1 only', V1_ONLY],
     ['V0 and V1', V0_AND_V1],
     ['V0 only', V0_ONLY],
-  ])('that is missing or wrong exits 4 with a message of its own, at a server that speaks %s', async (_, byPath) => {
-    serve(byPath);
-    const hint = 'or a profile: acs login';
-    const missing = ['the server requires an API key', '--api-key-file', hint];
-    await at.ends('whoami', { code: 4, out: '', err: missing, env: { ACS_API_KEY: undefined } });
-    const env = { ACS_API_KEY: 'wrong-key-0123456789' };
-    await at.ends('whoami --debug', { code: 4, out: '', err: ['refuses the key', hint], hides: /wrong-key/, env });
-  });
+  ])(
+    'that is missing or wrong exits 4 with a message of its own, at a server that speaks %s',
+    async (_, byPath) => {
+      serve(byPath);
+      const hint = 'or a profile: acs login';
+      const missing = ['the server requires an API key', '--api-key-file', hint];
+      await at.ends('whoami', { code: 4, out: '', err: missing, env: { ACS_API_KEY: undefined } });
+      const env = { ACS_API_KEY: 'wrong-key-0123456789' };
+      await at.ends('whoami --debug', {
+        code: 4,
+        out: '',
+        err: ['refuses the key', hint],
+        hides: /wrong-key/,
+        env,
+      });
+    },
+  );
 
   it('with a character that no header can carry exits 3, is not printed, and nothing is sent', async () => {
     const err = 'a key is one line of ASCII letters, digits and punctuation';
-    await at.ends('whoami', { code: 3, err, hides: 'zwei', env: { ACS_API_KEY: 'geheim\nzwei' }, requests: 0 });
+    await at.ends('whoami', {
+      code: 3,
+      err,
+      hides: 'zwei',
+      env: { ACS_API_KEY: 'geheim\nzwei' },
+      requests: 0,
+    });
   });
 
   it('that still works is not named by the error of a 403', async () => {
     serve(V1_ONLY);
     const detail = 'Not a member of this organization';
     at.script({ [LIST]: { status: 403, json: { detail } } });
-    await at.ends('conv list', { code: 4, err: `error: the server does not allow this: ${detail}` });
+    await at.ends('conv list', {
+      code: 4,
+      err: `error: the server does not allow this: ${detail}`,
+    });
   });
 });
 
 describe('a URL that is no app server', () => {
   it.each<[string, Reply, number, string[]]>([
     ['exits 9 when it is a web page', PAGE, 9, ['text/html', 'is this the right server?']],
-    ['exits 9 when it answers other JSON', { json: { hello: 'world' } }, 9, ['(it sent application/json)']],
-    ['exits 9 when it fails at everything', { status: 500, json: {} }, 9, ['500 to every request that would identify']],
+    [
+      'exits 9 when it answers other JSON',
+      { json: { hello: 'world' } },
+      9,
+      ['(it sent application/json)'],
+    ],
+    [
+      'exits 9 when it fails at everything',
+      { status: 500, json: {} },
+      9,
+      ['500 to every request that would identify'],
+    ],
   ])('%s', async (_, reply, code, err) => {
     const isJson = 'json' in reply && reply.status === undefined;
     serve({ '/openapi.json': reply }, isJson ? NOT_FOUND : reply);
@@ -151,13 +204,21 @@ describe('a URL that is no app server', () => {
   it.each<[string, Record<string, Reply>]>([
     ['its document', { '/openapi.json': AGENT }],
     ['/server_info', { '/server_info': { json: { title: 'Agent server of the local service' } } }],
-  ])('exits 12 where it is an agent server by %s, which acs api sends requests to', async (_, byPath) => {
-    serve({ ...byPath, '/api/tools/': { json: ['terminal'] } });
-    const ending = { code: 12, out: '', err: 'the URL is that of an agent server in a sandbox, not of an app server' };
-    for (const line of ['whoami', 'conv list', `login box --base-url ${at.server.url}`]) await at.ends(line, ending);
-    await at.ends('api GET /api/tools/', { out: '["terminal"]' });
-    await at.ends(`api GET ${at.server.url}/api/tools/`, { out: '["terminal"]' });
-  });
+  ])(
+    'exits 12 where it is an agent server by %s, which acs api sends requests to',
+    async (_, byPath) => {
+      serve({ ...byPath, '/api/tools/': { json: ['terminal'] } });
+      const ending = {
+        code: 12,
+        out: '',
+        err: 'the URL is that of an agent server in a sandbox, not of an app server',
+      };
+      for (const line of ['whoami', 'conv list', `login box --base-url ${at.server.url}`])
+        await at.ends(line, ending);
+      await at.ends('api GET /api/tools/', { out: '["terminal"]' });
+      await at.ends(`api GET ${at.server.url}/api/tools/`, { out: '["terminal"]' });
+    },
+  );
 
   it.each([
     ['http://127.0.0.1:1', 10],
@@ -170,16 +231,23 @@ describe('a URL that is no app server', () => {
   it.each([
     [429, 7],
     [503, 9],
-  ])('is distinguished from a server that answers %i for a while, exit %i', async (status, code) => {
-    const busy: Reply = { status, json: { message: 'Too busy' }, headers: { 'retry-after': '1' } };
-    at.server.handler = ({ path }) => (path === '/openapi.json' ? NOT_FOUND : busy);
-    await at.ends('whoami', { code, err: 'Too busy' });
-    expect(at.server.lines().filter((line) => line.endsWith('/count'))).toHaveLength(4);
-    at.server.asked.length = 0;
-    serve(V1_ONLY);
-    at.script(() => (at.server.asked.length <= 4 ? busy : null));
-    await at.ends('whoami --json', { out: { version: '1.11.0' } });
-  });
+  ])(
+    'is distinguished from a server that answers %i for a while, exit %i',
+    async (status, code) => {
+      const busy: Reply = {
+        status,
+        json: { message: 'Too busy' },
+        headers: { 'retry-after': '1' },
+      };
+      at.server.handler = ({ path }) => (path === '/openapi.json' ? NOT_FOUND : busy);
+      await at.ends('whoami', { code, err: 'Too busy' });
+      expect(at.server.lines().filter((line) => line.endsWith('/count'))).toHaveLength(4);
+      at.server.asked.length = 0;
+      serve(V1_ONLY);
+      at.script(() => (at.server.asked.length <= 4 ? busy : null));
+      await at.ends('whoami --json', { out: { version: '1.11.0' } });
+    },
+  );
 });
 
 describe('the cached probe of a server', () => {
@@ -198,7 +266,10 @@ describe('the cached probe of a server', () => {
   it.each<[string, Reply]>([
     ['a gateway answers for it', BROKEN],
     ['the connection is cut', { cut: true }],
-    ...[401, 403, 404, 405].map((status): [string, Reply] => [`it is ${status}`, { status, json: { detail: 'no' } }]),
+    ...[401, 403, 404, 405].map((status): [string, Reply] => [
+      `it is ${status}`,
+      { status, json: { detail: 'no' } },
+    ]),
   ])('needs a document: the next command requests it again where %s', async (_, document) => {
     serve({ ...V1_ONLY, '/openapi.json': document });
     const { out } = await at.ends('whoami --json', { out: { version: null } });
@@ -258,7 +329,10 @@ describe('the cached probe of a server', () => {
     await list();
     const other = await startFake(({ path }) => V0_ONLY[path] ?? NOT_FOUND);
     try {
-      await at.ends('whoami --json', { out: { dialects: ['v0'] }, env: { ACS_BASE_URL: other.url } });
+      await at.ends('whoami --json', {
+        out: { dialects: ['v0'] },
+        env: { ACS_BASE_URL: other.url },
+      });
     } finally {
       await other.close();
     }
@@ -278,7 +352,9 @@ describe('the time limit of the whole probe', () => {
       return { silence: true };
     };
     let hasEnded = false;
-    const ended = failure(connectTo(at.server.url, { clock, requestTimeoutMs })).finally(() => (hasEnded = true));
+    const ended = failure(connectTo(at.server.url, { clock, requestTimeoutMs })).finally(
+      () => (hasEnded = true),
+    );
     await isAsked;
     await clock.pass(longestMs - 1);
     expect(hasEnded).toBe(false);

@@ -8,7 +8,10 @@ const ONLY_V0_ROUTE = { v0: true, lacks: [V1_ROUTE] } as const;
 const at = useLoose();
 
 describe('a deletion without an answer', () => {
-  /** The first DELETE of a route that the server has is carried out and its connection cut; the next finds nothing. */
+  /**
+   * The first DELETE of a route that the server has is carried out and its connection cut; the next
+   * finds nothing.
+   */
   function loseFirst(found: Reply): void {
     let isLost = false;
     const { handler } = at.server;
@@ -23,7 +26,12 @@ describe('a deletion without an answer', () => {
   }
 
   it.each([
-    ['V1', {}, '/api/v1/app-conversations/', { status: 404, json: { detail: 'unknown_app_conversation' } }],
+    [
+      'V1',
+      {},
+      '/api/v1/app-conversations/',
+      { status: 404, json: { detail: 'unknown_app_conversation' } },
+    ],
     ['V0', ONLY_V0_ROUTE, '/api/conversations/', { json: false }],
   ])('of a conversation over %s is reported as successful', async (_, options, route, found) => {
     at.serve(options);
@@ -61,7 +69,9 @@ describe('a deletion without an answer', () => {
 
 describe('a deletion that the server answers with 404 while it still lists the thing exits 6', () => {
   const NOT_FOUND = { status: 404, json: { detail: 'it was not found' } };
-  const secrets = (...items: object[]) => ({ json: { items, custom_secrets: items, next_page_id: null } });
+  const secrets = (...items: object[]) => ({
+    json: { items, custom_secrets: items, next_page_id: null },
+  });
   const profiles = { json: { profiles: [{ name: 'fast' }], active_profile: null } };
   const organization = { name: 'TOKEN', scope: 'organization' };
 
@@ -104,14 +114,17 @@ describe('a deletion that the server answers with 404 while it still lists the t
   ])('%s', async (_, line, options, routes, reason) => {
     at.serve(options);
     at.script(routes);
-    at.script((asked) => (asked.method === 'DELETE' || asked.path === '/api/unset-provider-tokens' ? NOT_FOUND : null));
+    at.script((asked) =>
+      asked.method === 'DELETE' || asked.path === '/api/unset-provider-tokens' ? NOT_FOUND : null,
+    );
     await at.ends(`${line} -y --json`, { code: 6, out: '', err: reason });
   });
 
   it('and 0 when the list does not have it', async () => {
     let isListed = true;
     at.script((asked) => {
-      if (asked.path === '/api/v1/secrets/search') return secrets(...(isListed ? [{ name: 'TOKEN' }] : []));
+      if (asked.path === '/api/v1/secrets/search')
+        return secrets(...(isListed ? [{ name: 'TOKEN' }] : []));
       if (asked.method !== 'DELETE') return null;
       isListed = false;
       return NOT_FOUND;

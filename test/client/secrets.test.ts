@@ -9,7 +9,10 @@ import { createV1World, type V1World } from './support/v1-world.ts';
 let world: V1World;
 let server: Server;
 
-async function open(release: '1.11.0' | '1.6.0', routes: (asked: Asked) => Reply | null): Promise<void> {
+async function open(
+  release: '1.11.0' | '1.6.0',
+  routes: (asked: Asked) => Reply | null,
+): Promise<void> {
   world = await createV1World(release);
   world.before = routes;
   server = await connectTo(world.fake.url);
@@ -47,7 +50,11 @@ describe('secrets', () => {
       before: 'present',
     });
     expect(writes()).toEqual(['POST /api/v1/secrets']);
-    expect(world.fake.asked.at(-1)?.body).toEqual({ name: 'TOKEN_B', value: 'v', description: 'old' });
+    expect(world.fake.asked.at(-1)?.body).toEqual({
+      name: 'TOKEN_B',
+      value: 'v',
+      description: 'old',
+    });
   });
 
   it('are sent again after a lost answer when the request replaces them', async () => {
@@ -69,7 +76,9 @@ describe('secrets', () => {
       '1.11.0',
       twoPages(() => ({ status: 400, json: { detail: 'this already exists in no form' } })),
     );
-    expect((await failure(server.secrets.set({ name: 'TOKEN_B', value: 'v', description: null }))).kind).toBe('usage');
+    expect(
+      (await failure(server.secrets.set({ name: 'TOKEN_B', value: 'v', description: null }))).kind,
+    ).toBe('usage');
     expect(writes()).toEqual(['POST /api/v1/secrets']);
   });
 
@@ -77,14 +86,17 @@ describe('secrets', () => {
     await open('1.6.0', ({ method, path }) => {
       if (path === '/api/secrets' && method === 'GET')
         return { json: { custom_secrets: [{ name: 'TOKEN_B', description: 'd' }] } };
-      if (path === '/api/secrets' && method === 'POST') return { status: 201, json: { message: 'created' } };
+      if (path === '/api/secrets' && method === 'POST')
+        return { status: 201, json: { message: 'created' } };
       return path.startsWith('/api/secrets/') ? { json: { message: 'deleted' } } : null;
     });
     expect(await server.secrets.list(null)).toEqual({
       items: [{ name: 'TOKEN_B', description: 'd', scope: null }],
       next: null,
     });
-    expect(await server.secrets.set({ name: 'TOKEN_B', value: 'v', description: 'e' })).toMatchObject({
+    expect(
+      await server.secrets.set({ name: 'TOKEN_B', value: 'v', description: 'e' }),
+    ).toMatchObject({
       before: 'present',
     });
   });
@@ -107,7 +119,10 @@ describe('model profiles', () => {
     const refusals: Reply[] = [
       { status: 404, json: { detail: 'Settings not found' } },
       { status: 409, json: { detail: 'Profile limit reached' } },
-      { status: 422, json: { detail: [{ type: 'value_error', loc: ['body', 'llm'], msg: 'Value error, bad' }] } },
+      {
+        status: 422,
+        json: { detail: [{ type: 'value_error', loc: ['body', 'llm'], msg: 'Value error, bad' }] },
+      },
     ];
     await open('1.11.0', ({ method, path }) =>
       method === 'POST' && path.startsWith(ROOT) ? (refusals.shift() ?? null) : null,
@@ -118,7 +133,11 @@ describe('model profiles', () => {
 
   it('are unsupported on a server without them', async () => {
     await open('1.6.0', () => null);
-    for (const call of [server.modelProfiles.list(), server.modelProfiles.use('x'), server.modelProfiles.remove('x')])
+    for (const call of [
+      server.modelProfiles.list(),
+      server.modelProfiles.use('x'),
+      server.modelProfiles.remove('x'),
+    ])
       expect((await failure(call)).kind).toBe('unsupported');
   });
 });

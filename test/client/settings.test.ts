@@ -21,8 +21,11 @@ async function serve(release: '1.11.0' | '1.6.0'): Promise<void> {
     if (asked.path === '/openapi.json') return recorded.reply('probe.openapi');
     if (asked.path === '/api/v1/app-conversations/count') return { json: 0 };
     if (asked.path === path && asked.method === 'GET')
-      return stored === null ? { status: 404, json: { error: 'Settings not found' } } : { json: stored };
-    if (asked.method === 'POST' || asked.method === 'DELETE') return { json: { message: 'Settings stored' } };
+      return stored === null
+        ? { status: 404, json: { error: 'Settings not found' } }
+        : { json: stored };
+    if (asked.method === 'POST' || asked.method === 'DELETE')
+      return { json: { message: 'Settings stored' } };
     return NOT_FOUND;
   };
   notices = [];
@@ -71,7 +74,9 @@ describe('settings of V0', () => {
 
   it('are written as a whole: members that are not changed keep their values', async () => {
     await server.settings.write(change({ set: { max_iterations: 7 } }));
-    const kept = Object.entries(stored ?? {}).filter(([name]) => !/_set$|_api_key$|^secrets_store$/.test(name));
+    const kept = Object.entries(stored ?? {}).filter(
+      ([name]) => !/_set$|_api_key$|^secrets_store$/.test(name),
+    );
     expect(posted('/api/settings')).toEqual({ ...Object.fromEntries(kept), max_iterations: 7 });
     expect(notices.join()).toContain('sandbox_api_key');
   });
@@ -94,7 +99,10 @@ describe('settings of V0', () => {
         ? { status: 401, json: { error: 'Invalid token' } }
         : older.reply('probe.options-config');
     const { kind, message } = await failure(server.settings.read());
-    expect([kind, message]).toEqual(['server', expect.stringContaining('cannot read the settings that it has stored')]);
+    expect([kind, message]).toEqual([
+      'server',
+      expect.stringContaining('cannot read the settings that it has stored'),
+    ]);
   });
 });
 
@@ -116,7 +124,11 @@ describe('settings of V1', () => {
       'agent_settings.llm.num_retries': 5,
       'agent_settings.condenser.max_size': 240,
     });
-    expect(secrets).toMatchObject({ llm_api_key: 'set', search_api_key: 'unset', sandbox_api_key: 'unknown' });
+    expect(secrets).toMatchObject({
+      llm_api_key: 'set',
+      search_api_key: 'unset',
+      sandbox_api_key: 'unknown',
+    });
     expect(Object.keys(values).filter((name) => /api_key/.test(name))).toEqual([]);
   });
 
@@ -139,7 +151,9 @@ describe('settings of V1', () => {
   it('refuse to lose the key of an MCP server that cannot be read back', async () => {
     stored = newer.body('settings.get.mcp') as Record<string, unknown>;
     const read = (await server.settings.read()).values['mcp_config'];
-    expect(read).toEqual({ demo: { url: 'http://127.0.0.1:9/mcp', auth: { strategy: '<redacted>' } } });
+    expect(read).toEqual({
+      demo: { url: 'http://127.0.0.1:9/mcp', auth: { strategy: '<redacted>' } },
+    });
     const set = { mcp_config: { demo: { url: 'http://127.0.0.1:9/mcp' } } };
     expect((await failure(server.settings.write(change({ set })))).kind).toBe('conflict');
     await server.settings.write(change({ set, allow_loss: 'allow' }));

@@ -6,7 +6,9 @@ import type { Invocation } from '../support/world.ts';
 const KEY = 'app-key-0123456789';
 const at = useWorld({
   noun: 'api',
-  script: ({ path }) => ({ json: path.startsWith('/openapi') ? { paths: {} } : { items: [], next_page_id: null } }),
+  script: ({ path }) => ({
+    json: path.startsWith('/openapi') ? { paths: {} } : { items: [], next_page_id: null },
+  }),
 });
 /** The requests below /test, which are not those of the probe. */
 const seen = () => at.server.asked.filter(({ path }) => path.startsWith('/test'));
@@ -31,7 +33,9 @@ describe('the request', () => {
     at.script(OK);
     const typed = '-F yes=true -F no=false -F none=null -F count=-1.5e2 -F word=01 -F api_key=@-';
     const nested = ['-f', 'a[b][c]=1', '-F', 'list[]=1', '-F', 'list[]=x', '-H', 'X-Trace: 7'];
-    await at.ends(['POST', '/test', '-f', 'text=true', ...typed.split(' '), ...nested], { stdin: 'secret-of-stdin\n' });
+    await at.ends(['POST', '/test', '-f', 'text=true', ...typed.split(' '), ...nested], {
+      stdin: 'secret-of-stdin\n',
+    });
     expect(seen()[0]?.body).toEqual({
       text: 'true',
       yes: true,
@@ -43,7 +47,10 @@ describe('the request', () => {
       a: { b: { c: '1' } },
       list: [1, 'x'],
     });
-    expect(seen()[0]?.headers).toMatchObject({ 'content-type': 'application/json', 'x-trace': '7' });
+    expect(seen()[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-trace': '7',
+    });
   });
 
   it('has the content of --input unchanged, and the fields in the query', async () => {
@@ -62,8 +69,14 @@ describe('the request', () => {
   it('is printed with --dry-run, of any method, and not sent', async () => {
     await at.file('body.json', '{"name":"x","api_key":"abcdefgh"}');
     const url = `${at.server.url}/test`;
-    const request = { method: 'POST', url: `${url}?a=1`, body: { name: 'x', api_key: '<redacted>' } };
-    await at.ends('POST /test?a=1 --input body.json --dry-run --json', { out: { dry_run: true, requests: [request] } });
+    const request = {
+      method: 'POST',
+      url: `${url}?a=1`,
+      body: { name: 'x', api_key: '<redacted>' },
+    };
+    await at.ends('POST /test?a=1 --input body.json --dry-run --json', {
+      out: { dry_run: true, requests: [request] },
+    });
     await at.ends('GET /test -f b=2 --dry-run', { out: `GET ${url}?b=2\n` });
     await at.ends('GET /test --paginate --jq .requests[0].method --dry-run', { out: 'GET\n' });
     await at.ends('HEAD /test --dry-run', { out: `HEAD ${url}\n` });
@@ -80,10 +93,20 @@ describe('the request', () => {
 
   it('is repeated after 503 where it is a read or idempotent, and never a POST', async () => {
     let failures = 0;
-    at.script({ '/test': () => ((failures += 1) % 2 === 1 ? { status: 503, json: {} } : { json: {} }) });
+    at.script({
+      '/test': () => ((failures += 1) % 2 === 1 ? { status: 503, json: {} } : { json: {} }),
+    });
     for (const method of ['GET', 'PUT', 'DELETE']) await at.ends(`${method} /test`, {});
     await at.ends('POST /test', { code: 9 });
-    expect(seen().map(({ method }) => method)).toEqual(['GET', 'GET', 'PUT', 'PUT', 'DELETE', 'DELETE', 'POST']);
+    expect(seen().map(({ method }) => method)).toEqual([
+      'GET',
+      'GET',
+      'PUT',
+      'PUT',
+      'DELETE',
+      'DELETE',
+      'POST',
+    ]);
   });
 
   it.each<[string, string[], RegExp]>([
@@ -102,9 +125,17 @@ describe('the request', () => {
     ['a value in a map of secrets', ['POST', '/test', '-f', 'secrets[NAME]=abc'], /is a secret/],
     ['a secret in a query field', ['GET', '/test', '-f', 'token=abc'], /token is a secret/],
     ['a secret in the query', ['GET', '/test?session_api_key=abc'], /session_api_key is a secret/],
-    ['a secret in a header', ['GET', '/test', '-H', 'Authorization: Bearer abc'], /authorization is a secret/],
+    [
+      'a secret in a header',
+      ['GET', '/test', '-H', 'Authorization: Bearer abc'],
+      /authorization is a secret/,
+    ],
     ['a header of the connection', ['GET', '/test', '-H', 'Host: other'], /host is set by acs/],
-    ['a header with a line feed', ['GET', '/test', '-H', 'X-A: b\r\nX-B: c'], /no header can carry/],
+    [
+      'a header with a line feed',
+      ['GET', '/test', '-H', 'X-A: b\r\nX-B: c'],
+      /no header can carry/,
+    ],
     ['a field without a key', ['POST', '/test', '-f', 'abc'], /key=value/],
     ['a member that is set twice', ['POST', '/test', '-f', 'a=1', '-F', 'a=2'], /another field/],
     ['a number that is not exact', ['POST', '/test', '-F', 'a=12345678901234567890'], /too large/],
@@ -125,7 +156,11 @@ describe('the answer', () => {
       'GET /test',
       { columns: 80, out: ESCAPED },
     ],
-    'is indented with --json': [{ '/test': { json: { a: '\u009b1' } } }, 'GET /test --json', { out: ESCAPED }],
+    'is indented with --json': [
+      { '/test': { json: { a: '\u009b1' } } },
+      'GET /test --json',
+      { out: ESCAPED },
+    ],
     'is one line as ndjson': [
       { '/test': { json: { a: '\u009b1' } } },
       'GET /test --format ndjson',
@@ -137,13 +172,33 @@ describe('the answer', () => {
       'GET /test --json',
       { code: 9, out: '' },
     ],
-    'is printed where it is not JSON': [{ '/test': { text: '<p>', type: 'text/html' } }, 'GET /test', { out: '<p>' }],
-    'prints nothing where it is empty': [{ '/test': { status: 204, none: true } }, 'DELETE /test --json', { out: '' }],
+    'is printed where it is not JSON': [
+      { '/test': { text: '<p>', type: 'text/html' } },
+      'GET /test',
+      { out: '<p>' },
+    ],
+    'prints nothing where it is empty': [
+      { '/test': { status: 204, none: true } },
+      'DELETE /test --json',
+      { out: '' },
+    ],
     'has its secret members redacted': [
-      { '/test': { json: { id: 'a', session_api_key: 'abc123', nested: [{ token: 't0k3n', next_page_token: 'n' }] } } },
+      {
+        '/test': {
+          json: {
+            id: 'a',
+            session_api_key: 'abc123',
+            nested: [{ token: 't0k3n', next_page_token: 'n' }],
+          },
+        },
+      },
       'GET /test',
       {
-        out: { id: 'a', session_api_key: '<redacted>', nested: [{ token: '<redacted>', next_page_token: 'n' }] },
+        out: {
+          id: 'a',
+          session_api_key: '<redacted>',
+          nested: [{ token: '<redacted>', next_page_token: 'n' }],
+        },
         hides: /abc123|t0k3n/,
       },
     ],
@@ -157,8 +212,16 @@ describe('the answer', () => {
       'GET /test -o kept.json',
       { code: 5, out: '' },
     ],
-    'to a HEAD that finds nothing is exit 5': [{ '/test': { status: 404, none: true } }, 'HEAD /test -i', { code: 5 }],
-    'that is lost after a POST is exit 11': [{ '/test': { cut: true } }, 'POST /test', { code: 11, out: '' }],
+    'to a HEAD that finds nothing is exit 5': [
+      { '/test': { status: 404, none: true } },
+      'HEAD /test -i',
+      { code: 5 },
+    ],
+    'that is lost after a POST is exit 11': [
+      { '/test': { cut: true } },
+      'POST /test',
+      { code: 11, out: '' },
+    ],
   };
   it.each(Object.entries(answered))('%s', async (_, [server, line, ending]) => {
     at.script(server);
@@ -175,7 +238,9 @@ describe('the answer', () => {
 
   it('has its status line and headers with --include, without secrets', async () => {
     const headers = { 'set-cookie': 'id=1', 'x-api-key': 'abc', date: 'today' };
-    at.script({ '/test': { status: 201, text: `your key is ${KEY}`, type: 'text/plain', headers } });
+    at.script({
+      '/test': { status: 201, text: `your key is ${KEY}`, type: 'text/plain', headers },
+    });
     const { out } = await at.ends('POST /test -i', {});
     expect(out).toMatch(/^HTTP\/1\.1 201 Created\ncontent-type: text\/plain\n/);
     expect(out).toContain('set-cookie: <redacted>\nx-api-key: <redacted>\n');
@@ -237,13 +302,18 @@ describe('--paginate', () => {
     },
   });
 
-  it.each(['items', 'results'])('prints all pages of %s as one document, without duplicates', async (name) => {
-    at.script(pages(name));
-    const { out } = await at.ends('GET /test?limit=2 --paginate', {});
-    const all = ['a', 'b', 'c', 'd'].map((id) => ({ id }));
-    expect(JSON.parse(out)).toEqual({ [name]: all, next_page_id: null, total: 9 });
-    expect(lines()).toEqual(['', '&page_id=p+2', '&page_id=p3'].map((page) => `GET /test?limit=2${page}`));
-  });
+  it.each(['items', 'results'])(
+    'prints all pages of %s as one document, without duplicates',
+    async (name) => {
+      at.script(pages(name));
+      const { out } = await at.ends('GET /test?limit=2 --paginate', {});
+      const all = ['a', 'b', 'c', 'd'].map((id) => ({ id }));
+      expect(JSON.parse(out)).toEqual({ [name]: all, next_page_id: null, total: 9 });
+      expect(lines()).toEqual(
+        ['', '&page_id=p+2', '&page_id=p3'].map((page) => `GET /test?limit=2${page}`),
+      );
+    },
+  );
 
   const rows: Record<string, [Routes, Test, string?]> = {
     'prints one item a line with --format ndjson': [
@@ -255,7 +325,10 @@ describe('--paginate', () => {
       { '/test': () => ({ json: { items: [{ id: `n${seen().length}` }], next_page_id: 'same' } }) },
       { code: 9, out: '', err: 'repeats the page same' },
     ],
-    'exits 2 for an answer that is not a list': [{ '/test': { json: { id: 1 } } }, { code: 2, out: '' }],
+    'exits 2 for an answer that is not a list': [
+      { '/test': { json: { id: 1 } } },
+      { code: 2, out: '' },
+    ],
     'exits with the code of a page that fails': [
       {
         '/test': ({ query }) =>
@@ -277,9 +350,13 @@ describe('acs api at the local service', () => {
   const local = useWorld({ spec: 'process', noun: 'api' });
 
   it('calls routes of both dialects', async () => {
-    const { items } = await local.json<{ items: { id: string }[] }>('GET /api/v1/sandbox-specs/search');
+    const { items } = await local.json<{ items: { id: string }[] }>(
+      'GET /api/v1/sandbox-specs/search',
+    );
     expect(items.map(({ id }) => id)).toContain('process');
-    await local.ends('GET /api/conversations -f limit=1 --json', { out: { results: [], next_page_id: null } });
+    await local.ends('GET /api/conversations -f limit=1 --json', {
+      out: { results: [], next_page_id: null },
+    });
   });
 
   it('prints no session key of a sandbox that it starts', async () => {

@@ -19,7 +19,17 @@ interface CheckJson {
 }
 
 const ALL = [
-  ...['store', 'config', 'environment', 'connection', 'server', 'key', 'clock', 'model', 'sandboxes'],
+  ...[
+    'store',
+    'config',
+    'environment',
+    'connection',
+    'server',
+    'key',
+    'clock',
+    'model',
+    'sandboxes',
+  ],
   ...['local-service', 'disk', 'isolation', 'node', 'git'],
 ];
 const LOG_HINT = 'check the URL (http or https, port, path) and the log of the server';
@@ -30,20 +40,33 @@ const healthy = () => ({ ACS_BASE_URL: at.server.url, ACS_API_KEY: at.world.serv
 
 function read({ code, out, err }: { code: number | null; out: string; err: string }) {
   const { items } = (out === '' ? { items: [] } : JSON.parse(out)) as { items: CheckJson[] };
-  const checks = Object.fromEntries(items.map((item) => [item.id, item])) as Record<string, CheckJson>;
-  const ids = (status: CheckJson['status']) => items.filter((item) => item.status === status).map(({ id }) => id);
+  const checks = Object.fromEntries(items.map((item) => [item.id, item])) as Record<
+    string,
+    CheckJson
+  >;
+  const ids = (status: CheckJson['status']) =>
+    items.filter((item) => item.status === status).map(({ id }) => id);
   return { code, out, err, checks, ids, failed: ids('fail') };
 }
 
 async function doctor(env: Record<string, string>, line = '', more: Partial<Invocation> = {}) {
   const args = ['doctor', '--json', ...line.split(' ').filter(Boolean)];
-  return read(await at.invoke({ ...more, args, env: { ACS_DATA_DIR: path.join(at.dir, 'no-service'), ...env } }));
+  return read(
+    await at.invoke({
+      ...more,
+      args,
+      env: { ACS_DATA_DIR: path.join(at.dir, 'no-service'), ...env },
+    }),
+  );
 }
 
 const tlsFile = (name: string) => path.join(PACKAGE_ROOT, 'test/fixtures/tls', name);
 /** @param certificate a file of test/fixtures/tls */
 const startTls = (certificate: string, handler: Handler) =>
-  startFake(handler, { key: readFileSync(tlsFile('key.pem')), cert: readFileSync(tlsFile(certificate)) });
+  startFake(handler, {
+    key: readFileSync(tlsFile('key.pem')),
+    cert: readFileSync(tlsFile(certificate)),
+  });
 
 describe('doctor and the profile store', () => {
   const store = async (text: string, mode = 0o600): Promise<string> => {
@@ -72,10 +95,14 @@ describe('doctor and the profile store', () => {
   it('fails store alone when the file is corrupt', async () => {
     await store('{');
     const named = await doctor(healthy());
-    expect({ failed: named.failed, key: named.checks.key?.status }).toEqual({ failed: ['store'], key: 'pass' });
+    expect({ failed: named.failed, key: named.checks.key?.status }).toEqual({
+      failed: ['store'],
+      key: 'pass',
+    });
     const { failed, checks } = await doctor({});
     expect(failed).toEqual(['store']);
-    for (const id of ['config', 'connection']) expect(checks[id]?.text).toBe('not checked: store failed');
+    for (const id of ['config', 'connection'])
+      expect(checks[id]?.text).toBe('not checked: store failed');
   });
 });
 
@@ -86,7 +113,17 @@ describe('doctor at a server that works', () => {
     expect(Object.keys(checks)).toEqual(ALL);
     expect(JSON.parse(out)).toMatchObject({ has_more: false });
     expect(ids('pass')).toEqual(
-      expect.arrayContaining(['config', 'connection', 'server', 'key', 'clock', 'sandboxes', 'disk', 'node', 'git']),
+      expect.arrayContaining([
+        'config',
+        'connection',
+        'server',
+        'key',
+        'clock',
+        'sandboxes',
+        'disk',
+        'node',
+        'git',
+      ]),
     );
     expect(checks.server?.data).toMatchObject({ dialects: ['v1', 'v0'], flavour: 'local' });
     expect(checks.config?.text).toBe(`${at.server.url} from ACS_BASE_URL; key from ACS_API_KEY`);
@@ -109,7 +146,11 @@ describe('doctor at a server that works', () => {
   it('writes nothing: neither the profile store, nor what the probe finds, nor data of the local service', async () => {
     const home = path.join(at.dir, 'untouched');
     await mkdir(home);
-    const env = { HOME: home, ACS_CONFIG_DIR: path.join(home, 'config'), ACS_DATA_DIR: path.join(home, 'data') };
+    const env = {
+      HOME: home,
+      ACS_CONFIG_DIR: path.join(home, 'config'),
+      ACS_DATA_DIR: path.join(home, 'data'),
+    };
     await doctor({ ...healthy(), ...env });
     await doctor(env, '-p local');
     expect(await readdir(home)).toEqual([]);
@@ -125,13 +166,16 @@ describe('doctor at a server that works', () => {
     expect(out).toMatch(/^- skip {2}model {10}no model is set: conversations need a replay$/m);
     expect(out).toContain('acs settings set llm_model=<model>');
     // A path stands whole, so that it can be copied, however long it is.
-    for (const line of out.split('\n')) expect(line.length <= 80 || /^\s*\S+$/.test(line), line).toBe(true);
+    for (const line of out.split('\n'))
+      expect(line.length <= 80 || /^\s*\S+$/.test(line), line).toBe(true);
   });
 
   it('prints id, status, text and hint as tsv in a pipe', async () => {
     const { out } = await at.ends('doctor', { env: healthy() });
     expect(out.split('\n').map((line) => line.split('\t')[0])).toEqual([...ALL, '']);
-    expect(out).toContain('\nmodel\tskip\tno model is set: conversations need a replay\tacs settings set llm_model=');
+    expect(out).toContain(
+      '\nmodel\tskip\tno model is set: conversations need a replay\tacs settings set llm_model=',
+    );
   });
 });
 
@@ -141,7 +185,10 @@ describe('doctor with a wrong configuration', () => {
     expect({ code: missing.code, failed: missing.failed }).toEqual({ code: 1, failed: ['key'] });
     expect(missing.checks.key).toMatchObject({ text: 'the server requires an API key' });
     expect(missing.checks.key?.hint).toContain('--api-key-file');
-    const { code, failed, checks, out, err } = await doctor({ ...healthy(), ACS_API_KEY: 'not-the-right-key' });
+    const { code, failed, checks, out, err } = await doctor({
+      ...healthy(),
+      ACS_API_KEY: 'not-the-right-key',
+    });
     expect({ code, failed }).toEqual({ code: 1, failed: ['key'] });
     expect(checks.key?.text).toBe('the server refuses the key from ACS_API_KEY');
     expect(checks.model?.text).toBe('not checked: key failed');
@@ -162,7 +209,11 @@ describe('doctor with a wrong configuration', () => {
     at.script(() => reply);
     const { code, failed, checks } = await doctor(healthy());
     const connection = checks.connection?.status;
-    expect({ code, failed, connection }).toEqual({ code: 1, failed: ['server'], connection: 'pass' });
+    expect({ code, failed, connection }).toEqual({
+      code: 1,
+      failed: ['server'],
+      connection: 'pass',
+    });
     if (hint !== null) expect(checks.server?.hint).toBe(hint);
     expect(checks.server?.text).toContain(text);
     for (const id of ['key', 'clock']) expect(checks[id]?.text).toBe('not checked: server failed');
@@ -170,16 +221,23 @@ describe('doctor with a wrong configuration', () => {
 
   it('warns that V1 is missing at a server with V0 alone', async () => {
     at.script({
-      '/openapi.json': { json: { info: { version: '0.62.0' }, paths: { '/api/conversations': {} } } },
+      '/openapi.json': {
+        json: { info: { version: '0.62.0' }, paths: { '/api/conversations': {} } },
+      },
       '/api/v1/web-client/config': NOT_FOUND,
       '/api/options/config': { json: { APP_MODE: 'oss' } },
     });
     const { server } = (await doctor(healthy())).checks;
-    expect(server).toMatchObject({ status: 'warn', text: 'OpenHands 0.62.0 (self-hosted), V0: V1 is missing' });
+    expect(server).toMatchObject({
+      status: 'warn',
+      text: 'OpenHands 0.62.0 (self-hosted), V0: V1 is missing',
+    });
   });
 
   it('fails server alone at an agent server', async () => {
-    at.script(({ path }) => (path === '/server_info' ? { json: { title: 'OpenHands Agent Server' } } : NOT_FOUND));
+    at.script(({ path }) =>
+      path === '/server_info' ? { json: { title: 'OpenHands Agent Server' } } : NOT_FOUND,
+    );
     const { code, failed, checks } = await doctor(healthy());
     expect({ code, failed }).toEqual({ code: 1, failed: ['server'] });
     expect(checks.server?.text).toContain('agent server in a sandbox');
@@ -190,25 +248,40 @@ describe('doctor with a wrong configuration', () => {
     at.script(() => ({ pass: at.world.service.url, change: (headers) => ({ ...headers, date }) }));
     const { code, checks } = await doctor(healthy());
     expect({ code, clock: checks.clock?.status }).toEqual({ code: 0, clock: 'warn' });
-    expect(checks.clock?.text).toMatch(/^the clock of this machine is 3[56]\d\d s behind that of the server$/);
+    expect(checks.clock?.text).toMatch(
+      /^the clock of this machine is 3[56]\d\d s behind that of the server$/,
+    );
     expect(Math.abs(Number(checks.clock?.data?.['skew_seconds']) - 3600)).toBeLessThan(60);
   });
 
   it('fails config when no server is configured, and skips what needs one', async () => {
     const { code, failed, checks } = await doctor({});
-    expect({ code, failed, git: checks.git?.status }).toEqual({ code: 1, failed: ['config'], git: 'pass' });
+    expect({ code, failed, git: checks.git?.status }).toEqual({
+      code: 1,
+      failed: ['config'],
+      git: 'pass',
+    });
     expect(checks.connection?.text).toBe('not checked: config failed');
   });
 
   it('fails config for a profile that does not exist', async () => {
-    expect(await doctor({}, '-p nowhere')).toMatchObject({ code: 1, checks: { config: { status: 'fail' } } });
+    expect(await doctor({}, '-p nowhere')).toMatchObject({
+      code: 1,
+      checks: { config: { status: 'fail' } },
+    });
   });
 
   it('warns of variables that contradict each other', async () => {
-    const env = { ...healthy(), OPENHANDS_API_KEY: 'another-key', NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+    const env = {
+      ...healthy(),
+      OPENHANDS_API_KEY: 'another-key',
+      NODE_TLS_REJECT_UNAUTHORIZED: '0',
+    };
     const { checks, out } = await doctor(env);
     expect(checks.environment?.status).toBe('warn');
-    expect(checks.environment?.text).toContain('ACS_API_KEY and OPENHANDS_API_KEY have different keys');
+    expect(checks.environment?.text).toContain(
+      'ACS_API_KEY and OPENHANDS_API_KEY have different keys',
+    );
     expect(checks.environment?.text).toContain('certificates are not checked');
     expect(out).not.toContain('another-key');
   });
@@ -226,14 +299,24 @@ describe('doctor without a server', () => {
     ['local', 'fail', 'file/data', 'a part of the path is not a directory'],
     ['remote', 'warn', 'file/data', 'a part of the path is not a directory'],
     ['local', 'fail', '/proc/data', 'it cannot be created'],
-  ])('at a %s server has the result %s when data cannot be stored in %s', async (server, status, dir, why) => {
-    await writeFile(path.join(at.dir, 'file'), '');
-    const dataDir = path.resolve(at.dir, dir);
-    const env = { ...(server === 'local' ? { ACS_PROFILE: 'local' } : healthy()), ACS_DATA_DIR: dataDir };
-    const { code, checks } = await doctor(env);
-    const text = `cannot use the data directory ${dataDir}: ${why}`;
-    expect({ code, ...checks['local-service'] }).toMatchObject({ code: status === 'fail' ? 1 : 0, status, text });
-  });
+  ])(
+    'at a %s server has the result %s when data cannot be stored in %s',
+    async (server, status, dir, why) => {
+      await writeFile(path.join(at.dir, 'file'), '');
+      const dataDir = path.resolve(at.dir, dir);
+      const env = {
+        ...(server === 'local' ? { ACS_PROFILE: 'local' } : healthy()),
+        ACS_DATA_DIR: dataDir,
+      };
+      const { code, checks } = await doctor(env);
+      const text = `cannot use the data directory ${dataDir}: ${why}`;
+      expect({ code, ...checks['local-service'] }).toMatchObject({
+        code: status === 'fail' ? 1 : 0,
+        status,
+        text,
+      });
+    },
+  );
 
   it('warns of a local service with another version than acs, and names the command that ends it', async () => {
     const before = await readdir(at.world.dataDir);
@@ -241,7 +324,12 @@ describe('doctor without a server', () => {
     expect(await readdir(at.world.dataDir)).toEqual(before);
     expect(checks['local-service']).toMatchObject({
       status: 'warn',
-      data: { running: true, url: at.world.service.url, version: '0.0.0-test', data_dir: at.world.dataDir },
+      data: {
+        running: true,
+        url: at.world.service.url,
+        version: '0.0.0-test',
+        data_dir: at.world.dataDir,
+      },
       hint: expect.stringContaining('acs serve --stop') as string,
     });
   });
@@ -260,20 +348,41 @@ describe('doctor without a server', () => {
 describe('doctor at a server that cannot be reached', () => {
   it.each<[string, Reply | 'tls', RegExp, RegExp, string?]>([
     ['cuts the connection', { cut: true }, /was cut$/, /the log of the server/],
-    ['sends nothing', { silence: true }, /sent nothing for 0\.3 s$/, /--request-timeout/, '--request-timeout 300ms'],
-    ['has a certificate of an unknown authority', 'tls', /\(DEPTH_ZERO_SELF_SIGNED_CERT\)$/, /NODE_EXTRA_CA_CERTS/],
+    [
+      'sends nothing',
+      { silence: true },
+      /sent nothing for 0\.3 s$/,
+      /--request-timeout/,
+      '--request-timeout 300ms',
+    ],
+    [
+      'has a certificate of an unknown authority',
+      'tls',
+      /\(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
+      /NODE_EXTRA_CA_CERTS/,
+    ],
     ['does not speak TLS', { status: 400, none: true }, /TLS .* failed/, /does not speak TLS/],
-  ])('fails connection with the next step when the server %s', async (what, reply, text, hint, line = '') => {
-    const server = reply === 'tls' ? await startTls('valid.pem', () => ({ json: {} })) : await startFake(() => reply);
-    const url = what === 'does not speak TLS' ? server.url.replace('http:', 'https:') : server.url;
-    const { code, failed, checks } = await doctor({ ACS_BASE_URL: url }, line);
-    await server.close();
-    expect({ code, failed }).toEqual({ code: 1, failed: ['connection'] });
-    expect(checks.connection?.text).toMatch(text);
-    expect(checks.connection?.hint).toMatch(hint);
-    for (const id of ['server', 'key', 'clock', 'model', 'sandboxes'])
-      expect(checks[id]).toMatchObject({ status: 'skip', text: 'not checked: connection failed' });
-  });
+  ])(
+    'fails connection with the next step when the server %s',
+    async (what, reply, text, hint, line = '') => {
+      const server =
+        reply === 'tls'
+          ? await startTls('valid.pem', () => ({ json: {} }))
+          : await startFake(() => reply);
+      const url =
+        what === 'does not speak TLS' ? server.url.replace('http:', 'https:') : server.url;
+      const { code, failed, checks } = await doctor({ ACS_BASE_URL: url }, line);
+      await server.close();
+      expect({ code, failed }).toEqual({ code: 1, failed: ['connection'] });
+      expect(checks.connection?.text).toMatch(text);
+      expect(checks.connection?.hint).toMatch(hint);
+      for (const id of ['server', 'key', 'clock', 'model', 'sandboxes'])
+        expect(checks[id]).toMatchObject({
+          status: 'skip',
+          text: 'not checked: connection failed',
+        });
+    },
+  );
 
   it.each([
     [
@@ -304,14 +413,17 @@ describe('doctor as a process', () => {
   it.each([
     ['valid.pem', 'pass', / answers$/, /^$/],
     ['expired.pem', 'fail', /\(CERT_HAS_EXPIRED\)/, /^renew the certificate on the server/],
-  ])('trusts the authority that NODE_EXTRA_CA_CERTS names: %s', async (certificate, status, text, hint) => {
-    const server = await startTls(certificate, () => ({ pass: at.world.service.url }));
-    const { connection } = read(await run(server.url, certificate).ended).checks;
-    await server.close();
-    expect(connection?.status).toBe(status);
-    expect(connection?.text).toMatch(text);
-    expect(connection?.hint ?? '').toMatch(hint);
-  });
+  ])(
+    'trusts the authority that NODE_EXTRA_CA_CERTS names: %s',
+    async (certificate, status, text, hint) => {
+      const server = await startTls(certificate, () => ({ pass: at.world.service.url }));
+      const { connection } = read(await run(server.url, certificate).ended).checks;
+      await server.close();
+      expect(connection?.status).toBe(status);
+      expect(connection?.text).toMatch(text);
+      expect(connection?.hint ?? '').toMatch(hint);
+    },
+  );
 
   it('exits with 130 at Ctrl-C while a server is silent, and prints nothing to stdout', async () => {
     at.script(() => ({ silence: true }));
@@ -330,7 +442,8 @@ describe('doctor with a proxy', () => {
     const server = http.createServer((_, response) => response.writeHead(400).end());
     server.on('connect', ({ url, headers }, client: net.Socket) => {
       asked.push({ url, key: headers['proxy-authorization'] });
-      if (answer !== 'connects') return client.end(`HTTP/1.1 ${answer} No\r\ncontent-length: 0\r\n\r\n`);
+      if (answer !== 'connects')
+        return client.end(`HTTP/1.1 ${answer} No\r\ncontent-length: 0\r\n\r\n`);
       // Names that only the proxy can resolve lead to this machine.
       const upstream = net.connect(Number(url?.split(':')[1]), '127.0.0.1', () => {
         client.write('HTTP/1.1 200 Connected\r\n\r\n');
@@ -352,7 +465,10 @@ describe('doctor with a proxy', () => {
     const { code, failed, checks, out, err } = await doctor(env);
     proxy.close();
     expect({ code, failed, key: checks.key?.status }).toEqual({ code: 0, failed: [], key: 'pass' });
-    expect(checks.connection).toMatchObject({ status: 'warn', hint: 'use https, or a tunnel such as ssh -L' });
+    expect(checks.connection).toMatchObject({
+      status: 'warn',
+      hint: 'use https, or a tunnel such as ssh -L',
+    });
     const key = `Basic ${Buffer.from('me:hush-hush').toString('base64')}`;
     expect(proxy.asked[0]).toEqual({ url: `acs.invalid:${port}`, key });
     expect(out + err).not.toMatch(/hush-hush/);
@@ -363,18 +479,29 @@ describe('doctor with a proxy', () => {
     [407, /^put a user name and password in HTTP_PROXY/],
   ])('fails connection when the proxy answers %i', async (status, hint) => {
     const proxy = await startProxy(status);
-    const { failed, checks } = await doctor({ http_proxy: proxy.url }, '--base-url http://acs.invalid');
+    const { failed, checks } = await doctor(
+      { http_proxy: proxy.url },
+      '--base-url http://acs.invalid',
+    );
     proxy.close();
     expect(failed).toEqual(['connection']);
-    expect(checks.connection?.text).toBe(`the proxy did not connect to acs.invalid (it answered ${status})`);
+    expect(checks.connection?.text).toBe(
+      `the proxy did not connect to acs.invalid (it answered ${status})`,
+    );
     expect(checks.connection?.hint).toMatch(hint);
   });
 
   it('fails connection when no proxy listens, and when the variable is not the URL of a proxy', async () => {
-    const none = await doctor({ HTTPS_PROXY: 'http://127.0.0.1:9' }, '--base-url https://acs.invalid');
+    const none = await doctor(
+      { HTTPS_PROXY: 'http://127.0.0.1:9' },
+      '--base-url https://acs.invalid',
+    );
     expect(none.failed).toEqual(['connection']);
     expect(none.checks.connection?.text).toMatch(/^nothing listens at the proxy /);
-    const { failed, checks } = await doctor({ HTTP_PROXY: 'proxy:3128:1' }, '--base-url http://acs.invalid');
+    const { failed, checks } = await doctor(
+      { HTTP_PROXY: 'proxy:3128:1' },
+      '--base-url http://acs.invalid',
+    );
     expect(failed).toEqual(['connection']);
     expect(checks.connection?.text).toBe('the URL of the proxy for acs.invalid is not valid');
     const text = 'HTTP_PROXY is not a URL such as http://proxy.example:3128';

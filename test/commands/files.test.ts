@@ -1,4 +1,7 @@
-/** A file of the command line that cannot be read: which one, why, and what to do, wherever it is named. */
+/**
+ * A file of the command line that cannot be read: which one, why, and what to do, wherever it is
+ * named.
+ */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, it } from 'vitest';
@@ -20,7 +23,10 @@ const USES: [string, (file: string) => string[]][] = [
 
 it.each(USES)('%s names the file, the reason and the next step', async (_, args) => {
   const next = `  check the path; full path: ${path.join(at.dir, 'missing')}\n`;
-  await at.ends(args('missing'), { code: 3, err: ['cannot read missing: it does not exist\n', next] });
+  await at.ends(args('missing'), {
+    code: 3,
+    err: ['cannot read missing: it does not exist\n', next],
+  });
   const err = 'cannot read folder: it is a folder\n  give the path of a file; full path: ';
   await at.ends(args('folder'), { code: 3, err });
 });

@@ -1,6 +1,7 @@
 /**
- * A table of command × format: what each command prints in each of them, in `formats/<command>.txt`. What differs from
- * run to run (ids, times, places) is put as a word in angle brackets. `vitest run … --update` takes a change over.
+ * A table of command × format: what each command prints in each of them, in
+ * `formats/<command>.txt`. What differs from run to run (ids, times, places) is put as a word in
+ * angle brackets. `vitest run … --update` takes a change over.
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,7 +11,14 @@ import { RECORDS } from '../../src/commands/help/index.ts';
 import { GIT_TOKEN, startGitHost, type GitHost } from '../genuine/git-host.ts';
 import { documentsOf, fits, formsOf, nounsOf } from '../support/json-shapes.ts';
 import { createWorld, type Ended, type World } from '../support/world.ts';
-import { endedRun, git, json, makeRepository, startWaitingRun, type ConversationJson } from './conv/support.ts';
+import {
+  endedRun,
+  git,
+  json,
+  makeRepository,
+  startWaitingRun,
+  type ConversationJson,
+} from './conv/support.ts';
 
 const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
 
@@ -34,7 +42,13 @@ beforeAll(async () => {
   await world.acs('sandbox', 'pause', asleep);
   await writeFile(path.join(world.dir, 'value'), 'hush-hush-value');
   await world.acs('secret', 'set', 'TOKEN=@value', '--description', 'for the forge');
-  await world.acs('settings', 'set', 'llm_model=openai/some-model', 'llm_api_key=@value', 'max_iterations=7');
+  await world.acs(
+    'settings',
+    'set',
+    'llm_model=openai/some-model',
+    'llm_api_key=@value',
+    'max_iterations=7',
+  );
   await world.acs('settings', 'profile', 'save', 'usual');
   await world.acs('settings', 'profile', 'use', 'usual');
   await writeFile(path.join(world.dir, 'key'), world.service.key);
@@ -72,12 +86,21 @@ const endedBatch = async (): Promise<string[]> => {
   const source = path.join(world.dir, 'tasks.jsonl');
   await writeFile(source, JSON.stringify({ key: 'lint', message: 'Repair it.' }));
   const diff = { files: 1, added: 4, removed: 0 };
-  const result = { key: 'lint', id: ended.id, status: 'finished', exit_code: 0, reason: null, attempts: 1 };
+  const result = {
+    key: 'lint',
+    id: ended.id,
+    status: 'finished',
+    exit_code: 0,
+    reason: null,
+    attempts: 1,
+  };
   const line = JSON.stringify({ ...result, cost_usd: 0.25, seconds: 1.5, diff });
   await writeFile(path.join(world.dir, 'tasks.results.jsonl.state'), `${line}\n`);
   return [source];
 };
-const newSandbox = async (): Promise<string[]> => [json(await world.acs('sandbox', 'start', '--json')).id];
+const newSandbox = async (): Promise<string[]> => [
+  json(await world.acs('sandbox', 'start', '--json')).id,
+];
 /** The last word, once a command has made what it names. */
 const made =
   (line: string, name: string): (() => Promise<string[]>) =>
@@ -96,7 +119,10 @@ const TABLE: Record<string, Row> = {
   },
   'conv list': { args: ['--status', 'finished', '--repo', '**'] },
   'conv show': { args: [], before: finished },
-  'conv follow': { args: ['--kind', 'FinishAction,MessageEvent', '--source', 'user'], before: finished },
+  'conv follow': {
+    args: ['--kind', 'FinishAction,MessageEvent', '--source', 'user'],
+    before: finished,
+  },
   'conv events': { args: ['--source', 'user'], before: finished },
   'conv wait': { args: [], before: finished },
   'conv result': { args: [], before: finished },
@@ -117,7 +143,10 @@ const TABLE: Record<string, Row> = {
   'sandbox resume': { args: [], before: sandbox },
   'sandbox delete': { args: ['-y'], before: newSandbox },
   'sandbox exec': { args: ['--', 'sh', '-c', 'echo one'], before: sandbox },
-  'sandbox cp': { args: ['copied.sh'], before: given(() => `${ended.sandbox_id ?? ''}:acs-demo.sh`) },
+  'sandbox cp': {
+    args: ['copied.sh'],
+    before: given(() => `${ended.sandbox_id ?? ''}:acs-demo.sh`),
+  },
   batch: { args: [], before: endedBatch },
   'specs list': { args: [] },
   'settings get': { args: ['llm_model', 'llm_api_key', 'max_iterations'] },
@@ -134,7 +163,10 @@ const TABLE: Record<string, Row> = {
   'secret delete': { args: ['-y'], before: made('secret set GONE=@value', 'GONE') },
   'git-provider list': { args: [] },
   'git-provider set': { args: ['forgejo', '--token-file', 'token'] },
-  'git-provider delete': { args: ['-y'], before: made('git-provider set gitlab --token-file token', 'gitlab') },
+  'git-provider delete': {
+    args: ['-y'],
+    before: made('git-provider set gitlab --token-file token', 'gitlab'),
+  },
   'repo list': { args: [] },
   'repo branches': { args: ['demo/hello'] },
   login: {
@@ -149,7 +181,10 @@ const TABLE: Record<string, Row> = {
   'profile show': { args: ['work'] },
   'profile use': { args: ['work'] },
   'profile rename': { args: ['work', 'work'] },
-  'profile delete': { args: ['-y'], before: made('login gone --base-url https://acs.example --no-check', 'gone') },
+  'profile delete': {
+    args: ['-y'],
+    before: made('login gone --base-url https://acs.example --no-check', 'gone'),
+  },
   whoami: { args: [] },
   doctor: { args: [], fields: 'id' },
   serve: { args: ['--status'] },
@@ -160,7 +195,9 @@ const TABLE: Record<string, Row> = {
 /** What each command printed with --format json. */
 const printedJson = new Map<string, unknown[]>();
 
-/** `settings edit` needs an editor, and writes what `settings set` prints; a shell needs a terminal. */
+/**
+ * `settings edit` needs an editor, and writes what `settings set` prints; a shell needs a terminal.
+ */
 const ON_TERMINALS = ['settings edit', 'sandbox shell', 'conv chat'];
 
 describe('the formats of', () => {
@@ -188,16 +225,23 @@ describe('the formats of', () => {
     await expect(text).toMatchFileSnapshot(`formats/${command.replaceAll(' ', '-')}.txt`);
   });
 
-  it.each(Object.keys(TABLE))('%s as JSON has the members that help lists for it', async (command) => {
-    const forms = formsOf(await realTree(), command);
-    const misfits = (printedJson.get(command) ?? []).filter((document) => !forms.some((form) => fits(document, form)));
-    expect({ forms, misfits }).toEqual({ forms, misfits: [] });
-  });
+  it.each(Object.keys(TABLE))(
+    '%s as JSON has the members that help lists for it',
+    async (command) => {
+      const forms = formsOf(await realTree(), command);
+      const misfits = (printedJson.get(command) ?? []).filter(
+        (document) => !forms.some((form) => fits(document, form)),
+      );
+      expect({ forms, misfits }).toEqual({ forms, misfits: [] });
+    },
+  );
 
   it('only nouns that acs help output lists are named in the JSON forms of help', async () => {
     const known = RECORDS.map(({ noun }) => noun);
     const root = await realTree();
-    const forms = [...Object.keys(TABLE), ...ON_TERMINALS].flatMap((command) => formsOf(root, command));
+    const forms = [...Object.keys(TABLE), ...ON_TERMINALS].flatMap((command) =>
+      formsOf(root, command),
+    );
     expect(forms.flatMap(nounsOf).filter((noun) => !known.includes(noun))).toEqual([]);
   });
 });

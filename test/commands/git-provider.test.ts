@@ -23,7 +23,10 @@ describe.each(['v1', 'v0'] as const)('git-provider over %s', (dialect) => {
   it('set stores a token and keeps those of other providers with their hosts', async () => {
     at.data.tokens = { gitlab: token('kept-token', 'https://gitlab.example') };
     const out = { git_provider: 'forgejo', host: 'http://127.0.0.1:3997', changed: true };
-    await set('forgejo --host http://127.0.0.1:3997/ --json --debug', { out, hides: `${TOKEN}|kept-token` });
+    await set('forgejo --host http://127.0.0.1:3997/ --json --debug', {
+      out,
+      hides: `${TOKEN}|kept-token`,
+    });
     expect(at.data.tokens).toEqual({
       gitlab: token('kept-token', 'https://gitlab.example'),
       forgejo: token(TOKEN, 'http://127.0.0.1:3997'),
@@ -45,12 +48,17 @@ describe.each(['v1', 'v0'] as const)('git-provider over %s', (dialect) => {
 
   it('set --dry-run prints the request without the token', async () => {
     const body = { provider_tokens: { github: { host: null }, gitlab: { host: null } } };
-    await set('gitlab --dry-run --json', { out: { dry_run: true, requests: [{ method: 'POST', body }] }, writes: [] });
+    await set('gitlab --dry-run --json', {
+      out: { dry_run: true, requests: [{ method: 'POST', body }] },
+      writes: [],
+    });
   });
 
   it('delete removes the named token and keeps the others', async () => {
     at.data.tokens = { github: token(), forgejo: token('b', 'git.example.com') };
-    await at.ends('delete github -y --json', { out: { git_provider: 'github', host: null, changed: true } });
+    await at.ends('delete github -y --json', {
+      out: { git_provider: 'github', host: null, changed: true },
+    });
     expect(at.data.tokens).toEqual({ forgejo: token('b', 'git.example.com') });
     await at.ends('delete forgejo -y', {});
     expect(at.data.tokens).toEqual({});
@@ -63,12 +71,19 @@ describe.each(['v1', 'v0'] as const)('git-provider over %s', (dialect) => {
       { id: 'gitlab', ok: true, changed: true },
       { id: 'forgejo', ok: false, error: { code: 'not-found' } },
     ];
-    await at.ends('delete github gitlab forgejo -y --json', { code: 1, out: { items, matched: 3, failed: 1 } });
+    await at.ends('delete github gitlab forgejo -y --json', {
+      code: 1,
+      out: { items, matched: 3, failed: 1 },
+    });
     expect(Object.keys(at.data.tokens)).toEqual(['bitbucket']);
   });
 
   at.rows({
-    'delete of a provider without a token exits 5': { acs: 'delete gitlab -y', code: 5, writes: [] },
+    'delete of a provider without a token exits 5': {
+      acs: 'delete gitlab -y',
+      code: 5,
+      writes: [],
+    },
     'delete exits 5 before it asks': { acs: 'delete gitlab', code: 5 },
     'delete --ignore-not-found exits 0 for it': {
       acs: 'delete gitlab --ignore-not-found --json',
@@ -116,7 +131,8 @@ describe.each(['v1', 'v0'] as const)('git-provider over %s', (dialect) => {
     at.script({ '/openapi.json': { json: { info: {}, paths } } });
     const refused = { code: 12, env: { ACS_CONFIG_DIR: `${at.dir}/without-route` } };
     await set('github', refused);
-    for (const line of ['delete github -y', 'list']) await at.ends(line, { ...refused, writes: [] });
+    for (const line of ['delete github -y', 'list'])
+      await at.ends(line, { ...refused, writes: [] });
   });
 });
 
@@ -129,7 +145,11 @@ describe('git-provider set', () => {
     ['no token where nobody can be asked', 'github', ''],
     ['an empty token', 'github --token-file -', '\n'],
     ['a file of two lines', 'github --token-file -', 'one\ntwo\n'],
-    ['a host with credentials', 'github --token-file - --host https://user:secret@git.example', TOKEN],
+    [
+      'a host with credentials',
+      'github --token-file - --host https://user:secret@git.example',
+      TOKEN,
+    ],
     ['a host with a blank', ['github', '--token-file', '-', '--host', 'not a host'], TOKEN],
   ])('exits 2 for %s, before any request', async (_, words, stdin) => {
     const args = ['set', ...(typeof words === 'string' ? words.split(' ') : words)];

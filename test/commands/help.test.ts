@@ -12,12 +12,19 @@ const nodes = await allCommands();
 const pathOf = (path: string): string[] => path.split(' ').slice(1);
 
 async function help(args: string[], columns?: number): Promise<string> {
-  const { code, out, err } = await invoke({ args, cwd: os.tmpdir(), ...(columns === undefined ? {} : { columns }) });
+  const { code, out, err } = await invoke({
+    args,
+    cwd: os.tmpdir(),
+    ...(columns === undefined ? {} : { columns }),
+  });
   expect({ args, code, err }).toEqual({ args, code: 0, err: '' });
   return out;
 }
 
-/** What users read, in `help/<noun>.txt`; a change of it shows in review, and `vitest run … --update` takes it over. */
+/**
+ * What users read, in `help/<noun>.txt`; a change of it shows in review, and `vitest run …
+ * --update` takes it over.
+ */
 describe('the help of', () => {
   const ofConv = nodes.filter(({ path }) => path.startsWith('acs conv'));
   const paths = nodes.map(({ path }) => path);
@@ -30,13 +37,14 @@ describe('the help of', () => {
     await expect(text).toMatchFileSnapshot(`help/${noun}.txt`);
   });
 
-  it.each(ofConv.flatMap(({ command }) => command.aliases().map((alias) => [alias, command.name()] as const)))(
-    'conv under its alias %s is that of %s',
-    async (alias, name) => {
-      const words = (word: string) => (name === 'conv' ? [word] : ['conv', word]);
-      expect(await help([...words(alias), '--help'])).toBe(await help([...words(name), '--help']));
-    },
-  );
+  it.each(
+    ofConv.flatMap(({ command }) =>
+      command.aliases().map((alias) => [alias, command.name()] as const),
+    ),
+  )('conv under its alias %s is that of %s', async (alias, name) => {
+    const words = (word: string) => (name === 'conv' ? [word] : ['conv', word]);
+    expect(await help([...words(alias), '--help'])).toBe(await help([...words(name), '--help']));
+  });
 });
 
 describe('acs help', () => {
@@ -48,7 +56,10 @@ describe('acs help', () => {
 
   it.each([
     ['nonsense', /exit-codes, environment, output/],
-    ['conv nonsense', /^error: no command or help topic "conv nonsense"\n {2}see: acs conv --help\n$/],
+    [
+      'conv nonsense',
+      /^error: no command or help topic "conv nonsense"\n {2}see: acs conv --help\n$/,
+    ],
   ])('%s exits 2 with the next step', async (words, err) => {
     const ended = await invoke({ args: ['help', ...words.split(' ')], cwd: os.tmpdir() });
     expect(ended).toMatchObject({ code: 2, out: '', err: expect.stringMatching(err) as string });
@@ -63,22 +74,36 @@ describe('acs help', () => {
 
   it('environment names every variable that acs reads, and output describes the formats', async () => {
     const variables = await help(['help', 'environment']);
-    const names = ['ACS_BASE_URL', 'ACS_PROFILE', 'ACS_API_KEY', 'ACS_CONFIG_DIR', 'ACS_DATA_DIR', 'NO_COLOR', 'CI'];
+    const names = [
+      'ACS_BASE_URL',
+      'ACS_PROFILE',
+      'ACS_API_KEY',
+      'ACS_CONFIG_DIR',
+      'ACS_DATA_DIR',
+      'NO_COLOR',
+      'CI',
+    ];
     for (const name of names) expect(variables).toContain(name);
     const output = await help(['help', 'output']);
-    for (const format of ['table', 'tsv', 'json', 'ndjson', 'id']) expect(output).toContain(`--format ${format}`);
+    for (const format of ['table', 'tsv', 'json', 'ndjson', 'id'])
+      expect(output).toContain(`--format ${format}`);
   });
 });
 
 describe('the layout of help', () => {
-  const pages = [...nodes.map(({ path }) => [...pathOf(path), '--help']), ...TOPICS.map((topic) => ['help', topic])];
+  const pages = [
+    ...nodes.map(({ path }) => [...pathOf(path), '--help']),
+    ...TOPICS.map((topic) => ['help', topic]),
+  ];
 
   it.each([20, 40, 60, 80])(
     'at %i columns has no line longer than the width, except a long word on a line of its own',
     async (width) => {
       const tooLong: string[] = [];
       for (const args of pages)
-        tooLong.push(...(await help(args, width)).split('\n').filter((line) => line.length > width));
+        tooLong.push(
+          ...(await help(args, width)).split('\n').filter((line) => line.length > width),
+        );
       expect(tooLong.filter((line) => line.trim().includes(' '))).toEqual([]);
       if (width === 80) expect(tooLong).toEqual([]);
     },
@@ -95,10 +120,25 @@ describe('the layout of help', () => {
 });
 
 describe('the tree of commands', () => {
-  /** Every command of the contract, written out: neither a removed nor a renamed one can go unnoticed. */
+  /**
+   * Every command of the contract, written out: neither a removed nor a renamed one can go
+   * unnoticed.
+   */
   const COMMANDS: Readonly<Record<string, readonly string[]>> = {
     'acs conv': [
-      ...['new', 'list', 'show', 'follow', 'events', 'wait', 'result', 'send', 'confirm', 'stop', 'resume'],
+      ...[
+        'new',
+        'list',
+        'show',
+        'follow',
+        'events',
+        'wait',
+        'result',
+        'send',
+        'confirm',
+        'stop',
+        'resume',
+      ],
       ...['diff', 'pull', 'export', 'open', 'chat', 'rename', 'delete'],
     ],
     'acs sandbox': ['list', 'show', 'start', 'pause', 'resume', 'delete', 'exec', 'shell', 'cp'],
@@ -120,7 +160,9 @@ describe('the tree of commands', () => {
   };
 
   it('has every command of the contract, and no other', () => {
-    const wanted = Object.entries(COMMANDS).flatMap(([noun, verbs]) => verbs.map((verb) => `${noun} ${verb}`));
+    const wanted = Object.entries(COMMANDS).flatMap(([noun, verbs]) =>
+      verbs.map((verb) => `${noun} ${verb}`),
+    );
     const verbs = nodes.filter(({ isVerb }) => isVerb).map(({ path }) => path);
     expect(verbs.sort()).toEqual(wanted.sort());
   });
@@ -139,7 +181,8 @@ describe('the tree of commands', () => {
     await declareCommands(root, {} as Context, words);
     return root;
   }
-  const convOf = (root: Command) => root.commands.find((command) => command.name() === 'conv') as Command;
+  const convOf = (root: Command) =>
+    root.commands.find((command) => command.name() === 'conv') as Command;
   const described = (noun: Command) =>
     noun.commands
       .filter((command) => !command.name().startsWith('_'))
@@ -148,13 +191,19 @@ describe('the tree of commands', () => {
   it('has the same descriptions where only a part of it is loaded', async () => {
     const all = await declared('all');
     expect(described(await declared([]))).toEqual(described(all));
-    const usage = (root: Command) => convOf(root).commands.map((verb) => verb.usage().replace('[options] ', ''));
+    const usage = (root: Command) =>
+      convOf(root).commands.map((verb) => verb.usage().replace('[options] ', ''));
     const conv = await declared(['conv']);
     expect([described(convOf(conv)), usage(conv)]).toEqual([described(convOf(all)), usage(all)]);
   });
 
-  it.each(['delete', 'rm', 'remove'])('loads conv delete as %s, without the other verbs', async (word) => {
-    const verbs = convOf(await declared(['conv', word])).commands;
-    expect(verbs.filter((verb) => verb.options.length > 0).map((verb) => verb.name())).toEqual(['delete']);
-  });
+  it.each(['delete', 'rm', 'remove'])(
+    'loads conv delete as %s, without the other verbs',
+    async (word) => {
+      const verbs = convOf(await declared(['conv', word])).commands;
+      expect(verbs.filter((verb) => verb.options.length > 0).map((verb) => verb.name())).toEqual([
+        'delete',
+      ]);
+    },
+  );
 });

@@ -24,8 +24,13 @@ const CODE = {
 };
 const TOKEN = 'POST /oauth/device/token';
 const pending: Reply = { status: 400, json: { error: 'authorization_pending', interval: 5 } };
-const refused = (error: string): Reply => ({ status: 400, json: { error, error_description: 'in words' } });
-const approved = (key = at.world.service.key): Reply => ({ json: { access_token: key, token_type: 'Bearer' } });
+const refused = (error: string): Reply => ({
+  status: 400,
+  json: { error, error_description: 'in words' },
+});
+const approved = (key = at.world.service.key): Reply => ({
+  json: { access_token: key, token_type: 'Bearer' },
+});
 
 interface Flow {
   /** The answer to the request for a code. */
@@ -38,19 +43,36 @@ interface Flow {
 function flow({ code = CODE, polls = [pending] }: Flow): void {
   const left = [...polls];
   at.script({
-    'POST /oauth/device/authorize': 'json' in code || 'text' in code || 'status' in code ? code : { json: code },
+    'POST /oauth/device/authorize':
+      'json' in code || 'text' in code || 'status' in code ? code : { json: code },
     [TOKEN]: () => (left.length > 1 ? left.shift() : left[0]) ?? pending,
   });
 }
 
-const polled = (): Asked[] => at.server.asked.filter(({ method, path }) => `${method} ${path}` === TOKEN);
+const polled = (): Asked[] =>
+  at.server.asked.filter(({ method, path }) => `${method} ${path}` === TOKEN);
 const login = (rest = '', clock?: TestClock): Invocation => ({
-  args: ['login', 'work', '--base-url', at.server.url, '--device', ...rest.split(' ').filter(Boolean)],
+  args: [
+    'login',
+    'work',
+    '--base-url',
+    at.server.url,
+    '--device',
+    ...rest.split(' ').filter(Boolean),
+  ],
   ...(clock ? { clock } : {}),
 });
 
-/** Signs in off a terminal. The pauses between polls are in seconds: the limits of the probe are longer. */
-async function signIn(script: Flow, ending: Ending & Partial<Invocation> = {}, rest = '', limitMs = 60_000) {
+/**
+ * Signs in off a terminal. The pauses between polls are in seconds: the limits of the probe are
+ * longer.
+ */
+async function signIn(
+  script: Flow,
+  ending: Ending & Partial<Invocation> = {},
+  rest = '',
+  limitMs = 60_000,
+) {
   flow(script);
   const clock = new TestClock({ movedBy: 'sleeps', limitMs });
   const ended = await at.ends(login(rest).args, { clock, ...ending });
@@ -66,7 +88,9 @@ describe('login --device', () => {
       { out: { name: 'work', key_source: 'profile:work', changed: true }, hides: key },
       '--json',
     );
-    const notice = `to sign in, open ${CODE.verification_uri_complete} in a browser and check that it shows the code WDJB-MJHT`;
+    const notice =
+      `to sign in, open ${CODE.verification_uri_complete} in a browser and check ` +
+      `that it shows the code WDJB-MJHT`;
     expect(err.split('\n')[0]).toBe(JSON.stringify({ notice }));
     expect(await readFile(path.join(at.configDir, 'profiles.json'), 'utf8')).toContain(key);
     expect(pauses).toEqual([5, 5, 5]);
@@ -92,7 +116,12 @@ describe('login --device', () => {
   });
 
   it('goes on after a cut connection and after server_error, and reports it once', async () => {
-    const polls: Reply[] = [{ cut: true }, { status: 500, json: { error: 'server_error' } }, pending, approved()];
+    const polls: Reply[] = [
+      { cut: true },
+      { status: 500, json: { error: 'server_error' } },
+      pending,
+      approved(),
+    ];
     const { err, pauses } = await signIn({ polls });
     expect(pauses).toEqual([5, 10, 15, 15]);
     expect(err.match(/polling continues/g)).toHaveLength(1);
@@ -136,7 +165,11 @@ describe('login --device', () => {
     ['access_denied', 4, () => ({ polls: [pending, refused('access_denied')] })],
     ['expired_token', 4, () => ({ polls: [pending, refused('expired_token')] })],
     ['invalid_grant', 4, () => ({ polls: [pending, refused('invalid_grant')] })],
-    ['an error of a later release', 9, () => ({ polls: [pending, refused('word_of_a_later_release')] })],
+    [
+      'an error of a later release',
+      9,
+      () => ({ polls: [pending, refused('word_of_a_later_release')] }),
+    ],
     ['a key that the server refuses', 4, () => ({ polls: [approved('key-that-was-issued')] })],
     ['an approval without a key', 9, () => ({ polls: [{ json: { token_type: 'Bearer' } }] })],
     ['a key that no header can carry', 9, () => ({ polls: [approved('a\nb')] })],
@@ -173,8 +206,14 @@ describe('login --device', () => {
     ['with a user code that is empty', { user_code: '' }],
     ['with a javascript: address', { verification_uri_complete: 'javascript:alert(1)' }],
     ['with a file: address', { verification_uri_complete: 'file:///etc/passwd' }],
-    ['with an address that has control characters', { verification_uri_complete: 'https://a.example/\u001b[2J' }],
-    ['with an address that has a user name', { verification_uri_complete: 'https://cloud.example@b.example/' }],
+    [
+      'with an address that has control characters',
+      { verification_uri_complete: 'https://a.example/\u001b[2J' },
+    ],
+    [
+      'with an address that has a user name',
+      { verification_uri_complete: 'https://cloud.example@b.example/' },
+    ],
     ['with an address that is none', { verification_uri_complete: '--help' }],
     ['with a device code that has line breaks', { device_code: 'a\r\nb' }],
     ['that is a list', { json: [CODE] }],
@@ -200,7 +239,11 @@ describe('login --device', () => {
 
   it('--dry-run prints the request for a code and sends nothing', async () => {
     const request = { method: 'POST', url: `${at.server.url}/oauth/device/authorize`, body: null };
-    await signIn({}, { out: { dry_run: true, requests: [request] }, writes: [] }, '--dry-run --json');
+    await signIn(
+      {},
+      { out: { dry_run: true, requests: [request] }, writes: [] },
+      '--dry-run --json',
+    );
   });
 
   it('Ctrl-C ends the wait with 130 and stores nothing', async () => {
@@ -214,7 +257,11 @@ describe('login --device', () => {
   });
 
   it('the debug log has neither the device code nor the key', async () => {
-    const { err } = await signIn({ polls: [pending, approved()] }, { hides: at.world.service.key }, '--debug');
+    const { err } = await signIn(
+      { polls: [pending, approved()] },
+      { hides: at.world.service.key },
+      '--debug',
+    );
     expect(err).toContain('POST');
     expect(err).not.toContain(CODE.device_code);
   });

@@ -6,10 +6,16 @@ import { useWorld, type Ending } from '../support/use-world.ts';
 import type { Invocation } from '../support/world.ts';
 
 const CLOSED = 'http://127.0.0.1:9';
-const at = useWorld({ target: 'none', clock: () => new TestClock({ movedBy: 'sleeps', limitMs: 60_000 }) });
+const at = useWorld({
+  target: 'none',
+  clock: () => new TestClock({ movedBy: 'sleeps', limitMs: 60_000 }),
+});
 const store = () => path.join(at.configDir, 'profiles.json');
 const stored = () =>
-  JSON.parse(readFileSync(store(), 'utf8')) as { default: string | null; profiles: Record<string, { key?: string }> };
+  JSON.parse(readFileSync(store(), 'utf8')) as {
+    default: string | null;
+    profiles: Record<string, { key?: string }>;
+  };
 
 let url: string;
 let key: string;
@@ -21,13 +27,22 @@ const bare = (name: string, base = `https://${name}.example`) =>
 const withKey = (line: string, ending: Ending = {}) =>
   at.ends(`login ${line} --api-key-file -`, { stdin: `${key}\n`, hides: key, ...ending });
 /** On a terminal. */
-const asks = (line: string, answers: (string | boolean)[], ending: Ending & Partial<Invocation> = {}) =>
-  at.ends(`login ${line}`, { answers, hides: key, ...ending });
+const asks = (
+  line: string,
+  answers: (string | boolean)[],
+  ending: Ending & Partial<Invocation> = {},
+) => at.ends(`login ${line}`, { answers, hides: key, ...ending });
 
 describe('login off a terminal', () => {
   it('tries the key from stdin, stores it with mode 0600, and does not print it', async () => {
     await withKey(`work --base-url ${url} --json`, {
-      out: { name: 'work', base_url: url, default: true, key_source: 'profile:work', changed: true },
+      out: {
+        name: 'work',
+        base_url: url,
+        default: true,
+        key_source: 'profile:work',
+        changed: true,
+      },
       err: '{"notice":"\\"work\\" is the default profile"}\n',
     });
     expect(stored().profiles['work']).toMatchObject({ base_url: url, key });
@@ -38,8 +53,12 @@ describe('login off a terminal', () => {
 
   it('warns of a key that is an ordinary word', async () => {
     const err =
-      'warning: the value of the key cannot be distinguished from ordinary words, so it is not masked in text';
-    await at.ends(`login work --base-url ${url} --no-check --api-key-file -`, { stdin: 'test\n', err });
+      'warning: the value of the key cannot be distinguished from ordinary words, so it is ' +
+      'not masked in text';
+    await at.ends(`login work --base-url ${url} --no-check --api-key-file -`, {
+      stdin: 'test\n',
+      err,
+    });
   });
 
   it('takes the name from --profile', async () => {
@@ -54,7 +73,15 @@ describe('login off a terminal', () => {
 
   it('stores a command that prints the key, which is run for each command', async () => {
     await at.file('key', `${key}\n`);
-    const args = ['login', 'work', '--base-url', url, '--key-command', `cat ${at.dir}/key`, '--json'];
+    const args = [
+      'login',
+      'work',
+      '--base-url',
+      url,
+      '--key-command',
+      `cat ${at.dir}/key`,
+      '--json',
+    ];
     await at.ends(args, { out: { key_source: 'command' } });
     await at.ends('specs list', {});
     await at.file('key', '');
@@ -104,11 +131,21 @@ describe('login off a terminal', () => {
       'for a refused key',
       4,
       'work --base-url URL --api-key-file wrong',
-      { err: ['the server refuses the key from --api-key-file', 'nothing was stored; the URL comes from --base-url'] },
+      {
+        err: [
+          'the server refuses the key from --api-key-file',
+          'nothing was stored; the URL comes from --base-url',
+        ],
+      },
     ],
     ['for a server that does not answer', 10, `work --base-url ${CLOSED}`],
     ['with --device for a server that does not answer', 10, `work --base-url ${CLOSED} --device`],
-    ['with --dry-run', 0, 'work --base-url URL --api-key-file right --dry-run --json', { out: { requests: [] } }],
+    [
+      'with --dry-run',
+      0,
+      'work --base-url URL --api-key-file right --dry-run --json',
+      { out: { requests: [] } },
+    ],
     [
       'for local, which needs no login',
       0,
@@ -135,7 +172,8 @@ describe('login on a terminal', () => {
   it('prompts for the server, its URL, the name and the key', async () => {
     await asks('', ['url', url, 'work', key], {
       questions: [
-        'Server [OpenHands Cloud (app.all-hands.dev) | another server, by its URL | the local service (needs no login)]',
+        'Server [OpenHands Cloud (app.all-hands.dev) | another server, by its URL | the local ' +
+          'service (needs no login)]',
         'URL of the server',
         'Name of the profile',
         'Key (empty: none)',
@@ -150,7 +188,9 @@ describe('login on a terminal', () => {
     expect(questions.slice(1)).toEqual([
       'URL of the server',
       'URL of the server this is not a URL; give one such as https://acs.example.com',
-      expect.stringMatching(`^URL of the server the TLS connection to ${host} failed .*; the port does not speak TLS`),
+      expect.stringMatching(
+        `^URL of the server the TLS connection to ${host} failed .*; the port does not speak TLS`,
+      ),
       expect.stringMatching('^URL of the server nothing listens at 127.0.0.1:9 '),
       'Name of the profile',
       expect.stringMatching('^Name of the profile "local" is the built-in profile'),
@@ -163,13 +203,19 @@ describe('login on a terminal', () => {
     await asks('', ['url', `${url}/conversations/abc?once=x`, 'work', key]);
     expect(stored().profiles['work']).toMatchObject({ base_url: url });
     at.script(() => ({ text: 'a page', type: 'text/html' }));
-    await asks(`other --base-url ${at.server.url}`, [], { code: 9, err: 'is not an OpenHands server' });
+    await asks(`other --base-url ${at.server.url}`, [], {
+      code: 9,
+      err: 'is not an OpenHands server',
+    });
   });
 
   it('prompts before it replaces a key, and not after logout', async () => {
     const questions = ['Key (empty: none)'];
     await asks(`work --base-url ${url} --debug`, [key], { questions, err: 'GET' });
-    await asks('work', [false], { code: 2, questions: [`Replace profile "work" (${url}) and its key?`] });
+    await asks('work', [false], {
+      code: 2,
+      questions: [`Replace profile "work" (${url}) and its key?`],
+    });
     await asks('work', [true, key]);
     await asks('work -y', [key], { questions });
     await at.ends('logout work', {});
@@ -195,7 +241,11 @@ describe('login on a terminal', () => {
   });
 
   it('offers the browser where the server has a device flow, and takes a key instead', async () => {
-    const code = { device_code: 'd', user_code: 'WDJB-MJHT', verification_uri: 'https://cloud.example/device' };
+    const code = {
+      device_code: 'd',
+      user_code: 'WDJB-MJHT',
+      verification_uri: 'https://cloud.example/device',
+    };
     at.script({ 'POST /oauth/device/authorize': { json: { ...code, expires_in: 600 } } });
     const questions = ['Sign in with [a browser | a key]', 'Key (empty: none)'];
     await asks(`work --base-url ${at.server.url}`, ['key', key], {
@@ -207,7 +257,12 @@ describe('login on a terminal', () => {
   it.each<[string, number, string, string[]]>([
     ['for the local service', 0, '', ['local']],
     ['with --no-input', 2, '--no-input', []],
-    ['for a server that does not answer, before the prompt for the key,', 10, `work --base-url ${CLOSED}`, []],
+    [
+      'for a server that does not answer, before the prompt for the key,',
+      10,
+      `work --base-url ${CLOSED}`,
+      [],
+    ],
   ])('%s exits %i and stores nothing', async (_, code, line, answers) => {
     const { questions } = await asks(line, answers, { code });
     expect([questions.length, existsSync(store())]).toEqual([answers.length, false]);
@@ -259,7 +314,18 @@ describe('logout', () => {
   });
 
   it('keeps the command that prints the key, and reports it', async () => {
-    await at.ends(['login', 'work', '--base-url', 'https://a.example', '--key-command', 'cat key', '--no-check'], {});
+    await at.ends(
+      [
+        'login',
+        'work',
+        '--base-url',
+        'https://a.example',
+        '--key-command',
+        'cat key',
+        '--no-check',
+      ],
+      {},
+    );
     await at.ends('logout work --json', {
       out: { changed: false, key_source: 'command' },
       err: 'gets its key from a command',

@@ -20,9 +20,12 @@ it('collectList splits values at commas and refuses an empty value', () => {
   expect(() => collectList(' , ', undefined)).toThrow(expect.objectContaining(USAGE) as Error);
 });
 
-it.each(['0', '-1', '1.5', '1e3', '', ' 1', '9007199254740993'])('positiveInteger refuses %j', (value) => {
-  expect(() => positiveInteger(value)).toThrow(expect.objectContaining(USAGE) as Error);
-});
+it.each(['0', '-1', '1.5', '1e3', '', ' 1', '9007199254740993'])(
+  'positiveInteger refuses %j',
+  (value) => {
+    expect(() => positiveInteger(value)).toThrow(expect.objectContaining(USAGE) as Error);
+  },
+);
 
 it('positiveInteger starts at 1, wholeNumber at 0', () => {
   expect([positiveInteger('1'), wholeNumber('0'), wholeNumber('12')]).toEqual([1, 0, 12]);

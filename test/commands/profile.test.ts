@@ -5,7 +5,10 @@ import { TestClock } from '../support/test-clock.ts';
 import { useWorld } from '../support/use-world.ts';
 
 const CLOSED = 'http://127.0.0.1:9';
-const at = useWorld({ target: 'none', clock: () => new TestClock({ movedBy: 'sleeps', limitMs: 60_000 }) });
+const at = useWorld({
+  target: 'none',
+  clock: () => new TestClock({ movedBy: 'sleeps', limitMs: 60_000 }),
+});
 const store = () => path.join(at.configDir, 'profiles.json');
 const text = () => readFileSync(store(), 'utf8');
 const names = () => Object.keys((JSON.parse(text()) as { profiles: object }).profiles);
@@ -25,7 +28,9 @@ describe('profile use, rename and delete', () => {
     for (const line of ['use lab', 'rename work office', 'delete work'])
       await at.ends(`profile ${line} --dry-run --json`, { out: { dry_run: true, requests: [] } });
     const items = [{ id: 'work' }, { id: 'lab' }];
-    await at.ends('profile delete work lab --dry-run --json', { out: { dry_run: true, items, failed: 0 } });
+    await at.ends('profile delete work lab --dry-run --json', {
+      out: { dry_run: true, items, failed: 0 },
+    });
     expect(text()).toBe(before);
   });
 
@@ -37,7 +42,9 @@ describe('profile use, rename and delete', () => {
   });
 
   it('rename keeps the default and refuses a taken name', async () => {
-    await at.ends('profile rename work office --json', { out: { name: 'office', default: true, changed: true } });
+    await at.ends('profile rename work office --json', {
+      out: { name: 'office', default: true, changed: true },
+    });
     await at.ends('profile rename lab office', { code: 6 });
     await at.ends('profile rename local mine', { code: 2 });
     await at.ends('profile rename nobody x', { code: 5 });
@@ -71,7 +78,9 @@ describe('profile use, rename and delete', () => {
     });
     expect(names()).toEqual([]);
     const items = [{ changed: false }, { changed: false }];
-    await at.ends('profile delete work lab -y --ignore-not-found --json', { out: { items, failed: 0 } });
+    await at.ends('profile delete work lab -y --ignore-not-found --json', {
+      out: { items, failed: 0 },
+    });
     await at.ends('profile delete work local -y', { code: 2 });
   });
 });
@@ -83,7 +92,11 @@ describe('a corrupt store', () => {
   });
 
   it('is exit 3 with its path, and is not touched', async () => {
-    for (const line of ['profile list', 'login work --base-url https://a.example --no-check', 'specs list'])
+    for (const line of [
+      'profile list',
+      'login work --base-url https://a.example --no-check',
+      'specs list',
+    ])
       await at.ends(line, { code: 3, err: store() });
     expect(text()).toBe('{"profiles":');
   });
@@ -157,7 +170,10 @@ describe('profile show', () => {
   it('prints the stored members when the server cannot be reached', async () => {
     await at.ends(`login gone --base-url ${CLOSED} --no-check`, {});
     const out = { name: 'gone', base_url: CLOSED, dialect: null, error: { code: 'network' } };
-    await at.ends('profile show gone --json', { out, err: /^\{"notice":".*","level":"warning"\}\n$/ });
+    await at.ends('profile show gone --json', {
+      out,
+      err: /^\{"notice":".*","level":"warning"\}\n$/,
+    });
   });
 
   at.rows({
@@ -171,7 +187,11 @@ describe('profile show', () => {
 
 describe('whoami', () => {
   const local = () => ({ ACS_DATA_DIR: path.join(at.dir, 'unused-data') });
-  const named = () => ({ ...local(), ACS_BASE_URL: at.world.service.url, ACS_API_KEY: at.world.service.key });
+  const named = () => ({
+    ...local(),
+    ACS_BASE_URL: at.world.service.url,
+    ACS_API_KEY: at.world.service.key,
+  });
 
   it('prints the server, its dialect, and the sources of URL and key', async () => {
     const { out } = await at.ends('whoami --json', {
@@ -188,7 +208,16 @@ describe('whoami', () => {
       hides: at.world.service.key,
     });
     expect(Object.keys(JSON.parse(out) as object)).toEqual([
-      ...['profile', 'base_url', 'base_url_source', 'key_source', 'dialect', 'dialects', 'version', 'flavour'],
+      ...[
+        'profile',
+        'base_url',
+        'base_url_source',
+        'key_source',
+        'dialect',
+        'dialects',
+        'version',
+        'flavour',
+      ],
       ...['features', 'user', 'email', 'organization', 'unknown_features'],
     ]);
   });
@@ -197,13 +226,25 @@ describe('whoami', () => {
     const { key } = at.world.service;
     await at.file('key', `${key}\n`);
     const err = 'ACS_API_KEY is set but not used: --api-key-file gives the key\n';
-    await at.ends('whoami --api-key-file key --fields key_source', { env: named(), out: 'file\n', err });
-    await at.ends('whoami --api-key-file - --fields key_source', { env: named(), stdin: key, out: 'stdin\n' });
+    await at.ends('whoami --api-key-file key --fields key_source', {
+      env: named(),
+      out: 'file\n',
+      err,
+    });
+    await at.ends('whoami --api-key-file - --fields key_source', {
+      env: named(),
+      stdin: key,
+      out: 'stdin\n',
+    });
   });
 
   it('exits 4 for a wrong key, also when the probe of the server is cached', async () => {
     await at.ends('whoami', { env: named() });
-    await at.ends('whoami', { env: { ...named(), ACS_API_KEY: 'wr0ng-key' }, code: 4, hides: 'wr0ng-key' });
+    await at.ends('whoami', {
+      env: { ...named(), ACS_API_KEY: 'wr0ng-key' },
+      code: 4,
+      hides: 'wr0ng-key',
+    });
   });
 
   it('reports that the local service does not run, and does not start it', async () => {
@@ -215,17 +256,34 @@ describe('whoami', () => {
   it('uses the key of the local service for it', async () => {
     await at.ends('whoami --profile local --json', {
       env: { ACS_DATA_DIR: at.world.dataDir },
-      out: { profile: 'local', base_url: at.world.service.url, key_source: 'local', flavour: 'local' },
+      out: {
+        profile: 'local',
+        base_url: at.world.service.url,
+        key_source: 'local',
+        flavour: 'local',
+      },
     });
   });
 
-  it.each([{}, { ACS_BASE_URL: '' }, { ACS_API_KEY: 'lost' }])('exits 3 off a terminal with only %j', async (env) => {
-    await at.ends('whoami', { env: { ...local(), ...env }, code: 3, out: '', err: 'ACS_BASE_URL' });
-    expect(existsSync(local().ACS_DATA_DIR)).toBe(false);
-  });
+  it.each([{}, { ACS_BASE_URL: '' }, { ACS_API_KEY: 'lost' }])(
+    'exits 3 off a terminal with only %j',
+    async (env) => {
+      await at.ends('whoami', {
+        env: { ...local(), ...env },
+        code: 3,
+        out: '',
+        err: 'ACS_BASE_URL',
+      });
+      expect(existsSync(local().ACS_DATA_DIR)).toBe(false);
+    },
+  );
 
   at.rows({
-    'exits 10 for a server that cannot be reached': { acs: 'whoami', env: { ACS_BASE_URL: CLOSED }, code: 10 },
+    'exits 10 for a server that cannot be reached': {
+      acs: 'whoami',
+      env: { ACS_BASE_URL: CLOSED },
+      code: 10,
+    },
     'accepts one profile': { acs: 'whoami -p local,other', code: 3 },
   });
 });

@@ -48,7 +48,10 @@ it('-q prints each failure of a command for several ids as an error', async () =
 
 it('-q shows what a question is about', async () => {
   const id = await start('--wait');
-  const { err, questions } = await world.invoke({ args: ['conv', 'delete', '--all', '-q'], answers: [false] });
+  const { err, questions } = await world.invoke({
+    args: ['conv', 'delete', '--all', '-q'],
+    answers: [false],
+  });
   expect(err).toContain(id);
   expect(questions).toHaveLength(1);
 });

@@ -12,12 +12,27 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
 
   it('list has the same fields over both dialects', async () => {
     const old = { is_public: false, stargazers_count: null, pushed_at: null, main_branch: null };
-    at.data.repositories = [repositoryRecord('acme/app'), { ...repositoryRecord('acme/old'), ...old }];
-    const app = { public: true, default_branch: 'main', stars: 3, pushed_at: '2026-01-02T03:04:05Z' };
+    at.data.repositories = [
+      repositoryRecord('acme/app'),
+      { ...repositoryRecord('acme/old'), ...old },
+    ];
+    const app = {
+      public: true,
+      default_branch: 'main',
+      stars: 3,
+      pushed_at: '2026-01-02T03:04:05Z',
+    };
     expect(await at.json('list')).toEqual({
       items: [
         { name: 'acme/app', git_provider: 'github', ...app },
-        { name: 'acme/old', git_provider: 'github', public: false, default_branch: null, stars: null, pushed_at: null },
+        {
+          name: 'acme/old',
+          git_provider: 'github',
+          public: false,
+          default_branch: null,
+          stars: null,
+          pushed_at: null,
+        },
       ],
       has_more: false,
     });
@@ -26,7 +41,10 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
   it('list prints 30 and a notice that there are more, and all of them with --all-pages', async () => {
     const all = numbered(250, 'acme/app-');
     at.data.repositories = all.map((name) => repositoryRecord(name));
-    await at.ends('list --json', { out: { has_more: true, items: { length: 30 } }, err: 'more results are available' });
+    await at.ends('list --json', {
+      out: { has_more: true, items: { length: 30 } },
+      err: 'more results are available',
+    });
     expect((await names('list --all-pages')).sort()).toEqual([...all].sort());
     expect(await names('list -L 120')).toHaveLength(120);
   });
@@ -45,9 +63,14 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
   });
 
   it('list --search has one page, and a notice when the server has more', async () => {
-    at.data.repositories = [...numbered(150, 'acme/app-'), 'acme/site'].map((name) => repositoryRecord(name));
+    at.data.repositories = [...numbered(150, 'acme/app-'), 'acme/site'].map((name) =>
+      repositoryRecord(name),
+    );
     expect(await names('list --search site')).toEqual(['acme/site']);
-    await at.ends('list --search app --all-pages --json', { out: { has_more: true }, err: 'a longer --search' });
+    await at.ends('list --search app --all-pages --json', {
+      out: { has_more: true },
+      err: 'a longer --search',
+    });
   });
 
   it('exits 4 with the next step where the server has no token', async () => {
@@ -69,9 +92,18 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
   });
 
   it('branches lists all branches of a repository, searches, and derives the provider from a URL', async () => {
-    at.data.branches = { 'acme/app': ['main', ...numbered(120, 'feature-')].map((name) => branchRecord(name)) };
+    at.data.branches = {
+      'acme/app': ['main', ...numbered(120, 'feature-')].map((name) => branchRecord(name)),
+    };
     expect(await at.json('branches acme/app -L 1')).toEqual({
-      items: [{ name: 'main', commit: '7676835c464912145db64e1480a4de2f03f30bc6', protected: false, pushed_at: null }],
+      items: [
+        {
+          name: 'main',
+          commit: '7676835c464912145db64e1480a4de2f03f30bc6',
+          protected: false,
+          pushed_at: null,
+        },
+      ],
       has_more: true,
     });
     expect(await names('branches https://github.com/acme/app.git --all-pages')).toHaveLength(121);
@@ -93,10 +125,13 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
     },
   });
 
-  it.each(['./app', '', 'acme/../app', 'app'])('branches exits 2 for %j, and names no flag it lacks', async (given) => {
-    const err = 'error: the argument is neither owner/name nor the URL of a repository';
-    await at.ends(['branches', given], { code: 2, err, hides: '--repo' });
-  });
+  it.each(['./app', '', 'acme/../app', 'app'])(
+    'branches exits 2 for %j, and names no flag it lacks',
+    async (given) => {
+      const err = 'error: the argument is neither owner/name nor the URL of a repository';
+      await at.ends(['branches', given], { code: 2, err, hides: '--repo' });
+    },
+  );
 
   it('branches exits 6 where the server does not report its providers', async () => {
     at.data.hasSettings = false;
@@ -112,6 +147,7 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
     const paths = { '/api/conversations': {}, '/api/v1/app-conversations': {} };
     at.script({ '/openapi.json': { json: { info: {}, paths } } });
     const env = { ACS_CONFIG_DIR: `${at.dir}/without-route` };
-    for (const line of ['list', 'branches acme/app --git-provider github']) await at.ends(line, { code: 12, env });
+    for (const line of ['list', 'branches acme/app --git-provider github'])
+      await at.ends(line, { code: 12, env });
   });
 });

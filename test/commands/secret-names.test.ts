@@ -1,4 +1,7 @@
-/** A value under every name of the table, in every kind of the name, and every output that may have it. */
+/**
+ * A value under every name of the table, in every kind of the name, and every output that may have
+ * it.
+ */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -15,17 +18,31 @@ const planted = (kind: NameKind): [name: string, value: string][] =>
 
 const flags = planted('argument').map(([name, value]) => `--${name.replaceAll('_', '-')}=${value}`);
 const variables = planted('variable').map(([name, value]) => `${name.toUpperCase()}=${value}`);
-const headers = planted('header').map(([name, value]) => [`X-${name.replaceAll('_', '-')}`, value] as const);
+const headers = planted('header').map(
+  ([name, value]) => [`X-${name.replaceAll('_', '-')}`, value] as const,
+);
 const url = `https://mcp.example.com/sse?${planted('query')
   .map((pair) => pair.join('='))
   .join('&')}`;
 const members = Object.fromEntries(planted('member'));
 const mcp = {
   sse_servers: [{ url, api_key: 'PLANTED1' }],
-  stdio_servers: [{ name: 'stdio', command: 'c', args: [...flags, ...variables, url], env: { ANY: 'PLANTED1' } }],
+  stdio_servers: [
+    { name: 'stdio', command: 'c', args: [...flags, ...variables, url], env: { ANY: 'PLANTED1' } },
+  ],
 };
-const body = { ...members, headers: Object.fromEntries(headers), mcp: { one: Object.fromEntries(planted('mcp')) } };
-const lines = [...headers.map((pair) => pair.join(': ')), ...variables, flags.join(' '), url, JSON.stringify(members)];
+const body = {
+  ...members,
+  headers: Object.fromEntries(headers),
+  mcp: { one: Object.fromEntries(planted('mcp')) },
+};
+const lines = [
+  ...headers.map((pair) => pair.join(': ')),
+  ...variables,
+  flags.join(' '),
+  url,
+  JSON.stringify(members),
+];
 
 function expectRedacted({ code, out, err }: Ended, expected = 0): void {
   expect((out + err).match(/PLANTED[\w-]*/g)).toBeNull();
@@ -36,7 +53,8 @@ function expectRedacted({ code, out, err }: Ended, expected = 0): void {
 describe.each(['v0', 'v1', 'both'] as const)('on a server that speaks %s', (api) => {
   const at = useWorld({ api, spec: 'process' });
   const acs = (...args: string[]) => at.world.acs(...args);
-  const write = (name: string, content: unknown) => writeFile(path.join(at.world.dir, name), JSON.stringify(content));
+  const write = (name: string, content: unknown) =>
+    writeFile(path.join(at.world.dir, name), JSON.stringify(content));
 
   it('no format of the settings and of requests has a value under a name of the table', async () => {
     const [sse, stdio] = [mcp.sse_servers[0], mcp.stdio_servers[0]];
@@ -61,15 +79,24 @@ describe('of a conversation', () => {
   it('no output has a value under a name of the table, or a key of the server or the sandbox', async () => {
     await writeFile(path.join(at.world.dir, 'mcp.json'), JSON.stringify(mcp));
     const start = ['new', 'x', '--no-repo', '--mcp-config', 'mcp.json', '--dry-run'];
-    for (const format of ['table', 'json']) expectRedacted(await at.acs('conv', ...start, '--format', format));
+    for (const format of ['table', 'json'])
+      expectRedacted(await at.acs('conv', ...start, '--format', format));
 
     const text = lines.join('\n');
     const file = await replayFile(at.world, 'steps.json', [
       run(`pwd > folder; cat <<'END' | tee notes.txt\n${text}\nEND`),
       finish(text),
     ]);
-    const { id, sandbox_id } = json(await at.acs('conv', 'new', '--no-repo', '--replay', file, '--wait', '--json'));
-    const shown = await at.world.acs('sandbox', 'show', sandbox_id ?? '', '--show-secrets', '--json');
+    const { id, sandbox_id } = json(
+      await at.acs('conv', 'new', '--no-repo', '--replay', file, '--wait', '--json'),
+    );
+    const shown = await at.world.acs(
+      'sandbox',
+      'show',
+      sandbox_id ?? '',
+      '--show-secrets',
+      '--json',
+    );
     const { session_api_key: key } = JSON.parse(shown.out) as { session_api_key: string };
     const folder = /\+(\/.*)/.exec((await at.acs('conv', 'diff', id)).out)?.[1] ?? expect.fail();
     const work = `printf 'key %s.\\n' ${key} ${at.world.service.key} > ${folder}/keys.txt`;

@@ -9,7 +9,8 @@ const clock = () => new TestClock({ movedBy: 'sleeps', startMs: Date.now() });
 
 describe.each(['v1', 'v0', 'both'] as const)('secret over %s', (api) => {
   const at = useWorld({ api, spec: 'process', noun: 'secret', clock });
-  const set = (words: string, ending: Ending = {}, stdin = VALUE) => at.ends(`set ${words}`, { stdin, ...ending });
+  const set = (words: string, ending: Ending = {}, stdin = VALUE) =>
+    at.ends(`set ${words}`, { stdin, ...ending });
   const names = async () => (await at.ends('list --all-pages -q', {})).out.trim().split('\n');
 
   it('list prints an empty list without secrets', async () => {
@@ -22,7 +23,10 @@ describe.each(['v1', 'v0', 'both'] as const)('secret over %s', (api) => {
     const out = { name: 'FROM_FILE', description: 'file', changed: true };
     await at.ends('set FROM_FILE @value.txt --description file --json', { out, hides: VALUE });
     await at.ends('set FROM_FILE_TOO=@value.txt', { hides: VALUE });
-    await at.ends('set FROM_ENV --from-env MY_VALUE --json', { env: { MY_VALUE: VALUE }, hides: VALUE });
+    await at.ends('set FROM_ENV --from-env MY_VALUE --json', {
+      env: { MY_VALUE: VALUE },
+      hides: VALUE,
+    });
     expect(await names()).toEqual(['FROM_ENV', 'FROM_FILE', 'FROM_FILE_TOO', 'FROM_STDIN']);
     await at.ends('list -L 2 --json', { out: { items: [{}, {}], has_more: true } });
   });
@@ -34,13 +38,20 @@ describe.each(['v1', 'v0', 'both'] as const)('secret over %s', (api) => {
     await set('AGAIN - --description another --json', { out: { description: 'another' } });
   });
 
-  it.each(['1', 'test', 'not-needed'])('set warns of the value %s, which is not masked in text', async (value) => {
-    await at.file('value.txt', value);
-    const warning = 'the value of WORD cannot be distinguished from ordinary words, so it is not masked in text';
-    await at.ends('set WORD @value.txt', { err: `warning: ${warning}` });
-    await at.ends('set WORD @value.txt --json', { err: JSON.stringify({ notice: warning, level: 'warning' }) });
-    expect((await set('OTHER -')).err).not.toContain('ordinary words');
-  });
+  it.each(['1', 'test', 'not-needed'])(
+    'set warns of the value %s, which is not masked in text',
+    async (value) => {
+      await at.file('value.txt', value);
+      const warning =
+        'the value of WORD cannot be distinguished from ordinary words, so it is not ' +
+        'masked in text';
+      await at.ends('set WORD @value.txt', { err: `warning: ${warning}` });
+      await at.ends('set WORD @value.txt --json', {
+        err: JSON.stringify({ notice: warning, level: 'warning' }),
+      });
+      expect((await set('OTHER -')).err).not.toContain('ordinary words');
+    },
+  );
 
   it('set --dry-run sends nothing and prints no value', async () => {
     await set('DRY -');
@@ -69,7 +80,9 @@ describe.each(['v1', 'v0', 'both'] as const)('secret over %s', (api) => {
     await set('DRY -');
     await at.ends('delete DRY --dry-run --json', { out: { requests: [{ method: 'DELETE' }] } });
     await at.ends('delete NOT_THERE --dry-run', { code: 5 });
-    await at.ends('delete NOT_THERE --ignore-not-found --dry-run --json', { out: { dry_run: true, requests: [] } });
+    await at.ends('delete NOT_THERE --ignore-not-found --dry-run --json', {
+      out: { dry_run: true, requests: [] },
+    });
     expect(await names()).toContain('DRY');
   });
 });
@@ -85,7 +98,16 @@ describe('secret', () => {
       { action: 'finish', args: { final_thought: 'done' } },
     ]);
     for (const dialect of ['v1', 'v0']) {
-      const start = ['conv', 'new', '--no-repo', '--replay', 'replay.json', '--wait', '--api', dialect];
+      const start = [
+        'conv',
+        'new',
+        '--no-repo',
+        '--replay',
+        'replay.json',
+        '--wait',
+        '--api',
+        dialect,
+      ];
       expect((await at.world.acs(...start)).code).toBe(0);
       expect(await readFile(seen, 'utf8')).toBe('two\nlines-of-it');
     }

@@ -9,7 +9,10 @@ import { createWorld, PACKAGE_ROOT } from '../support/world.ts';
 const V1 = '/api/v1/app-conversations';
 const START = { method: 'POST', path: V1 };
 const SOCKETS = { server: 'agent', path: '/sockets/events/**' };
-/** A command that sends no request to a sandbox: the pauses between its retries pass while this process is idle. */
+/**
+ * A command that sends no request to a sandbox: the pauses between its retries pass while this
+ * process is idle.
+ */
 const clock = () => idleClock();
 
 describe('a service with a rule for each route', () => {
@@ -28,7 +31,12 @@ describe('a service with a rule for each route', () => {
     clock,
     faults: [
       ...RULES.map(([route, rule]) => ({ path: route, ...rule })),
-      { path: '/api/v1/sandbox-specs/search', body: '<!doctype html>', content_type: 'text/html', after: 1 },
+      {
+        path: '/api/v1/sandbox-specs/search',
+        body: '<!doctype html>',
+        content_type: 'text/html',
+        after: 1,
+      },
       { path: `${V1}/search`, status: 503, times: 2 },
       { path: `${V1}/search`, latency: '50ms', headers: { 'X-Fault': 'slow' } },
       { ...START, cut: 'before-headers', times: 1 },
@@ -59,7 +67,10 @@ describe('a service with a rule for each route', () => {
     const ask = (route: string, headers: Record<string, string> = {}) =>
       fetch(at.world.service.url + route, { headers });
     const activity = await ask('/local/activity', { 'X-Session-API-Key': at.world.service.key });
-    expect([activity.status, await activity.json()]).toEqual([200, expect.objectContaining({ running: false })]);
+    expect([activity.status, await activity.json()]).toEqual([
+      200,
+      expect.objectContaining({ running: false }),
+    ]);
     expect((await ask('/api/settings', { Origin: 'https://elsewhere.example' })).status).toBe(403);
   });
 
@@ -68,7 +79,9 @@ describe('a service with a rule for each route', () => {
     const start = 'conv new --no-repo --replay demo --json';
     await at.ends(start, { code: 11, err: '"code":"unknown-outcome"' });
     expect((await at.world.acs(...start.split(' '))).code).toBe(0);
-    const { items } = JSON.parse((await at.world.acs('conv', 'list', '--json')).out) as { items: unknown[] };
+    const { items } = JSON.parse((await at.world.acs('conv', 'list', '--json')).out) as {
+      items: unknown[];
+    };
     expect(items).toHaveLength(1);
   });
 });
@@ -93,13 +106,17 @@ describe('agent servers with rules', () => {
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line) as { type: string; id: string });
-      expect(lines.filter(({ type }) => type === 'event').map((line) => line.id)).toEqual(items.map((each) => each.id));
+      expect(lines.filter(({ type }) => type === 'event').map((line) => line.id)).toEqual(
+        items.map((each) => each.id),
+      );
     }
   });
 });
 
 it('examples/faults.json gives the exit codes that docs/fault-injection.md shows', async () => {
-  const faults = JSON.parse(readFileSync(path.join(PACKAGE_ROOT, 'examples', 'faults.json'), 'utf8')) as unknown;
+  const faults = JSON.parse(
+    readFileSync(path.join(PACKAGE_ROOT, 'examples', 'faults.json'), 'utf8'),
+  ) as unknown;
   const world = await createWorld({ api: 'v1', spec: 'process', faults });
   const lines = ['conv new --replay demo --no-repo --follow', 'conv list', 'specs list'];
   const codes = [];

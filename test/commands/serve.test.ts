@@ -10,12 +10,17 @@ import { until } from '../support/until.ts';
 import { useWorld, type Ending } from '../support/use-world.ts';
 import type { Invocation } from '../support/world.ts';
 
-const at = useWorld({ target: 'none', script: () => NOT_FOUND, clock: () => clockFrom(() => Date.now()) });
+const at = useWorld({
+  target: 'none',
+  script: () => NOT_FOUND,
+  clock: () => clockFrom(() => Date.now()),
+});
 /** Another one for each test; nothing is there at its start. */
 const dataDir = () => `${at.configDir}-data`;
 const ends = (line: string, ending: Ending & Partial<Invocation> = {}) =>
   at.ends(line, { env: { ACS_DATA_DIR: dataDir() }, ...ending });
-const json = async (line: string) => JSON.parse((await ends(`${line} --json`)).out) as Record<string, unknown>;
+const json = async (line: string) =>
+  JSON.parse((await ends(`${line} --json`)).out) as Record<string, unknown>;
 
 const RUN = [
   { id: 1, source: 'agent', action: 'run', args: { command: 'echo replayed > done.txt' } },
@@ -53,7 +58,10 @@ describe('serve in the background', () => {
     const same = { url: started['url'], pid: started['pid'] };
     expect(await json('serve --detach')).toMatchObject({ ...same, changed: false });
     expect(await json('serve --status')).toMatchObject({ ...same, running: true });
-    expect(await json('whoami -p local')).toMatchObject({ base_url: started['url'], key_source: 'local' });
+    expect(await json('whoami -p local')).toMatchObject({
+      base_url: started['url'],
+      key_source: 'local',
+    });
     await ends('serve --logs');
     expect(await json('serve --stop')).toMatchObject({ pid: started['pid'], changed: true });
     expect(await json('serve --stop')).toMatchObject({ changed: false });
@@ -72,7 +80,12 @@ describe('serve in the foreground', () => {
     const controller = new AbortController();
     let printed = '';
     const keep = (text: string) => (printed += text);
-    const more = { signal: controller.signal, onOut: keep, onErr: keep, env: { ACS_DATA_DIR: dataDir() } };
+    const more = {
+      signal: controller.signal,
+      onOut: keep,
+      onErr: keep,
+      env: { ACS_DATA_DIR: dataDir() },
+    };
     const running = at.invoke({ args: ['serve', '--json'], ...more });
     await until(() => printed.includes('"ready"'));
     const { url } = await json('serve --status');
@@ -107,7 +120,11 @@ describe('serve exits before it starts anything', () => {
     [2, '--status --timeout 5s', ''],
     [0, '--detach --dry-run', ''],
     ...['--detach', '', '--dry-run', '--detach --dry-run'].map((form): [number, string, string] => [
-      ...([3, `${form} --scenario wrong.json`, 'wrong.json: rule 1, stauts: there is no such member\n'] as const),
+      ...([
+        3,
+        `${form} --scenario wrong.json`,
+        'wrong.json: rule 1, stauts: there is no such member\n',
+      ] as const),
     ]),
     [3, '--detach --replay missing.json', 'there is no such file'],
     [3, '--replay .', 'it is not a regular file'],
@@ -131,7 +148,10 @@ describe('serve beside a running service', () => {
     await at.file('busy.json', [{ path: '/api/v1/app-conversations/search', status: 418 }]);
     await at.file('run.json', RUN);
     const flags = `--idle-timeout 1h --replay run.json ${LIMITS}`;
-    const { out } = await at.ends(`serve --detach ${flags} --json`, { ...shared, out: { changed: true } });
+    const { out } = await at.ends(`serve --detach ${flags} --json`, {
+      ...shared,
+      out: { changed: true },
+    });
     const { pid, url } = JSON.parse(out) as typeof running;
     running = { pid, url };
     // The service keeps what it has read.
@@ -151,7 +171,12 @@ describe('serve beside a running service', () => {
     ['--scenario busy.json', 'without --scenario'],
   ])('exits 6 for %s and names what it runs with', async (flags, named) => {
     for (const form of FORMS)
-      await at.ends(`serve ${form} ${flags}`, { ...shared, code: 6, out: '', err: [named, 'acs serve --stop'] });
+      await at.ends(`serve ${form} ${flags}`, {
+        ...shared,
+        code: 6,
+        out: '',
+        err: [named, 'acs serve --stop'],
+      });
   });
 
   it.each([
@@ -161,7 +186,10 @@ describe('serve beside a running service', () => {
     ['--port 0, which means any', '--port 0'],
   ])('exits 0 with %s, prints where it runs and changes nothing', async (_, given) => {
     const flags = given.replace('PORT', new URL(running.url).port);
-    await at.ends(`serve --detach ${flags} --json`, { ...shared, out: { changed: false, ...running } });
+    await at.ends(`serve --detach ${flags} --json`, {
+      ...shared,
+      out: { changed: false, ...running },
+    });
     const out = { type: 'ready', ...running };
     await at.ends(`serve ${flags} --json`, { ...shared, out, err: 'it was already running' });
     for (const form of ['--dry-run', '--detach --dry-run'])
@@ -182,9 +210,23 @@ describe('serve beside a running service', () => {
   }
 
   it('plays its replay in conversations over V1, V0 and an agent server that name no replay', async () => {
-    await at.ends('serve --status --json', { ...shared, out: { replay: path.join(at.dir, 'run.json') } });
+    await at.ends('serve --status --json', {
+      ...shared,
+      out: { replay: path.join(at.dir, 'run.json') },
+    });
     for (const dialect of ['v1', 'v0']) {
-      const start = ['conv', 'new', 'Go on.', '-p', 'local', '--no-repo', '--api', dialect, '--wait', '-q'];
+      const start = [
+        'conv',
+        'new',
+        'Go on.',
+        '-p',
+        'local',
+        '--no-repo',
+        '--api',
+        dialect,
+        '--wait',
+        '-q',
+      ];
       const { out } = await at.ends(start, shared);
       await at.ends(`conv result ${out.trim()} -p local`, { ...shared, out: 'Replayed.' });
     }
@@ -204,7 +246,9 @@ describe('serve beside a running service', () => {
       const { execution_status } = await request<{ execution_status: string }>(own, sandboxKey);
       return execution_status === 'finished';
     });
-    expect(await request(`${own}/agent_final_response`, sandboxKey)).toEqual({ response: 'Replayed.' });
+    expect(await request(`${own}/agent_final_response`, sandboxKey)).toEqual({
+      response: 'Replayed.',
+    });
   });
 });
 
@@ -214,9 +258,14 @@ describe('serve --scenario', () => {
       at.dir,
       await at.file('busy.json', [{ path: '/api/v1/app-conversations/search', status: 418 }]),
     );
-    await ends('serve --detach --scenario busy.json', { err: `fault injection: 1 rule of ${file};` });
+    await ends('serve --detach --scenario busy.json', {
+      err: `fault injection: 1 rule of ${file};`,
+    });
     expect(await json('serve --status')).toMatchObject({ running: true, scenario: file });
-    const again = [`, with --scenario ${file}, whose rules may have been used up`, 'acs serve --stop'];
+    const again = [
+      `, with --scenario ${file}, whose rules may have been used up`,
+      'acs serve --stop',
+    ];
     await ends('serve --detach --scenario busy.json', { code: 6, err: again });
     await ends('conv list -p local', { code: 9, err: '418' });
     await ends('serve --logs', { out: /matched rule 1: status 418/ });
@@ -233,7 +282,11 @@ describe('on Windows', () => {
       home: at.dir,
       log: () => undefined,
     });
-    const refused = { kind: 'unsupported', exitCode: 12, details: { hint: expect.stringContaining('WSL') as string } };
+    const refused = {
+      kind: 'unsupported',
+      exitCode: 12,
+      details: { hint: expect.stringContaining('WSL') as string },
+    };
     await expect(service.run({})).rejects.toMatchObject(refused);
     await expect(service.ensure({})).rejects.toMatchObject(refused);
     expect(existsSync(dataDir())).toBe(false);

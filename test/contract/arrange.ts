@@ -4,7 +4,10 @@ import path from 'node:path';
 import { json, ok } from './support.ts';
 import { STEP_MS, type Target } from './target.ts';
 
-/** Requests with the key, past acs; one that came too soon after others, and was not taken, is sent again. */
+/**
+ * Requests with the key, past acs; one that came too soon after others, and was not taken, is sent
+ * again.
+ */
 export function callServer(url: string, key: string): Target['request'] {
   return async (method, path, body) => {
     const send = (): Promise<Response> =>
@@ -35,14 +38,20 @@ export function heldCommands(dir: string): {
   release: () => Promise<void>;
 } {
   const released = path.join(dir, 'released');
-  return { released, hold: () => rm(released, { force: true }), release: () => writeFile(released, '') };
+  return {
+    released,
+    hold: () => rm(released, { force: true }),
+    release: () => writeFile(released, ''),
+  };
 }
 
 /** One sandbox for all cases that need any sandbox; created on first use. */
 export function sharedSandbox(target: () => Target): () => Promise<string> {
   let made: Promise<string> | undefined;
   return () => {
-    made ??= ok(target(), 'sandbox', 'start', '--json').then((ended) => json<{ id: string }>(ended).id);
+    made ??= ok(target(), 'sandbox', 'start', '--json').then(
+      (ended) => json<{ id: string }>(ended).id,
+    );
     return made;
   };
 }

@@ -18,13 +18,21 @@ interface Attached {
   events: { id: string; kind: string; source: string }[];
   /** With `--file`: what came of it. */
   files?: { errors: (string | null)[]; printed: string; downloaded: string | null };
-  /** From attach.mjs: the ids of what was stored when the web socket had opened, and of what came over it. */
+  /**
+   * From attach.mjs: the ids of what was stored when the web socket had opened, and of what came
+   * over it.
+   */
   stored?: string[];
   live?: string[];
 }
 
 /** Attaches that release to the conversation; flags as attach.py and attach.mjs have them. */
-async function attach(release: string, target: Target, id: string, ...flags: string[]): Promise<Attached> {
+async function attach(
+  release: string,
+  target: Target,
+  id: string,
+  ...flags: string[]
+): Promise<Attached> {
   const { url: host, key } = await agentServerOf(target, id);
   const entry = await setUp(release, () => {});
   const [command, ...args] = isFromNpm(release)
@@ -44,7 +52,10 @@ function isFromNpm(release: string): boolean {
   return release.startsWith('typescript-client-');
 }
 
-/** The client has every stored event, once and in order; beside them only what its socket alone is sent. */
+/**
+ * The client has every stored event, once and in order; beside them only what its socket alone is
+ * sent.
+ */
 function expectEveryEvent(read: Attached['events'], stored: EventJson[]): void {
   const ids = stored.map(({ id }) => id);
   expect(ids.length).toBeGreaterThan(0);
@@ -89,7 +100,13 @@ export function clientCases(release: string): ContractCase[] {
       name: 'uploads a file, reads it with a command and downloads it',
       async run(target) {
         const text = 'one line, and one more\nwith ümlauts';
-        const { files } = await attach(release, target, await finished(target, 'v1'), '--file', text);
+        const { files } = await attach(
+          release,
+          target,
+          await finished(target, 'v1'),
+          '--file',
+          text,
+        );
         expect(files?.errors.filter((error) => error !== null)).toEqual([]);
         expect(files).toMatchObject({ printed: text, downloaded: text });
       },

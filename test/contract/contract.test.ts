@@ -1,8 +1,9 @@
 /**
- * Runs the contract on the target that ACS_CONTRACT_TARGET names: the local service, a genuine release, or a release of
- * a client of the local service (`<client>@<release>`: of that genuine server instead). ACS_CONTRACT_CASES names a JSON file with the titles of the cases to run,
- * ACS_CONTRACT_PART=1/2 chooses every second name; without them all run. ACS_CONTRACT_REPORT names the file that gets a
- * line for each case.
+ * Runs the contract on the target that ACS_CONTRACT_TARGET names: the local service, a genuine
+ * release, or a release of a client of the local service (`<client>@<release>`: of that genuine
+ * server instead). ACS_CONTRACT_CASES names a JSON file with the titles of the cases to run,
+ * ACS_CONTRACT_PART=1/2 chooses every second name; without them all run. ACS_CONTRACT_REPORT names
+ * the file that gets a line for each case.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +22,9 @@ const only = process.env.ACS_CONTRACT_CASES;
 const part = process.env.ACS_CONTRACT_PART;
 /** On a loaded machine a genuine server starts slowly. */
 const START_TIMEOUT_MS = 600_000;
-/** For what no bound of a step ends (STEP_MS); a case has several, and may start its server again. */
+/**
+ * For what no bound of a step ends (STEP_MS); a case has several, and may start its server again.
+ */
 const CASE_TIMEOUT_MS = 360_000;
 
 let target: Target | undefined;
@@ -39,7 +42,8 @@ afterAll(async () => {
   await target?.close();
 }, 180_000);
 
-const titleOf = ({ name, dialect }: ContractCase): string => (dialect === undefined ? name : `${name} (${dialect})`);
+const titleOf = ({ name, dialect }: ContractCase): string =>
+  dialect === undefined ? name : `${name} (${dialect})`;
 
 function selected(): readonly ContractCase[] {
   const ofClient = TOOLS.includes(name) ? documentCases : clientCases;
@@ -51,14 +55,19 @@ function selected(): readonly ContractCase[] {
   return cases.filter((each) => titles.includes(titleOf(each)));
 }
 
-/** Every n-th name, in both dialects: neighbours are cases of one subject, which take similar times. */
+/**
+ * Every n-th name, in both dialects: neighbours are cases of one subject, which take similar times.
+ */
 function partOf(cases: readonly ContractCase[]): readonly ContractCase[] {
   const [index, count] = (part ?? '1/1').split('/').map(Number) as [number, number];
   const names = [...new Set(cases.map((each) => each.name))];
   return cases.filter((each) => names.indexOf(each.name) % count === index - 1);
 }
 
-/** One line of the report: which case, how it ended, why it failed or could not come about, and what it did. */
+/**
+ * One line of the report: which case, how it ended, why it failed or could not come about, and what
+ * it did.
+ */
 function enter(each: ContractCase, verdict: Verdict | Error, startedMs: number): void {
   if (report === undefined) return;
   const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
@@ -67,10 +76,17 @@ function enter(each: ContractCase, verdict: Verdict | Error, startedMs: number):
   appendFileSync(report, `${JSON.stringify(entry)}\n`);
 }
 
-function reported(verdict: Verdict | Error): { verdict: string; why?: string; conversationSeconds?: number } {
-  if (verdict instanceof Error) return { verdict: 'failed', why: shortened(verdict.message, 1_000) };
+function reported(verdict: Verdict | Error): {
+  verdict: string;
+  why?: string;
+  conversationSeconds?: number;
+} {
+  if (verdict instanceof Error)
+    return { verdict: 'failed', why: shortened(verdict.message, 1_000) };
   if (typeof verdict === 'string') return { verdict };
-  return 'notHere' in verdict ? { verdict: 'not here', why: verdict.notHere } : { verdict: 'passed', ...verdict };
+  return 'notHere' in verdict
+    ? { verdict: 'not here', why: verdict.notHere }
+    : { verdict: 'passed', ...verdict };
 }
 
 describe(`the contract on ${name}`, () => {
@@ -79,7 +95,9 @@ describe(`the contract on ${name}`, () => {
       titleOf(each),
       async ({ onTestFailed }) => {
         const startedMs = performance.now();
-        onTestFailed(({ task }) => enter(each, new Error(task.result?.errors?.[0]?.message ?? 'it failed'), startedMs));
+        onTestFailed(({ task }) =>
+          enter(each, new Error(task.result?.errors?.[0]?.message ?? 'it failed'), startedMs),
+        );
         expect(target, 'the target').toBeDefined();
         enter(each, (await each.run(target as Target)) ?? 'passed', startedMs);
       },

@@ -1,4 +1,7 @@
-/** Clients of other makers run a conversation to its end: at the place where each has its model, a replay or a model. */
+/**
+ * Clients of other makers run a conversation to its end: at the place where each has its model, a
+ * replay or a model.
+ */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -16,10 +19,16 @@ const GENUINE = path.join(import.meta.dirname, '..', 'genuine');
 const CLIENT_TIMEOUT_MS = 400_000;
 const API_KEY = 'key-of-the-model';
 
-/** What drives the agent. A replay: the default one of a service, which holds also when a model is set. */
+/**
+ * What drives the agent. A replay: the default one of a service, which holds also when a model is
+ * set.
+ */
 type Driver = 'replay' | 'model';
 
-type Server = Pick<Target, 'acs' | 'dir' | 'env' | 'key' | 'request'> & { url: string; modelUrl: string };
+type Server = Pick<Target, 'acs' | 'dir' | 'env' | 'key' | 'request'> & {
+  url: string;
+  modelUrl: string;
+};
 
 interface Conversed {
   client: string;
@@ -27,7 +36,10 @@ interface Conversed {
   status: string;
   events: { kind: string; source: string }[];
   seconds: number;
-  /** Of a cloud workspace: its sandbox, the status of that after its pause, and what it read of the user. */
+  /**
+   * Of a cloud workspace: its sandbox, the status of that after its pause, and what it read of the
+   * user.
+   */
   sandbox?: string;
   paused?: string;
   llm?: { model: string; base_url: string | null; api_key: string | null };
@@ -36,7 +48,11 @@ interface Conversed {
 
 const AT_AGENT_SERVER = 'a client of the agent server';
 
-const PATHS = { user: '/api/v1/settings', secrets: '/api/v1/secrets', sandboxes: '/api/v1/sandboxes' };
+const PATHS = {
+  user: '/api/v1/settings',
+  secrets: '/api/v1/secrets',
+  sandboxes: '/api/v1/sandboxes',
+};
 
 /** The cases of one release of a client; `release` as in CLIENTS. */
 export function conversingCases(release: string): ContractCase[] {
@@ -47,7 +63,10 @@ export function conversingCases(release: string): ContractCase[] {
     return converse(release, ['--host', url, '--model-url', server.modelUrl], key);
   });
   if (release.startsWith('typescript-client-')) return atAgentServer;
-  return [...atAgentServer, ...casesOf('a cloud workspace', (server) => runCloudWorkspace(release, server))];
+  return [
+    ...atAgentServer,
+    ...casesOf('a cloud workspace', (server) => runCloudWorkspace(release, server)),
+  ];
 }
 
 function casesOf(client: string, run: (server: Server) => Promise<Conversed>): ContractCase[] {
@@ -56,7 +75,8 @@ function casesOf(client: string, run: (server: Server) => Promise<Conversed>): C
     async run(target) {
       if (target.hasModel && client !== AT_AGENT_SERVER)
         return { notHere: 'a self-hosted server takes no bearer token' };
-      if (target.hasModel && driver === 'replay') return { notHere: 'no agent of this server plays a replay' };
+      if (target.hasModel && driver === 'replay')
+        return { notHere: 'no agent of this server plays a replay' };
       const { seconds, status, events } = await withServer(target, driver, run);
       expect(status).toBe('finished');
       const kinds = events.filter(({ source }) => source !== 'user').map(({ kind }) => kind);
@@ -66,7 +86,10 @@ function casesOf(client: string, run: (server: Server) => Promise<Conversed>): C
   }));
 }
 
-/** Gives a genuine server, or a service of its own, which has a default replay or none. A model is set on either. */
+/**
+ * Gives a genuine server, or a service of its own, which has a default replay or none. A model is
+ * set on either.
+ */
 async function withServer<Result>(
   target: Target,
   driver: Driver,
@@ -98,9 +121,10 @@ async function expectStored({ request }: Server, at: string, body: unknown): Pro
 
 async function newSandbox({ acs }: Server): Promise<{ url: string; key: string }> {
   const { id } = json<{ id: string }>(await acs('sandbox', 'start', '--json'));
-  const { urls, session_api_key: key } = json<{ urls: { name: string; url: string }[]; session_api_key: string }>(
-    await acs('sandbox', 'show', id, '--show-secrets', '--json'),
-  );
+  const { urls, session_api_key: key } = json<{
+    urls: { name: string; url: string }[];
+    session_api_key: string;
+  }>(await acs('sandbox', 'show', id, '--show-secrets', '--json'));
   return { url: urls.find(({ name }) => name === 'AGENT_SERVER')?.url ?? '', key };
 }
 
@@ -117,13 +141,24 @@ async function converse(release: string, flags: string[], key: string): Promise<
 }
 
 async function runClient(command: string, args: string[], env: Record<string, string>) {
-  const options = { env: { PATH: process.env.PATH, ...env }, timeout: CLIENT_TIMEOUT_MS, maxBuffer: 64 * 1024 ** 2 };
+  const options = {
+    env: { PATH: process.env.PATH, ...env },
+    timeout: CLIENT_TIMEOUT_MS,
+    maxBuffer: 64 * 1024 ** 2,
+  };
   return await promisify(execFile)(command, args, options);
 }
 
-/** It can use model and secrets of the user, sees its sandbox paused after a pause, and deletes it at its end. */
+/**
+ * It can use model and secrets of the user, sees its sandbox paused after a pause, and deletes it
+ * at its end.
+ */
 async function runCloudWorkspace(release: string, server: Server): Promise<Conversed> {
-  const conversed = await converse(release, ['--cloud', server.url, '--model-url', server.modelUrl], server.key);
+  const conversed = await converse(
+    release,
+    ['--cloud', server.url, '--model-url', server.modelUrl],
+    server.key,
+  );
   const { sandbox = '', paused, llm, secrets } = conversed;
   expect(paused).toBe('PAUSED');
   if (release !== 'sdk-1.11.5') {
@@ -139,17 +174,29 @@ async function runCli(release: string, server: Server): Promise<Conversed> {
   const openhands = path.join(path.dirname(await setUp(release, () => {})), 'openhands');
   const home = await mkdtemp(path.join(server.dir, 'home-'));
   await mkdir(path.join(home, '.openhands', 'cloud'), { recursive: true });
-  await writeFile(path.join(home, '.openhands', 'cloud', 'api_key.txt'), server.key, { mode: 0o600 });
+  await writeFile(path.join(home, '.openhands', 'cloud', 'api_key.txt'), server.key, {
+    mode: 0o600,
+  });
   const args = ['cloud', '--server-url', server.url, '--task', 'WORK please'];
   // Nothing on the internet is asked, and a link is printed in one line.
-  const env = { HOME: home, LITELLM_LOCAL_MODEL_COST_MAP: 'True', OPENHANDS_SUPPRESS_BANNER: '1', COLUMNS: '200' };
+  const env = {
+    HOME: home,
+    LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+    OPENHANDS_SUPPRESS_BANNER: '1',
+    COLUMNS: '200',
+  };
   const { stdout } = await runClient(openhands, args, env);
   const [link = '', id = ''] = /http\S+\/conversations\/([0-9a-f]{32})/.exec(stdout) ?? [];
   expect(link, stdout).toBe(`${server.url}/conversations/${id}`);
   await server.acs('conv', 'wait', id);
   const page = await fetch(link);
-  expect([page.status, await page.text()]).toEqual([401, expect.stringContaining(`acs conv open ${id}`)]);
-  const { status, created_at } = json<ConversationJson>(await server.acs('conv', 'show', id, '--json'));
+  expect([page.status, await page.text()]).toEqual([
+    401,
+    expect.stringContaining(`acs conv open ${id}`),
+  ]);
+  const { status, created_at } = json<ConversationJson>(
+    await server.acs('conv', 'show', id, '--json'),
+  );
   const { items } = json<ListJson<EventJson>>(await server.acs('conv', 'events', id, '--json'));
   const seconds = (Date.parse(items.at(-1)?.timestamp ?? '') - Date.parse(created_at)) / 1000;
   return { client: release, id, status, events: items, seconds };

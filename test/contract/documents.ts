@@ -18,7 +18,10 @@ interface Server {
 }
 
 /** The servers of a conversation, and a new folder with their documents. */
-async function documentsOf(target: Target, id: string): Promise<{ folder: string; servers: [Server, Server] }> {
+async function documentsOf(
+  target: Target,
+  id: string,
+): Promise<{ folder: string; servers: [Server, Server] }> {
   const folder = path.join(target.dir, `documents-${id}`);
   await mkdir(folder);
   const servers: [Server, Server] = [
@@ -33,18 +36,31 @@ async function documentsOf(target: Target, id: string): Promise<{ folder: string
 }
 
 /** Runs a program in the folder, with the servers in its environment; its output on stdout. */
-async function run(folder: string, servers: Server[], [program = '', ...args]: string[], env = {}): Promise<string> {
+async function run(
+  folder: string,
+  servers: Server[],
+  [program = '', ...args]: string[],
+  env = {},
+): Promise<string> {
   const ofServers = servers.flatMap(({ name, url, key }) => {
     const word = name === 'app-server' ? 'APP' : 'AGENT';
     return [[`${word}_URL`, url] as const, [`${word}_KEY`, key] as const];
   });
   const options = { cwd: folder, timeout: TOOL_TIMEOUT_MS, maxBuffer: 64 * 1024 ** 2 };
-  const environment = { PATH: process.env.PATH, HOME: folder, ...Object.fromEntries(ofServers), ...env };
+  const environment = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    ...Object.fromEntries(ofServers),
+    ...env,
+  };
   const ran = promisify(execFile)(program, args, { ...options, env: environment });
   return await ran.then(
     ({ stdout }) => stdout,
     (error: { stdout: string; stderr: string }) => {
-      throw new Error(`${path.basename(program)} failed: ${error.stdout.slice(-20_000)} ${error.stderr.slice(-5_000)}`);
+      throw new Error(
+        `${path.basename(program)} failed: ${error.stdout.slice(-20_000)} ` +
+          `${error.stderr.slice(-5_000)}`,
+      );
     },
   );
 }
@@ -100,7 +116,11 @@ const CASES: Record<string, (tool: string) => ContractCase[]> = {
           'es2022,dom',
         ];
         await node('typescript/bin/tsc', ...flags, 'calls.mts');
-        await expectRead(target, id, await run(folder, servers, [process.execPath, 'calls.mjs', id]));
+        await expectRead(
+          target,
+          id,
+          await run(folder, servers, [process.execPath, 'calls.mjs', id]),
+        );
       },
     },
   ],
@@ -112,16 +132,33 @@ const CASES: Record<string, (tool: string) => ContractCase[]> = {
         const { folder, servers } = await documentsOf(target, id);
         const python = await setUp(tool, () => {});
         // It knows one type of a body that is bytes.
-        const config = { post_hooks: [], content_type_overrides: { 'application/zip': 'application/octet-stream' } };
+        const config = {
+          post_hooks: [],
+          content_type_overrides: { 'application/zip': 'application/octet-stream' },
+        };
         await writeFile(path.join(folder, 'config.json'), JSON.stringify(config));
         for (const { name } of servers) {
           const output = name.replace('-', '_');
           const flags = ['--meta', 'none', '--config', 'config.json', '--output-path', output];
-          const command = [python, '-m', 'openapi_python_client', 'generate', '--path', `${name}.json`, ...flags];
-          expect(await run(folder, servers, [...command, '--fail-on-warning'])).not.toContain('WARNING');
+          const command = [
+            python,
+            '-m',
+            'openapi_python_client',
+            'generate',
+            '--path',
+            `${name}.json`,
+            ...flags,
+          ];
+          expect(await run(folder, servers, [...command, '--fail-on-warning'])).not.toContain(
+            'WARNING',
+          );
           const document = await readFile(path.join(folder, `${name}.json`), 'utf8');
-          const ids = [...document.matchAll(/"operationId":"(\w+)"/g)].map(([, operation]) => `${operation}.py`);
-          expect(await readdir(path.join(folder, output, 'api', 'default'))).toEqual(expect.arrayContaining(ids));
+          const ids = [...document.matchAll(/"operationId":"(\w+)"/g)].map(
+            ([, operation]) => `${operation}.py`,
+          );
+          expect(await readdir(path.join(folder, output, 'api', 'default'))).toEqual(
+            expect.arrayContaining(ids),
+          );
         }
         const call = [python, path.join(GENUINE, 'call_generated.py'), id];
         await expectRead(target, id, await run(folder, servers, call));
@@ -134,7 +171,9 @@ const CASES: Record<string, (tool: string) => ContractCase[]> = {
 
 function tested(tool: string, tests: Server['name']): ContractCase {
   return {
-    name: `finds no failure, undocumented status or other shape of an answer at the ${tests.replace('-', ' ')}`,
+    name:
+      `finds no failure, undocumented status or other shape of an answer at the ` +
+      `${tests.replace('-', ' ')}`,
     async run(target) {
       // A conversation of each dialect to work with, a third one to delete, and a sandbox to pause.
       const [id, old, spare] = [
@@ -162,7 +201,16 @@ function tested(tool: string, tests: Server['name']): ContractCase {
         WORKSPACE: folder,
       };
       const header = ['-H', `X-Session-API-Key: ${key}`];
-      const command = [python, '-m', 'schemathesis.cli', 'run', `${tests}.json`, '--url', url, ...header];
+      const command = [
+        python,
+        '-m',
+        'schemathesis.cli',
+        'run',
+        `${tests}.json`,
+        '--url',
+        url,
+        ...header,
+      ];
       const out = await run(folder, servers, command, env);
       process.stderr.write(`${tests}: ${out.slice(out.indexOf('= SUMMARY ='))}`);
     },
@@ -171,8 +219,10 @@ function tested(tool: string, tests: Server['name']): ContractCase {
 
 /** Every check but four, which the rules of the service and of HTTP frameworks break on purpose. */
 const EXCLUDED_CHECKS = {
-  negative_data_rejection: 'as genuine servers do, `"5"` is taken for 5, and unknown members are ignored',
-  positive_data_acceptance: 'rules in code are not part of a JSON Schema, and most ids do not exist',
+  negative_data_rejection:
+    'as genuine servers do, `"5"` is taken for 5, and unknown members are ignored',
+  positive_data_acceptance:
+    'rules in code are not part of a JSON Schema, and most ids do not exist',
   unsupported_method: '`PATCH …/search` is that of a conversation with the id `search`: 422',
   allow_header_conformance: 'for the same reason `Allow` of `…/search` has PATCH and DELETE',
 };

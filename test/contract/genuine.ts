@@ -1,4 +1,7 @@
-/** A genuine server as a target, with a scripted model and a git host; all of it on loopback, in a folder of its own. */
+/**
+ * A genuine server as a target, with a scripted model and a git host; all of it on loopback, in a
+ * folder of its own.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +16,10 @@ import { freeBlock } from '../support/ports.ts';
 import type { Dialect, Target, Trait } from './target.ts';
 
 const KEY = 'key-of-the-contract';
-/** For a server that never gets ready: below the time-out of its start, so that its output is reported. */
+/**
+ * For a server that never gets ready: below the time-out of its start, so that its output is
+ * reported.
+ */
 const READY_MS = 580_000;
 const END_MS = 60_000;
 
@@ -24,21 +30,30 @@ interface Release {
 
 const RELEASES: Record<string, Release> = {
   '1.11.0': { dialects: ['v1'], traits: [] },
-  '1.6.0': { dialects: ['v1', 'v0'], traits: ['deletes over V0', 'no interrupt', 'no step limit in V1'] },
+  '1.6.0': {
+    dialects: ['v1', 'v0'],
+    traits: ['deletes over V0', 'no interrupt', 'no step limit in V1'],
+  },
   '1.4.0': {
     dialects: ['v1', 'v0'],
     traits: ['deletes over V0', 'no interrupt', 'no step limit in V1', 'events wait for the step'],
   },
 };
 
-/** Starts that release. Throws SetUpError when it cannot be installed, else with the last output of the server. */
+/**
+ * Starts that release. Throws SetUpError when it cannot be installed, else with the last output of
+ * the server.
+ */
 export async function createGenuineTarget(release: string): Promise<Target> {
   const known = RELEASES[release];
   if (known === undefined) throw new Error(`there is no genuine release ${release} here`);
   const python = await setUp(release, () => {});
   const dir = await mkdtemp(path.join(tmpdir(), 'oh-'));
   const held = heldCommands(dir);
-  const [model, gitHost] = [await startModel(held.released), await startGitHost(await subfolder(dir, 'git'))];
+  const [model, gitHost] = [
+    await startModel(held.released),
+    await startGitHost(await subfolder(dir, 'git')),
+  ];
   const port = await freeBlock();
   const url = `http://127.0.0.1:${port}`;
   const serverOptions = { python, port, sandboxPort: port + 1, dir, modelUrl: model.url };
@@ -116,10 +131,17 @@ interface ServerOptions {
 }
 
 /**
- * Resolves when it is ready: it answers, and has made its OpenAPI document. Events reach it up to 10 s late (upstream:
- * 30), which is late enough to be noticed. It ends by itself when this process does: its stdin is ours.
+ * Resolves when it is ready: it answers, and has made its OpenAPI document. Events reach it up to
+ * 10 s late (upstream: 30), which is late enough to be noticed. It ends by itself when this process
+ * does: its stdin is ours.
  */
-async function startServer({ python, port, sandboxPort, dir, modelUrl }: ServerOptions): Promise<ChildProcess> {
+async function startServer({
+  python,
+  port,
+  sandboxPort,
+  dir,
+  modelUrl,
+}: ServerOptions): Promise<ChildProcess> {
   const script = path.join(import.meta.dirname, '..', 'genuine', 'serve.py');
   const options = {
     port,

@@ -1,4 +1,7 @@
-/** The local service as a target: its agent plays recorded runs that do what the scripted model makes an agent do. */
+/**
+ * The local service as a target: its agent plays recorded runs that do what the scripted model
+ * makes an agent do.
+ */
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -23,7 +26,13 @@ const risky = (command: string): object => ({
 
 const RUNS: Partial<Record<Scenario, object[]>> = {
   QUICK: [finish('Done at once.')],
-  PLAIN: [{ action: 'message', source: 'agent', args: { content: 'A plain answer, no tool was needed.' } }],
+  PLAIN: [
+    {
+      action: 'message',
+      source: 'agent',
+      args: { content: 'A plain answer, no tool was needed.' },
+    },
+  ],
   WORK: [run('ls -la'), run('echo hello from the agent > hello.txt'), finish('All done.')],
   MATRIX: [run(MATRIX_CHANGES), finish('All done.')],
   RISKY: [risky('echo carried out > risky.txt'), finish('All done.')],
@@ -33,7 +42,9 @@ const RUNS: Partial<Record<Scenario, object[]>> = {
 /** The answers to further messages. */
 const ANSWERS = Array.from({ length: 5 }, () => finish('Done at once.'));
 
-/** A service in a folder of its own that serves both dialects, or V0 alone as an old server does. */
+/**
+ * A service in a folder of its own that serves both dialects, or V0 alone as an old server does.
+ */
 export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
   const world = await createWorld({ api, spec: 'process', port: await freeBlock() });
   const { dir, env } = world;
@@ -76,7 +87,10 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
     invoke: (invocation) => invoke({ cwd: dir, ...invocation, env: { ...env, ...invocation.env } }),
     async begin(scenario) {
       if (scenario === 'SLOW') await held.hold();
-      const steps = scenario === 'SLOW' ? [run(heldCommand(held.released)), finish('All done.')] : RUNS[scenario];
+      const steps =
+        scenario === 'SLOW'
+          ? [run(heldCommand(held.released)), finish('All done.')]
+          : RUNS[scenario];
       if (steps === undefined) return [`${scenario} please`];
       const file = path.join(dir, `${scenario}.json`);
       // A message of the user before each answer, so that words of the agent end their turn.
@@ -92,7 +106,8 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
     releaseCommands: held.release,
     releaseModel: () => model.release(),
     restart: () => again(() => {}),
-    fill: (count) => again(() => addConversations(path.join(world.dataDir, 'service.db'), count, target.dialects)),
+    fill: (count) =>
+      again(() => addConversations(path.join(world.dataDir, 'service.db'), count, target.dialects)),
     async close() {
       if (service !== world.service) await service.close('the test is over');
       await world.close();
@@ -105,7 +120,10 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
 function makeRepository(dir: string): string {
   const git = (...args: string[]): void => {
     const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
-    execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], { env, stdio: 'pipe' });
+    execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], {
+      env,
+      stdio: 'pipe',
+    });
   };
   git('init', '-q', '-b', 'main', dir);
   git('-C', dir, 'commit', '-q', '--allow-empty', '-m', 'first');

@@ -5,7 +5,11 @@ import { conversationRow } from '../support/conversation-row.ts';
 import type { Dialect } from './target.ts';
 
 /** Ended ones, a second apart, the newest made now; in turn of each dialect. */
-export function addConversations(database: string, count: number, dialects: readonly Dialect[]): void {
+export function addConversations(
+  database: string,
+  count: number,
+  dialects: readonly Dialect[],
+): void {
   const nowMs = Date.now();
   const store = openStore(database);
   try {

@@ -1,6 +1,7 @@
 /**
- * Stands between acs and a server with its sandboxes, so that a case can count requests, slow them down, and take
- * sockets away as some proxies do. Addresses of sandboxes in answers become paths of the relay.
+ * Stands between acs and a server with its sandboxes, so that a case can count requests, slow them
+ * down, and take sockets away as some proxies do. Addresses of sandboxes in answers become paths of
+ * the relay.
  */
 import { createServer, request as ask, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -9,7 +10,9 @@ import { linkSockets, type Faults } from '../support/faulty-link.ts';
 
 export interface Relay {
   url: string;
-  /** `GET /path` without the query, in the order they came; those to a sandbox begin with `/~port`. */
+  /**
+   * `GET /path` without the query, in the order they came; those to a sandbox begin with `/~port`.
+   */
   readonly requests: string[];
   /** Sockets that were requested. */
   readonly sockets: string[];
@@ -21,8 +24,8 @@ export interface Relay {
 export interface RelayOptions {
   sockets?: 'passed on' | 'refused';
   /**
-   * An answer of the relay's own to a request; `cut` ends the connection in the middle of the server's answer; null
-   * passes it on. `count`: how many came before.
+   * An answer of the relay's own to a request; `cut` ends the connection in the middle of the
+   * server's answer; null passes it on. `count`: how many came before.
    */
   answer?: (request: string, count: number) => OwnAnswer | 'cut' | null;
   /** What happens to the frames of sockets. */
@@ -36,10 +39,17 @@ export interface OwnAnswer {
 }
 
 /** Relays to the server at `upstream`, on loopback as everything is here. */
-export async function startRelay(upstream: string, { sockets, answer, faults }: RelayOptions = {}): Promise<Relay> {
+export async function startRelay(
+  upstream: string,
+  { sockets, answer, faults }: RelayOptions = {},
+): Promise<Relay> {
   const appPort = new URL(upstream).port;
   const open = new Set<Duplex>();
-  const relay = { requests: [] as string[], sockets: [] as string[], refusedSockets: [] as string[] };
+  const relay = {
+    requests: [] as string[],
+    sockets: [] as string[],
+    refusedSockets: [] as string[],
+  };
   const server = createServer((request, response) => {
     const name = `${request.method} ${pathOf(request)}`;
     const answered = answer?.(name, relay.requests.length) ?? null;
@@ -55,7 +65,8 @@ export async function startRelay(upstream: string, { sockets, answer, faults }: 
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     relay.sockets.push(pathOf(request));
     socket.on('error', () => {});
-    if (sockets === 'refused') return socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n');
+    if (sockets === 'refused')
+      return socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n');
     const { port, path } = placeOf(request, appPort);
     if (faults !== undefined) {
       const target = { url: `ws://127.0.0.1:${port}${path}`, host: `127.0.0.1:${port}` };
@@ -67,7 +78,8 @@ export async function startRelay(upstream: string, { sockets, answer, faults }: 
       through.write(Buffer.concat([Buffer.from(upgradeHead(request, path, port)), head]));
       join(open, socket, through);
       through.once('data', (answer: Buffer) => {
-        if (!answer.toString('latin1').startsWith('HTTP/1.1 101 ')) relay.refusedSockets.push(pathOf(request));
+        if (!answer.toString('latin1').startsWith('HTTP/1.1 101 '))
+          relay.refusedSockets.push(pathOf(request));
       });
     });
     through.on('error', () => socket.destroy());

@@ -1,8 +1,18 @@
-/** What cases have in common: commands with their JSON, conversations that run, and waiting for a condition. */
+/**
+ * What cases have in common: commands with their JSON, conversations that run, and waiting for a
+ * condition.
+ */
 import { expect } from 'vitest';
 import { startRelay, type Relay, type RelayOptions } from './relay.ts';
 import type { Ended } from '../support/world.ts';
-import { STEP_MS, type ContractCase, type Dialect, type Scenario, type Target, type Verdict } from './target.ts';
+import {
+  STEP_MS,
+  type ContractCase,
+  type Dialect,
+  type Scenario,
+  type Target,
+  type Verdict,
+} from './target.ts';
 
 export interface ConversationJson {
   id: string;
@@ -68,7 +78,8 @@ export function lines<T>({ out }: Ended): T[] {
 /** The error of a command with --json. */
 export function errorOf({ err }: Ended): { code: string; message: string; hint: string | null } {
   const last = err.trimEnd().split('\n').at(-1) ?? '';
-  return (JSON.parse(last) as { error: { code: string; message: string; hint: string | null } }).error;
+  return (JSON.parse(last) as { error: { code: string; message: string; hint: string | null } })
+    .error;
 }
 
 /** Expects this exit code, and shows the output of the command when it is another. */
@@ -81,7 +92,10 @@ export async function ok(target: Target, ...args: string[]): Promise<Ended> {
   return expectCode(await target.acs(...args), 0, `acs ${args.join(' ')}`);
 }
 
-/** Runs `conv new` in that dialect, without a repository and in the shared sandbox unless the flags name others. */
+/**
+ * Runs `conv new` in that dialect, without a repository and in the shared sandbox unless the flags
+ * name others.
+ */
 export async function conversation(
   target: Target,
   dialect: Dialect,
@@ -103,17 +117,26 @@ export async function started(
   scenario: Scenario,
   ...flags: string[]
 ): Promise<ConversationJson> {
-  return json(expectCode(await conversation(target, dialect, scenario, '--json', ...flags), 0, 'conv new'));
+  return json(
+    expectCode(await conversation(target, dialect, scenario, '--json', ...flags), 0, 'conv new'),
+  );
 }
 
 /** Starts one and waits for its good end; its id. */
-export async function finished(target: Target, dialect: Dialect, scenario: Scenario = 'QUICK'): Promise<string> {
+export async function finished(
+  target: Target,
+  dialect: Dialect,
+  scenario: Scenario = 'QUICK',
+): Promise<string> {
   return (await started(target, dialect, scenario, '--wait')).id;
 }
 
 const ENDED = new WeakMap<Target, Map<string, Promise<string>>>();
 
-/** A run that has ended and that cases share: they read it, and change nothing that another might read. */
+/**
+ * A run that has ended and that cases share: they read it, and change nothing that another might
+ * read.
+ */
 export function endedRun(target: Target, dialect: Dialect, scenario: Scenario): Promise<string> {
   const runs = ENDED.get(target) ?? new Map<string, Promise<string>>();
   ENDED.set(target, runs);
@@ -126,7 +149,10 @@ export function endedRun(target: Target, dialect: Dialect, scenario: Scenario): 
 const TITLED = new WeakMap<Target, Map<Dialect, Promise<Ended>>>();
 
 /** An ended run that was given the title `Chosen by hand` at its start. */
-export async function titledRun(target: Target, dialect: Dialect): Promise<ConversationJson & { err: string }> {
+export async function titledRun(
+  target: Target,
+  dialect: Dialect,
+): Promise<ConversationJson & { err: string }> {
   const runs = TITLED.get(target) ?? new Map<Dialect, Promise<Ended>>();
   TITLED.set(target, runs);
   const flags = ['--title', 'Chosen by hand', '--wait', '--json'];
@@ -142,12 +168,18 @@ export async function show(target: Target, id: string): Promise<ConversationJson
 }
 
 export async function events(target: Target, id: string, ...flags: string[]): Promise<EventJson[]> {
-  return json<ListJson<EventJson>>(await ok(target, 'conv', 'events', id, '--json', ...flags)).items;
+  return json<ListJson<EventJson>>(await ok(target, 'conv', 'events', id, '--json', ...flags))
+    .items;
 }
 
-/** The last states of the agent of a V0 conversation that the server has stored, the newest first. */
+/**
+ * The last states of the agent of a V0 conversation that the server has stored, the newest first.
+ */
 export async function lastStates(target: Target, id: string): Promise<string> {
-  const { body } = await target.request('GET', `/api/conversations/${id}/events?reverse=true&limit=20`);
+  const { body } = await target.request(
+    'GET',
+    `/api/conversations/${id}/events?reverse=true&limit=20`,
+  );
   const states = (body as { events: { extras?: { agent_state?: string } }[] }).events
     .map(({ extras }) => extras?.agent_state)
     .filter((state) => state !== undefined);
@@ -155,7 +187,11 @@ export async function lastStates(target: Target, id: string): Promise<string> {
 }
 
 /** Until it holds; throws after the bound, which means that it never came. */
-export async function until(what: string, holds: () => Promise<boolean>, boundMs = STEP_MS): Promise<void> {
+export async function until(
+  what: string,
+  holds: () => Promise<boolean>,
+  boundMs = STEP_MS,
+): Promise<void> {
   const end = Date.now() + boundMs;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`did not come: ${what}`);
@@ -167,7 +203,9 @@ export async function until(what: string, holds: () => Promise<boolean>, boundMs
 export async function untilAtWork(target: Target, id: string): Promise<void> {
   const isV1 = (await show(target, id)).dialect === 'v1';
   const kinds = async (): Promise<{ kind: string }[]> =>
-    isV1 && target.traits.includes('events wait for the step') ? passedOn(target, id, 'TIMESTAMP') : events(target, id);
+    isV1 && target.traits.includes('events wait for the step')
+      ? passedOn(target, id, 'TIMESTAMP')
+      : events(target, id);
   await until('the agent at work', async () =>
     (await kinds()).some(({ kind }) => kind === 'ActionEvent' || kind === 'action:run'),
   );
@@ -179,22 +217,36 @@ interface PassedOn {
   value?: unknown;
 }
 
-/** The first or last hundred that the app server has of the events of a V1 conversation, which it receives some seconds later. */
-async function passedOn(target: Target, id: string, order: 'TIMESTAMP' | 'TIMESTAMP_DESC'): Promise<PassedOn[]> {
+/**
+ * The first or last hundred that the app server has of the events of a V1 conversation, which it
+ * receives some seconds later.
+ */
+async function passedOn(
+  target: Target,
+  id: string,
+  order: 'TIMESTAMP' | 'TIMESTAMP_DESC',
+): Promise<PassedOn[]> {
   const path = `/api/v1/conversation/${id}/events/search?limit=100&sort_order=${order}`;
   return ((await target.request('GET', path)).body as ListJson<PassedOn>).items;
 }
 
 /** Where the agent server of a V1 conversation is, and the key of its sandbox. */
-export async function agentServerOf(target: Target, id: string): Promise<{ url: string; key: string }> {
+export async function agentServerOf(
+  target: Target,
+  id: string,
+): Promise<{ url: string; key: string }> {
   const { sandbox_id } = await show(target, id);
-  const { urls, session_api_key: key } = json<{ urls: { name: string; url: string }[]; session_api_key: string }>(
-    await ok(target, 'sandbox', 'show', sandbox_id ?? '', '--show-secrets', '--json'),
-  );
+  const { urls, session_api_key: key } = json<{
+    urls: { name: string; url: string }[];
+    session_api_key: string;
+  }>(await ok(target, 'sandbox', 'show', sandbox_id ?? '', '--show-secrets', '--json'));
   return { url: urls.find(({ name }) => name === 'AGENT_SERVER')?.url ?? '', key };
 }
 
-/** Until the sandbox has reported to the app server that a V1 conversation has finished so many runs. */
+/**
+ * Until the sandbox has reported to the app server that a V1 conversation has finished so many
+ * runs.
+ */
 export async function untilPassedOn(target: Target, id: string, runs = 1): Promise<void> {
   await until('its end at the app server', async () => {
     const ends = (await passedOn(target, id, 'TIMESTAMP_DESC')).filter(
@@ -204,7 +256,10 @@ export async function untilPassedOn(target: Target, id: string, runs = 1): Promi
   });
 }
 
-/** Until the app server has stored the first message of a V1 conversation: from then on it outlives the sandbox. */
+/**
+ * Until the app server has stored the first message of a V1 conversation: from then on it outlives
+ * the sandbox.
+ */
 export async function untilMessagePassedOn(target: Target, id: string): Promise<void> {
   await until('its message at the app server', async () =>
     (await passedOn(target, id, 'TIMESTAMP')).some(({ kind }) => kind === 'MessageEvent'),
@@ -214,17 +269,21 @@ export async function untilMessagePassedOn(target: Target, id: string): Promise<
 const LONGEST_TITLING_MS = 30_000;
 
 /**
- * Until a genuine server has given it the title it makes up: with that it writes the record as it had read it seconds
- * before, also of one that was deleted since. A server that received the message before it had stored the start
- * gives none: for so long as it could.
+ * Until a genuine server has given it the title it makes up: with that it writes the record as it
+ * had read it seconds before, also of one that was deleted since. A server that received the
+ * message before it had stored the start gives none: for so long as it could.
  */
 export async function untilTitled(target: Target, id: string): Promise<void> {
   if (!target.hasModel) return;
-  const isTitled = async (): Promise<boolean> => !/^Conversation [0-9a-f]+$/.test((await show(target, id)).title ?? '');
+  const isTitled = async (): Promise<boolean> =>
+    !/^Conversation [0-9a-f]+$/.test((await show(target, id)).title ?? '');
   await until('its title', isTitled, LONGEST_TITLING_MS).catch(() => undefined);
 }
 
-/** The same case in each dialect. Where the server does not speak it, acs must say so before it sends anything. */
+/**
+ * The same case in each dialect. Where the server does not speak it, acs must say so before it
+ * sends anything.
+ */
 export function inEachDialect(
   name: string,
   run: (target: Target, dialect: Dialect) => Promise<Verdict | void>,

@@ -1,12 +1,16 @@
 /**
- * The contract of acs as cases that any server is put to: the local service, and genuine servers of some releases. Here:
- * what a case may ask of the server it runs on. `cases/` holds the cases by subject, `local.ts` and `genuine.ts` make
- * the targets, `contract.test.ts` runs the one that the environment names.
+ * The contract of acs as cases that any server is put to: the local service, and genuine servers of
+ * some releases. Here: what a case may ask of the server it runs on. `cases/` holds the cases by
+ * subject, `local.ts` and `genuine.ts` make the targets, `contract.test.ts` runs the one that the
+ * environment names.
  */
 import type { Ended, Invocation } from '../support/world.ts';
 import type { ScenarioWord } from '../genuine/model.ts';
 
-/** For one command, request or wait of a case. A batch of two tasks took more than a minute on a busy machine. */
+/**
+ * For one command, request or wait of a case. A batch of two tasks took more than a minute on a
+ * busy machine.
+ */
 export const STEP_MS = 120_000;
 
 export type Dialect = 'v0' | 'v1';
@@ -15,7 +19,10 @@ export type Dialect = 'v0' | 'v1';
 export type Scenario = ScenarioWord;
 
 export interface Repository {
-  /** Flags of `conv new` that name it; it has the branches main and next, and matrix with the files to change. */
+  /**
+   * Flags of `conv new` that name it; it has the branches main and next, and matrix with the files
+   * to change.
+   */
   flags: string[];
   /** The same for one that is not there. */
   unknown: string[];
@@ -37,7 +44,10 @@ export type Trait =
 export interface Target {
   readonly name: string;
   readonly dialects: readonly Dialect[];
-  /** Genuine servers always have a scripted model; the local service plays recorded runs of most scenarios. */
+  /**
+   * Genuine servers always have a scripted model; the local service plays recorded runs of most
+   * scenarios.
+   */
   readonly hasModel: boolean;
   /** Of a scripted model for the others. */
   readonly modelUrl?: string;
@@ -50,17 +60,27 @@ export interface Target {
   readonly repository: Repository;
   invoke: (invocation: Invocation) => Promise<Ended>;
   acs(...args: string[]): Promise<Ended>;
-  /** Arguments of `conv new` for a conversation whose agent does this. The command of SLOW is held from then on. */
+  /**
+   * Arguments of `conv new` for a conversation whose agent does this. The command of SLOW is held
+   * from then on.
+   */
   begin(scenario: Scenario): Promise<string[]>;
   /** A running sandbox that cases share; they neither pause nor delete it. */
   sandbox(): Promise<string>;
-  /** A request to the app server past acs, to arrange or to look. The body is parsed JSON, or text. */
+  /**
+   * A request to the app server past acs, to arrange or to look. The body is parsed JSON, or text.
+   */
   request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
-  /** Adds that many conversations at once, past the interface; where that cannot be done it is not there. */
+  /**
+   * Adds that many conversations at once, past the interface; where that cannot be done it is not
+   * there.
+   */
   fill?(count: number): Promise<void>;
   /** Lets the command of every SLOW run end. */
   releaseCommands(): Promise<void>;
-  /** Sends the answers that a scripted model has withheld; where there is no model it is not there. */
+  /**
+   * Sends the answers that a scripted model has withheld; where there is no model it is not there.
+   */
   releaseModel?(): void;
   /** Ends the server and starts it again on the same data and port. */
   restart(): Promise<void>;
@@ -68,12 +88,13 @@ export interface Target {
 }
 
 /**
- * `unsupported`: the server cannot do it, and acs exited with 12. `notHere`: the case cannot come about on
- * this target for another reason, which is printed below the table with the answer of the server that shows it.
- * `conversationSeconds`: it passed, and a client needed so long from the creation of a conversation to the end of its
- * run, which is printed below the table.
+ * `unsupported`: the server cannot do it, and acs exited with 12. `notHere`: the case cannot come
+ * about on this target for another reason, which is printed below the table with the answer of the
+ * server that shows it. `conversationSeconds`: it passed, and a client needed so long from the
+ * creation of a conversation to the end of its run, which is printed below the table.
  */
-export type Verdict = 'passed' | 'unsupported' | { notHere: string } | { conversationSeconds: number };
+export type Verdict =
+  'passed' | 'unsupported' | { notHere: string } | { conversationSeconds: number };
 
 export interface ContractCase {
   name: string;

@@ -1,4 +1,7 @@
-/** What a case did on its target, for whoever looks into a failure: each command with its exit code and output. */
+/**
+ * What a case did on its target, for whoever looks into a failure: each command with its exit code
+ * and output.
+ */
 import { AppError } from '../../src/cli/errors.ts';
 import type { Ended, Invocation } from '../support/world.ts';
 import { STEP_MS, type Target } from './target.ts';
@@ -17,9 +20,15 @@ export function record(target: Target): Transcript {
   let steps: string[] = [];
   target.invoke = async (invocation) => {
     const limit = new AbortController();
-    const over = new AppError('interrupted', `acs ${invocation.args[0]} did not end within ${STEP_MS / 1000} s`);
+    const over = new AppError(
+      'interrupted',
+      `acs ${invocation.args[0]} did not end within ${STEP_MS / 1000} s`,
+    );
     const timer = setTimeout(() => limit.abort(over), STEP_MS);
-    const signal = AbortSignal.any([limit.signal, ...(invocation.signal ? [invocation.signal] : [])]);
+    const signal = AbortSignal.any([
+      limit.signal,
+      ...(invocation.signal ? [invocation.signal] : []),
+    ]);
     const ended = await invoke({ ...invocation, signal }).finally(() => clearTimeout(timer));
     steps.push(step(invocation, ended));
     return ended;
@@ -40,5 +49,7 @@ function step({ args }: Invocation, { code, out, err }: Ended): string {
 
 /** The ends of a text. */
 export function shortened(text: string, longest = LONGEST_OUTPUT): string {
-  return text.length <= longest ? text : `${text.slice(0, longest / 2)} … ${text.slice(-longest / 2)}`;
+  return text.length <= longest
+    ? text
+    : `${text.slice(0, longest / 2)} … ${text.slice(-longest / 2)}`;
 }

@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { pendingActionsV1, pendingActionV0 } from '../../src/domain/confirmation.ts';
 import type { ConversationEvent } from '../../src/domain/event.ts';
 
-const event = (id: string, source: string, kind: string, payload: Record<string, unknown>): ConversationEvent => ({
+const event = (
+  id: string,
+  source: string,
+  kind: string,
+  payload: Record<string, unknown>,
+): ConversationEvent => ({
   type: 'event',
   id,
   conversation_id: 'c',
@@ -14,34 +19,44 @@ const event = (id: string, source: string, kind: string, payload: Record<string,
   signal: null,
 });
 const command = (id: string, source: string) =>
-  event(id, source, 'ActionEvent', { tool_call_id: `call-${id}`, action: { kind: 'TerminalAction', command: id } });
-const observed = (id: string) => event(`after-${id}`, 'environment', 'ObservationEvent', { action_id: id });
+  event(id, source, 'ActionEvent', {
+    tool_call_id: `call-${id}`,
+    action: { kind: 'TerminalAction', command: id },
+  });
+const observed = (id: string) =>
+  event(`after-${id}`, 'environment', 'ObservationEvent', { action_id: id });
 
 describe('the pending actions of V1', () => {
   const idsOf = (oldestFirst: ConversationEvent[]) =>
     pendingActionsV1(oldestFirst.toReversed()).map(({ action_id }) => action_id);
 
   it('are those of the agent without an observation, oldest first', () => {
-    expect(idsOf([command('a', 'agent'), observed('a'), command('b', 'agent'), command('c', 'agent')])).toEqual([
-      'b',
-      'c',
-    ]);
+    expect(
+      idsOf([command('a', 'agent'), observed('a'), command('b', 'agent'), command('c', 'agent')]),
+    ).toEqual(['b', 'c']);
   });
 
   it('do not include commands that the user runs meanwhile, before or after', () => {
-    expect(idsOf([command('mine', 'user'), command('a', 'agent'), command('too', 'user')])).toEqual(['a']);
+    expect(idsOf([command('mine', 'user'), command('a', 'agent'), command('too', 'user')])).toEqual(
+      ['a'],
+    );
   });
 });
 
 describe('the text and the risk of a pending action', () => {
-  const ofV1 = (payload: Record<string, unknown>) => pendingActionsV1([event('a', 'agent', 'ActionEvent', payload)])[0];
-  const ofV0 = (args: Record<string, unknown>) => pendingActionV0([event('7', 'agent', 'action:run', { id: 7, args })]);
+  const ofV1 = (payload: Record<string, unknown>) =>
+    pendingActionsV1([event('a', 'agent', 'ActionEvent', payload)])[0];
+  const ofV0 = (args: Record<string, unknown>) =>
+    pendingActionV0([event('7', 'agent', 'action:run', { id: 7, args })]);
 
   it.each([
     [{ command: 'rm -rf build' }, '$ rm -rf build'],
     [{ command: 'y', is_input: true }, 'types into the running command: y'],
     [{ command: 'create', path: '/a', file_text: 'b', old_str: '' }, 'create /a\nfile_text: b'],
-    [{ path: '/a', view_range: [1, 2], security_risk: null, dry: false }, 'editor /a\nview_range: [1,2]'],
+    [
+      { path: '/a', view_range: [1, 2], security_risk: null, dry: false },
+      'editor /a\nview_range: [1,2]',
+    ],
     [{}, 'editor'],
   ])('over V1 are all that the user decides by: %j', (action, text) => {
     expect(ofV1({ tool_name: 'editor', action: { kind: 'EditAction', ...action } })).toEqual({
@@ -60,7 +75,10 @@ describe('the text and the risk of a pending action', () => {
     [2, 'unknown'],
   ])('over V1 has the risk that the server gives: %s is %s', (security_risk, risk) => {
     expect(ofV1({ security_risk, action: {} })).toMatchObject({ kind: 'unknown', risk });
-    expect(ofV1({ security_risk, tool_name: 'terminal', action: {} })).toMatchObject({ kind: 'terminal', risk });
+    expect(ofV1({ security_risk, tool_name: 'terminal', action: {} })).toMatchObject({
+      kind: 'terminal',
+      risk,
+    });
   });
 
   it.each([

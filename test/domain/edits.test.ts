@@ -10,7 +10,9 @@ const place = { id: 'c'.repeat(32), sandbox_id: 'box', repository: 'owner/repo' 
 const observed = (members: Record<string, unknown>, path = '/workspace/project/a.txt'): Event => ({
   id: '1',
   kind: 'ObservationEvent',
-  payload: { observation: { kind: 'FileEditorObservation', command: 'str_replace', path, ...members } },
+  payload: {
+    observation: { kind: 'FileEditorObservation', command: 'str_replace', path, ...members },
+  },
 });
 
 const diffOf = (...events: Event[]) => diffAt(place, ...events);
@@ -34,7 +36,9 @@ describe('the diff of edit events', () => {
       observed({ old_content: 'by a command\n', new_content: 'three\n' }),
     );
     expect(changes).toEqual([{ path: 'a.txt', status: 'modified' }]);
-    expect(patch).toBe('diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-one\n+three\n');
+    expect(patch).toBe(
+      'diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-one\n+three\n',
+    );
   });
 
   it('has new files, and none that was created and taken back', async () => {
@@ -69,11 +73,20 @@ describe('the diff of edit events', () => {
         id: '1',
         kind: 'observation:edit',
         payload: {
-          extras: { path: '/workspace/repo/a.txt', prev_exist: true, old_content: 'a\n', new_content: 'b\n' },
+          extras: {
+            path: '/workspace/repo/a.txt',
+            prev_exist: true,
+            old_content: 'a\n',
+            new_content: 'b\n',
+          },
         },
       },
       write('2', '/workspace/repo/b.txt'),
-      { id: '3', kind: 'observation:write', payload: { cause: 2, extras: { path: '/workspace/repo/b.txt' } } },
+      {
+        id: '3',
+        kind: 'observation:write',
+        payload: { cause: 2, extras: { path: '/workspace/repo/b.txt' } },
+      },
       write('4', '/workspace/repo/c.txt'),
       { id: '5', kind: 'observation:error', payload: { cause: 4 } },
     );
@@ -96,22 +109,34 @@ describe('the diff of edit events', () => {
     expect(changes.map((change) => change.path)).toEqual([shown]);
   });
 
-  it.each([null, ''])('has paths from the workspace on where the sandbox is %j', async (sandbox_id) => {
-    const paths = ['/workspace/x.git/a.ts', '/workspace/y/a.ts', '/home/undefined/a.ts'];
-    const edits = paths.map((path) => observed({ old_content: 'a', new_content: 'b' }, path));
-    const { changes, omissions } = await diffAt({ ...place, sandbox_id, repository: 'owner/y.git' }, ...edits);
-    expect(changes.map(({ path }) => path)).toEqual(['x.git/a.ts', 'a.ts']);
-    expect(omissions).toEqual(['/home/undefined/a.ts: outside the workspace']);
-  });
-
-  it.each(['/tmp/a.txt', '..', '/workspace/', '../../x', '/workspace/../x', '/workspace/project/../../x'])(
-    'names a path outside of the workspace instead of its change: %s',
-    async (path) => {
-      const { changes, omissions, patch } = await diffOf(observed({ old_content: 'a', new_content: 'b' }, path));
-      expect({ changes, patch }).toEqual({ changes: [], patch: '' });
-      expect(omissions).toEqual([`${path}: outside the workspace`]);
+  it.each([null, ''])(
+    'has paths from the workspace on where the sandbox is %j',
+    async (sandbox_id) => {
+      const paths = ['/workspace/x.git/a.ts', '/workspace/y/a.ts', '/home/undefined/a.ts'];
+      const edits = paths.map((path) => observed({ old_content: 'a', new_content: 'b' }, path));
+      const { changes, omissions } = await diffAt(
+        { ...place, sandbox_id, repository: 'owner/y.git' },
+        ...edits,
+      );
+      expect(changes.map(({ path }) => path)).toEqual(['x.git/a.ts', 'a.ts']);
+      expect(omissions).toEqual(['/home/undefined/a.ts: outside the workspace']);
     },
   );
+
+  it.each([
+    '/tmp/a.txt',
+    '..',
+    '/workspace/',
+    '../../x',
+    '/workspace/../x',
+    '/workspace/project/../../x',
+  ])('names a path outside of the workspace instead of its change: %s', async (path) => {
+    const { changes, omissions, patch } = await diffOf(
+      observed({ old_content: 'a', new_content: 'b' }, path),
+    );
+    expect({ changes, patch }).toEqual({ changes: [], patch: '' });
+    expect(omissions).toEqual([`${path}: outside the workspace`]);
+  });
 
   it('names files without their content, and those that are not text', async () => {
     const { changes, omissions } = await diffOf(
@@ -121,7 +146,10 @@ describe('the diff of edit events', () => {
       observed({ prev_exist: true, old_content: null, new_content: 'd' }, '/workspace/d'),
       observed({ command: 'undo_edit', old_content: 'e' }, '/workspace/e'),
     );
-    expect(changes.map(({ path, status }) => `${path}: ${status}`)).toEqual(['d: added', 'e: deleted']);
+    expect(changes.map(({ path, status }) => `${path}: ${status}`)).toEqual([
+      'd: added',
+      'e: deleted',
+    ]);
     expect(omissions).toEqual([
       'a.txt: edited; the events do not have the content',
       'b: binary content',

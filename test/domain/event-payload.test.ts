@@ -23,9 +23,12 @@ const KINDS = `ACPToolCallEvent ActionEvent AgentErrorEvent Condensation Condens
   MessageEvent ObservationEvent PauseEvent SecurityAnalysisEvent ServerErrorEvent SystemPromptEvent
   UserRejectObservation`;
 
-it.each(KINDS.split(/\s+/))('the line of a V1 event of the kind %s is not the name of its class', (kind) => {
-  expect(eventTextV1(kind, {})).not.toBe(kind);
-});
+it.each(KINDS.split(/\s+/))(
+  'the line of a V1 event of the kind %s is not the name of its class',
+  (kind) => {
+    expect(eventTextV1(kind, {})).not.toBe(kind);
+  },
+);
 
 describe('the line of a V1 event', () => {
   it.each<[string, Record<string, unknown>, string]>([
@@ -41,33 +44,77 @@ describe('the line of a V1 event', () => {
     ['ACPToolCallEvent', { title: 'Edit a.ts', status: 'completed' }, 'Edit a.ts: completed'],
     ['ACPToolCallEvent', { title: 'Edit a.ts', is_error: true }, 'Edit a.ts: failed'],
     ['HookExecutionEvent', { hook_event_type: 'Stop', success: true }, 'hook Stop: done'],
-    ['HookExecutionEvent', { hook_event_type: 'PreToolUse', blocked: true, reason: 'no' }, 'hook PreToolUse: no'],
+    [
+      'HookExecutionEvent',
+      { hook_event_type: 'PreToolUse', blocked: true, reason: 'no' },
+      'hook PreToolUse: no',
+    ],
     ['HookExecutionEvent', { hook_event_type: 'Stop', success: false }, 'hook Stop: failed'],
     ['ActionEvent', { action: { kind: 'TerminalAction', command: 'ls -la' } }, '$ ls -la'],
-    ['ActionEvent', { action: { kind: 'FileEditorAction', command: 'create', path: '/w/a' } }, 'create /w/a'],
+    [
+      'ActionEvent',
+      { action: { kind: 'FileEditorAction', command: 'create', path: '/w/a' } },
+      'create /w/a',
+    ],
     ['ActionEvent', { action: { kind: 'FinishAction', message: 'done' } }, 'done'],
-    ['ActionEvent', { action: { kind: 'BrowserAction' }, summary: 'open a page', tool_name: 'browser' }, 'open a page'],
-    ['MessageEvent', { llm_message: { content: [{ type: 'image' }, { type: 'image' }] } }, '[2 images]'],
+    [
+      'ActionEvent',
+      { action: { kind: 'BrowserAction' }, summary: 'open a page', tool_name: 'browser' },
+      'open a page',
+    ],
+    [
+      'MessageEvent',
+      { llm_message: { content: [{ type: 'image' }, { type: 'image' }] } },
+      '[2 images]',
+    ],
     ['ActionEvent', { action: { kind: 'ExecuteBashAction', command: 'pwd' } }, '$ pwd'],
     ['ActionEvent', { action: { kind: 'StrReplaceEditorAction', command: 'view' } }, 'view'],
     ['ActionEvent', { action: { kind: 'FinishAction' } }, 'finished'],
     ['ActionEvent', { action: { kind: 'ThinkAction', thought: 'why' }, tool_name: 'think' }, 'why'],
     ['ActionEvent', { action: { kind: 'BrowserAction' }, tool_name: 'browser' }, 'browser'],
     ['ActionEvent', { action: null, tool_name: 'terminal' }, 'terminal (not carried out)'],
-    ['ObservationEvent', { tool_name: 'terminal', observation: { content: text('out'), exit_code: 3 } }, 'exit 3: out'],
-    ['ObservationEvent', { tool_name: 'terminal', observation: { content: text('out'), exit_code: 0 } }, 'out'],
-    ['ObservationEvent', { tool_name: 'terminal', observation: { content: [], exit_code: 1 } }, 'exit 1'],
-    ['ObservationEvent', { tool_name: 'browser', observation: { content: text('no'), is_error: true } }, 'error: no'],
+    [
+      'ObservationEvent',
+      { tool_name: 'terminal', observation: { content: text('out'), exit_code: 3 } },
+      'exit 3: out',
+    ],
+    [
+      'ObservationEvent',
+      { tool_name: 'terminal', observation: { content: text('out'), exit_code: 0 } },
+      'out',
+    ],
+    [
+      'ObservationEvent',
+      { tool_name: 'terminal', observation: { content: [], exit_code: 1 } },
+      'exit 1',
+    ],
+    [
+      'ObservationEvent',
+      { tool_name: 'browser', observation: { content: text('no'), is_error: true } },
+      'error: no',
+    ],
     ['ObservationEvent', { tool_name: 'think', observation: { content: [] } }, 'think: done'],
     ['AgentErrorEvent', { tool_name: 'terminal', error: 'broken' }, 'error in terminal: broken'],
-    ['UserRejectObservation', { tool_name: 'terminal', rejection_reason: 'no' }, 'rejected terminal: no'],
-    ['ConversationStateUpdateEvent', { key: 'execution_status', value: 'running' }, 'execution_status: running'],
+    [
+      'UserRejectObservation',
+      { tool_name: 'terminal', rejection_reason: 'no' },
+      'rejected terminal: no',
+    ],
+    [
+      'ConversationStateUpdateEvent',
+      { key: 'execution_status', value: 'running' },
+      'execution_status: running',
+    ],
     ['ConversationStateUpdateEvent', { key: 'max_iterations', value: 5 }, 'max_iterations: 5'],
     ['ConversationStateUpdateEvent', { key: 'stats', value: { cost: 1 } }, 'stats'],
     ['Condensation', { summary: 'short' }, 'history condensed: short'],
     ['CondensationSummaryEvent', { summary: 'short' }, 'summary: short'],
     ['ServerErrorEvent', { code: 'Crashed' }, 'Crashed'],
-    ['ConversationErrorEvent', { code: 'MaxIterationsReached', detail: 'limit' }, 'MaxIterationsReached: limit'],
+    [
+      'ConversationErrorEvent',
+      { code: 'MaxIterationsReached', detail: 'limit' },
+      'MaxIterationsReached: limit',
+    ],
     ['PauseEvent', {}, 'paused'],
     ['KindOfTheFuture', { anything: 1 }, 'KindOfTheFuture'],
   ])('%s %j reads %j', (kind, payload, line) => {
@@ -76,8 +123,19 @@ describe('the line of a V1 event', () => {
 
   it('accepts members of any shape', () => {
     for (const wrong of [null, 1, 'x', [], {}]) {
-      for (const kind of ['MessageEvent', 'ActionEvent', 'ObservationEvent', 'ConversationStateUpdateEvent']) {
-        const payload = { llm_message: wrong, action: wrong, observation: wrong, key: wrong, value: wrong };
+      for (const kind of [
+        'MessageEvent',
+        'ActionEvent',
+        'ObservationEvent',
+        'ConversationStateUpdateEvent',
+      ]) {
+        const payload = {
+          llm_message: wrong,
+          action: wrong,
+          observation: wrong,
+          key: wrong,
+          value: wrong,
+        };
         expect(typeof eventTextV1(kind, payload)).toBe('string');
       }
     }
@@ -94,11 +152,21 @@ describe('the line of a V0 event', () => {
     ['think', null, { args: { thought: 'why' } }, 'why'],
     ['system', null, { args: { content: 'You are an agent' } }, 'system prompt'],
     ['recall', null, { message: 'Retrieving content' }, 'Retrieving content'],
-    [null, 'agent_state_changed', { extras: { agent_state: 'error', reason: 'STATUS$X' } }, 'error: STATUS$X'],
+    [
+      null,
+      'agent_state_changed',
+      { extras: { agent_state: 'error', reason: 'STATUS$X' } },
+      'error: STATUS$X',
+    ],
     [null, 'agent_state_changed', { extras: { agent_state: 'running' } }, 'running'],
     [null, 'error', { content: 'no such file', message: 'other' }, 'error: no such file'],
     [null, 'read', { content: 'of a file' }, 'of a file'],
-    [null, 'run', { message: 'Command `ls` executed with exit code 0.' }, 'Command `ls` executed with exit code 0.'],
+    [
+      null,
+      'run',
+      { message: 'Command `ls` executed with exit code 0.' },
+      'Command `ls` executed with exit code 0.',
+    ],
     [null, 'future', {}, 'future'],
   ])('%s %s %j reads %j', (action, observation, payload, line) => {
     expect(eventTextV0(action, observation, payload)).toBe(line);
@@ -111,9 +179,12 @@ it.each([
   ['\n one \r\ntwo', 'one …'],
   ['x'.repeat(400), 'x'.repeat(400)],
   ['x'.repeat(401), `${'x'.repeat(400)}…`],
-])('firstLine returns the first line that is not empty, at most 400 characters of it', (text, line) => {
-  expect(firstLine(text)).toBe(line);
-});
+])(
+  'firstLine returns the first line that is not empty, at most 400 characters of it',
+  (text, line) => {
+    expect(firstLine(text)).toBe(line);
+  },
+);
 
 it('elapsed writes minutes and seconds, and hours from one hour on', () => {
   expect([0, 65_000, 3_600_000, -1].map(elapsed)).toEqual(['0:00', '1:05', '1:00:00', '0:00']);
@@ -126,10 +197,31 @@ it('actionIdOf is the id of the action that an observation answers, in either di
 
 it.each([
   ['ActionEvent', 'agent', 'done', { action: { kind: 'FinishAction' } }, 'finish', false],
-  ['ActionEvent', 'agent', '$ ls', { observation: { kind: 'FinishObservation' } }, 'command', false],
+  [
+    'ActionEvent',
+    'agent',
+    '$ ls',
+    { observation: { kind: 'FinishObservation' } },
+    'command',
+    false,
+  ],
   ['ActionEvent', 'agent', 'open a page', {}, 'action', false],
-  ['ObservationEvent', 'environment', '', { observation: { kind: 'FinishObservation' } }, 'output', true],
-  ['ObservationEvent', 'environment', '', { observation: { kind: 'TerminalObservation' } }, 'output', false],
+  [
+    'ObservationEvent',
+    'environment',
+    '',
+    { observation: { kind: 'FinishObservation' } },
+    'output',
+    true,
+  ],
+  [
+    'ObservationEvent',
+    'environment',
+    '',
+    { observation: { kind: 'TerminalObservation' } },
+    'output',
+    false,
+  ],
   ['ConversationStateUpdateEvent', 'environment', '', { key: 'execution_status' }, 'other', false],
   ['ConversationStateUpdateEvent', 'environment', '$ ', { key: 'stats' }, 'other', true],
   ['action:browse', 'agent', '', {}, 'action', false],
@@ -139,14 +231,22 @@ it.each([
 ] as const)(
   '%s by the %s with the text %j and %j has the shape %s, bookkeeping: %s',
   (kind, source, text, payload, ...is) => {
-    expect([shapeOf({ kind, source, text, payload }), isBookkeeping({ kind, payload })]).toEqual(is);
+    expect([shapeOf({ kind, source, text, payload }), isBookkeeping({ kind, payload })]).toEqual(
+      is,
+    );
   },
 );
 
 it.each<[Record<string, unknown>, unknown[]]>([
   [{}, ['', '', '', null, false]],
-  [{ llm_message: { content: [...text('a'), ...text(''), ...text('b')] } }, ['a\nb', '', '', null, false]],
-  [{ action: { message: 'm' }, thought: [...text('a'), ...text('b')] }, ['m', 'a b', '', null, false]],
+  [
+    { llm_message: { content: [...text('a'), ...text(''), ...text('b')] } },
+    ['a\nb', '', '', null, false],
+  ],
+  [
+    { action: { message: 'm' }, thought: [...text('a'), ...text('b')] },
+    ['m', 'a b', '', null, false],
+  ],
   [{ observation: { content: text('o'), exit_code: 0, is_error: true } }, ['o', '', '', 0, true]],
   [{ args: { final_thought: 'f', thought: 't', command: 'ls' } }, ['f', 't', 'ls', null, false]],
   [{ args: { content: 'c' }, action: { command: 'pwd' } }, ['c', '', 'pwd', null, false]],
@@ -159,6 +259,9 @@ it.each<[Record<string, unknown>, unknown[]]>([
 
 it('statusWordOf is the status that an event of either dialect reports, and null for other events', () => {
   const payloads = [{ value: 'RUNNING' }, { extras: { agent_state: 'paused' } }];
-  expect(payloads.map((payload) => statusWordOf({ signal: 'status:running', payload }))).toEqual(['running', 'paused']);
+  expect(payloads.map((payload) => statusWordOf({ signal: 'status:running', payload }))).toEqual([
+    'running',
+    'paused',
+  ]);
   expect(statusWordOf({ signal: 'message', payload: { value: 'running' } })).toBeNull();
 });

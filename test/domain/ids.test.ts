@@ -20,7 +20,11 @@ describe('a word that is an id', () => {
     ['a beginning', '0123', { ids: [], prefix: '0123' }],
     ['a beginning with dashes', '01234567-89', { ids: [], prefix: '01234567-89' }],
     ['a URL', `https://acs.example/conversations/${DASHED}?tab=files`, { ids: [ID], prefix: null }],
-    ['a URL with a name before the id', `https://acs.example/run-${ID}`, { ids: [ID], prefix: null }],
+    [
+      'a URL with a name before the id',
+      `https://acs.example/run-${ID}`,
+      { ids: [ID], prefix: null },
+    ],
   ])('%s', (_, word, read) => {
     expect(readConversationWord(word)).toEqual(read);
   });
@@ -60,15 +64,26 @@ describe('a word that names a sandbox', () => {
     ['a whole id', NAMED, { ids: [NAMED], prefix: NAMED }],
     ['an id with dashes', DASHED, { ids: [DASHED, ID], prefix: DASHED }],
     ['a prefix', 'oh-agent', { ids: [], prefix: 'oh-agent' }],
-    ['a URL', `https://acs.company.example/sandboxes/${NAMED}?tab=files`, { ids: [NAMED], prefix: null }],
-    ['a URL with two ids', `https://a.example/${NAMED}/é${NAMED}é//${ID}`, { ids: [ID, NAMED], prefix: null }],
+    [
+      'a URL',
+      `https://acs.company.example/sandboxes/${NAMED}?tab=files`,
+      { ids: [NAMED], prefix: null },
+    ],
+    [
+      'a URL with two ids',
+      `https://a.example/${NAMED}/é${NAMED}é//${ID}`,
+      { ids: [ID, NAMED], prefix: null },
+    ],
   ])('is read as %s', (_, word, read) => {
     expect(readSandboxWord(word)).toEqual(read);
   });
 
-  it.each(['', 'abc', 'a b c d', 'not/an id', '--all', 'https://acs.example/'])('is not %j', (word) => {
-    expect(readSandboxWord(word)).toBeNull();
-  });
+  it.each(['', 'abc', 'a b c d', 'not/an id', '--all', 'https://acs.example/'])(
+    'is not %j',
+    (word) => {
+      expect(readSandboxWord(word)).toBeNull();
+    },
+  );
 });
 
 describe('a beginning', () => {

@@ -14,25 +14,30 @@ const LISTS = [
   ['conv list', '/app-conversations/search', ['conv', 'list', '--all-pages'], 102],
 ] as const;
 
-it.each(LISTS)('%s ends with an error when page ids change over the same items', async (_, path, args, expected) => {
-  const record = at.v1.addConversation();
-  const message = userMessage('hello');
-  let pages = 0;
-  at.v1.before = (asked) => {
-    if (!asked.path.endsWith(path)) return null;
-    pages += 1;
-    const items = path === '/events/search' ? [message] : [record];
-    return { json: { items, next_page_id: `page-${pages}` } };
-  };
-  const { code, err } = await at.acs(...args);
-  expect({ code, pages }, err).toEqual({ code: 9, pages: expected });
-  expect(err).toContain('pages without new items');
-});
+it.each(LISTS)(
+  '%s ends with an error when page ids change over the same items',
+  async (_, path, args, expected) => {
+    const record = at.v1.addConversation();
+    const message = userMessage('hello');
+    let pages = 0;
+    at.v1.before = (asked) => {
+      if (!asked.path.endsWith(path)) return null;
+      pages += 1;
+      const items = path === '/events/search' ? [message] : [record];
+      return { json: { items, next_page_id: `page-${pages}` } };
+    };
+    const { code, err } = await at.acs(...args);
+    expect({ code, pages }, err).toEqual({ code: 9, pages: expected });
+    expect(err).toContain('pages without new items');
+  },
+);
 
 it('conv list ends with an error when every page is empty and names another one', async () => {
   let pages = 0;
   at.v1.before = ({ path }) =>
-    path.endsWith('/app-conversations/search') ? { json: { items: [], next_page_id: `page-${++pages}` } } : null;
+    path.endsWith('/app-conversations/search')
+      ? { json: { items: [], next_page_id: `page-${++pages}` } }
+      : null;
   const env = { ACS_RATE: '100000' };
   await at.ends('conv list --all-pages', { code: 9, err: 'pages without new items', env });
 });
@@ -64,7 +69,9 @@ it('conv events of a V0 server that ignores start_id ends with an error instead 
   for (let count = 0; count < 3; count++) userSays(server, `message ${count}`);
   happens(server, { source: 'agent', message: 'done', action: 'finish', args: {} });
   server.before = ({ path }) =>
-    path.endsWith('/events') ? { json: { events: server.events.slice(0, 2), has_more: true } } : null;
+    path.endsWith('/events')
+      ? { json: { events: server.events.slice(0, 2), has_more: true } }
+      : null;
   at.server.handler = server.handler;
   const env = { ACS_CONFIG_DIR: `${at.dir}/v0` };
   await at.ends(`conv events ${V0_ID}`, { code: 9, err: 'the list has no end', env });
@@ -75,7 +82,10 @@ it('pages are read lazily to the end, and a repeated page is an error', async ()
   const itself = (item: string): string => item;
   const pages = allPages(itself, (page) => {
     asked.push(page);
-    return Promise.resolve({ items: [page ?? 'first'], next: page === null ? 'a' : page === 'a' ? 'b' : null });
+    return Promise.resolve({
+      items: [page ?? 'first'],
+      next: page === null ? 'a' : page === 'a' ? 'b' : null,
+    });
   });
   expect((await pages.next()).value).toBe('first');
   expect(asked).toEqual([null]);
@@ -83,7 +93,8 @@ it('pages are read lazily to the end, and a repeated page is an error', async ()
   for await (const item of pages) rest.push(item);
   expect(rest).toEqual(['a', 'b']);
   const endless = async (): Promise<void> => {
-    for await (const _ of allPages(itself, () => Promise.resolve({ items: [], next: 'same' }))) continue;
+    for await (const _ of allPages(itself, () => Promise.resolve({ items: [], next: 'same' })))
+      continue;
   };
   expect((await failure(endless())).kind).toBe('server');
 });

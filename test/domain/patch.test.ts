@@ -13,12 +13,16 @@ import {
 } from '../../src/domain/patch.ts';
 
 const stat = (patch: string, ...paths: string[]) =>
-  changedFiles({ patch: Buffer.from(patch), changes: paths.map((path) => ({ path, status: 'modified' as const })) });
+  changedFiles({
+    patch: Buffer.from(patch),
+    changes: paths.map((path) => ({ path, status: 'modified' as const })),
+  });
 
 describe('a diff', () => {
   it('does not read content that looks like a header as one', () => {
     const patch =
-      'diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,1 +1,2 @@\n--- b/other\n+++ b/other\n+@@ -1 +1 @@\rdiff --git a/b b/other\n';
+      'diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,1 +1,2 @@\n--- b/other\n+++ b/other\n+@@ ' +
+      '-1 +1 @@\rdiff --git a/b b/other\n';
     expect(stat(patch, 'a', 'other')).toEqual([
       { path: 'a', status: 'modified', added: 2, removed: 1 },
       { path: 'other', status: 'modified', added: null, removed: null },
@@ -36,13 +40,16 @@ describe('a diff', () => {
 
   it('has no lines for a binary file', () => {
     const patch = 'diff --git a/i.png b/i.png\nBinary files a/i.png and b/i.png differ\n';
-    expect(stat(patch, 'i.png')).toEqual([{ path: 'i.png', status: 'modified', added: null, removed: null }]);
+    expect(stat(patch, 'i.png')).toEqual([
+      { path: 'i.png', status: 'modified', added: null, removed: null },
+    ]);
   });
 });
 
 it('a file that becomes a link, which git deletes and adds, is one modified file', () => {
   const patch = [
-    'diff --git a/a b/a\ndeleted file mode 100644\n--- a/a\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n',
+    'diff --git a/a b/a\ndeleted file mode 100644\n--- a/a\n+++ /dev/null\n@@ -1,2 +0,0 ' +
+      '@@\n-one\n-two\n',
     'diff --git a/a b/a\nnew file mode 120000\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+b\n',
   ];
   expect([...patchFiles(patch.join('')).values()]).toEqual([
@@ -76,7 +83,8 @@ function applied(patch: string, name: string, { original, modified }: FileSides)
   }
 }
 
-const lines = (count: number, text: string) => Array.from({ length: count }, (_, at) => `${text} ${at}\n`).join('');
+const lines = (count: number, text: string) =>
+  Array.from({ length: count }, (_, at) => `${text} ${at}\n`).join('');
 
 describe('the patch of a file', () => {
   it.each<[string, FileSides]>([
@@ -89,20 +97,45 @@ describe('the patch of a file', () => {
     ['a line break that is added at the end', { original: 'a\nb', modified: 'a\nb\n' }],
     ['a line break that is removed at the end', { original: 'a\nb\n', modified: 'a\nb' }],
     ['lines that end with CRLF', { original: 'a\r\nb\r\n', modified: 'a\r\nc\r\n' }],
-    ['lines that look like a header', { original: '-- a\n++ b\n', modified: '-- a\n++ c\n@@ -1 +1 @@\n' }],
-    ['more differences than are compared', { original: lines(4_000, 'old'), modified: lines(4_000, 'new') }],
+    [
+      'lines that look like a header',
+      { original: '-- a\n++ b\n', modified: '-- a\n++ c\n@@ -1 +1 @@\n' },
+    ],
+    [
+      'more differences than are compared',
+      { original: lines(4_000, 'old'), modified: lines(4_000, 'new') },
+    ],
   ])('is one that git applies: %s', async (_, sides) => {
-    const status = sides.original === null ? 'added' : sides.modified === null ? 'deleted' : 'modified';
+    const status =
+      sides.original === null ? 'added' : sides.modified === null ? 'deleted' : 'modified';
     const patch = await filePatch({ path: 'some file.txt', status }, sides);
     expect(applied(patch ?? '', 'some file.txt', sides)).toBe(sides.modified);
   });
 });
 
 it.each<[ChangedFile['status'], string, FileSides, string | null]>([
-  ['added', 'a b', { original: null, modified: '' }, 'diff --git a/a b b/a b\nnew file mode 100644\n'],
-  ['added', '"', { original: 'a folder', modified: '' }, 'diff --git "a/\\"" "b/\\""\nnew file mode 100644\n'],
-  ['deleted', 'a', { original: null, modified: 'a folder' }, 'diff --git a/a b/a\ndeleted file mode 100644\n'],
+  [
+    'added',
+    'a b',
+    { original: null, modified: '' },
+    'diff --git a/a b b/a b\nnew file mode 100644\n',
+  ],
+  [
+    'added',
+    '"',
+    { original: 'a folder', modified: '' },
+    'diff --git "a/\\"" "b/\\""\nnew file mode 100644\n',
+  ],
+  [
+    'deleted',
+    'a',
+    { original: null, modified: 'a folder' },
+    'diff --git a/a b/a\ndeleted file mode 100644\n',
+  ],
   ['modified', 'a', { original: 'x', modified: 'x' }, null],
-])('the patch of a file that is %s, with the path %j and the sides %j, is %j', async (status, path, sides, patch) => {
-  expect(await filePatch({ path, status }, sides)).toBe(patch);
-});
+])(
+  'the patch of a file that is %s, with the path %j and the sides %j, is %j',
+  async (status, path, sides, patch) => {
+    expect(await filePatch({ path, status }, sides)).toBe(patch);
+  },
+);

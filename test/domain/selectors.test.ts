@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { isSelected, matchesRepository, type Selectable, type Selection } from '../../src/domain/selectors.ts';
+import {
+  isSelected,
+  matchesRepository,
+  type Selectable,
+  type Selection,
+} from '../../src/domain/selectors.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00Z');
 const HOUR_MS = 3_600_000;

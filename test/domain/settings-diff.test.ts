@@ -41,7 +41,9 @@ describe('differencesOf', () => {
   });
 
   it('shows a secret by its change', () => {
-    expect(setting({ llm_api_key: 'one', search_api_key: 'two', sandbox_api_key: 'three' })).toEqual([
+    expect(
+      setting({ llm_api_key: 'one', search_api_key: 'two', sandbox_api_key: 'three' }),
+    ).toEqual([
       { name: 'llm_api_key', before: '(set)', after: '(changed)' },
       { name: 'search_api_key', before: '(unset)', after: '(set)' },
       { name: 'sandbox_api_key', before: '(unknown)', after: '(set)' },
@@ -59,7 +61,9 @@ describe('differencesOf', () => {
 
   it('resets a value to its default, and names the default', () => {
     expect(unsetting(['max_iterations'])).toEqual([]);
-    expect(unsetting(['llm_model'])).toEqual([{ name: 'llm_model', before: 'openai/gpt-4o', after: '(unset)' }]);
+    expect(unsetting(['llm_model'])).toEqual([
+      { name: 'llm_model', before: 'openai/gpt-4o', after: '(unset)' },
+    ]);
     const changed = { ...snapshot, values: { ...snapshot.values, max_iterations: 9 } };
     expect(unsetting(['max_iterations'], changed)).toEqual([
       { name: 'max_iterations', before: '9', after: '(unset, so 500)' },
@@ -67,16 +71,26 @@ describe('differencesOf', () => {
   });
 
   it('compares lists by length and order, and objects by the members that are wanted', () => {
-    const one = { ...field('mcp_config'), name: 'verification', default: { on: true, list: ['a', 'b'] } };
-    const lists = [['a', 'b'], ['a'], ['b', 'a'], ['a', 'b', 'c'], ['a', 'c'], 'ab', {}].map((list) => ({ list }));
+    const one = {
+      ...field('mcp_config'),
+      name: 'verification',
+      default: { on: true, list: ['a', 'b'] },
+    };
+    const lists = [['a', 'b'], ['a'], ['b', 'a'], ['a', 'b', 'c'], ['a', 'c'], 'ab', {}].map(
+      (list) => ({ list }),
+    );
     const wanted: JsonValue[] = [...lists, {}, { on: true }, { on: true, other: 1 }, [], 'on'];
-    const found = wanted.map((value) => differencesOf(snapshot, { set: new Map([[one, value]]), unset: [] }).length);
+    const found = wanted.map(
+      (value) => differencesOf(snapshot, { set: new Map([[one, value]]), unset: [] }).length,
+    );
     expect(found).toEqual([0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1]);
   });
 
   it('treats an MCP config without its empty lists as equal', () => {
     expect(
-      setting({ mcp_config: { shttp_servers: [{ url: 'https://mcp.example.org', api_key: '<redacted>' }] } }),
+      setting({
+        mcp_config: { shttp_servers: [{ url: 'https://mcp.example.org', api_key: '<redacted>' }] },
+      }),
     ).toEqual([]);
   });
 
@@ -85,7 +99,11 @@ describe('differencesOf', () => {
     const wanted = { sse_servers: [], shttp_servers: servers, stdio_servers: [] };
     expect(changes({ mcp_config: wanted })).toMatchObject([{ value: wanted }]);
     expect(setting({ mcp_config: wanted })).toEqual([
-      { name: 'mcp_config', before: JSON.stringify(snapshot.values['mcp_config']), after: '(changed)' },
+      {
+        name: 'mcp_config',
+        before: JSON.stringify(snapshot.values['mcp_config']),
+        after: '(changed)',
+      },
     ]);
   });
 });
@@ -94,7 +112,10 @@ describe('unstoredOf', () => {
   it('names what the server returns otherwise than it was written', () => {
     const written = changes({ language: 'de', llm_api_key: 'k' }, ['llm_model']);
     const before = snapshot;
-    const after = { values: { ...before.values, language: 'de', llm_model: null }, secrets: before.secrets };
+    const after = {
+      values: { ...before.values, language: 'de', llm_model: null },
+      secrets: before.secrets,
+    };
     expect(unstoredOf(after, before, written)).toEqual([]);
     expect(unstoredOf({ ...before, secrets: { llm_api_key: 'unset' } }, before, written)).toEqual([
       'language is (unset), not de',
@@ -115,12 +136,19 @@ describe('unstoredOf', () => {
 
 it('recordOf has the value or default of each field, and only whether a secret is set', () => {
   const names = ['max_iterations', 'language', 'llm_api_key', 'search_api_key'];
-  const record = { max_iterations: 500, language: null, llm_api_key: '(set)', search_api_key: null };
+  const record = {
+    max_iterations: 500,
+    language: null,
+    llm_api_key: '(set)',
+    search_api_key: null,
+  };
   expect(recordOf(snapshot, names.map(field))).toEqual(record);
 });
 
 it('hasMask finds what the output has in place of a secret, and accepts ordinary values', () => {
   const words = ['(set)', '(changed)', '(unset)', '(unknown)', '**********', '<redacted>'];
-  expect([...words, { a: ['x', { b: '<redacted>' }] }].filter((value) => !hasMask(value))).toEqual([]);
+  expect([...words, { a: ['x', { b: '<redacted>' }] }].filter((value) => !hasMask(value))).toEqual(
+    [],
+  );
   expect([null, 'set', 7, { a: ['x'] }].some((value) => hasMask(value))).toBe(false);
 });

@@ -31,7 +31,11 @@ describe('the fields', () => {
     ['remote_runtime_resource_factor', 3, 'must be one of 1, 2, 4, 8'],
     ['max_budget_per_task', -1, 'must be at least 0'],
     ['llm_base_url', 'localhost', 'must be an http or https URL without a user name'],
-    ['llm_base_url', 'http://user:pass@host/v1', 'must be an http or https URL without a user name'],
+    [
+      'llm_base_url',
+      'http://user:pass@host/v1',
+      'must be an http or https URL without a user name',
+    ],
     ['llm_base_url', '', null],
     ['secrets_store', {}, 'is changed with acs secret set and acs git-provider set'],
   ])('%s = %j: %s', (name, value, problem) => {

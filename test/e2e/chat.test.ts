@@ -1,7 +1,14 @@
 /** `conv chat` in tmux, which shows what a person sees: several widths, resizes, pastes, Ctrl-C. */
 import { spawnSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { endedRun, finish, replayFile, run, startHeldRun, startWaitingRun } from '../commands/conv/support.ts';
+import {
+  endedRun,
+  finish,
+  replayFile,
+  run,
+  startHeldRun,
+  startWaitingRun,
+} from '../commands/conv/support.ts';
 import { until } from '../support/until.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { BIN } from './processes.ts';
@@ -16,11 +23,15 @@ afterAll(() => world.close());
 
 /** A tmux server of its own, whose socket is in the folder of the world. */
 function tmux(args: string[], input?: string): string {
-  const { stdout, stderr, status } = spawnSync('tmux', ['-S', `${world.dir}/tmux`, '-f', '/dev/null', ...args], {
-    env: { ...world.env, TERM: 'xterm', LANG: 'C.UTF-8', SHELL: '/bin/sh', NO_COLOR: '1' },
-    encoding: 'utf8',
-    ...(input === undefined ? {} : { input }),
-  });
+  const { stdout, stderr, status } = spawnSync(
+    'tmux',
+    ['-S', `${world.dir}/tmux`, '-f', '/dev/null', ...args],
+    {
+      env: { ...world.env, TERM: 'xterm', LANG: 'C.UTF-8', SHELL: '/bin/sh', NO_COLOR: '1' },
+      encoding: 'utf8',
+      ...(input === undefined ? {} : { input }),
+    },
+  );
   if (status !== 0) throw new Error(`tmux ${args.join(' ')}: ${stderr}`);
   return stdout;
 }
@@ -36,7 +47,8 @@ function paste(text: string): void {
 }
 
 async function shows(text: string | RegExp): Promise<void> {
-  const isShown = (): boolean => (typeof text === 'string' ? screen().includes(text) : text.test(screen()));
+  const isShown = (): boolean =>
+    typeof text === 'string' ? screen().includes(text) : text.test(screen());
   await until(isShown).catch(() => expect(screen()).toContain(String(text)));
 }
 
@@ -51,48 +63,51 @@ async function start(columns: number, id: string): Promise<void> {
 describe.runIf(hasTmux)('conv chat on a terminal', () => {
   afterEach(() => void tmux(['kill-server']));
 
-  it.each([40, 80, 200])('edits several lines, recalls, pastes and sends at %i columns', async (columns) => {
-    const replay = await replayFile(world, 'several.json', [
-      run('echo one > a.txt'),
-      finish('The first is done.'),
-      finish('The second is done.'),
-      finish('The third is done.'),
-    ]);
-    await start(columns, await endedRun(world, '--replay', replay));
-    await shows(PROMPT);
+  it.each([40, 80, 200])(
+    'edits several lines, recalls, pastes and sends at %i columns',
+    async (columns) => {
+      const replay = await replayFile(world, 'several.json', [
+        run('echo one > a.txt'),
+        finish('The first is done.'),
+        finish('The second is done.'),
+        finish('The third is done.'),
+      ]);
+      await start(columns, await endedRun(world, '--replay', replay));
+      await shows(PROMPT);
 
-    const long = `${'漢字 wide '.repeat(6)}end`;
-    type(long);
-    key('M-Enter');
-    type('next\\');
-    key('Enter');
-    type('e\u0301 last');
-    await shows('\ne\u0301 last');
-    expect(screen().replaceAll('\n', '')).toContain(`> ${long}nexte\u0301 last`);
-    tmux(['resize-window', '-t', 'chat', '-x', String(columns + 13), '-y', '40']);
-    type('!');
-    await shows('\ne\u0301 last!');
-    expect(screen().match(/^> /gm)).toHaveLength(1);
-    key('Enter');
-    await shows('The second is done.');
-    await shows(PROMPT);
-    expect(screen()).toContain('next\n');
+      const long = `${'漢字 wide '.repeat(6)}end`;
+      type(long);
+      key('M-Enter');
+      type('next\\');
+      key('Enter');
+      type('e\u0301 last');
+      await shows('\ne\u0301 last');
+      expect(screen().replaceAll('\n', '')).toContain(`> ${long}nexte\u0301 last`);
+      tmux(['resize-window', '-t', 'chat', '-x', String(columns + 13), '-y', '40']);
+      type('!');
+      await shows('\ne\u0301 last!');
+      expect(screen().match(/^> /gm)).toHaveLength(1);
+      key('Enter');
+      await shows('The second is done.');
+      await shows(PROMPT);
+      expect(screen()).toContain('next\n');
 
-    paste('pasted 1\npasted 2\npasted 3');
-    await shows('> pasted 1\npasted 2\npasted 3');
-    key('C-c');
-    await shows(PROMPT);
-    key('Up');
-    await shows('\ne\u0301 last!');
-    key('C-c');
-    await shows(PROMPT);
-    type('/diff');
-    key('Enter');
-    await shows('+one');
-    await shows(PROMPT);
-    key('C-d');
-    await shows('exit 0');
-  });
+      paste('pasted 1\npasted 2\npasted 3');
+      await shows('> pasted 1\npasted 2\npasted 3');
+      key('C-c');
+      await shows(PROMPT);
+      key('Up');
+      await shows('\ne\u0301 last!');
+      key('C-c');
+      await shows(PROMPT);
+      type('/diff');
+      key('Enter');
+      await shows('+one');
+      await shows(PROMPT);
+      key('C-d');
+      await shows('exit 0');
+    },
+  );
 
   it('stops the run on Ctrl-C, and leaves with 130 on the next one', async () => {
     const { id } = await startHeldRun(world);

@@ -41,7 +41,11 @@ describe('at a server', () => {
     world = await createWorld({ spec: 'process' });
   });
   afterAll(() => world.close());
-  const around = () => ({ ...env, ACS_BASE_URL: world.service.url, ACS_API_KEY: world.service.key });
+  const around = () => ({
+    ...env,
+    ACS_BASE_URL: world.service.url,
+    ACS_API_KEY: world.service.key,
+  });
 
   it('git is started without the keys of servers', async () => {
     await program('git', 'exit 128');
@@ -52,7 +56,12 @@ describe('at a server', () => {
 
   it('the editor is started without the keys of servers', async () => {
     const EDITOR = await program('edit', 'exit 0');
-    await invoke({ args: ['settings', 'edit'], cwd: dir, env: { ...around(), EDITOR }, columns: 80 });
+    await invoke({
+      args: ['settings', 'edit'],
+      cwd: dir,
+      env: { ...around(), EDITOR },
+      columns: 80,
+    });
     expect(await seen()).toContain('EDITOR=');
     expect(await seen()).not.toMatch(/hush-word|API_KEY/);
   });
@@ -60,7 +69,11 @@ describe('at a server', () => {
 
 it('the local service in the background is started without the keys of servers', async () => {
   const around = { ...env, ACS_DATA_DIR: path.join(dir, 'data') };
-  const { out, err } = await invoke({ args: ['serve', '--detach', '--json'], cwd: dir, env: around });
+  const { out, err } = await invoke({
+    args: ['serve', '--detach', '--json'],
+    cwd: dir,
+    env: around,
+  });
   try {
     const { pid } = JSON.parse(out) as { pid: number };
     const environment = await readFile(`/proc/${pid}/environ`, 'utf8');

@@ -1,4 +1,7 @@
-/** The local service ends between the moment at which a command finds it and the first request of the command. */
+/**
+ * The local service ends between the moment at which a command finds it and the first request of
+ * the command.
+ */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,7 +17,12 @@ let place: Start;
 
 beforeEach(async () => {
   dir = await mkdtemp(path.join(tmpdir(), 'acs-e2e-'));
-  const env = { PATH: process.env.PATH, HOME: dir, ACS_PROFILE: 'local', ACS_DATA_DIR: path.join(dir, 'data') };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: dir,
+    ACS_PROFILE: 'local',
+    ACS_DATA_DIR: path.join(dir, 'data'),
+  };
   place = { cwd: dir, env };
 });
 afterEach(async () => {
@@ -50,6 +58,8 @@ it.each(['conv list --json', 'sandbox start --no-wait -q'])(
     const { code, err } = await start(line.split(' '), place).ended;
     expect(code, err).toBe(0);
     const { out } = await start(['sandbox', 'list', '--json'], place).ended;
-    expect((JSON.parse(out) as { items: unknown[] }).items).toHaveLength(line.startsWith('sandbox') ? 1 : 0);
+    expect((JSON.parse(out) as { items: unknown[] }).items).toHaveLength(
+      line.startsWith('sandbox') ? 1 : 0,
+    );
   },
 );

@@ -5,7 +5,10 @@ import { TestClock } from '../support/test-clock.ts';
 import { errorOf, useWorld, type Ending } from '../support/use-world.ts';
 import type { Invocation } from '../support/world.ts';
 
-/** One way to each exit code; what leads to it in detail is tested where it happens, 129 to 143 in pipes.test.ts. */
+/**
+ * One way to each exit code; what leads to it in detail is tested where it happens, 129 to 143 in
+ * pipes.test.ts.
+ */
 const at = useWorld({ api: 'v1', spec: 'process' });
 const DEMO = 'conv new --no-repo --replay demo';
 const LONG = 'conv new --no-repo --replay long.json';
@@ -23,7 +26,12 @@ beforeAll(async () => {
   ]);
 });
 
-async function ends(code: number, kind: string, line: string, more: Ending & Partial<Invocation> = {}): Promise<void> {
+async function ends(
+  code: number,
+  kind: string,
+  line: string,
+  more: Ending & Partial<Invocation> = {},
+): Promise<void> {
   expect(errorOf(await at.ends(`${line} --json`, { code, ...more }))['code']).toBe(kind);
 }
 
@@ -32,8 +40,20 @@ it.each<[number, string, string, (Ending & Partial<Invocation>)?, Reply?]>([
   [3, 'config', 'conv list', { env: { ACS_BASE_URL: undefined, ACS_API_KEY: undefined } }],
   [4, 'auth', 'conv list', { env: { ACS_API_KEY: 'wrong' } }],
   [5, 'not-found', `conv show ${'f'.repeat(32)}`],
-  [7, 'rate-limited', 'conv list', { clock: quick() }, { status: 429, json: {}, headers: { 'retry-after': '0' } }],
-  [9, 'server', 'conv list', { err: 'text/html' }, { text: '<html>Welcome</html>', type: 'text/html' }],
+  [
+    7,
+    'rate-limited',
+    'conv list',
+    { clock: quick() },
+    { status: 429, json: {}, headers: { 'retry-after': '0' } },
+  ],
+  [
+    9,
+    'server',
+    'conv list',
+    { err: 'text/html' },
+    { text: '<html>Welcome</html>', type: 'text/html' },
+  ],
   [10, 'network', 'conv list --base-url http://127.0.0.1:1', { clock: quick() }],
   [12, 'unsupported', 'conv new hello --no-repo --api v0'],
 ])('the exit code is %i for %s: %s', async (code, kind, line, more, reply) => {
@@ -71,7 +91,10 @@ it('the exit code is 70 for internal: a bug in acs', async () => {
   const now = () => {
     throw new RangeError('there is no time');
   };
-  await ends(70, 'internal', 'conv list', { clock: { now, sleep: () => Promise.resolve() }, err: 'there is no time' });
+  await ends(70, 'internal', 'conv list', {
+    clock: { now, sleep: () => Promise.resolve() },
+    err: 'there is no time',
+  });
 });
 
 it('the exit code is 124 for timeout: the deadline of the command passed', async () => {

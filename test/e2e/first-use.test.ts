@@ -33,13 +33,17 @@ async function acs(...args: string[]): Promise<{ code: number | null; out: strin
   return ended;
 }
 
-const REPAIRED = 'a model is set up on a fresh machine, repairs a failing test in a sandbox, and its change is pulled';
+const REPAIRED =
+  'a model is set up on a fresh machine, repairs a failing test in a sandbox, and its ' +
+  'change is pulled';
 
 it.each(['v1', 'v0'])(`${REPAIRED}: %s`, async (api) => {
   const { cwd = '' } = place;
   await writeFile(path.join(cwd, 'sum.sh'), 'echo $(($1 - $2))\n');
   await writeFile(path.join(cwd, 'check.sh'), '[ "$(sh sum.sh 2 2)" = 4 ]\n');
-  const commit = 'git init -qb main && git add . && git -c user.name=T -c user.email=t@example.com commit -qm first';
+  const commit =
+    'git init -qb main && git add . && git -c user.name=T -c user.email=t@example.com ' +
+    'commit -qm first';
   expect(await shell(commit, place).ended).toMatchObject({ code: 0 });
   expect((await shell('sh check.sh', place).ended).code).toBe(1);
 
@@ -51,7 +55,13 @@ it.each(['v1', 'v0'])(`${REPAIRED}: %s`, async (api) => {
     err: expect.stringMatching(/settings set llm_model.*\n.*--replay/) as string,
   });
 
-  const set = await acs('settings', 'set', 'llm_model=gpt-4o', `llm_base_url=${model.url}`, 'llm_api_key=-');
+  const set = await acs(
+    'settings',
+    'set',
+    'llm_model=gpt-4o',
+    `llm_base_url=${model.url}`,
+    'llm_api_key=-',
+  );
   expect(set.code, set.err).toBe(0);
   expect((await acs('doctor')).out).toContain(`gpt-4o at ${model.url} answers`);
 
@@ -71,16 +81,28 @@ it('a model with the key test: the task, the files that are pulled and what acs 
     running.child.stdin?.end(stdin);
     return running.ended;
   };
-  const commit = 'git init -qb main && git -c user.name=T -c user.email=t@example.com commit -q --allow-empty -m first';
+  const commit =
+    'git init -qb main && git -c user.name=T -c user.email=t@example.com commit -q ' +
+    '--allow-empty -m first';
   expect(await shell(commit, place).ended).toMatchObject({ code: 0 });
   const settings = ['llm_model=gpt-4o', `llm_base_url=${model.url}`, 'llm_api_key=-'];
   const set = await run(['settings', 'set', ...settings, '--debug'], 'test\n');
-  expect(set).toMatchObject({ code: 0, err: expect.stringContaining('warning: the value of llm_api_key') as string });
+  expect(set).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('warning: the value of llm_api_key') as string,
+  });
   expect(set.err).not.toMatch(/"api_key": *"test"/);
 
   place.env = { ...place.env, PORT: '1' };
-  const create = { command: 'create', path: 'test_add.py', file_text: 'def test_add(): return 1 + 10\n' };
-  const calls = [`file_editor ${JSON.stringify(create)}`, 'terminal {"command":"cat test_add.py # latest"}'];
+  const create = {
+    command: 'create',
+    path: 'test_add.py',
+    file_text: 'def test_add(): return 1 + 10\n',
+  };
+  const calls = [
+    `file_editor ${JSON.stringify(create)}`,
+    'terminal {"command":"cat test_add.py # latest"}',
+  ];
   const task = ['CALL the tests, the latest 11', ...calls].join('\n');
   const spec = hasBubblewrap ? [] : ['--spec', 'process'];
   const started = await run(['conv', 'new', task, '--wait', '--secret', 'PORT', ...spec]);
@@ -95,7 +117,10 @@ it('a model with the key test: the task, the files that are pulled and what acs 
 });
 
 const FAILURES: [word: string, said: RegExp][] = [
-  ['FAIL401', /answered with HTTP 401: Incorrect API key provided\. Set another key: acs settings set llm_api_key=-/],
+  [
+    'FAIL401',
+    /answered with HTTP 401: Incorrect API key provided\. Set another key: acs settings set llm_api_key=-/,
+  ],
   ['FAIL429', /answered with HTTP 429: .*Continue later with a message: acs conv send/],
   ['FAIL500', /answered with HTTP 500: .*Continue later/],
   ['CUT', /was cut off/],
@@ -104,7 +129,13 @@ const FAILURES: [word: string, said: RegExp][] = [
 
 it('a run that its model fails ends with exit code 1 and the reason', async () => {
   const url = `llm_base_url=${model.url}`;
-  const set = await acs('settings', 'set', 'llm_model=gpt-4o', url, 'agent_settings.llm.num_retries=0');
+  const set = await acs(
+    'settings',
+    'set',
+    'llm_model=gpt-4o',
+    url,
+    'agent_settings.llm.num_retries=0',
+  );
   expect(set.code, set.err).toBe(0);
   const spec = hasBubblewrap ? [] : ['--spec', 'process'];
   for (const [word, said] of FAILURES) {

@@ -18,16 +18,28 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const edit = (members: Record<string, unknown>) => ({ action: 'edit', args: { impl_source: 'oh_aci', ...members } });
+const edit = (members: Record<string, unknown>) => ({
+  action: 'edit',
+  args: { impl_source: 'oh_aci', ...members },
+});
 
 /** A command that runs until the test releases it. */
-const held = (name: string) => run(`while [ ! -e ${path.join(world.dir, name)} ]; do sleep 0.05; done; echo ${name}`);
+const held = (name: string) =>
+  run(`while [ ! -e ${path.join(world.dir, name)} ]; do sleep 0.05; done; echo ${name}`);
 const release = (name: string) => writeFile(path.join(world.dir, name), '');
 
 /** Starts a run of these steps, and returns its id while it continues. */
 async function start(steps: Record<string, unknown>[], message = 'Do it.'): Promise<string> {
   const file = await replayFile(world, `run-${steps.length}.json`, steps);
-  const { code, out, err } = await world.acs('conv', 'new', message, '--no-repo', '--replay', file, '--json');
+  const { code, out, err } = await world.acs(
+    'conv',
+    'new',
+    message,
+    '--no-repo',
+    '--replay',
+    file,
+    '--json',
+  );
   if (code !== 0) throw new Error(err);
   return json({ out }).id;
 }
@@ -91,12 +103,16 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
 
   const textOf = (selector: string) =>
     browser.tab.evaluate<string>(`document.querySelector(${JSON.stringify(selector)}).innerText`);
-  const untilText = (selector: string, part: string) => until(async () => (await textOf(selector)).includes(part));
+  const untilText = (selector: string, part: string) =>
+    until(async () => (await textOf(selector)).includes(part));
   const stepTexts = () =>
-    browser.tab.evaluate<string[]>("[...document.querySelectorAll('#steps > li')].map((each) => each.innerText)");
+    browser.tab.evaluate<string[]>(
+      "[...document.querySelectorAll('#steps > li')].map((each) => each.innerText)",
+    );
 
   /** A step that is not laid out yet has no text. */
-  const untilSteps = (areThere: (steps: string[]) => boolean) => until(async () => areThere(await stepTexts()));
+  const untilSteps = (areThere: (steps: string[]) => boolean) =>
+    until(async () => areThere(await stepTexts()));
 
   it('shows new steps, the end of the run, the answer and the changes without a reload', async () => {
     const id = await start([
@@ -143,7 +159,8 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     expect(await steps()).toBe(live);
     const exported = (await world.acs('conv', 'export', id, '--as', 'html')).out;
     await browser.tab.evaluate(
-      `globalThis.exported = new DOMParser().parseFromString(${JSON.stringify(exported)}, 'text/html'); null`,
+      `globalThis.exported = new DOMParser().parseFromString(${JSON.stringify(exported)}, ` +
+        `'text/html'); null`,
     );
     // Both are made by git, which here and there prints the ids of blobs in full.
     const partOf = async (page: string, part: string): Promise<string> =>
@@ -173,8 +190,12 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     await untilText('#answer', HOSTILE[0] ?? '');
     expect(await browser.tab.evaluate('globalThis.ran ?? null')).toBeNull();
     const clean = `${world.service.url}/conversations/${id}`;
-    expect(browser.tab.requests().map((each) => each.replace(/\?.*/, ''))).toEqual([clean, `${clean}/live`]);
-    const markup = "document.querySelectorAll('img, svg, iframe, link, meta[http-equiv], script').length";
+    expect(browser.tab.requests().map((each) => each.replace(/\?.*/, ''))).toEqual([
+      clean,
+      `${clean}/live`,
+    ]);
+    const markup =
+      "document.querySelectorAll('img, svg, iframe, link, meta[http-equiv], script').length";
     expect(await browser.tab.evaluate(markup)).toBe(1);
     const text = await browser.tab.evaluate<string>('document.body.textContent');
     for (const part of HOSTILE.slice(0, 7)) expect(text).toContain(part);
@@ -186,15 +207,20 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     await browser.tab.open(await address(id));
     await untilText('#connection', 'Connected.');
     const before = browser.tab.requests();
-    const attack = `<img src=x onerror="globalThis.ran = 1"><a href="javascript:globalThis.ran = 2">x</a><iframe srcdoc="<script>parent.ran = 3</script>"></iframe>`;
+    const attack =
+      `<img src=x onerror="globalThis.ran = 1"><a ` +
+      `href="javascript:globalThis.ran = 2">x</a><iframe srcdoc="<script>parent.ran = ` +
+      `3</script>"></iframe>`;
     await browser.tab.evaluate(
       `document.getElementById('steps').insertAdjacentHTML('beforeend', ${JSON.stringify(attack)})`,
     );
     await browser.tab.evaluate("document.querySelector('a[href^=javascript]').click()");
     const inline =
-      "const script = document.createElement('script'); script.textContent = 'globalThis.ran = 4'; document.body.append(script);";
+      "const script = document.createElement('script'); script.textContent = 'globalThis.ran " +
+      "= 4'; document.body.append(script);";
     await browser.tab.evaluate(`{ ${inline} }`);
-    const out = `fetch('http://127.0.0.1:9/', { mode: 'no-cors' }).then(() => 'sent', () => 'blocked')`;
+    const out =
+      `fetch('http://127.0.0.1:9/', { mode: 'no-cors' }).then(() => 'sent', () ` + `=> 'blocked')`;
     expect(await browser.tab.evaluate(out)).toBe('blocked');
     expect(await browser.tab.evaluate('globalThis.ran ?? null')).toBeNull();
     expect(browser.tab.requests().filter((each) => !each.startsWith('about:'))).toEqual(before);
@@ -213,9 +239,12 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     }
     await untilText('#run', 'finished');
     await untilText('#answer', 'Ok.');
-    await untilSteps((all) => names.every((name) => all.some((each) => each.endsWith(`\n${name}`))));
+    await untilSteps((all) =>
+      names.every((name) => all.some((each) => each.endsWith(`\n${name}`))),
+    );
     const steps = await stepTexts();
-    for (const name of names) expect(steps.filter((each) => each.endsWith(`\n${name}`))).toHaveLength(1);
+    for (const name of names)
+      expect(steps.filter((each) => each.endsWith(`\n${name}`))).toHaveLength(1);
     await browser.tab.open(await address(id));
     await untilSteps((all) => isDeepStrictEqual(all, steps));
     await proxy.close();
@@ -227,7 +256,8 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     await untilText('#connection', 'Connected.');
     const show = (hidden: boolean) =>
       browser.tab.evaluate(
-        `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,
+        `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true }); ` +
+          `document.dispatchEvent(new Event('visibilitychange'))`,
       );
     await show(true);
     await release('go');
@@ -283,14 +313,19 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     const url = await address(id);
     await browser.tab.open(url);
     await browser.tab.open(url);
-    expect(await textOf('main')).toContain('The link was used before, or is older than 60 seconds.');
+    expect(await textOf('main')).toContain(
+      'The link was used before, or is older than 60 seconds.',
+    );
     expect(await textOf('main')).toContain(`acs conv open ${id}`);
     await browser.tab.open(url.replace(/\?.*/, ''));
     expect(await textOf('#answer')).toContain('Answer');
   });
 
   it('reaches the newest step with the keyboard', async () => {
-    const id = await start([...Array.from({ length: 30 }, (_, number) => run(`seq ${number}`)), finish('Ok.')]);
+    const id = await start([
+      ...Array.from({ length: 30 }, (_, number) => run(`seq ${number}`)),
+      finish('Ok.'),
+    ]);
     await ended(id);
     await look(browser.tab, 'light', 1280);
     await browser.tab.open(await address(id));
@@ -305,20 +340,29 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
       };
       await browser.tab.send('Input.dispatchKeyEvent', enter);
     }
-    const isVisible = `{ const { top, bottom } = document.getElementById('steps').lastElementChild.getBoundingClientRect(); top >= 0 && bottom <= innerHeight }`;
+    const isVisible =
+      `{ const { top, bottom } = ` +
+      `document.getElementById('steps').lastElementChild.getBoundingClientRect(); top >= 0 && ` +
+      `bottom <= innerHeight }`;
     await until(() => browser.tab.evaluate<boolean>(isVisible));
     expect(await browser.tab.evaluate('scrollY')).toBeGreaterThan(0);
   });
 
-  it.each(LOOKS)('has no violation of axe and fits its window: %s, %i pixels wide', async (scheme, width) => {
-    await look(browser.tab, scheme, width);
-    const all = HOSTILE.join('\n').replaceAll('\0', '');
-    const id = await start([edit({ command: 'create', path: 'a', file_text: all }), held('never')], all);
-    await browser.tab.open(await address(id));
-    await untilText('#connection', 'Connected.');
-    await untilText('#steps', 'while [');
-    await expectAccessible(browser.tab, scheme);
-    await browser.tab.open(`${world.service.url}/conversations/${id}?once=used`);
-    await expectAccessible(browser.tab, scheme, 10);
-  });
+  it.each(LOOKS)(
+    'has no violation of axe and fits its window: %s, %i pixels wide',
+    async (scheme, width) => {
+      await look(browser.tab, scheme, width);
+      const all = HOSTILE.join('\n').replaceAll('\0', '');
+      const id = await start(
+        [edit({ command: 'create', path: 'a', file_text: all }), held('never')],
+        all,
+      );
+      await browser.tab.open(await address(id));
+      await untilText('#connection', 'Connected.');
+      await untilText('#steps', 'while [');
+      await expectAccessible(browser.tab, scheme);
+      await browser.tab.open(`${world.service.url}/conversations/${id}?once=used`);
+      await expectAccessible(browser.tab, scheme, 10);
+    },
+  );
 });

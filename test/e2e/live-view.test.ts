@@ -4,7 +4,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createV1World, event, ID, KEY, userMessage, type V1World } from '../client/support/v1-world.ts';
+import {
+  createV1World,
+  event,
+  ID,
+  KEY,
+  userMessage,
+  type V1World,
+} from '../client/support/v1-world.ts';
 import { Screen } from '../support/screen.ts';
 import { until } from '../support/until.ts';
 import { BIN, hasScript } from './processes.ts';
@@ -18,7 +25,8 @@ let screen: Screen;
 
 /** A shell with job control on a terminal of 80 columns; `$acs` is the command. */
 function shell(script: string): void {
-  const set = `tty > '${dir}/tty'; stty cols 80 rows 24; set -m; acs="'${process.execPath}' '${BIN}'"`;
+  const set =
+    `tty > '${dir}/tty'; stty cols 80 rows 24; set -m; ` + `acs="'${process.execPath}' '${BIN}'"`;
   terminal = spawn('script', ['-qfc', `${set}; ${script}`, '/dev/null'], {
     env: {
       PATH: process.env.PATH,
@@ -47,9 +55,17 @@ beforeEach(async () => {
     event('ConversationStateUpdateEvent', {
       source: 'environment',
       key: 'stats',
-      value: { usage_to_metrics: { agent: { accumulated_cost: 0.5 }, condenser: { accumulated_cost: 0.25 } } },
+      value: {
+        usage_to_metrics: {
+          agent: { accumulated_cost: 0.5 },
+          condenser: { accumulated_cost: 0.25 },
+        },
+      },
     }),
-    event('ActionEvent', { tool_name: 'terminal', action: { kind: 'TerminalAction', command: COMMAND } }),
+    event('ActionEvent', {
+      tool_name: 'terminal',
+      action: { kind: 'TerminalAction', command: COMMAND },
+    }),
   );
 });
 afterEach(async () => {
@@ -66,7 +82,9 @@ it.runIf(hasScript)(
   'conv follow keeps its status line through resize, Ctrl-Z and fg, and clears it on Ctrl-C',
   async () => {
     shell(`eval $acs conv follow ${ID}; echo stopped; read word; fg > /dev/null; echo "exit $?"`);
-    await until(() => /^running · \d+:\d\d:\d\d · \$0\.75 · \$ make a-target[-\w]*…$/.test(screen.last));
+    await until(() =>
+      /^running · \d+:\d\d:\d\d · \$0\.75 · \$ make a-target[-\w]*…$/.test(screen.last),
+    );
     expect(screen.last).toHaveLength(79);
     expect(screen.text).toContain('you    begin\n');
     expect(screen.text.match(/running ·/g)).toHaveLength(1);

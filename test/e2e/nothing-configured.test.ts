@@ -29,14 +29,19 @@ describe('with ACS_PROFILE=local and an empty home', () => {
     await mkdir(programs);
     for (const folder of ['/bin', '/usr/bin']) {
       for (const name of await readdir(folder)) {
-        if (name !== 'bwrap') await symlink(path.join(folder, name), path.join(programs, name)).catch(() => undefined);
+        if (name !== 'bwrap')
+          await symlink(path.join(folder, name), path.join(programs, name)).catch(() => undefined);
       }
     }
     const env = { ...local().env, PATH: programs };
-    const { code, err } = await start(['conv', 'new', '--replay', 'demo', '--no-repo', '--wait'], { ...local(), env })
-      .ended;
+    const { code, err } = await start(['conv', 'new', '--replay', 'demo', '--no-repo', '--wait'], {
+      ...local(),
+      env,
+    }).ended;
     expect(code).toBe(0);
-    expect(err).toContain('warning: commands run without isolation: bubblewrap (bwrap) is not installed');
+    expect(err).toContain(
+      'warning: commands run without isolation: bubblewrap (bwrap) is not installed',
+    );
   });
 
   it('resolves @last after a restart of the service', async () => {
@@ -52,7 +57,8 @@ describe('with ACS_PROFILE=local and an empty home', () => {
     const script = [
       'git init -q repository && cd repository',
       'git -c user.name=Test -c user.email=test@example.com commit -q --allow-empty -m first',
-      `id=$(acs conv new --repo . --branch "$(git branch --show-current)" --replay "${PACKAGE_ROOT}/examples/$FILE" --wait -q)`,
+      `id=$(acs conv new --repo . --branch "$(git branch --show-current)" --replay ` +
+        `"${PACKAGE_ROOT}/examples/$FILE" --wait -q)`,
       'acs conv follow "$id" --format ndjson | tail -n 1',
       'acs conv diff "$id" --stat',
     ].join(' && ');
@@ -60,17 +66,27 @@ describe('with ACS_PROFILE=local and an empty home', () => {
       /\.v[01]\.json$/.test(name),
     );
     const here = local();
-    const { code, out, err } = await shell(script, { ...here, env: { ...here.env, FILE: file } }).ended;
+    const { code, out, err } = await shell(script, { ...here, env: { ...here.env, FILE: file } })
+      .ended;
     expect(code, err).toBe(0);
     const [outcome = '', ...changes] = out.trimEnd().split('\n');
-    expect(JSON.parse(outcome)).toMatchObject({ type: 'outcome', status: 'finished', exit_code: 0 });
+    expect(JSON.parse(outcome)).toMatchObject({
+      type: 'outcome',
+      status: 'finished',
+      exit_code: 0,
+    });
     expect(changes.length).toBeGreaterThan(0);
     expect(err).toMatch(/^.* · finished$|^$/m);
   });
 
   it('leaves no process after the service is stopped', async () => {
-    expect((await start(['conv', 'new', '--no-repo', '--replay', 'demo', '--follow'], local()).ended).code).toBe(0);
-    const status = JSON.parse((await start(['serve', '--status', '--json'], local()).ended).out) as { pid: number };
+    expect(
+      (await start(['conv', 'new', '--no-repo', '--replay', 'demo', '--follow'], local()).ended)
+        .code,
+    ).toBe(0);
+    const status = JSON.parse(
+      (await start(['serve', '--status', '--json'], local()).ended).out,
+    ) as { pid: number };
     expect(isAlive(status.pid)).toBe(true);
     expect((await start(['serve', '--stop'], local()).ended).code).toBe(0);
     await until(() => !isAlive(status.pid));

@@ -50,7 +50,10 @@ describe.runIf(hasScript)('on a terminal of 8 rows', () => {
 
   it('conv events, conv show, conv diff and help print through the pager, and no other form of output does', async () => {
     const lines = [...PAGED.map(([line]) => line), ...NOT_PAGED];
-    const { ended } = terminal(lines.map((line) => `${line}; echo "exit $?"; echo ----`).join('\n'), within());
+    const { ended } = terminal(
+      lines.map((line) => `${line}; echo "exit $?"; echo ----`).join('\n'),
+      within(),
+    );
 
     // A status line is erased before the output begins.
     const parts = (await ended).out
@@ -70,7 +73,8 @@ describe.runIf(hasScript)('on a terminal of 8 rows', () => {
   });
 
   it('a pager that ends early leaves the exit code of the command as it is', async () => {
-    const exits = 'acs conv events $id; echo "exit $?"; acs conv show $id --exit-status; echo "exit $?"';
+    const exits =
+      'acs conv events $id; echo "exit $?"; acs conv show $id --exit-status; echo "exit $?"';
     const { ended } = terminal(exits, { ...within(), env: { ...within().env, ACS_PAGER: 'true' } });
 
     expect((await ended).out.replaceAll('\r', '')).toBe('exit 0\nexit 0\n');

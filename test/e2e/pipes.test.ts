@@ -13,14 +13,19 @@ let running: string;
 
 beforeAll(async () => {
   world = await createWorld({ api: 'v1', spec: 'process' });
-  const done = await start(['conv', 'new', '--no-repo', '--replay', 'demo', '--wait', '-q'], inWorld(world)).ended;
+  const done = await start(
+    ['conv', 'new', '--no-repo', '--replay', 'demo', '--wait', '-q'],
+    inWorld(world),
+  ).ended;
   ended = done.out.trim();
   const replay = [
     { action: 'run', args: { command: 'sleep 600' } },
     { action: 'finish', args: { final_thought: 'done' } },
   ];
   await writeFile(path.join(world.dir, 'long.json'), JSON.stringify(replay));
-  running = (await start(['conv', 'new', '--no-repo', '--replay', 'long.json', '-q'], inWorld(world)).ended).out.trim();
+  running = (
+    await start(['conv', 'new', '--no-repo', '--replay', 'long.json', '-q'], inWorld(world)).ended
+  ).out.trim();
 });
 afterAll(() => world.close());
 
@@ -50,7 +55,8 @@ describe('a slow reader', () => {
       JSON.stringify([{ action: 'finish', args: { final_thought: text } }]),
     );
     const script =
-      'id=$(acs conv new --no-repo --replay big.json --wait -q) && acs conv result "$id" | (sleep 1; wc -c)';
+      'id=$(acs conv new --no-repo --replay big.json --wait -q) && acs conv result "$id" | ' +
+      '(sleep 1; wc -c)';
     const { code, out } = await shell(script, inWorld(world)).ended;
     expect(code).toBe(0);
     expect(Number(out.trim())).toBe(text.length);
@@ -59,8 +65,11 @@ describe('a slow reader', () => {
 
 describe('stdout that is a file', () => {
   it('is appended to when --output names it as /dev/stdout', async () => {
-    const script = '{ echo before; acs conv show "$ID" -q -o /dev/stdout; echo after; } >file && cat file && rm file';
-    const { code, out } = await shell(script, { cwd: world.dir, env: { ...world.env, ID: ended } }).ended;
+    const script =
+      '{ echo before; acs conv show "$ID" -q -o /dev/stdout; echo after; } >file && cat ' +
+      'file && rm file';
+    const { code, out } = await shell(script, { cwd: world.dir, env: { ...world.env, ID: ended } })
+      .ended;
     expect({ code, out }).toEqual({ code: 0, out: `before\n${ended}\nafter\n` });
   });
 });
@@ -95,17 +104,22 @@ describe('output that cannot be written', () => {
 
 describe('a reader that closes the pipe', () => {
   it('ends a list without an error', async () => {
-    const { code, out, err } = await shell('acs conv events "$ID" --format ndjson | head -1; echo "${PIPESTATUS[0]}"', {
-      cwd: world.dir,
-      env: { ...world.env, ID: ended },
-    }).ended;
+    const { code, out, err } = await shell(
+      'acs conv events "$ID" --format ndjson | head -1; echo "${PIPESTATUS[0]}"',
+      {
+        cwd: world.dir,
+        env: { ...world.env, ID: ended },
+      },
+    ).ended;
     expect(code).toBe(0);
     expect(out.trimEnd().split('\n').at(-1)).toBe('0');
     expect(err).toBe('');
   });
 
   it('ends a batch with 141, and starts nothing more', async () => {
-    const tasks = ['a', 'b', 'c'].map((key) => JSON.stringify({ key, replay: 'demo', 'no-repo': true }));
+    const tasks = ['a', 'b', 'c'].map((key) =>
+      JSON.stringify({ key, replay: 'demo', 'no-repo': true }),
+    );
     await writeFile(path.join(world.dir, 'tasks.jsonl'), tasks.join('\n'));
     const batch = 'acs batch tasks.jsonl --concurrency 1 | true; echo "${PIPESTATUS[0]}"';
     const { out, err } = await shell(batch, inWorld(world)).ended;
@@ -128,19 +142,26 @@ describe('a signal', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('%s during follow ends with %i and prints that the run continues', async (signal, code) => {
-    const id = (
-      await start(['conv', 'new', '--no-repo', '--replay', 'long.json', '-q'], inWorld(world)).ended
-    ).out.trim();
-    const following = start(['conv', 'follow', id, '--json'], inWorld(world));
-    await until(() => following.out().includes('sleep 600'));
-    following.child.kill(signal);
-    const over = await following.ended;
-    expect(over.code).toBe(code);
-    expect(JSON.parse(over.out.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ type: 'outcome', exit_code: code });
-    expect(over.err).toContain(`acs conv stop ${id}`);
-    const show = await start(['conv', 'show', id, '--json'], inWorld(world)).ended;
-    expect(JSON.parse(show.out)).toMatchObject({ status: 'running' });
-    await start(['conv', 'stop', id], inWorld(world)).ended;
-  });
+  ] as const)(
+    '%s during follow ends with %i and prints that the run continues',
+    async (signal, code) => {
+      const id = (
+        await start(['conv', 'new', '--no-repo', '--replay', 'long.json', '-q'], inWorld(world))
+          .ended
+      ).out.trim();
+      const following = start(['conv', 'follow', id, '--json'], inWorld(world));
+      await until(() => following.out().includes('sleep 600'));
+      following.child.kill(signal);
+      const over = await following.ended;
+      expect(over.code).toBe(code);
+      expect(JSON.parse(over.out.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+        type: 'outcome',
+        exit_code: code,
+      });
+      expect(over.err).toContain(`acs conv stop ${id}`);
+      const show = await start(['conv', 'show', id, '--json'], inWorld(world)).ended;
+      expect(JSON.parse(show.out)).toMatchObject({ status: 'running' });
+      await start(['conv', 'stop', id], inWorld(world)).ended;
+    },
+  );
 });

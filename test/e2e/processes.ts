@@ -26,7 +26,11 @@ export interface Start {
 
 /** stdin is a pipe that stays open and is empty, as under many CI runners. */
 export function start(args: readonly string[], { cwd, env }: Start): Running {
-  const child = spawn(process.execPath, [BIN, ...args], { cwd, env: clean(env), stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd,
+    env: clean(env),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   return watched(child);
 }
 
@@ -42,9 +46,14 @@ export function shell(script: string, { cwd, env }: Start): Running {
 }
 
 // What makes a terminal here is util-linux's program of that name; others take other options.
-export const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
+export const hasScript = /util-linux/.test(
+  spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '',
+);
 
-/** A shell on a terminal of 80 columns and few rows, with `acs` in it; what is written to stdin is typed there. */
+/**
+ * A shell on a terminal of 80 columns and few rows, with `acs` in it; what is written to stdin is
+ * typed there.
+ */
 export function terminal(script: string, { cwd, env }: Start): Running {
   const set = `stty cols 80 rows 8; acs() { "${process.execPath}" "${BIN}" "$@"; }`;
   return watched(

@@ -1,4 +1,7 @@
-/** `sandbox shell` on a pseudo-terminal, and `sandbox exec` as a process: pipes, signals, what is left behind. */
+/**
+ * `sandbox shell` on a pseudo-terminal, and `sandbox exec` as a process: pipes, signals, what is
+ * left behind.
+ */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +14,9 @@ import { isAlive } from '../service/agent-server/support/worker.ts';
 import { BIN, inWorld, shell, start } from './processes.ts';
 
 // What makes a terminal here is util-linux's program of that name; others take other options.
-const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
+const hasScript = /util-linux/.test(
+  spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '',
+);
 
 let world: World;
 let id: string;
@@ -26,7 +31,8 @@ describe('sandbox exec as a process', () => {
     const file = path.join(world.dir, 'bytes');
     const bytes = randomBytes(10_000_000);
     writeFileSync(file, bytes);
-    const script = `acs sandbox exec -i ${id} -- cat <'${file}' | acs sandbox exec -i ${id} -- sha256sum`;
+    const script =
+      `acs sandbox exec -i ${id} -- cat <'${file}' | acs sandbox exec -i ${id} ` + `-- sha256sum`;
     const { code, out } = await shell(script, inWorld(world)).ended;
     expect({ code, sum: out.split(' ')[0] }).toEqual({
       code: 0,
@@ -35,7 +41,8 @@ describe('sandbox exec as a process', () => {
   });
 
   it('ends without a message when the reader of a pipe has enough', async () => {
-    const { out, err } = await shell(`acs sandbox exec ${id} -- yes | head -2`, inWorld(world)).ended;
+    const { out, err } = await shell(`acs sandbox exec ${id} -- yes | head -2`, inWorld(world))
+      .ended;
     expect({ out, err }).toEqual({ out: 'y\ny\n', err: '' });
   });
 
@@ -55,7 +62,10 @@ describe('sandbox exec as a process', () => {
   });
 
   it('leaves no program behind when it is killed', async () => {
-    const acs = start(['sandbox', 'exec', id, '--', 'sh', '-c', 'echo $$; exec sleep 1000'], inWorld(world));
+    const acs = start(
+      ['sandbox', 'exec', id, '--', 'sh', '-c', 'echo $$; exec sleep 1000'],
+      inWorld(world),
+    );
     await until(() => acs.out().endsWith('\n'));
     acs.child.kill('SIGKILL');
     await until(() => !isAlive(Number(acs.out())));
@@ -91,7 +101,14 @@ describe.runIf(hasScript)('sandbox shell on a terminal', () => {
     await shows(/[$#] $/);
     type('stty size; tty; echo "term $TERM"\n');
     await shows(/20 90\r\n\/dev\/pts\/\d+\r\nterm xterm\r\n/);
-    spawnSync('stty', ['-F', readFileSync(`${world.dir}/tty`, 'utf8').trim(), 'cols', '44', 'rows', '11']);
+    spawnSync('stty', [
+      '-F',
+      readFileSync(`${world.dir}/tty`, 'utf8').trim(),
+      'cols',
+      '44',
+      'rows',
+      '11',
+    ]);
     type(`until [ "$(stty size)" = "11 44" ]; do sleep 0.05; done; echo "resi""zed"\n`);
     await shows('resized\r\n');
     type('echo "wait""ing"; sleep 1000\n');
@@ -119,7 +136,9 @@ describe.runIf(hasScript)('sandbox shell on a terminal', () => {
 /** The process whose last arguments are these. */
 function pidOf(lastArguments: readonly string[]): number {
   const end = `\0${lastArguments.join('\0')}\0`;
-  const found = readdirSync('/proc').find((name) => /^\d+$/.test(name) && commandLineOf(name).endsWith(end));
+  const found = readdirSync('/proc').find(
+    (name) => /^\d+$/.test(name) && commandLineOf(name).endsWith(end),
+  );
   if (found === undefined) throw new Error(`no process ends with ${lastArguments.join(' ')}`);
   return Number(found);
 }

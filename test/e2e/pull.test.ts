@@ -15,11 +15,16 @@ beforeAll(async () => {
   world = await createWorld({ spec: 'process' });
   original = path.join(world.dir, 'original');
   git(world.dir, 'init', '-q', '-b', 'main', original);
-  shell(original, `for i in $(seq ${FILES}); do mkdir -p d$((i % 20)); echo $i >d$((i % 20))/f$i; done`);
+  shell(
+    original,
+    `for i in $(seq ${FILES}); do mkdir -p d$((i % 20)); echo $i >d$((i % 20))/f$i; done`,
+  );
   git(original, 'add', '-A');
   git(original, 'commit', '-q', '-m', 'first');
   const replay = path.join(world.dir, 'many.json');
-  const command = `for i in $(seq ${FILES}); do echo more >>d$((i % 20))/f$i; echo new >n$i; done; rm -r d0; head -c 200000 /dev/urandom >big`;
+  const command =
+    `for i in $(seq ${FILES}); do echo more >>d$((i % 20))/f$i; echo new >n$i; ` +
+    `done; rm -r d0; head -c 200000 /dev/urandom >big`;
   shell(
     world.dir,
     `cat >${replay} <<'E'\n${JSON.stringify([
@@ -27,7 +32,16 @@ beforeAll(async () => {
       { action: 'finish', args: { final_thought: 'done' } },
     ])}\nE`,
   );
-  const started = await world.acs('conv', 'new', '--repo', original, '--replay', replay, '--wait', '--json');
+  const started = await world.acs(
+    'conv',
+    'new',
+    '--repo',
+    original,
+    '--replay',
+    replay,
+    '--wait',
+    '--json',
+  );
   if (started.code !== 0) throw new Error(started.err);
   id = (JSON.parse(started.out) as { id: string }).id;
 });

@@ -9,12 +9,19 @@ import { startFake } from '../support/server.ts';
 import { start } from './processes.ts';
 
 it('each line on stderr is a JSON object with --json, warnings of Node included', async () => {
-  const pem = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
+  const pem = (name: string): Buffer =>
+    readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
   const v1 = v1Server(() => fake.url);
-  const fake = await startFake((asked) => v1.handler(asked), { key: pem('key'), cert: pem('valid') });
+  const fake = await startFake((asked) => v1.handler(asked), {
+    key: pem('key'),
+    cert: pem('valid'),
+  });
   const home = await mkdtemp(path.join(tmpdir(), 'acs-test-'));
   try {
-    const ids = Array.from({ length: 24 }, (_, index) => String(index).padStart(2, '0') + ID.slice(2));
+    const ids = Array.from(
+      { length: 24 },
+      (_, index) => String(index).padStart(2, '0') + ID.slice(2),
+    );
     for (const id of ids) v1.addConversation({ id, execution_status: 'finished' });
     v1.appEvents = v1.agentEvents = [userMessage('go'), finish('done'), status('finished')];
     // Node warns about this variable at the first connection.
@@ -29,7 +36,10 @@ it('each line on stderr is a JSON object with --json, warnings of Node included'
     expect(code, err).toBe(0);
     const lines = err.trim().split('\n');
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
-      { level: 'warning', notice: expect.stringContaining('NODE_TLS_REJECT_UNAUTHORIZED') as string },
+      {
+        level: 'warning',
+        notice: expect.stringContaining('NODE_TLS_REJECT_UNAUTHORIZED') as string,
+      },
     ]);
   } finally {
     await fake.close();

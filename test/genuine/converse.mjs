@@ -1,6 +1,6 @@
 /**
- * Runs a conversation with @openhands/typescript-client to its end and prints what came of it, as one JSON document with
- * the members of converse.py.
+ * Runs a conversation with @openhands/typescript-client to its end and prints what came of it, as
+ * one JSON document with the members of converse.py.
  *
  *   node converse.mjs <node_modules of set-up.mjs> --host URL --message TEXT [--model-url URL]
  *
@@ -20,16 +20,31 @@ const CLIENT = '@openhands/typescript-client';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { host: { type: 'string' }, message: { type: 'string' }, 'model-url': { type: 'string' } },
+  options: {
+    host: { type: 'string' },
+    message: { type: 'string' },
+    'model-url': { type: 'string' },
+  },
 });
 const modules = path.resolve(positionals[0]);
 // Outside of a browser the client loads `ws` with `require`, which an ES module does not have.
 globalThis.require = createRequire(path.join(modules, 'none.cjs'));
-const { Agent, Conversation, RemoteWorkspace } = await import(pathToFileURL(globalThis.require.resolve(CLIENT)).href);
+const { Agent, Conversation, RemoteWorkspace } = await import(
+  pathToFileURL(globalThis.require.resolve(CLIENT)).href
+);
 
 const startedMs = performance.now();
-const workspace = new RemoteWorkspace({ host: values.host, workingDir: '.', apiKey: process.env.API_KEY });
-const llm = { model: 'openai/gpt-4o', api_key: 'none', base_url: values['model-url'], usage_id: 'agent' };
+const workspace = new RemoteWorkspace({
+  host: values.host,
+  workingDir: '.',
+  apiKey: process.env.API_KEY,
+});
+const llm = {
+  model: 'openai/gpt-4o',
+  api_key: 'none',
+  base_url: values['model-url'],
+  usage_id: 'agent',
+};
 const tools = ['terminal', 'file_editor'].map((name) => ({ name, params: {} }));
 const conversation = new Conversation(new Agent({ kind: 'Agent', llm, tools }), workspace, {
   onError: (error) => {
@@ -42,7 +57,8 @@ await conversation.sendMessage(values.message);
 await conversation.run();
 let status = 'running';
 while (!['finished', 'error', 'stuck'].includes(status)) {
-  if (performance.now() - startedMs > BOUND_MS) throw new Error(`the status is ${status} after ${BOUND_MS} ms`);
+  if (performance.now() - startedMs > BOUND_MS)
+    throw new Error(`the status is ${status} after ${BOUND_MS} ms`);
   await pause(POLL_MS);
   await conversation.state.refresh();
   status = await conversation.state.getExecutionStatus();

@@ -1,6 +1,7 @@
 /**
- * A small git host on loopback: enough of the Forgejo interface, and git over HTTP, for a conversation with a
- * repository. It serves demo/hello with the branches main and next, to clients that send the token.
+ * A small git host on loopback: enough of the Forgejo interface, and git over HTTP, for a
+ * conversation with a repository. It serves demo/hello with the branches main and next, to clients
+ * that send the token.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +45,12 @@ export async function startGitHost(folder: string): Promise<GitHost> {
 function git(cwd: string, ...args: string[]): string {
   const identity = ['-c', 'user.name=Demo', '-c', 'user.email=demo@example.com'];
   const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
-  return execFileSync('git', [...identity, ...args], { cwd, env, encoding: 'utf8', stdio: 'pipe' }).trim();
+  return execFileSync('git', [...identity, ...args], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  }).trim();
 }
 
 function makeDemo(folder: string): void {
@@ -66,7 +72,14 @@ function makeDemo(folder: string): void {
   rmSync(work, { recursive: true });
 }
 
-const OWNER = { id: 1, login: 'demo', username: 'demo', full_name: 'demo', email: 'demo@example.com', type: 'User' };
+const OWNER = {
+  id: 1,
+  login: 'demo',
+  username: 'demo',
+  full_name: 'demo',
+  email: 'demo@example.com',
+  type: 'User',
+};
 const REPOSITORY = {
   id: 1,
   name: 'hello',
@@ -87,13 +100,19 @@ function answerApi(folder: string, route: string, response: ServerResponse): voi
   if (rest === null) return send(response, 404, { message: 'Not Found' });
   if (rest[1] === undefined) return send(response, 200, REPOSITORY);
   if (rest[1] === '/branches') return send(response, 200, branches(folder));
-  if (rest[1].startsWith('/contents/')) return sendContents(folder, decodeURIComponent(rest[1].slice(10)), response);
+  if (rest[1].startsWith('/contents/'))
+    return sendContents(folder, decodeURIComponent(rest[1].slice(10)), response);
   send(response, /^\/(issues|pulls)/.test(rest[1]) ? 200 : 404, []);
 }
 
 function branches(folder: string): unknown[] {
   const bare = path.join(folder, 'demo', 'hello.git');
-  const lines = git(bare, 'for-each-ref', '--format=%(refname:short) %(objectname)', 'refs/heads').split('\n');
+  const lines = git(
+    bare,
+    'for-each-ref',
+    '--format=%(refname:short) %(objectname)',
+    'refs/heads',
+  ).split('\n');
   return lines.map((line) => {
     const [name, id] = line.split(' ');
     return { name, commit: { id, timestamp: '2026-01-01T00:00:00Z' }, protected: false };
@@ -118,7 +137,12 @@ function sendContents(folder: string, at: string, response: ServerResponse): voi
   send(response, 200, { ...entry, encoding: 'base64', content });
 }
 
-function serveGit(folder: string, request: IncomingMessage, response: ServerResponse, url: URL): void {
+function serveGit(
+  folder: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+): void {
   const header = (name: string): string => String(request.headers[name] ?? '');
   const backend = spawn('git', ['http-backend'], {
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -135,7 +159,8 @@ function serveGit(folder: string, request: IncomingMessage, response: ServerResp
       HTTP_CONTENT_ENCODING: header('content-encoding'),
     },
   });
-  // A client that goes away, or a repository that is not there, ends the program before it has read everything.
+  // A client that goes away, or a repository that is not there, ends the program before it has read
+  // everything.
   backend.stdin.on('error', () => {});
   request.pipe(backend.stdin);
   let head = Buffer.alloc(0);

@@ -1,19 +1,23 @@
 /**
- * A scripted model behind an OpenAI-compatible interface. The last of these words found in a user message chooses
- * what it does; without one it is WORK. Requests without tools (titles) are always answered.
+ * A scripted model behind an OpenAI-compatible interface. The last of these words found in a user
+ * message chooses what it does; without one it is WORK. Requests without tools (titles) are always
+ * answered.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MATRIX_CHANGES } from '../support/patch-matrix.ts';
 
 export const SCENARIOS = [
-  'COMMANDS', // calls with the inputs in the message, a JSON array: with a path of the editor, else of the terminal
+  // calls with the inputs in the message, a JSON array: with a path of the editor, else of the
+  // terminal
+  'COMMANDS',
   'QUICK', // finish at once
   'PLAIN', // answer in text, call no tool
   'WORK', // look around, write hello.txt (in the repository's folder where there is one), finish
   'MATRIX', // one change of each kind that a patch can hold (in the repository's folder where there is one), finish
   'REPAIR', // run check.sh, correct sum.sh, run check.sh again, finish
-  'CALL', // the tools of the lines behind the word, each a name and its arguments in JSON, then finish
+  // the tools of the lines behind the word, each a name and its arguments in JSON, then finish
+  'CALL',
   'SLOW', // a command that ends when it is released (heldCommand), then finish
   'RISKY', // a command marked as high risk, which leaves `risky.txt`
   'LOOP', // the same harmless command for ever
@@ -28,7 +32,10 @@ export const SCENARIOS = [
 export type ScenarioWord = (typeof SCENARIOS)[number];
 
 const COMMANDS: Partial<Record<ScenarioWord, readonly string[]>> = {
-  WORK: ['ls -la', 'cd hello 2>/dev/null; echo hello from the agent > hello.txt; cd - >/dev/null 2>&1; true'],
+  WORK: [
+    'ls -la',
+    'cd hello 2>/dev/null; echo hello from the agent > hello.txt; cd - >/dev/null 2>&1; true',
+  ],
   MATRIX: [`cd hello 2>/dev/null; ${MATRIX_CHANGES}`],
   REPAIR: ['sh check.sh', `echo 'echo $(($1 + $2))' > sum.sh`, 'sh check.sh'],
   RISKY: ['echo carried out > risky.txt'],
@@ -46,7 +53,11 @@ interface ModelMessage {
 }
 
 export interface OfferedTool {
-  function: { name: string; description?: string; parameters?: { properties?: object; required?: string[] } };
+  function: {
+    name: string;
+    description?: string;
+    parameters?: { properties?: object; required?: string[] };
+  };
 }
 
 interface ModelRequest {
@@ -64,9 +75,15 @@ interface Answer {
 
 const LONGEST_HOLD_S = 20;
 
-/** A command that ends when the file is there, and after 20 s without it: some servers stop a run only between steps. */
+/**
+ * A command that ends when the file is there, and after 20 s without it: some servers stop a run
+ * only between steps.
+ */
 export function heldCommand(released: string): string {
-  return `for i in $(seq ${LONGEST_HOLD_S * 10}); do [ -e '${released}' ] && break; sleep 0.1; done; date`;
+  return (
+    `for i in $(seq ${LONGEST_HOLD_S * 10}); do [ -e '${released}' ] && break; sleep ` +
+    `0.1; done; date`
+  );
 }
 
 export interface ScriptedModel {
@@ -79,7 +96,10 @@ export interface ScriptedModel {
   close(): Promise<void>;
 }
 
-/** Listens on a free port of the loopback. @param released the file that releases the command of SLOW */
+/**
+ * Listens on a free port of the loopback. @param released the file that releases the command of
+ * SLOW
+ */
 export async function startModel(released: string): Promise<ScriptedModel> {
   let calls = 0;
   let offered: OfferedTool[] = [];
@@ -89,7 +109,10 @@ export async function startModel(released: string): Promise<ScriptedModel> {
     request.on('data', (chunk: Buffer) => (raw += chunk.toString()));
     request.on('end', () => {
       if (!request.url?.endsWith('/chat/completions')) {
-        return sendJson(response, 200, { object: 'list', data: [{ id: 'gpt-4o', object: 'model' }] });
+        return sendJson(response, 200, {
+          object: 'list',
+          data: [{ id: 'gpt-4o', object: 'model' }],
+        });
       }
       calls += 1;
       const body = JSON.parse(raw === '' ? '{}' : raw) as ModelRequest;
@@ -132,12 +155,18 @@ function complete(body: ModelRequest, { call, response, withheld, released }: Ca
     return sendJson(response, status, { error: { message, type: code, param: null, code } });
   }
   if (scenario === 'CUT' && tools.length > 0) return void response.destroy();
-  const send = (): void => respond(body, call, response, answer({ scenario, step, text, tools, call, released }));
+  const send = (): void =>
+    respond(body, call, response, answer({ scenario, step, text, tools, call, released }));
   if (scenario === 'SILENT' && tools.length > 0) withheld.push(send);
   else send();
 }
 
-function respond(body: ModelRequest, call: number, response: ServerResponse, message: Answer): void {
+function respond(
+  body: ModelRequest,
+  call: number,
+  response: ServerResponse,
+  message: Answer,
+): void {
   const head = { id: `chat-${call}`, created: Math.floor(Date.now() / 1000), model: body.model };
   const finish_reason = message.tool_calls ? 'tool_calls' : 'stop';
   const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
@@ -151,7 +180,9 @@ function respond(body: ModelRequest, call: number, response: ServerResponse, mes
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const send = (choices: unknown[], more: object = {}): void => {
-    response.write(`data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...more })}\n\n`);
+    response.write(
+      `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...more })}\n\n`,
+    );
   };
   for (const delta of deltas(message)) send([{ index: 0, delta, finish_reason: null }]);
   send([{ index: 0, delta: {}, finish_reason }]);
@@ -159,7 +190,9 @@ function respond(body: ModelRequest, call: number, response: ServerResponse, mes
   response.end('data: [DONE]\n\n');
 }
 
-/** What the latest message that names a scenario chose, and how many of its steps were taken since. */
+/**
+ * What the latest message that names a scenario chose, and how many of its steps were taken since.
+ */
 function readScenario(messages: ModelMessage[]): Pick<Question, 'scenario' | 'step' | 'text'> {
   const last = messages.findLastIndex(({ role }) => role === 'user');
   const chosenAt = messages.findLastIndex(
@@ -169,11 +202,17 @@ function readScenario(messages: ModelMessage[]): Pick<Question, 'scenario' | 'st
   const text = messages[at] === undefined ? '' : textOf(messages[at]);
   const scenario = wordIn(text) ?? 'WORK';
   const from = scenario === 'WORK' ? last : at;
-  return { scenario, text, step: messages.slice(from + 1).filter(({ role }) => role === 'tool').length };
+  return {
+    scenario,
+    text,
+    step: messages.slice(from + 1).filter(({ role }) => role === 'tool').length,
+  };
 }
 
 function textOf({ content }: ModelMessage): string {
-  return typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join(' ');
+  return typeof content === 'string'
+    ? content
+    : (content ?? []).map((part) => part.text ?? '').join(' ');
 }
 
 function wordIn(text: string): ScenarioWord | undefined {
@@ -193,20 +232,33 @@ interface Question {
 
 function answer({ scenario, step, text, tools, call, released }: Question): Answer {
   if (tools.length === 0) return { role: 'assistant', content: 'A short title' };
-  if (scenario === 'PLAIN') return { role: 'assistant', content: 'A plain answer, no tool was needed.' };
-  const [, tool, args] = (scenario === 'CALL' && /^(\S+)(?: (.+))?$/.exec(text.split('\n')[step + 1] ?? '')) || [];
+  if (scenario === 'PLAIN')
+    return { role: 'assistant', content: 'A plain answer, no tool was needed.' };
+  const [, tool, args] =
+    (scenario === 'CALL' && /^(\S+)(?: (.+))?$/.exec(text.split('\n')[step + 1] ?? '')) || [];
   if (tool !== undefined) return toolCall(call, tool, JSON.parse(args ?? '{}') as object, null);
   const terminal = tools.find((name) => ['terminal', 'execute_bash'].includes(name));
   if (scenario === 'COMMANDS' && terminal !== undefined) {
     const given = (JSON.parse(text.slice(text.indexOf('['))) as object[])[step];
-    if (given !== undefined) return toolCall(call, 'path' in given ? 'file_editor' : terminal, given, null);
+    if (given !== undefined)
+      return toolCall(call, 'path' in given ? 'file_editor' : terminal, given, null);
   }
   const command = commandOf(scenario, step, released);
   if (terminal !== undefined && command !== undefined) {
     const words = scenario === 'LOOP' ? 'Again.' : `Step ${step + 1}.`;
-    return toolCall(call, terminal, { command, security_risk: scenario === 'RISKY' ? 'HIGH' : 'LOW' }, words);
+    return toolCall(
+      call,
+      terminal,
+      { command, security_risk: scenario === 'RISKY' ? 'HIGH' : 'LOW' },
+      words,
+    );
   }
-  return toolCall(call, 'finish', { message: scenario === 'QUICK' ? 'Done at once.' : 'All done.' }, null);
+  return toolCall(
+    call,
+    'finish',
+    { message: scenario === 'QUICK' ? 'Done at once.' : 'All done.' },
+    null,
+  );
 }
 
 function commandOf(scenario: ScenarioWord, step: number, released: string): string | undefined {
@@ -230,7 +282,14 @@ function* deltas(message: Answer): Generator<object> {
   for (const content of message.content?.match(/.{1,8}/gs) ?? []) yield { content };
   for (const [index, tool] of (message.tool_calls ?? []).entries()) {
     yield {
-      tool_calls: [{ index, id: tool.id, type: 'function', function: { name: tool.function.name, arguments: '' } }],
+      tool_calls: [
+        {
+          index,
+          id: tool.id,
+          type: 'function',
+          function: { name: tool.function.name, arguments: '' },
+        },
+      ],
     };
     for (const part of tool.function.arguments.match(/.{1,16}/gs) ?? []) {
       yield { tool_calls: [{ index, function: { arguments: part } }] };

@@ -99,7 +99,8 @@ def adapt():
     """Corrections that plain processes need; requests and answers stay as they are."""
     for name in ('openhands.app_server.utils.environment', 'openhands.utils.environment'):
         with contextlib.suppress(ModuleNotFoundError):
-            # In a container the server would call its sandboxes by a host name that only Docker knows.
+            # In a container the server would call its sandboxes by a host name that only Docker
+            # knows.
             importlib.import_module(name).is_running_in_docker = lambda: False
     wait_for_locks()
     import psutil
@@ -119,8 +120,9 @@ def adapt():
     forks = fork_server()
 
     async def start(self, sandbox_id, port, working_dir, session_api_key, sandbox_spec):
-        # Upstream binds every interface, and releases with V0 log into a pipe that nobody reads and that fills up.
-        # An agent server clears the tmux sessions it finds when it starts: each has a socket of its own.
+        # Upstream binds every interface, and releases with V0 log into a pipe that nobody reads and
+        # that fills up. An agent server clears the tmux sessions it finds when it starts: each has
+        # a socket of its own.
         sockets = tempfile.mkdtemp(dir=os.environ['TMUX_TMPDIR'])
         env = {**os.environ, **sandbox_spec.initial_env, 'SESSION_API_KEY': session_api_key, 'TMUX_TMPDIR': sockets}
         process = forks.Process(target=run_agent_server, args=(
@@ -132,14 +134,16 @@ def adapt():
         return process
 
     if serves_v0():
-        # Its settings have no number of retries: a failing model would be asked for minutes, while the sandbox hangs.
+        # Its settings have no number of retries: a failing model would be asked for minutes, while
+        # the sandbox hangs.
         from openhands.sdk import LLM
         LLM.model_fields['num_retries'].default = 0
         LLM.model_rebuild(force=True)
     look = service.ProcessSandboxService._process_to_sandbox_info
 
     async def look_patiently(self, sandbox_id, info):
-        # Upstream calls a sandbox broken that has not answered for 5 s; on a busy machine it is slow.
+        # Upstream calls a sandbox broken that has not answered for 5 s; on a busy machine it is
+        # slow.
         for _ in range(10):
             found = await look(self, sandbox_id, info)
             if found.status != SandboxStatus.ERROR:

@@ -1,6 +1,7 @@
 /**
- * Environments with one release of the genuine server each, made once and kept outside the repository. What belongs in
- * this folder: everything that makes genuine servers run on loopback for the contract suite, and nothing that depends on acs.
+ * Environments with one release of the genuine server each, made once and kept outside the
+ * repository. What belongs in this folder: everything that makes genuine servers run on loopback
+ * for the contract suite, and nothing that depends on acs.
  */
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,15 +11,31 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/** The server releases of the suite: the newest, the newest that serves V0 as well, and an older one of both. */
-export const RELEASES = ['1.11.0', '1.6.0', '1.4.0'];
-/** The releases of tools that take the OpenAPI documents of the local service: generators of clients, and a tester. */
-export const TOOLS = ['openapi-typescript-7.13.0', 'openapi-python-client-0.29.1', 'schemathesis-4.32.5'];
 /**
- * The releases of other makers' clients that use the local service: of openhands-sdk with its cloud workspace, of the
- * `openhands` CLI, and from npm; and the tools.
+ * The server releases of the suite: the newest, the newest that serves V0 as well, and an older one
+ * of both.
  */
-export const CLIENTS = ['sdk-1.11.5', 'sdk-1.58.0', 'cli-1.16.0', 'typescript-client-1.39.0', ...TOOLS];
+export const RELEASES = ['1.11.0', '1.6.0', '1.4.0'];
+/**
+ * The releases of tools that take the OpenAPI documents of the local service: generators of
+ * clients, and a tester.
+ */
+export const TOOLS = [
+  'openapi-typescript-7.13.0',
+  'openapi-python-client-0.29.1',
+  'schemathesis-4.32.5',
+];
+/**
+ * The releases of other makers' clients that use the local service: of openhands-sdk with its cloud
+ * workspace, of the `openhands` CLI, and from npm; and the tools.
+ */
+export const CLIENTS = [
+  'sdk-1.11.5',
+  'sdk-1.58.0',
+  'cli-1.16.0',
+  'typescript-client-1.39.0',
+  ...TOOLS,
+];
 
 const PINS = path.join(import.meta.dirname, 'pins');
 const BYTES_FOR_ONE = 2.5 * 1024 ** 3;
@@ -29,7 +46,10 @@ const LOCK_TIMEOUT_MS = 40 * 60_000;
 const NAMELESS_LOCK_MS = 10_000;
 /** Waits while another process installs something. */
 const APT = ['apt-get', '-q', '-o', 'DPkg::Lock::Timeout=300'];
-const SYSTEM_PACKAGES = { chromium: ['chromium', 'chromium-browser', 'google-chrome'], tmux: ['tmux'] };
+const SYSTEM_PACKAGES = {
+  chromium: ['chromium', 'chromium-browser', 'google-chrome'],
+  tmux: ['tmux'],
+};
 
 /** Why no environment could be made, in one line for the person who has to change it. */
 export class SetUpError extends Error {}
@@ -40,9 +60,9 @@ export function cacheFolder(env = process.env) {
 }
 
 /**
- * An environment that holds this release of RELEASES or CLIENTS, made now when it is not there or was made from other
- * pins: the path of its Python, or of its node_modules for a client from npm. Throws SetUpError. `say` gets a line for
- * each step that takes long.
+ * An environment that holds this release of RELEASES or CLIENTS, made now when it is not there or
+ * was made from other pins: the path of its Python, or of its node_modules for a client from npm.
+ * Throws SetUpError. `say` gets a line for each step that takes long.
  */
 export async function setUp(release, say) {
   if (RELEASES.includes(release)) await needSystemPackages(say);
@@ -72,7 +92,10 @@ export async function setUp(release, say) {
 }
 
 function fromPython(release, cache) {
-  const pins = path.join(PINS, TOOLS.includes(release) ? `${release}.txt` : `openhands-${release}.txt`);
+  const pins = path.join(
+    PINS,
+    TOOLS.includes(release) ? `${release}.txt` : `openhands-${release}.txt`,
+  );
   return {
     pins,
     entry: path.join('bin', 'python'),
@@ -108,18 +131,33 @@ async function makeEnvironment({ uv, base, folder, pins, say }) {
   await run(uv, ['venv', '-q', '--python', base, folder], 'the environment could not be made');
   const python = path.join(folder, 'bin', 'python');
   // Compiled now: an agent server must be up within 30 s of its first start.
-  const install = ['pip', 'install', '-q', '--no-deps', '--compile-bytecode', '--python', python, '-r', pins];
+  const install = [
+    'pip',
+    'install',
+    '-q',
+    '--no-deps',
+    '--compile-bytecode',
+    '--python',
+    python,
+    '-r',
+    pins,
+  ];
   const index = await packageIndex(base);
   const env = index === null ? process.env : { ...process.env, UV_DEFAULT_INDEX: index };
   await run(uv, install, 'the packages could not be installed', env);
 }
 
-/** The package index that pip is configured for; uv reads only its own settings. Null: none, or uv has one. */
+/**
+ * The package index that pip is configured for; uv reads only its own settings. Null: none, or uv
+ * has one.
+ */
 async function packageIndex(python) {
   const { UV_DEFAULT_INDEX, UV_INDEX_URL, PIP_INDEX_URL } = process.env;
   if (UV_DEFAULT_INDEX || UV_INDEX_URL) return null;
   if (PIP_INDEX_URL) return PIP_INDEX_URL;
-  const asked = promisify(execFile)(python, ['-m', 'pip', 'config', 'get', 'global.index-url'], { timeout: 20_000 });
+  const asked = promisify(execFile)(python, ['-m', 'pip', 'config', 'get', 'global.index-url'], {
+    timeout: 20_000,
+  });
   return await asked.then(
     ({ stdout }) => stdout.trim() || null,
     () => null,
@@ -133,8 +171,10 @@ async function needSystemPackages(say) {
     .map(([name]) => name);
   if (missing.length === 0) return;
   const list = missing.join(' and ');
-  if (!onPath('apt-get')) throw new SetUpError(`${list} must be installed, and there is no apt-get to do it`);
-  const complaint = `${list} could not be installed (as root: apt-get install ${missing.join(' ')})`;
+  if (!onPath('apt-get'))
+    throw new SetUpError(`${list} must be installed, and there is no apt-get to do it`);
+  const complaint =
+    `${list} could not be installed (as root: apt-get install ` + `${missing.join(' ')})`;
   await installWithApt(missing, complaint, say);
 }
 
@@ -163,13 +203,17 @@ async function needSpace(cache) {
   if (bavail * bsize >= BYTES_FOR_ONE) return;
   const free = (bavail * bsize) / 1024 ** 3;
   throw new SetUpError(
-    `${cache} has ${free.toFixed(1)} GB free, an environment needs 2.5 (ACS_GENUINE_CACHE moves it)`,
+    `${cache} has ${free.toFixed(1)} GB free, an environment needs 2.5 ` +
+      `(ACS_GENUINE_CACHE moves it)`,
   );
 }
 
 async function findPython() {
   const pyenv = process.env.PYENV_ROOT ?? path.join(homedir(), '.pyenv');
-  const { stdout } = await promisify(execFile)('sh', ['-c', `ls -d "${pyenv}"/versions/3.1[23].*/bin/python || true`]);
+  const { stdout } = await promisify(execFile)('sh', [
+    '-c',
+    `ls -d "${pyenv}"/versions/3.1[23].*/bin/python || true`,
+  ]);
   const names = [process.env.PYTHON, 'python3.12', 'python3.13', 'python3', ...stdout.split('\n')];
   for (const name of names.filter(Boolean)) {
     const found = await pythonAt(name);
@@ -195,7 +239,8 @@ async function installPython(say) {
 }
 
 async function pythonAt(name) {
-  const code = 'import sys; print(sys.executable); sys.exit(not (3, 12) <= sys.version_info < (3, 14))';
+  const code =
+    'import sys; print(sys.executable); sys.exit(not (3, 12) <= sys.version_info < (3, 14))';
   try {
     return (await promisify(execFile)(name, ['-c', code], { timeout: 20_000 })).stdout.trim();
   } catch {
@@ -203,7 +248,10 @@ async function pythonAt(name) {
   }
 }
 
-/** uv installs in a minute what takes pip many; one that is not there comes into a folder of the cache. */
+/**
+ * uv installs in a minute what takes pip many; one that is not there comes into a folder of the
+ * cache.
+ */
 async function findUv(cache, python, say) {
   const installed = await promisify(execFile)('uv', ['--version'], { timeout: 20_000 }).then(
     () => true,
@@ -220,7 +268,11 @@ async function findUv(cache, python, say) {
     await installWithApt(['python3-venv'], complaint, say);
     await run(python, ['-m', 'venv', '--clear', folder], complaint);
   });
-  await run(path.join(folder, 'bin', 'python'), ['-m', 'pip', 'install', '-q', 'uv'], 'uv could not be installed');
+  await run(
+    path.join(folder, 'bin', 'python'),
+    ['-m', 'pip', 'install', '-q', 'uv'],
+    'uv could not be installed',
+  );
   return uv;
 }
 
@@ -234,7 +286,8 @@ async function lock(file) {
       await handle.close();
       return () => unlink(file);
     } catch (error) {
-      if (error.code !== 'EEXIST') throw new SetUpError(`${file} cannot be written: ${error.message}`);
+      if (error.code !== 'EEXIST')
+        throw new SetUpError(`${file} cannot be written: ${error.message}`);
     }
     const [owner = '', start = ''] = (await readFile(file, 'utf8').catch(() => '')).split(' ');
     const isLeft = owner === '' ? await isOld(file) : !(await holds(Number(owner), start));
@@ -244,7 +297,9 @@ async function lock(file) {
   }
 }
 
-/** A number alone may be that of another process by now: the cache outlives machines and containers. */
+/**
+ * A number alone may be that of another process by now: the cache outlives machines and containers.
+ */
 async function holds(pid, start) {
   try {
     process.kill(pid, 0);
@@ -254,7 +309,10 @@ async function holds(pid, start) {
   return start === '' || start === (await startOf(pid));
 }
 
-/** When the process began, in ticks since the machine did; empty where the system does not report it. */
+/**
+ * When the process began, in ticks since the machine did; empty where the system does not report
+ * it.
+ */
 async function startOf(pid) {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '';
@@ -265,10 +323,16 @@ async function isOld(file) {
   return written !== null && Date.now() - written.mtimeMs > NAMELESS_LOCK_MS;
 }
 
-/** Runs one program to its end; throws SetUpError with `complaint` and the last line of its output. */
+/**
+ * Runs one program to its end; throws SetUpError with `complaint` and the last line of its output.
+ */
 function run(program, args, complaint, env = process.env) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_TIMEOUT_MS });
+    const child = spawn(program, args, {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: STEP_TIMEOUT_MS,
+    });
     let said = '';
     const keep = (chunk) => (said = (said + chunk).slice(-4000));
     child.stdout.on('data', keep);
@@ -277,7 +341,11 @@ function run(program, args, complaint, env = process.env) {
     child.on('close', (code, signal) => {
       if (code === 0) return resolve();
       const lines = said.split('\n').filter((line) => line.trim() !== '');
-      reject(new SetUpError(`${complaint}: ${lines.slice(-3).join(' / ') || `status ${code ?? signal}`}`));
+      reject(
+        new SetUpError(
+          `${complaint}: ${lines.slice(-3).join(' / ') || `status ${code ?? signal}`}`,
+        ),
+      );
     });
   });
 }

@@ -21,7 +21,8 @@ export function capture(
 ): Captured {
   const written = { out: [] as Buffer[], err: [] as Buffer[] };
   const stream = (name: 'out' | 'err') => ({
-    write: (chunk: string | Uint8Array) => Promise.resolve(void written[name].push(Buffer.from(chunk))),
+    write: (chunk: string | Uint8Array) =>
+      Promise.resolve(void written[name].push(Buffer.from(chunk))),
     isTTY: columns !== undefined,
     columns,
   });

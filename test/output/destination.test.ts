@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, lstat, mkdir, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { EmitterSettings } from '../../src/output/emit.ts';
@@ -22,7 +32,9 @@ it('the file is created complete at the end, and nothing is written to stdout', 
   const { emitter, out } = to('list.tsv', {}, 80);
   emitter.check(taskView, 'list');
   await emitter.list(taskView, TASKS, { has_more: false });
-  expect(await readdir(folder.path)).toEqual([expect.stringMatching(/^\.list\.tsv\.[0-9a-f]{12}\.tmp$/)]);
+  expect(await readdir(folder.path)).toEqual([
+    expect.stringMatching(/^\.list\.tsv\.[0-9a-f]{12}\.tmp$/),
+  ]);
   await emitter.close();
   expect(await readdir(folder.path)).toEqual(['list.tsv']);
   // A file is no terminal: tsv with full ids, though stdout is one.
@@ -93,20 +105,34 @@ it('an empty list and an empty stream create an empty file; --dry-run creates no
 });
 
 it.each([
-  ...['json', 'table', 'ndjson', 'tsv', 'id'].map((word) => [word, 'usage', `"${word}" is a format`] as const),
-  ...['yaml', 'wide', 'csv'].map((word) => [word, 'usage', `"${word}" is not a format of acs`] as const),
-  ['sub/none/file', 'config', 'its folder does not exist', 'create the folder, or choose another one'],
+  ...['json', 'table', 'ndjson', 'tsv', 'id'].map(
+    (word) => [word, 'usage', `"${word}" is a format`] as const,
+  ),
+  ...['yaml', 'wide', 'csv'].map(
+    (word) => [word, 'usage', `"${word}" is not a format of acs`] as const,
+  ),
+  [
+    'sub/none/file',
+    'config',
+    'its folder does not exist',
+    'create the folder, or choose another one',
+  ],
   ['.', 'config', 'it is a folder', 'name a file in it'],
   ['', 'usage', 'needs the name of a file'],
 ] as const)('-o %s is refused before any request, as %s', (output, kind, why, hint?: string) => {
   const check = (file: string) => () => to(file).emitter.check(taskView, 'list');
-  expect(check(output)).toThrow(expect.objectContaining({ kind, message: expect.stringContaining(why) as string }));
-  if (hint !== undefined) expect(check(output)).toThrow(expect.objectContaining({ details: { hint } }));
+  expect(check(output)).toThrow(
+    expect.objectContaining({ kind, message: expect.stringContaining(why) as string }),
+  );
+  if (hint !== undefined)
+    expect(check(output)).toThrow(expect.objectContaining({ details: { hint } }));
   else if (output !== '') expect(check(`./${output}`)).not.toThrow();
 });
 
 it('a format that is given as a file names the flag', () => {
-  const hint = (output: string) => ({ details: { hint: expect.stringContaining(output) as string } });
+  const hint = (output: string) => ({
+    details: { hint: expect.stringContaining(output) as string },
+  });
   const check = (file: string) => () => to(file).emitter.check(taskView, 'list');
   expect(check('json')).toThrow(expect.objectContaining(hint('use --json')));
   expect(check('tsv')).toThrow(expect.objectContaining(hint('use --format tsv')));

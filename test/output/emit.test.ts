@@ -25,18 +25,34 @@ const stream = async (emitter: Emitter): Promise<void> => {
   await emitter.record({ type: 'outcome' });
   await emitter.record({ type: 'outcome', text: '\u009b' }, 'finished\u202e');
 };
-const PLAIN = `failed e\u0301vil \\x1b[2J\\x9b31m \\u202egpj.exe\ttab\n  line \\ end\nfinished\\u202e\n`;
+const PLAIN =
+  `failed e\u0301vil \\x1b[2J\\x9b31m \\u202egpj.exe\ttab\n  line ` + `\\ end\nfinished\\u202e\n`;
 const OUTCOMES = '{"type":"outcome"}\n{"type":"outcome","text":"\\u009b"}\n';
 const OBJECT = `${JSON.stringify({ ...hostile, beyond: true })
   .replace('\u009b', '\\u009b')
   .replace('\u202e', '\\u202e')}\n`;
 
-it.each<[string, EmitterSettings, number | undefined, (emitter: Emitter) => Promise<void>, string, string?]>([
+it.each<
+  [
+    string,
+    EmitterSettings,
+    number | undefined,
+    (emitter: Emitter) => Promise<void>,
+    string,
+    string?,
+  ]
+>([
   ['a stream in a pipe is plain lines', {}, undefined, stream, PLAIN],
   ['a stream on a terminal is plain lines', {}, 80, stream, PLAIN],
   ['a stream with --json is one object a line', { format: 'json' }, 80, stream, OBJECT + OUTCOMES],
   ['a stream as ndjson is one object a line', { format: 'ndjson' }, 80, stream, OBJECT + OUTCOMES],
-  ['a stream as tsv is rows', { format: 'tsv', fields: ['id', 'status'] }, undefined, stream, `${B}\tfailed\n`],
+  [
+    'a stream as tsv is rows',
+    { format: 'tsv', fields: ['id', 'status'] },
+    undefined,
+    stream,
+    `${B}\tfailed\n`,
+  ],
   ['a stream with -q is ids', { format: 'id' }, undefined, stream, `${B}\n`],
   ['an empty list on a terminal prints a notice', {}, 80, list([]), '', 'no tasks\n'],
   ['an empty list in a pipe prints nothing', {}, undefined, list([]), ''],
@@ -47,7 +63,8 @@ it.each<[string, EmitterSettings, number | undefined, (emitter: Emitter) => Prom
     list(TASKS),
     [
       `${A}\t${first.title}\trunning\t0.0042\tbug,a,b\t2026-03-01T11:56:59.123456Z\n`,
-      `${B}\te\u0301vil \\x1b[2J\\x9b31m \\u202egpj.exe\\ttab\\nline \\\\ end\tfailed\t\t\t2025-12-24T00:00:00Z\n`,
+      `${B}\te\u0301vil \\x1b[2J\\x9b31m \\u202egpj.exe\\ttab\\nline ` +
+        `\\\\ end\tfailed\t\t\t2025-12-24T00:00:00Z\n`,
     ].join(''),
   ],
   [
@@ -62,9 +79,16 @@ it.each<[string, EmitterSettings, number | undefined, (emitter: Emitter) => Prom
     { format: 'json', fields: ['status', 'id'] },
     undefined,
     list([hostile]),
-    `{\n  "items": [\n    {\n      "status": "failed",\n      "id": "${B}"\n    }\n  ],\n  "has_more": false\n}\n`,
+    `{\n  "items": [\n    {\n      "status": "failed",\n      "id": "${B}"\n    }\n  ],\n  ` +
+      `"has_more": false\n}\n`,
   ],
-  ['one thing in a pipe is a row', { fields: ['id', 'status'] }, undefined, item, `${A}\trunning\n`],
+  [
+    'one thing in a pipe is a row',
+    { fields: ['id', 'status'] },
+    undefined,
+    item,
+    `${A}\trunning\n`,
+  ],
   ['one thing with -q is an id', { format: 'id' }, 80, item, `${A}\n`],
 ])('%s', async (_, globals, columns, print, out, err = '') => {
   expect(await printed(globals, columns, print)).toEqual({ out, err });
@@ -78,7 +102,10 @@ it('one thing in JSON has the members that the command adds', async () => {
 });
 
 describe('raw bytes', () => {
-  const bytes = Buffer.concat([Buffer.from('\ufeffdiff \x1b[2J\r\n'), Buffer.from([0xff, 0x00, 0xe2])]);
+  const bytes = Buffer.concat([
+    Buffer.from('\ufeffdiff \x1b[2J\r\n'),
+    Buffer.from([0xff, 0x00, 0xe2]),
+  ]);
 
   it('are the same bytes on a pipe, and safe on a terminal', async () => {
     const [piped, shown] = [capture(), capture({}, 80)];
@@ -91,28 +118,33 @@ describe('raw bytes', () => {
   });
 });
 
-it.each(['table', 'tsv', 'json', 'ndjson'] as const)('secrets in free text are redacted as %s', async (format) => {
-  const title = 'clone https://user:t0p@host/x';
-  const redact = (text: string) => text.replaceAll('t0p', '<redacted>');
-  const { emitter, out } = capture({ format }, undefined, { redact });
-  const task = { ...first, title };
-  await emitter.list(taskView, [task], PAGE);
-  await emitter.item(taskView, task);
-  await emitter.lines(taskView, [task]);
-  await emitter.record({ title }, title);
-  expect(out()).not.toContain('t0p');
-  expect(out().match(/<redacted>/g)?.length).toBeGreaterThan(2);
-});
+it.each(['table', 'tsv', 'json', 'ndjson'] as const)(
+  'secrets in free text are redacted as %s',
+  async (format) => {
+    const title = 'clone https://user:t0p@host/x';
+    const redact = (text: string) => text.replaceAll('t0p', '<redacted>');
+    const { emitter, out } = capture({ format }, undefined, { redact });
+    const task = { ...first, title };
+    await emitter.list(taskView, [task], PAGE);
+    await emitter.item(taskView, task);
+    await emitter.lines(taskView, [task]);
+    await emitter.record({ title }, title);
+    expect(out()).not.toContain('t0p');
+    expect(out().match(/<redacted>/g)?.length).toBeGreaterThan(2);
+  },
+);
 
 it('objects are readable in a table and JSON in tsv', async () => {
   const fields = [{ name: 'it', get: (value: unknown) => value }];
   const view = { noun: 'thing', id: () => 'x', fields, table: ['it'], tsv: ['it'] };
   const [url, deep] = [[{ name: 'editor', url: 'http://h' }], { deep: { er: 1 } }];
   const things = [{ input: 3, output: null }, url, deep, ['a', 'b'], true, 0, ''];
-  const shown = (columns?: number) => printed({}, columns, (emitter) => emitter.list(view, things, PAGE));
+  const shown = (columns?: number) =>
+    printed({}, columns, (emitter) => emitter.list(view, things, PAGE));
   const table = 'IT\ninput: 3\nname: editor, url: http://h\n{"deep":{"er":1}}\na, b\nyes\n0\n\n';
   expect((await shown(80)).out).toBe(table);
-  const tsv = '{"input":3,"output":null}\n[{"name":"editor","url":"http://h"}]\n{"deep":{"er":1}}\na,b\ntrue\n0\n\n';
+  const tsv =
+    '{"input":3,"output":null}\n[{"name":"editor","url":"http://h"}]\n{"deep":{"er":1}}\na,b\ntrue\n0\n\n';
   expect((await shown()).out).toBe(tsv);
 });
 
@@ -131,7 +163,8 @@ describe('a bulk command', () => {
       matched: 2,
       failed: 1,
     });
-    const rows = `${a}\ttrue\ttrue\trunning\tpaused\t\n${b}\tfalse\tfalse\terror\t\tconflict: busy\n`;
+    const rows =
+      `${a}\ttrue\ttrue\trunning\tpaused\t\n${b}\tfalse\tfalse\terror\t\tconflict: ` + `busy\n`;
     expect((await printed({}, undefined, bulk)).out).toBe(rows);
     expect((await printed({ format: 'id' }, undefined, bulk)).out).toBe(`${a}\n`);
     expect((await printed({}, 80, bulk)).out.split('\n')).toEqual([
@@ -164,10 +197,13 @@ it.each<[EmitterSettings, OutputKind, object?, null?]>([
   [{ format: 'table' }, 'stream'],
   [{ format: 'id', fields: ['id'] }, 'list'],
   [{ fields: ['id'] }, 'item', {}, null],
-])('%o is refused for %s', (settings, kind, error = {}, view: typeof taskView | null = taskView) => {
-  const check = () => capture(settings).emitter.check(view, kind);
-  expect(check).toThrow(expect.objectContaining({ kind: 'usage', ...error }));
-});
+])(
+  '%o is refused for %s',
+  (settings, kind, error = {}, view: typeof taskView | null = taskView) => {
+    const check = () => capture(settings).emitter.check(view, kind);
+    expect(check).toThrow(expect.objectContaining({ kind: 'usage', ...error }));
+  },
+);
 
 it.each<[EmitterSettings, OutputKind, null?]>([
   [{ fields: ['title', 'id'] }, 'list'],

@@ -7,7 +7,9 @@ import { useWorld, type Row } from '../support/use-world.ts';
 
 const at = useWorld({ spec: 'process' });
 const DESCRIPTION = 'a \u001b[31m \u202e "b"';
-beforeAll(() => at.world.acs('secret', 'set', 'ONE', '--from-env', 'HOME', '--description', DESCRIPTION));
+beforeAll(() =>
+  at.world.acs('secret', 'set', 'ONE', '--from-env', 'HOME', '--description', DESCRIPTION),
+);
 
 const jq = (expression: string, ...words: string[]): string[] => [
   ...(words.length === 0 ? ['secret', 'list'] : words),
@@ -28,7 +30,10 @@ describe('--jq', () => {
       acs: jq('[.id, .default]', 'specs', 'list', '--format', 'ndjson'),
       out: /^\["process",true\]$/m,
     },
-    'is applied to the answer of acs api': { acs: api('.items|length', '-f', 'limit=1'), out: '1\n' },
+    'is applied to the answer of acs api': {
+      acs: api('.items|length', '-f', 'limit=1'),
+      out: '1\n',
+    },
     'is applied to all pages of acs api': {
       acs: api('.items|length > 1', '-f', 'limit=1', '--paginate'),
       out: 'true\n',
@@ -71,14 +76,25 @@ describe('--jq', () => {
       out: 'null\nnone\n',
     },
     'reads no files': { acs: jq('import "/etc/passwd" as $x; $x'), code: 2 },
-    'excludes a table': { acs: jq('.', 'specs', 'list', '--format', 'table'), code: 2, err: '--jq' },
+    'excludes a table': {
+      acs: jq('.', 'specs', 'list', '--format', 'table'),
+      code: 2,
+      err: '--jq',
+    },
     'excludes ids': { acs: jq('.', 'specs', 'list', '-q'), code: 2, err: '--jq' },
     'excludes raw output': { acs: jq('.', 'completion', 'bash'), code: 2, err: '--jq' },
     ...Object.fromEntries(
       ['last(repeat(.))', '[recurse(.+1)]'].map((expression): [string, Row] => [
         `exits with 124 at the request timeout for ${expression}, which has no end`,
         {
-          acs: jq(expression, 'api', 'GET', '/api/v1/app-conversations/count', '--request-timeout', '100ms'),
+          acs: jq(
+            expression,
+            'api',
+            'GET',
+            '/api/v1/app-conversations/count',
+            '--request-timeout',
+            '100ms',
+          ),
           code: 124,
           out: '',
           err: 'the expression did not end within 100ms',
@@ -97,7 +113,10 @@ describe('--jq', () => {
   });
 
   it('is applied to each event of a stream', async () => {
-    const { out: id } = await at.ends(jq('.id', 'conv', 'new', '--no-repo', '--replay', 'demo', '--wait'), {});
+    const { out: id } = await at.ends(
+      jq('.id', 'conv', 'new', '--no-repo', '--replay', 'demo', '--wait'),
+      {},
+    );
     const { out } = await at.ends(jq('.type', 'conv', 'follow', id.trim()), {});
     expect([...new Set(out.trim().split('\n'))].sort()).toEqual(['event', 'outcome']);
   });

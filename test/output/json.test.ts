@@ -11,7 +11,11 @@ function printer() {
   const keeper = createSecretKeeper(['first-secret-1']);
   const redacted: string[] = [];
   const redact = (text: string) => (redacted.push(text), keeper.text(text));
-  return { keeper, redacted, ...capture({ format: 'ndjson' }, undefined, { redact, isRedacted: keeper.isRedacted }) };
+  return {
+    keeper,
+    redacted,
+    ...capture({ format: 'ndjson' }, undefined, { redact, isRedacted: keeper.isRedacted }),
+  };
 }
 
 describe('redaction', () => {
@@ -38,7 +42,11 @@ describe('redaction', () => {
   const printedEvent = async (members: Record<string, unknown>, late?: string) => {
     const { keeper, emitter, out, redacted } = printer();
     const record = readEvent({ id: 'e1', kind: 'PauseEvent', source: 'user', ...members });
-    const event = toEvent(record, '0a1b2c3d4e5f60718293a4b5c6d7e8f9', new Redaction(['second-secret-2'], keeper));
+    const event = toEvent(
+      record,
+      '0a1b2c3d4e5f60718293a4b5c6d7e8f9',
+      new Redaction(['second-secret-2'], keeper),
+    );
     if (late !== undefined) keeper.keep(late);
     await emitter.lines(eventView(null), [event]);
     return { out: out(), redacted };
@@ -48,7 +56,9 @@ describe('redaction', () => {
     const { out, redacted } = await printedEvent({ note: 'first-secret-1 and second-secret-2' });
     expect(redacted).toEqual([]);
     expect(out).toContain('"note":"<redacted> and <redacted>"');
-    expect((await printedEvent({ note: 'later-secret-3' }, 'later-secret-3')).out).toContain('"note":"<redacted>"');
+    expect((await printedEvent({ note: 'later-secret-3' }, 'later-secret-3')).out).toContain(
+      '"note":"<redacted>"',
+    );
   });
 
   it.each([{ id: 'first-secret-1' }, { kind: 'first-secret-1' }, { source: 'first-secret-1' }])(
@@ -70,25 +80,42 @@ const RECORDS: Record<string, unknown>[] = [
   {},
 ];
 
-it.each(['plain', '\x7f', '\x9b31m', '\u2028', '\u202egpj.exe', '\u{e0041}', '\ud800', '\x1b[2J\n'])(
-  'lines are those of each record, in which %j is escaped in any member',
-  (unsafe) => {
-    const places = [{ text: unsafe }, { text: '…', payload: { inner: unsafe } }, { payload: { [unsafe]: 1 } }];
-    for (const place of places) {
-      const records = [...RECORDS, place, ...RECORDS];
-      const lines = Buffer.from(jsonLines(records)).toString();
-      expect(lines).toBe(records.map(jsonLine).join(''));
-      expect(lines.includes(unsafe)).toBe(unsafe === 'plain');
-    }
-  },
-);
+it.each([
+  'plain',
+  '\x7f',
+  '\x9b31m',
+  '\u2028',
+  '\u202egpj.exe',
+  '\u{e0041}',
+  '\ud800',
+  '\x1b[2J\n',
+])('lines are those of each record, in which %j is escaped in any member', (unsafe) => {
+  const places = [
+    { text: unsafe },
+    { text: '…', payload: { inner: unsafe } },
+    { payload: { [unsafe]: 1 } },
+  ];
+  for (const place of places) {
+    const records = [...RECORDS, place, ...RECORDS];
+    const lines = Buffer.from(jsonLines(records)).toString();
+    expect(lines).toBe(records.map(jsonLine).join(''));
+    expect(lines.includes(unsafe)).toBe(unsafe === 'plain');
+  }
+});
 
 describe('a JSON list that is encoded record by record', () => {
-  const deep = { id: 'a', payload: { lines: ['one\ntwo', ''], none: {}, empty: [], at: [[1, { x: null }]] } };
+  const deep = {
+    id: 'a',
+    payload: { lines: ['one\ntwo', ''], none: {}, empty: [], at: [[1, { x: null }]] },
+  };
   it.each<[string, Record<string, unknown>[], Record<string, unknown>]>([
     ['no record', [], { has_more: false }],
     ['one record', [deep], { has_more: false }],
-    ['several records', [deep, {}, { text: 'é 你好 \u009b\u202e\u007f "quoted" \\n' }, deep], { has_more: true }],
+    [
+      'several records',
+      [deep, {}, { text: 'é 你好 \u009b\u202e\u007f "quoted" \\n' }, deep],
+      { has_more: true },
+    ],
     ['several members', [deep], { matched: 3, failed: 1, note: 'x\ny' }],
     ['no members', [deep], {}],
     ['nothing at all', [], {}],

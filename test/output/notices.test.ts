@@ -13,7 +13,8 @@ const error = new AppError('not-found', 'no conversation "abc\u202e"\nerror: for
 
 test('plain lines are safe, and further lines of a text cannot look like lines of acs', () => {
   expect(errorText(error, undefined)).toBe(
-    'error: no conversation "abc\\u202e"\n  error: forged\n  request: GET https://host.example/api\n  see: acs conv list\n',
+    'error: no conversation "abc\\u202e"\n  error: forged\n  request: GET ' +
+      'https://host.example/api\n  see: acs conv list\n',
   );
   expect(noticeLine('started \x1b[2J', 'table')).toBe('started \\x1b[2J\n');
   expect(warningLine('careful', 'tsv')).toBe('warning: careful\n');
@@ -35,20 +36,36 @@ test.each(['json', 'ndjson'] as const)('with %s each is one JSON object on one l
     },
   });
   expect(noticeLine('a\nb\u009b', format)).toBe('{"notice":"a\\nb\\u009b"}\n');
-  expect(JSON.parse(warningLine('careful', format))).toEqual({ notice: 'careful', level: 'warning' });
+  expect(JSON.parse(warningLine('careful', format))).toEqual({
+    notice: 'careful',
+    level: 'warning',
+  });
 });
 
 test('an error without details has all members too', () => {
   expect(JSON.parse(errorText(new AppError('internal', 'x'), 'json'))).toEqual({
-    error: { code: 'internal', message: 'x', hint: null, status: null, request: null, retryable: false },
+    error: {
+      code: 'internal',
+      message: 'x',
+      hint: null,
+      status: null,
+      request: null,
+      retryable: false,
+    },
   });
 });
 
 test('secrets in an error are redacted before it becomes JSON, which stays valid', () => {
   const { text } = createRedactor([]);
-  const leaky = new AppError('server', "the server said {'token': 'abc", { data: { url: 'https://u:p@h/' } });
+  const leaky = new AppError('server', "the server said {'token': 'abc", {
+    data: { url: 'https://u:p@h/' },
+  });
   expect(JSON.parse(errorText(leaky, 'json', { redact: text }))).toMatchObject({
-    error: { code: 'server', message: "the server said {'token': '<redacted>'", url: 'https://<redacted>@h/' },
+    error: {
+      code: 'server',
+      message: "the server said {'token': '<redacted>'",
+      url: 'https://<redacted>@h/',
+    },
   });
   expect(errorText(leaky, undefined, { redact: text })).not.toContain('abc');
 });
@@ -78,15 +95,23 @@ test('an error at a terminal is broken at words, except in addresses and ids, an
 });
 
 test('a notice and a warning at a terminal are broken at words', () => {
-  expect(noticeLine('the server paused another sandbox to make room: 0a1b2c3d4e5f60718293', undefined, 32)).toBe(
-    'the server paused another\n  sandbox to make room:\n  0a1b2c3d4e5f60718293\n',
-  );
+  expect(
+    noticeLine(
+      'the server paused another sandbox to make room: 0a1b2c3d4e5f60718293',
+      undefined,
+      32,
+    ),
+  ).toBe('the server paused another\n  sandbox to make room:\n  0a1b2c3d4e5f60718293\n');
   expect(warningLine('one two three four five', undefined, undefined, 20)).toBe(
     'warning: one two\n  three four five\n',
   );
   expect(noticeLine('🙂 one 🙂 two 🙂 three 🙂 four 🙂 five', undefined, 24)).toBe(
     '🙂 one 🙂 two 🙂 three\n  🙂 four 🙂 five\n',
   );
-  expect(noticeLine('é̂ne mène mò, ça va très bien', undefined, 20)).toBe('é̂ne mène mò, ça va\n  très bien\n');
-  expect(noticeLine('one two three four five six seven', undefined)).toBe('one two three four five six seven\n');
+  expect(noticeLine('é̂ne mène mò, ça va très bien', undefined, 20)).toBe(
+    'é̂ne mène mò, ça va\n  très bien\n',
+  );
+  expect(noticeLine('one two three four five six seven', undefined)).toBe(
+    'one two three four five six seven\n',
+  );
 });

@@ -16,12 +16,26 @@ const [TASK, HOSTILE] = TASKS as [Task, Task];
 const folder = folderOfEachTest();
 
 const PIECES = [
-  ...['word', ' ', '日本', '👩‍👩‍👧‍👦', '🇩🇪', 'e\u0301', '\u0301\u0301', '\x1b[2J', '\u009b', '\u202e', '\u200d', '\r\n'],
+  ...[
+    'word',
+    ' ',
+    '日本',
+    '👩‍👩‍👧‍👦',
+    '🇩🇪',
+    'e\u0301',
+    '\u0301\u0301',
+    '\x1b[2J',
+    '\u009b',
+    '\u202e',
+    '\u200d',
+    '\r\n',
+  ],
   ...['\t', '\ue000', 'ﾊﾟ', '한', 'ᄀ', 'ᅡ', 'क्षि', '\ud83d', '…', '❤️', '1️⃣', '\0'],
 ];
 
 /** Anything that acts on a terminal, once the colours of acs are taken off. */
-const HARMFUL = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
+const HARMFUL =
+  /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
 
 test('no line is wider than the terminal or has control characters, whatever the cells have', async () => {
   const random = randomFrom(20);
@@ -123,7 +137,9 @@ describe('a table on a terminal', () => {
     const { emitter, out } = capture({ format: 'table' });
     await emitter.list(taskView, [TASK], PAGE);
     const title = 'TITLE'.padEnd(widthOf(TASK.title ?? '') + 2);
-    expect(out()).toBe(`${'ID'.padEnd(34)}${title}STATUS   CREATED AT\n${TASK.id}  ${TASK.title}  running  3m ago\n`);
+    expect(out()).toBe(
+      `${'ID'.padEnd(34)}${title}STATUS   CREATED AT\n${TASK.id}  ${TASK.title}  running  3m ago\n`,
+    );
   });
 
   test('cuts the columns that may be cut, at 80 columns', async () => {
@@ -187,8 +203,15 @@ test('text that does not fit continues below itself', async () => {
 });
 
 test.each([60, 80, 120])('no line is wider than the %i columns of the terminal', async (width) => {
-  const prose = 'The quick brown fox, その他 の長い 文章、 and 👩‍👩‍👧‍👦 families jump over many lazy dogs. '.repeat(9);
-  const text = renderLines([[{ text: ' 0:07  ✓ ' }, { text: prose }]], { width, palette: NO_COLORS }, 7);
+  const prose =
+    'The quick brown fox, その他 の長い 文章、 and 👩‍👩‍👧‍👦 families jump over many lazy dogs. '.repeat(
+      9,
+    );
+  const text = renderLines(
+    [[{ text: ' 0:07  ✓ ' }, { text: prose }]],
+    { width, palette: NO_COLORS },
+    7,
+  );
   const lines = text.trimEnd().split('\n');
   expect(Math.max(...lines.map((line) => widthOf(line)))).toBeLessThanOrEqual(width);
   expect(Math.min(...lines.slice(0, -1).map((line) => widthOf(line)))).toBeGreaterThan(width - 12);
@@ -220,7 +243,10 @@ test('each line has the width that the terminal has then', async () => {
   await emitter.lines(taskView, [{ ...TASK, title }]);
   stdout.columns = 30;
   await emitter.lines(taskView, [{ ...TASK, title }]);
-  expect(written).toEqual([`running ${title}\n`, 'running ten words that stand\n  for a longer text of it\n']);
+  expect(written).toEqual([
+    `running ${title}\n`,
+    'running ten words that stand\n  for a longer text of it\n',
+  ]);
 });
 
 test('the values of a record continue below themselves, and are never cut or broken inside a word', async () => {
@@ -252,7 +278,12 @@ test('colours of FORCE_COLOR go to a pipe, but neither into a file nor into rows
     });
     await emitter.lines(taskView, [TASK]);
     await emitter.close();
-    return out() + (globals.output === undefined ? '' : readFileSync(path.join(folder.path, globals.output), 'utf8'));
+    return (
+      out() +
+      (globals.output === undefined
+        ? ''
+        : readFileSync(path.join(folder.path, globals.output), 'utf8'))
+    );
   };
   expect(await written({})).toContain('<running>');
   expect(await written({ format: 'tsv' })).not.toContain('<running>');

@@ -48,9 +48,19 @@ it.each<[string, v.GenericSchema, unknown, unknown]>([
   ['a UUID without dashes', uuid(), HEX, HEX],
   ['a time without a zone as UTC', time(), '2026-01-31T10:00:00.5', '2026-01-31T10:00:00.500000Z'],
   ['a time with a zone in UTC', time(), '2026-01-31T10:00:00+02:00', '2026-01-31T08:00:00.000000Z'],
-  ['a plus sign that arrived as a space', time(), '2026-01-31T10:00:00 02:00', '2026-01-31T08:00:00.000000Z'],
+  [
+    'a plus sign that arrived as a space',
+    time(),
+    '2026-01-31T10:00:00 02:00',
+    '2026-01-31T08:00:00.000000Z',
+  ],
   ['a day', time(), '2026-01-31', '2026-01-31T00:00:00.000000Z'],
-  ['nanoseconds cut to microseconds', time(), '2026-01-31T10:00:00.123456789Z', '2026-01-31T10:00:00.123456Z'],
+  [
+    'nanoseconds cut to microseconds',
+    time(),
+    '2026-01-31T10:00:00.123456789Z',
+    '2026-01-31T10:00:00.123456Z',
+  ],
   ['null for a member that may be null', maybe(text()), null, null],
   ['a map', mapOf(text()), { a: 'x' }, { a: 'x' }],
 ])('%s is accepted', (_, schema, input, value) => {
@@ -73,9 +83,19 @@ it.each<[string, v.GenericSchema, unknown, string]>([
   ['null for a truth', truth(), null, 'bool_type'],
   ['a UUID of 31 digits', uuid(), HEX.slice(1), 'uuid_parsing'],
   ['a day that does not exist', time(), '2026-13-01', 'datetime_from_date_parsing'],
-  ['a time with more behind it', time(), '2026-01-31T10:00:00Z; DROP', 'datetime_from_date_parsing'],
+  [
+    'a time with more behind it',
+    time(),
+    '2026-01-31T10:00:00Z; DROP',
+    'datetime_from_date_parsing',
+  ],
   ['a list for a map', mapOf(text()), [], 'dict_type'],
-  ['a list within a list of objects', list(record({ a: maybe(text()) })), [[]], 'model_attributes_type'],
+  [
+    'a list within a list of objects',
+    list(record({ a: maybe(text()) })),
+    [[]],
+    'model_attributes_type',
+  ],
   ['a list for a closed record', closedRecord({}), [], 'model_attributes_type'],
   ['a list for a dictionary', dictionary(), [], 'dict_type'],
   ['an object for a list', list(text()), {}, 'list_type'],
@@ -103,7 +123,10 @@ it('ids are converted between both forms', () => {
 const schema = record({ title: text(), api_key: v.optional(text()), size: v.optional(integer()) });
 
 it('check returns the value that matches its schema', () => {
-  expect(check(schema, { title: 'a', size: '3' }, 'body')).toEqual({ ok: true, value: { title: 'a', size: 3 } });
+  expect(check(schema, { title: 'a', size: '3' }, 'body')).toEqual({
+    ok: true,
+    value: { title: 'a', size: 3 },
+  });
 });
 
 it('check refuses a list where an object is expected', () => {
@@ -188,7 +211,12 @@ it.each<[string, v.GenericSchema, unknown, Record<string, unknown> | undefined]>
   ['a number below its bound', integerFrom(1), 0, { ge: 1 }],
   ['a text too long', textOf(1, 3), 'long', { max_length: 3 }],
   ['a text of another form', textLike(/^[a-z]+$/), '1', { pattern: '^[a-z]+$' }],
-  ['a word that is none of a list', oneOf(['red', 'blue']), 'green', { expected: '("red" | "blue")' }],
+  [
+    'a word that is none of a list',
+    oneOf(['red', 'blue']),
+    'green',
+    { expected: '("red" | "blue")' },
+  ],
   ['a rule that a text breaks', textThat(() => false, 'never'), 'x', { error: {} }],
   ['what is not text', text(), 1, undefined],
 ])('the refusal of %s has the bound in ctx, as genuine servers do', (_, schema, input, ctx) => {

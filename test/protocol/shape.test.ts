@@ -12,7 +12,8 @@ import {
 } from '../../src/protocol/shape.ts';
 
 const record = { text: 'a', empty: '', number: 1, none: null, list: ['a', 'b'], object: { a: 1 } };
-const name = (item: unknown, place: string): string => requiredText(asRecord(item, place), 'id', place);
+const name = (item: unknown, place: string): string =>
+  requiredText(asRecord(item, place), 'id', place);
 
 it('optional members are null when they are missing or null', () => {
   expect(optionalText(record, 'none', 'r')).toBeNull();

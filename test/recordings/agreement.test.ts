@@ -1,4 +1,7 @@
-/** The local service answers what genuine servers answered: their recorded exchanges, played against it. */
+/**
+ * The local service answers what genuine servers answered: their recorded exchanges, played against
+ * it.
+ */
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GIT_TOKEN, startGitHost, type GitHost } from '../genuine/git-host.ts';
@@ -9,8 +12,8 @@ import { Player, type Playing } from './player.ts';
 import { countsOf, reportOf, shareOf, type Counts } from './report.ts';
 
 /**
- * In percent. `ofAll` counts what is different on purpose, too: the empty extended_content that clients reject, the last
- * status of a run whose sandbox does not run.
+ * In percent. `ofAll` counts what is different on purpose, too: the empty extended_content that
+ * clients reject, the last status of a run whose sandbox does not run.
  */
 const FLOOR = { ofAll: 89, ofThoseMeantToAgree: 97.5 };
 
@@ -54,7 +57,9 @@ describe.each(RELEASES)('the exchanges recorded with %s', (release) => {
   });
 
   test('are all played, except those of routes that are listed as not served', () => {
-    expect(Object.fromEntries(results.get(release)?.unsupported ?? [])).toEqual(readNotServed(release));
+    expect(Object.fromEntries(results.get(release)?.unsupported ?? [])).toEqual(
+      readNotServed(release),
+    );
   });
 
   test('include every listed exchange', () => {

@@ -1,6 +1,6 @@
 /**
- * Requests to genuine servers and their answers, in order. The files under
- * test/fixtures/recordings hold one exchange a line; workspace paths in them are written `.`, keys `<app-key>` and
+ * Requests to genuine servers and their answers, in order. The files under test/fixtures/recordings
+ * hold one exchange a line; workspace paths in them are written `.`, keys `<app-key>` and
  * `<sandbox-key>`, and `…[cut] N more` stands for the rest of a long text or list.
  */
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,10 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export type JsonObject = { [key: string]: Json };
 
 export interface RecordedRequest {
-  /** The app server, or the agent server of a sandbox; null: the app server, by a client that adds the key itself. */
+  /**
+   * The app server, or the agent server of a sandbox; null: the app server, by a client that adds
+   * the key itself.
+   */
   host: 'app' | 'agent' | null;
   method: string;
   path: string;
@@ -49,7 +52,12 @@ export function readExchanges(release: Release): Exchange[] {
   return lines.map((line) => {
     const { name, request, response, seconds } = JSON.parse(line) as Line;
     const { status, content_type: type, body } = response;
-    return { name, request, answer: { status, contentType: mediaType(type), body }, seconds: seconds ?? 0 };
+    return {
+      name,
+      request,
+      answer: { status, contentType: mediaType(type), body },
+      seconds: seconds ?? 0,
+    };
   });
 }
 
@@ -68,7 +76,10 @@ export function isCut(value: Json | undefined): boolean {
   return typeof value === 'string' && CUT.test(value);
 }
 
-/** A request as it was sent: what was left out of lists and texts is filled up with more of the same. */
+/**
+ * A request as it was sent: what was left out of lists and texts is filled up with more of the
+ * same.
+ */
 export function filledUp(value: Json): Json {
   if (typeof value === 'string') {
     const missing = CUT.exec(value);

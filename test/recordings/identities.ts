@@ -1,6 +1,6 @@
 /**
- * Which of our ids stands for which recorded one. An id is learned where it first appears: at the same place of the
- * recorded answer and of ours. From then on it is replaced in every request.
+ * Which of our ids stands for which recorded one. An id is learned where it first appears: at the
+ * same place of the recorded answer and of ours. From then on it is replaced in every request.
  */
 import { isCut, isObject, type Json } from './exchanges.ts';
 
@@ -40,8 +40,11 @@ export class Identities {
 
   /** Learns the page that follows a list. */
   learnPage(path: string, recorded: Json, ours: Json | undefined): void {
-    const [page, own] = [recorded, ours ?? null].map((each) => (isObject(each) ? each['next_page_id'] : null));
-    if (typeof page === 'string' && typeof own === 'string') this.#pages.set(`${path} ${page}`, own);
+    const [page, own] = [recorded, ours ?? null].map((each) =>
+      isObject(each) ? each['next_page_id'] : null,
+    );
+    if (typeof page === 'string' && typeof own === 'string')
+      this.#pages.set(`${path} ${page}`, own);
   }
 
   translatePage(path: string, page: Json): Json {
@@ -53,13 +56,18 @@ export class Identities {
     if (typeof value === 'string') return this.translateText(value);
     if (Array.isArray(value)) return value.map((item) => this.translate(item));
     if (!isObject(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, this.translate(member)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [key, this.translate(member)]),
+    );
   }
 
   translateText(text: string): string {
     const whole = this.#ours.get(text);
     if (whole !== undefined) return whole;
-    const placed = this.#texts.reduce((all, [recorded, ours]) => all.replaceAll(recorded, ours), text);
+    const placed = this.#texts.reduce(
+      (all, [recorded, ours]) => all.replaceAll(recorded, ours),
+      text,
+    );
     return placed.replace(IN_TEXT, (found) => this.#ours.get(found) ?? found);
   }
 

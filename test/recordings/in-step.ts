@@ -1,7 +1,7 @@
 /**
- * Keeps the local service in step where its answer differed on purpose: what the genuine server did is done by another
- * way, and what it did not do is undone, so that one difference does not make the requests after it differ too. The
- * difference itself stays one.
+ * Keeps the local service in step where its answer differed on purpose: what the genuine server did
+ * is done by another way, and what it did not do is undone, so that one difference does not make
+ * the requests after it differ too. The difference itself stays one.
  */
 import { isObject, type Answer, type Exchange, type Json, type JsonObject } from './exchanges.ts';
 import type { Endpoint } from './player.ts';
@@ -32,13 +32,15 @@ export class InStep {
     if (name === 'clone.settings') await this.#forgetSettings(path, answer);
     if (request.method !== 'POST') return;
     if (isToStanding(exchange) || isPauseOfEnded(exchange, next)) await this.#standing(path);
-    if (path === SETTINGS && answer.status >= 400) this.#settings = await this.#ask('GET', SETTINGS);
+    if (path === SETTINGS && answer.status >= 400)
+      this.#settings = await this.#ask('GET', SETTINGS);
   }
 
   /** What the recorded server held from before its recording began. */
   async #makeSandboxes(answer: Answer): Promise<void> {
     if (!isObject(answer.body)) return;
-    const items = async (): Promise<Json[]> => itemsOf(await this.#ask('GET', '/api/v1/sandboxes/search'));
+    const items = async (): Promise<Json[]> =>
+      itemsOf(await this.#ask('GET', '/api/v1/sandboxes/search'));
     const held = (answer.body['items'] as Json[]).length;
     for (let missing = held - (await items()).length; missing > 0; missing -= 1) {
       await this.#ask('POST', '/api/v1/sandboxes?sandbox_spec_id=process');
@@ -70,7 +72,8 @@ export class InStep {
     if (path === SETTINGS) await this.#ask('POST', SETTINGS, asBefore(given, this.#settings));
     if (path.startsWith(`${SETTINGS}/profiles/`)) await this.#ask('DELETE', path);
     if (!isObject(made)) return;
-    if (path === '/api/conversations') await this.#ask('DELETE', `${path}/${String(made['conversation_id'])}`);
+    if (path === '/api/conversations')
+      await this.#ask('DELETE', `${path}/${String(made['conversation_id'])}`);
     if (path === '/api/v1/sandboxes') {
       const id = String(made['id']);
       await this.#ask('DELETE', `${path}/${id}?sandbox_id=${id}`);
@@ -114,10 +117,16 @@ function itemsOf(page: Json): Json[] {
   return isObject(page) && Array.isArray(page['items']) ? page['items'] : [];
 }
 
-/** What brings settings back to what they were: the members that were set, with their values from before. */
+/**
+ * What brings settings back to what they were: the members that were set, with their values from
+ * before.
+ */
 function asBefore(given: Json, before: Json): Json {
   if (!isObject(given) || !isObject(before)) return before;
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, asBefore(value, before[name.replace(/_diff$/, '')] ?? null)]),
+    Object.entries(given).map(([name, value]) => [
+      name,
+      asBefore(value, before[name.replace(/_diff$/, '')] ?? null),
+    ]),
   );
 }

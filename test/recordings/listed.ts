@@ -1,13 +1,15 @@
 /**
- * The differences that are known, out of differences.json: which exchange differs, in what, and why. What is listed is
- * held to: an exchange that agrees after all, or that differs in another way, fails the test.
+ * The differences that are known, out of differences.json: which exchange differs, in what, and
+ * why. What is listed is held to: an exchange that agrees after all, or that differs in another
+ * way, fails the test.
  */
 import { readFileSync } from 'node:fs';
 import type { Release } from './exchanges.ts';
 
 /**
- * Why an exchange differs. `breakage`: the genuine server breaks itself or its user, and the local service answers
- * properly. `model`: the answer is one that only a model can give. `chosen`: the local service is another one.
+ * Why an exchange differs. `breakage`: the genuine server breaks itself or its user, and the local
+ * service answers properly. `model`: the answer is one that only a model can give. `chosen`: the
+ * local service is another one.
  */
 export type Class = 'breakage' | 'model' | 'chosen';
 
@@ -58,15 +60,20 @@ export function readListed(release: Release): Map<string, Listed> {
 }
 
 /**
- * Routes of a release that the local service does not have, and how many exchanges that leaves out: an exchange that
- * cannot be played differs in nothing, so one more must be as loud as a difference.
+ * Routes of a release that the local service does not have, and how many exchanges that leaves out:
+ * an exchange that cannot be played differs in nothing, so one more must be as loud as a
+ * difference.
  */
 export function readNotServed(release: Release): Record<string, number> {
   const file = new URL('not-served.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as Record<Release, Record<string, number>>)[release];
+  return (JSON.parse(readFileSync(file, 'utf8')) as Record<Release, Record<string, number>>)[
+    release
+  ];
 }
 
 /** Whether the differences found are those listed, whatever their order. */
 export function isAsListed(found: string[], listed: string[]): boolean {
-  return found.length === listed.length && [...found].sort().join('\n') === [...listed].sort().join('\n');
+  return (
+    found.length === listed.length && [...found].sort().join('\n') === [...listed].sort().join('\n')
+  );
 }

@@ -1,11 +1,26 @@
 /** Sends recorded requests to a local service, in their order, and compares what it answers. */
 import { writeFile } from 'node:fs/promises';
-import { filledUp, isObject, mediaType, type Answer, type Exchange, type Json, type JsonObject } from './exchanges.ts';
+import {
+  filledUp,
+  isObject,
+  mediaType,
+  type Answer,
+  type Exchange,
+  type Json,
+  type JsonObject,
+} from './exchanges.ts';
 import { Identities } from './identities.ts';
 import { InStep } from './in-step.ts';
 import { isAsListed, type Listed } from './listed.ts';
 import { isReleasing, replayFor } from './replays.ts';
-import { routesIn, routesOf, routesOfAgentServer, withoutIds, type Document, type Routes } from './routes.ts';
+import {
+  routesIn,
+  routesOf,
+  routesOfAgentServer,
+  withoutIds,
+  type Document,
+  type Routes,
+} from './routes.ts';
 import { differences, labelOf, Samples } from './shape.ts';
 
 export interface Played {
@@ -44,10 +59,13 @@ const STARTS = '/api/v1/app-conversations';
 
 /** A served route with the effect of one that is not served; null: none. */
 function standInPath({ method, path }: Exchange['request']): string | null {
-  if (method === 'PUT' && path.startsWith('/api/secrets/')) return path.replace('/api/', '/api/v1/');
+  if (method === 'PUT' && path.startsWith('/api/secrets/'))
+    return path.replace('/api/', '/api/v1/');
   if (method !== 'POST') return null;
   if (path === `${STARTS}/stream-start`) return STARTS;
-  return /^\/api\/conversations\/[^/]+\/message$/.test(path) ? path.replace(/message$/, 'events') : null;
+  return /^\/api\/conversations\/[^/]+\/message$/.test(path)
+    ? path.replace(/message$/, 'events')
+    : null;
 }
 
 /** States of a start task that pass by themselves. */
@@ -55,7 +73,8 @@ const STARTING = /\.(?:WORKING|[A-Z]+_[A-Z_]+)$/;
 /** How long a state may take to come. */
 const PATIENCE_MS = 60_000;
 /**
- * The limit of all waits together: a difference in every exchange is reported before the test reaches its time limit.
+ * The limit of all waits together: a difference in every exchange is reported before the test
+ * reaches its time limit.
  */
 const ALL_PATIENCE_MS = 240_000;
 const PAUSE_MS = 25;
@@ -66,7 +85,9 @@ const NAMES: [string, string][] = [
   // A folder that is no repository; the temporary files of a machine may be within one.
   ['/tmp', '/dev'],
 ];
-/** Names of readings that were repeated until something had changed; the last part is what they saw. */
+/**
+ * Names of readings that were repeated until something had changed; the last part is what they saw.
+ */
 const WATCHED = /^(.*?)\.(?:execution_status\.[A-Za-z_]+|\(.*\)|[A-Z_]{4,}|0|end)$/;
 
 export class Player {
@@ -91,8 +112,11 @@ export class Player {
     this.#workspaces = stage.workspaces;
     this.#released = stage.released;
     const documents = exchanges.filter(({ request }) => request.path === '/openapi.json');
-    const [ofApp, ofAgent] = documents.map(({ answer }) => routesIn(answer.body as unknown as Document));
-    if (ofApp === undefined || ofAgent === undefined) throw new Error('the documents of the servers were not recorded');
+    const [ofApp, ofAgent] = documents.map(({ answer }) =>
+      routesIn(answer.body as unknown as Document),
+    );
+    if (ofApp === undefined || ofAgent === undefined)
+      throw new Error('the documents of the servers were not recorded');
     this.#genuine = { app: ofApp, agent: ofAgent };
     this.#exchanges = exchanges.filter((exchange) => !documents.includes(exchange));
     this.#listed = listed;
@@ -100,7 +124,9 @@ export class Player {
     this.#identities.setText('forge-token', stage.gitToken);
     this.#identities.setText('/DATA/sandboxes', stage.workspaces);
     this.#given = new Set(
-      exchanges.flatMap(({ request: { body } }) => (isObject(body) ? [plain(String(body['conversation_id']))] : [])),
+      exchanges.flatMap(({ request: { body } }) =>
+        isObject(body) ? [plain(String(body['conversation_id']))] : [],
+      ),
     );
     for (const [recorded, ours] of NAMES) this.#identities.set(recorded, ours);
     for (const { answer } of newer) this.#samples.allow(answer.body);
@@ -123,7 +149,8 @@ export class Player {
         continue;
       }
       // A route of a newer release than the recorded one.
-      if (this.#genuine[request.host ?? 'app'].find(request.method, request.path) === null) continue;
+      if (this.#genuine[request.host ?? 'app'].find(request.method, request.path) === null)
+        continue;
       const compared = await this.#compare(exchange, index);
       const host = request.host === 'agent' ? 'agent server: ' : '';
       playing.played.push({ name: exchange.name, route: host + route, ...compared });
@@ -132,20 +159,24 @@ export class Player {
   }
 
   /**
-   * Sends another request with the effect of one whose route is not served, so that later exchanges find the same
-   * state.
+   * Sends another request with the effect of one whose route is not served, so that later exchanges
+   * find the same state.
    */
   async #standIn({ name, request, answer, seconds }: Exchange, index: number): Promise<void> {
     const path = standInPath(request);
     if (path === null) return;
     const { body } = request;
-    const message = isObject(body) ? { action: 'message', args: { content: body['message'] ?? '' } } : body;
+    const message = isObject(body)
+      ? { action: 'message', args: { content: body['message'] ?? '' } }
+      : body;
     const sent = path.endsWith('/events') ? message : body;
     const exchange = { name, answer, seconds, request: { ...request, path, body: sent } };
     const ours = await this.#send(exchange, index, await this.#urlOf(exchange, index));
     const recorded = Array.isArray(answer.body) ? answer.body.at(-1) : answer.body;
     const ended =
-      isObject(ours.body) && path === STARTS ? await this.#inStep.ended(String(ours.body['id'])) : ours.body;
+      isObject(ours.body) && path === STARTS
+        ? await this.#inStep.ended(String(ours.body['id']))
+        : ours.body;
     this.#identities.learn(recorded ?? null, ended ?? undefined);
   }
 
@@ -153,9 +184,12 @@ export class Player {
     const { name, request, answer } = exchange;
     const watched = WATCHED.exec(name)?.[1];
     const next = this.#exchanges[index + 1];
-    const isPassing = watched !== undefined && (WATCHED.exec(next?.name ?? '')?.[1] === watched || STARTING.test(name));
+    const isPassing =
+      watched !== undefined &&
+      (WATCHED.exec(next?.name ?? '')?.[1] === watched || STARTING.test(name));
     const expected = this.#listed.get(name)?.differs ?? [];
-    // The recorded client waited, or came back until it saw what it looked for; only reading can be repeated.
+    // The recorded client waited, or came back until it saw what it looked for; only reading can be
+    // repeated.
     await this.#inStep.before(exchange, this.#identities.translateText(request.path), next);
     const patienceMs = request.method === 'GET' ? Math.min(PATIENCE_MS, this.#patienceMs) : 0;
     const deadline = Date.now() + patienceMs;
@@ -170,20 +204,30 @@ export class Player {
         this.#identities.learnPage(request.path, answer.body, ours.body);
         await this.#inStep.after(exchange, url.url, ours);
         if (isReleasing(exchange)) await writeFile(this.#released, '');
-        return { differences: found, answer: `${ours.status} ${JSON.stringify(ours.body).slice(0, 300)}` };
+        return {
+          differences: found,
+          answer: `${ours.status} ${JSON.stringify(ours.body).slice(0, 300)}`,
+        };
       }
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
 
   #differencesOf(recorded: Answer, ours: Answer): string[] {
-    const status = recorded.status === ours.status ? [] : [`status ${recorded.status}, ours ${ours.status}`];
-    const type = recorded.contentType === ours.contentType ? [] : [`${recorded.contentType}, ours ${ours.contentType}`];
+    const status =
+      recorded.status === ours.status ? [] : [`status ${recorded.status}, ours ${ours.status}`];
+    const type =
+      recorded.contentType === ours.contentType
+        ? []
+        : [`${recorded.contentType}, ours ${ours.contentType}`];
     if (status.length > 0) return [...status, ...type];
     return [...type, ...differences(recorded.body, ours.body, this.#samples)];
   }
 
-  /** A state on the way: ours may be further, then it is compared with a recorded record of that state. */
+  /**
+   * A state on the way: ours may be further, then it is compared with a recorded record of that
+   * state.
+   */
   #passing(recorded: Answer, ours: Answer): string[] {
     const [first] = Array.isArray(recorded.body) ? recorded.body : [recorded.body];
     const [record] = Array.isArray(ours.body) ? ours.body : [ours.body];
@@ -191,7 +235,8 @@ export class Player {
     const samples = label === null ? [] : this.#samples.of(label);
     if (samples.length === 0) return this.#differencesOf(recorded, ours);
     const isList = Array.isArray(ours.body);
-    const asked: JsonObject = isObject(first) && 'request' in first ? { request: first['request'] ?? null } : {};
+    const asked: JsonObject =
+      isObject(first) && 'request' in first ? { request: first['request'] ?? null } : {};
     const tried = samples.map((sample) => {
       const like = { ...sample, ...asked };
       return this.#differencesOf({ ...recorded, body: isList ? [like] : like }, ours);
@@ -206,15 +251,23 @@ export class Player {
     const url = new URL(this.#identities.translateText(request.path), endpoint.url);
     for (const [name, value] of Object.entries(request.query ?? {})) {
       const known =
-        name === 'page_id' ? this.#identities.translatePage(request.path, value) : this.#identities.translate(value);
+        name === 'page_id'
+          ? this.#identities.translatePage(request.path, value)
+          : this.#identities.translate(value);
       const values = filledUp(known);
       for (const one of Array.isArray(values) ? values : [values])
-        url.searchParams.append(name, await this.#placed(textOf(one, endpoint, this.#app), exchange, url));
+        url.searchParams.append(
+          name,
+          await this.#placed(textOf(one, endpoint, this.#app), exchange, url),
+        );
     }
     return { url, endpoint };
   }
 
-  /** A path of a workspace was absolute before it was recorded as `.`; the app server is not in the workspace. */
+  /**
+   * A path of a workspace was absolute before it was recorded as `.`; the app server is not in the
+   * workspace.
+   */
   async #placed(value: string, { request }: Exchange, url: URL): Promise<string> {
     if (request.host === 'agent' || !/^\.(?:\/|$)/.test(value)) return value;
     const id = /[0-9a-f]{32}/.exec(plain(url.pathname))?.[0];
@@ -229,7 +282,11 @@ export class Player {
     return records.filter((record) => record !== null);
   }
 
-  async #send(exchange: Exchange, index: number, { url, endpoint }: { url: URL; endpoint: Endpoint }): Promise<Answer> {
+  async #send(
+    exchange: Exchange,
+    index: number,
+    { url, endpoint }: { url: URL; endpoint: Endpoint },
+  ): Promise<Answer> {
     const { request } = exchange;
     const headers = new Headers();
     for (const [name, value] of Object.entries(request.headers))
@@ -254,23 +311,37 @@ export class Player {
     if (!headers.has('Content-Type')) headers.set('Content-Type', 'application/json');
     const sent = this.#identities.translate(filledUp(body));
     const isStart =
-      method === 'POST' && /^\/api\/(?:v1\/app-conversations(?:\/stream-start)?|conversations)$/.test(path);
-    const replay = isStart ? replayFor(exchange, this.#exchanges.slice(index + 1), this.#released) : null;
-    return JSON.stringify(replay === null ? sent : { ...(sent as JsonObject), replay_json: replay });
+      method === 'POST' &&
+      /^\/api\/(?:v1\/app-conversations(?:\/stream-start)?|conversations)$/.test(path);
+    const replay = isStart
+      ? replayFor(exchange, this.#exchanges.slice(index + 1), this.#released)
+      : null;
+    return JSON.stringify(
+      replay === null ? sent : { ...(sent as JsonObject), replay_json: replay },
+    );
   }
 
-  /** The agent server of the sandbox of the conversation that the request, or else the one nearest to it, names. */
+  /**
+   * The agent server of the sandbox of the conversation that the request, or else the one nearest
+   * to it, names.
+   */
   async #agentEndpoint(index: number): Promise<Endpoint | null> {
-    const near = [...this.#exchanges.slice(0, index + 1).reverse(), ...this.#exchanges.slice(index + 1)];
+    const near = [
+      ...this.#exchanges.slice(0, index + 1).reverse(),
+      ...this.#exchanges.slice(index + 1),
+    ];
     for (const { request } of near) {
       const recorded =
-        request.host === 'agent' ? /conversations\/([0-9a-f-]{32,36})/.exec(request.path)?.[1] : undefined;
+        request.host === 'agent'
+          ? /conversations\/([0-9a-f-]{32,36})/.exec(request.path)?.[1]
+          : undefined;
       if (recorded === undefined) continue;
       const id = this.#identities.translateText(recorded);
       if (id === recorded && !this.#given.has(plain(id))) continue;
       const [record] = await this.#conversations(id);
       const { conversation_url: address, session_api_key: key } = record ?? {};
-      if (typeof address === 'string' && typeof key === 'string') return { url: new URL(address).origin, key };
+      if (typeof address === 'string' && typeof key === 'string')
+        return { url: new URL(address).origin, key };
     }
     return null;
   }

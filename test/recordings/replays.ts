@@ -1,6 +1,7 @@
 /**
- * The local service gets no model here: a recorded conversation becomes one that is started with a small replay, which does
- * what the scripted model of the recordings did on the words of each message.
+ * The local service gets no model here: a recorded conversation becomes one that is started with a
+ * small replay, which does what the scripted model of the recordings did on the words of each
+ * message.
  */
 import { isCut, isObject, type Exchange, type Json, type JsonObject } from './exchanges.ts';
 
@@ -11,12 +12,19 @@ const call = (action: Json, risk: string): Json => ({
   thought: [],
   action,
 });
-const run = (command: string, risk = 'LOW'): Json => call({ kind: 'TerminalAction', command }, risk);
+const run = (command: string, risk = 'LOW'): Json =>
+  call({ kind: 'TerminalAction', command }, risk);
 const finish = (message: string): Json => call({ kind: 'FinishAction', message }, 'UNKNOWN');
 
 const TURNS: Record<string, Json[]> = {
   QUICK: [finish('Done at once.')],
-  PLAIN: [{ action: 'message', source: 'agent', args: { content: 'A plain answer.', wait_for_response: true } }],
+  PLAIN: [
+    {
+      action: 'message',
+      source: 'agent',
+      args: { content: 'A plain answer.', wait_for_response: true },
+    },
+  ],
   WORK: [run('ls -la'), run('echo hello from the agent > hello.txt'), finish('All done.')],
   // Long enough for some requests while it runs, also where both are slow.
   SLOW: [run('sleep 8; date'), finish('All done.')],
@@ -25,21 +33,30 @@ const TURNS: Record<string, Json[]> = {
   COUNT: Array.from({ length: 30 }, (_, index) => run(`sleep 0.1; echo round ${index + 1}`)),
 };
 const WORD = /\b(QUICK|PLAIN|WORK|SLOW|RISKY|LOOP|COUNT|FAIL\d*)\b/;
-/** A model that gets request after request, or never answers: the run is under way, and is never waited for. */
+/**
+ * A model that gets request after request, or never answers: the run is under way, and is never
+ * waited for.
+ */
 const RETRY = [run('sleep 900')];
 /** Conversations whose next message arrives while they run, and continues from there. */
 const UNDER_WAY = 'iter.';
 const STUCK = [
   run('echo again'),
-  { kind: 'ConversationStateUpdateEvent', source: 'environment', key: 'execution_status', value: 'stuck' },
+  {
+    kind: 'ConversationStateUpdateEvent',
+    source: 'environment',
+    key: 'execution_status',
+    value: 'stuck',
+  },
 ];
 const SPARE = Array.from({ length: 4 }, () => 'QUICK');
 
 /**
- * The text of a trajectory that answers every message of a recorded conversation; null for a body that is none, and for
- * one that was refused because neither a model nor a replay was there.
+ * The text of a trajectory that answers every message of a recorded conversation; null for a body
+ * that is none, and for one that was refused because neither a model nor a replay was there.
  *
- * @param released the file whose appearance ends a run that is under way when the next message comes
+ * @param released the file whose appearance ends a run that is under way when the next message
+ * comes
  */
 export function replayFor(exchange: Exchange, later: Exchange[], released: string): string | null {
   if (!isObject(exchange.request.body) || isRefusedWithoutModel(exchange)) return null;
@@ -51,7 +68,9 @@ export function replayFor(exchange: Exchange, later: Exchange[], released: strin
   const first = isSilent(exchange) ? [] : [wordIn(exchange.request.body)];
   const words = [...first, ...laterWords(exchange, later), ...SPARE];
   const spoken = { action: 'message', source: 'user', args: { content: 'go on' } };
-  const steps = words.map((word, index) => (index === 0 && end !== null ? end : (TURNS[word] ?? [])));
+  const steps = words.map((word, index) =>
+    index === 0 && end !== null ? end : (TURNS[word] ?? []),
+  );
   return JSON.stringify(steps.flatMap((turn, index) => (index === 0 ? turn : [spoken, ...turn])));
 }
 
@@ -60,9 +79,18 @@ export function isToStanding(exchange: Exchange): boolean {
   return isMessage(exchange) && !exchange.name.includes('while') && !isReleasing(exchange);
 }
 
-/** Whether it is a pause that came when the run had ended, as the record that was read next shows. */
-export function isPauseOfEnded({ request: { method, path } }: Exchange, next: Exchange | undefined): boolean {
-  return method === 'POST' && path.endsWith('/pause') && next?.name.endsWith('.execution_status.finished') === true;
+/**
+ * Whether it is a pause that came when the run had ended, as the record that was read next shows.
+ */
+export function isPauseOfEnded(
+  { request: { method, path } }: Exchange,
+  next: Exchange | undefined,
+): boolean {
+  return (
+    method === 'POST' &&
+    path.endsWith('/pause') &&
+    next?.name.endsWith('.execution_status.finished') === true
+  );
 }
 
 /** Whether it is the message that was to find its run under way: the run may end now. */
@@ -75,14 +103,15 @@ function isMessage({ request: { method, path } }: Exchange): boolean {
 }
 
 /**
- * How the first run ended when it did not come through: with the error that was recorded, going in circles, or not yet
- * when the recording went on. Null: as the words of the message say.
+ * How the first run ended when it did not come through: with the error that was recorded, going in
+ * circles, or not yet when the recording went on. Null: as the words of the message say.
  */
 function endOf({ name }: Exchange, later: Exchange[], released: string): Json[] | null {
   const prefix = name.replace(/create$/, '');
   if (prefix === name) return null;
   const own = later.filter((one) => one.name.startsWith(prefix));
-  const has = (ending: string): boolean => own.some((one) => one.name === `${prefix}execution_status.${ending}`);
+  const has = (ending: string): boolean =>
+    own.some((one) => one.name === `${prefix}execution_status.${ending}`);
   const failure = own.map(({ answer }) => failureIn(answer.body)).find((event) => event !== null);
   if (failure?.['code'] === 'MaxIterationsReached') {
     const steps = TURNS['COUNT'] ?? [];
@@ -117,7 +146,10 @@ function laterWords(exchange: Exchange, later: Exchange[]): string[] {
     // What is only stored is answered when the conversation is run, if that is what comes next.
     const next = posts[index + 1]?.request.path ?? '';
     const isAnswered =
-      isRun === true || typeof action === 'string' || path.endsWith('/message') || next.endsWith('/run');
+      isRun === true ||
+      typeof action === 'string' ||
+      path.endsWith('/message') ||
+      next.endsWith('/run');
     return isAnswered ? [wordIn(body)] : [];
   });
 }
@@ -135,14 +167,21 @@ function wordIn(body: Json): string {
   return WORD.exec(JSON.stringify(body))?.[1] ?? 'QUICK';
 }
 
-/** The id of the recorded conversation: from the answer to the start (V0), or from its start task when that was ready. */
+/**
+ * The id of the recorded conversation: from the answer to the start (V0), or from its start task
+ * when that was ready.
+ */
 function conversationOf({ answer }: Exchange, later: Exchange[]): string | null {
   if (!isObject(answer.body)) return null;
   const { conversation_id: answered, id: task } = answer.body;
   if (typeof answered === 'string') return answered;
   for (const { answer: polled } of later) {
     const [record] = Array.isArray(polled.body) ? polled.body : [];
-    if (isObject(record) && record['id'] === task && typeof record['app_conversation_id'] === 'string') {
+    if (
+      isObject(record) &&
+      record['id'] === task &&
+      typeof record['app_conversation_id'] === 'string'
+    ) {
       return record['app_conversation_id'];
     }
   }

@@ -28,8 +28,9 @@ export function shareOf(part: number, all: number): number {
 }
 
 /**
- * Three shares: of all exchanges of the routes that the local service has, of those where no genuine server breaks, and
- * of those that are meant to agree, which leaves out as well where only a model can answer. Below, what was not played.
+ * Three shares: of all exchanges of the routes that the local service has, of those where no
+ * genuine server breaks, and of those that are meant to agree, which leaves out as well where only
+ * a model can answer. Below, what was not played.
  */
 export function reportOf(results: ReadonlyMap<Release, Playing>): string {
   const lines = [...results].flatMap(([release, playing]) => [

@@ -1,4 +1,7 @@
-/** Which routes a server has: from the document of an app server, and from the table of the agent server. */
+/**
+ * Which routes a server has: from the document of an app server, and from the table of the agent
+ * server.
+ */
 import { AGENT_ROUTES } from '../../src/service/served-routes.ts';
 import { isObject, type JsonObject } from './exchanges.ts';
 
@@ -22,14 +25,18 @@ export function routesOfAgentServer(): Routes {
   const paths: Document['paths'] = {};
   for (const route of Object.keys(AGENT_ROUTES)) {
     const [method = '', path = ''] = route.split(' ');
-    paths[path] = [paths[path], method.toLowerCase()].filter((each) => each !== undefined).join(',');
+    paths[path] = [paths[path], method.toLowerCase()]
+      .filter((each) => each !== undefined)
+      .join(',');
   }
   return routesIn({ paths });
 }
 
 export function routesIn({ paths }: Document): Routes {
   const routes = Object.entries(paths).flatMap(([path, methods]) => {
-    const literal = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+(?::path)?\}/g, '[^/]+');
+    const literal = path
+      .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
+      .replace(/\{\w+(?::path)?\}/g, '[^/]+');
     // With a slash too many it is still that route: servers send the client there.
     const pattern = new RegExp(`^${literal}/?$`);
     return (isObject(methods) ? Object.keys(methods) : methods.split(',')).map((method) => ({

@@ -1,6 +1,7 @@
 /**
- * Comparing two answers by their shape: the members, their types, null or not, the values of enumerations, and the form
- * of ids, times and addresses. The words of texts, numbers and the number of items in a list are free.
+ * Comparing two answers by their shape: the members, their types, null or not, the values of
+ * enumerations, and the form of ids, times and addresses. The words of texts, numbers and the
+ * number of items in a list are free.
  */
 import { isCut, isObject, type Json, type JsonObject } from './exchanges.ts';
 
@@ -46,7 +47,10 @@ function isMap(place: string): boolean {
   return MAPS.has(lastMember(place)) || place.endsWith('.agent.mcp_config');
 }
 
-/** Members that only the local service has, or that say that a conversation has a replay and no model. */
+/**
+ * Members that only the local service has, or that say that a conversation has a replay and no
+ * model.
+ */
 const OWN = new Set([
   // Settings with more information for the client.
   'required',
@@ -109,11 +113,13 @@ export function labelOf(value: Json): string | null {
   if ('execution_status' in value && 'sandbox_status' in value) {
     return `conversation ${say('sandbox_status', 'execution_status')}`;
   }
-  if ('workspace' in value && 'execution_status' in value) return `agent conversation ${say('execution_status')}`;
+  if ('workspace' in value && 'execution_status' in value)
+    return `agent conversation ${say('execution_status')}`;
   if ('conversation_status' in value || ('runtime_status' in value && 'status' in value)) {
     return `V0 conversation ${say('status', 'runtime_status')}`;
   }
-  if ('observation' in value || 'action' in value) return `V0 event ${say('action', 'observation')}`;
+  if ('observation' in value || 'action' in value)
+    return `V0 event ${say('action', 'observation')}`;
   return null;
 }
 
@@ -122,7 +128,10 @@ function isState(value: Json): boolean {
   return / /.test(labelOf(value) ?? '') && !/^(?:kind|V0 event)/.test(labelOf(value) ?? '');
 }
 
-/** Every labelled object that was recorded, by its label: any of them is a shape that a genuine server gives. */
+/**
+ * Every labelled object that was recorded, by its label: any of them is a shape that a genuine
+ * server gives.
+ */
 export class Samples {
   readonly #newer = new Set<string>();
   readonly #samples = new Map<string, JsonObject[]>();
@@ -155,15 +164,24 @@ export class Samples {
 }
 
 /** How `ours` differs from `recorded`, one line for each place; empty when the shapes agree. */
-export function differences(recorded: Json, ours: Json | undefined, samples: Samples, place = ''): string[] {
+export function differences(
+  recorded: Json,
+  ours: Json | undefined,
+  samples: Samples,
+  place = '',
+): string[] {
   // The members of an archive.
   if (isObject(recorded) && 'zip members' in recorded && typeof ours === 'string') return [];
   // A list that was sent piece by piece was recorded as a text.
   if (typeof recorded === 'string' && /^\[\s*\{/.test(recorded) && Array.isArray(ours)) return [];
-  if (isCut(recorded)) return typeof ours === 'string' ? [] : [`${place}: text, ours ${typeOf(ours)}`];
-  if (typeOf(recorded) !== typeOf(ours)) return [`${place}: ${typeOf(recorded)}, ours ${typeOf(ours)}`];
-  if (typeof recorded === 'string' && typeof ours === 'string') return ofTexts(recorded, ours, place);
-  if (Array.isArray(recorded) && Array.isArray(ours)) return ofLists(recorded, ours, samples, place);
+  if (isCut(recorded))
+    return typeof ours === 'string' ? [] : [`${place}: text, ours ${typeOf(ours)}`];
+  if (typeOf(recorded) !== typeOf(ours))
+    return [`${place}: ${typeOf(recorded)}, ours ${typeOf(ours)}`];
+  if (typeof recorded === 'string' && typeof ours === 'string')
+    return ofTexts(recorded, ours, place);
+  if (Array.isArray(recorded) && Array.isArray(ours))
+    return ofLists(recorded, ours, samples, place);
   if (isObject(recorded) && isObject(ours)) return ofObjects(recorded, ours, samples, place);
   return [];
 }
@@ -173,7 +191,8 @@ function ofTexts(recorded: string, ours: string, place: string): string[] {
   if (ENUMERATIONS.has(lastMember(place)) && /^[\w$]*$/.test(recorded)) {
     return recorded === ours ? [] : [`${place}: ${recorded}, ours ${ours}`];
   }
-  if (formOf(recorded) !== formOf(ours)) return [`${place}: ${formOf(recorded)}, ours ${formOf(ours)}`];
+  if (formOf(recorded) !== formOf(ours))
+    return [`${place}: ${formOf(recorded)}, ours ${formOf(ours)}`];
   return [];
 }
 
@@ -183,50 +202,81 @@ function lastMember(place: string): string {
 
 function ofLists(recorded: Json[], ours: Json[], samples: Samples, place: string): string[] {
   if (lastMember(place) === 'loc')
-    return recorded.join() === ours.join() ? [] : [`${place}: ${recorded.join()}, ours ${ours.join()}`];
+    return recorded.join() === ours.join()
+      ? []
+      : [`${place}: ${recorded.join()}, ours ${ours.join()}`];
   const patterns = recorded.filter((item) => !isCut(item));
   // Only the count is known, or there is none on both sides.
   if (patterns.length === 0 && (recorded.length > 0 || ours.length === 0)) return [];
   if (patterns.length === 0) return [`${place}: empty list, ours not empty`];
   if (ours.length === 0) return [`${place}: list, ours empty`];
   const [only, single] = [patterns[0] ?? null, ours[0] ?? null];
-  // One record that was requested by its id: its state counts. In a longer list each may have another one.
+  // One record that was requested by its id: its state counts. In a longer list each may have
+  // another one.
   if (recorded.length === 1 && ours.length === 1 && isState(single) && isState(only)) {
     return differences(only, single, samples, `${place}[]`);
   }
   // Records that differ only by their place cannot be compared beyond the cut.
-  const isCutOff = patterns.length < recorded.length && patterns.every((pattern) => labelOf(pattern) === null);
+  const isCutOff =
+    patterns.length < recorded.length && patterns.every((pattern) => labelOf(pattern) === null);
   const compared = isCutOff ? ours.slice(0, patterns.length) : ours;
   const found = compared.flatMap((item) => {
     const label = labelOf(item);
-    const same = label === null ? patterns : patterns.filter((pattern) => labelOf(pattern) === label);
+    const same =
+      label === null ? patterns : patterns.filter((pattern) => labelOf(pattern) === label);
     const candidates = same.length > 0 ? same : label === null ? patterns : samples.of(label);
     if (candidates.length === 0) return [`${place}[]: never recorded: ${label ?? typeOf(item)}`];
-    const best = fewest(candidates.map((pattern) => differences(pattern, item, samples, `${place}[]`)));
+    const best = fewest(
+      candidates.map((pattern) => differences(pattern, item, samples, `${place}[]`)),
+    );
     if (best.length === 0 || label === null) return best;
-    return fewest([best, ...samples.of(label).map((pattern) => differences(pattern, item, samples, `${place}[]`))]);
+    return fewest([
+      best,
+      ...samples.of(label).map((pattern) => differences(pattern, item, samples, `${place}[]`)),
+    ]);
   });
   return [...new Set(found)];
 }
 
-function ofObjects(recorded: JsonObject, ours: JsonObject, samples: Samples, place: string): string[] {
-  const found = isMap(place) ? ofMaps(recorded, ours, samples, place) : ofMembers(recorded, ours, samples, place);
+function ofObjects(
+  recorded: JsonObject,
+  ours: JsonObject,
+  samples: Samples,
+  place: string,
+): string[] {
+  const found = isMap(place)
+    ? ofMaps(recorded, ours, samples, place)
+    : ofMembers(recorded, ours, samples, place);
   const label = labelOf(ours);
   if (found.length === 0 || label === null || label !== labelOf(recorded)) return found;
   // Members that come and go with time: as another record of the same state had them.
-  return fewest([found, ...samples.of(label).map((sample) => ofMembers(sample, ours, samples, place))]);
+  return fewest([
+    found,
+    ...samples.of(label).map((sample) => ofMembers(sample, ours, samples, place)),
+  ]);
 }
 
-function ofMembers(recorded: JsonObject, ours: JsonObject, samples: Samples, place: string): string[] {
+function ofMembers(
+  recorded: JsonObject,
+  ours: JsonObject,
+  samples: Samples,
+  place: string,
+): string[] {
   const names = new Set([...Object.keys(recorded), ...Object.keys(ours)]);
   return [...names].flatMap((name) => {
     const isEmpty =
-      ours[name] === undefined || ours[name] === null || (Array.isArray(ours[name]) && ours[name].length === 0);
+      ours[name] === undefined ||
+      ours[name] === null ||
+      (Array.isArray(ours[name]) && ours[name].length === 0);
     if ((OF_A_MODEL.has(name) || OF_THE_MACHINE.has(name)) && isEmpty) return [];
-    // Of a validation error the type and the location are served; the message is that of the library in use.
+    // Of a validation error the type and the location are served; the message is that of the
+    // library in use.
     if (place.endsWith('.detail[]') && (name === 'input' || name === 'ctx') && isEmpty) return [];
     // A replay has no model: only its name is shown.
-    if ((name === 'llm' && place.endsWith('.agent')) || (name === 'llm' && place.endsWith('agent.condenser')))
+    if (
+      (name === 'llm' && place.endsWith('.agent')) ||
+      (name === 'llm' && place.endsWith('agent.condenser'))
+    )
       return [];
     if (!(name in recorded))
       return OWN.has(name) || samples.isNewer(name) ? [] : [`${place}.${name}: only ours has it`];

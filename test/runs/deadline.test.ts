@@ -15,7 +15,10 @@ interface BoundServer {
   signal: AbortSignal | null;
 }
 const bound = (signal: AbortSignal | null): Server =>
-  ({ signal, withSignal: (other: AbortSignal) => Promise.resolve(bound(other)) }) as unknown as Server;
+  ({
+    signal,
+    withSignal: (other: AbortSignal) => Promise.resolve(bound(other)),
+  }) as unknown as Server;
 const signalOf = (server: Server): AbortSignal | null => (server as unknown as BoundServer).signal;
 
 function context(): Context {
@@ -32,7 +35,9 @@ function context(): Context {
 
 const never = (): Promise<never> => new Promise(() => undefined);
 const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+  new Promise((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason as Error)),
+  );
 
 beforeEach(() => {
   clock = new TestClock();
@@ -65,7 +70,10 @@ describe('work within a deadline', () => {
       try {
         return await aborted(timed.signal);
       } catch (error) {
-        isOver = [timed.deadline.isOver(error), timed.deadline.isOver(new AppError('timeout', 'another'))];
+        isOver = [
+          timed.deadline.isOver(error),
+          timed.deadline.isOver(new AppError('timeout', 'another')),
+        ];
         throw error;
       }
     });
@@ -113,7 +121,9 @@ describe('a last read after the deadline', () => {
   });
 
   it('ends after 5 s', async () => {
-    const work = reading(({ deadline: { lastRead } }) => lastRead(bound(null), (server) => aborted(signalOf(server)!)));
+    const work = reading(({ deadline: { lastRead } }) =>
+      lastRead(bound(null), (server) => aborted(signalOf(server)!)),
+    );
     await clock.pass(4_999);
     expect(clock.sleeping).toBe(1);
     await clock.pass(1);
@@ -121,7 +131,9 @@ describe('a last read after the deadline', () => {
   });
 
   it('is aborted by the signal of the command', async () => {
-    const work = reading(({ deadline: { lastRead } }) => lastRead(bound(null), (server) => aborted(signalOf(server)!)));
+    const work = reading(({ deadline: { lastRead } }) =>
+      lastRead(bound(null), (server) => aborted(signalOf(server)!)),
+    );
     work.catch(() => undefined);
     await settled();
     interruption.abort(new AppError('interrupted', 'SIGINT'));
@@ -138,7 +150,9 @@ describe('a last read after the deadline', () => {
     ['interrupted', false],
   ] as const)('that fails with %s returns null: %s', async (kind, passes) => {
     const error = new AppError(kind, kind);
-    const read = reading(({ deadline: { lastRead } }) => lastRead(bound(null), () => Promise.reject(error)));
+    const read = reading(({ deadline: { lastRead } }) =>
+      lastRead(bound(null), () => Promise.reject(error)),
+    );
     await (passes ? expect(read).resolves.toBeNull() : expect(read).rejects.toBe(error));
   });
 });
@@ -159,10 +173,13 @@ describe('a limit of time', () => {
     expect(signal.reason).toBe(reason);
   });
 
-  it.each([deadline.LONGEST_TIMER_MS, Infinity])('of %d ms, which no timer holds, has none', (dueMs) => {
-    deadline.timeLimit({ clock }, dueMs).clear();
-    expect(clock.pauses).toEqual([]);
-  });
+  it.each([deadline.LONGEST_TIMER_MS, Infinity])(
+    'of %d ms, which no timer holds, has none',
+    (dueMs) => {
+      deadline.timeLimit({ clock }, dueMs).clear();
+      expect(clock.pauses).toEqual([]);
+    },
+  );
 
   it('that is cleared never aborts', async () => {
     const { signal, clear } = deadline.timeLimit({ clock }, 1_000);
@@ -175,7 +192,9 @@ describe('a limit of time', () => {
 describe('the first of several promises', () => {
   it('is what settles before the time, and leaves no timer', async () => {
     expect(await deadline.beforeTime({ clock }, 1_000, [never(), Promise.resolve('a')])).toBe('a');
-    await expect(deadline.beforeTime({ clock }, 1_000, [Promise.reject(new Error('b'))])).rejects.toThrow('b');
+    await expect(
+      deadline.beforeTime({ clock }, 1_000, [Promise.reject(new Error('b'))]),
+    ).rejects.toThrow('b');
     expect([clock.pauses, clock.sleeping]).toEqual([[1_000, 1_000], 0]);
   });
 
@@ -185,10 +204,13 @@ describe('the first of several promises', () => {
     expect(await first).toBe('time');
   });
 
-  it.each([3e9, Infinity])('is waited for without a timer when no timer holds the limit: %d', async (ms) => {
-    expect(await deadline.beforeTime({ clock }, ms, [Promise.resolve('a')])).toBe('a');
-    expect(clock.pauses).toEqual([]);
-  });
+  it.each([3e9, Infinity])(
+    'is waited for without a timer when no timer holds the limit: %d',
+    async (ms) => {
+      expect(await deadline.beforeTime({ clock }, ms, [Promise.resolve('a')])).toBe('a');
+      expect(clock.pauses).toEqual([]);
+    },
+  );
 });
 
 it('an error of another class does not pass', () => {

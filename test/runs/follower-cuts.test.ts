@@ -26,7 +26,9 @@ describe('a connection that is cut', () => {
     await source.clock.pass(7_499);
     expect(source.lines).toEqual([]);
     await source.clock.pass(15_000);
-    expect(source.timesOf('record').slice(0, 7)).toEqual([0, 500, 1_500, 3_500, 7_500, 12_500, 17_500]);
+    expect(source.timesOf('record').slice(0, 7)).toEqual([
+      0, 500, 1_500, 3_500, 7_500, 12_500, 17_500,
+    ]);
     expect(source.lines).toEqual([CUT, '=running']);
   });
 
@@ -61,7 +63,8 @@ describe('a connection that is cut', () => {
     };
     await source.clock.pass(20_000);
     const answer =
-      '!the server answered 500 to GET /api/x: out of memory; trying again, and missed events will be shown';
+      '!the server answered 500 to GET /api/x: out of memory; trying again, and missed events ' +
+      'will be shown';
     expect(source.lines).toEqual(['=running', answer]);
   });
 
@@ -78,7 +81,9 @@ describe('a connection that is cut', () => {
     await source.start();
     failing();
     await source.clock.pass(19_000);
-    expect(source.timesOf('record')).toEqual([0, 1_000, 1_500, 2_500, 4_500, 8_500, 13_500, 18_500]);
+    expect(source.timesOf('record')).toEqual([
+      0, 1_000, 1_500, 2_500, 4_500, 8_500, 13_500, 18_500,
+    ]);
     source.onLook = () => undefined;
     await source.clock.pass(5_000);
     failing();
@@ -114,14 +119,17 @@ describe('a connection that is cut', () => {
 describe('following that is aborted', () => {
   const interruption = new AppError('interrupted', 'SIGINT');
 
-  it.each(['run', 'options'] as const)('ends with the reason of the signal of the %s in a pause', async (which) => {
-    const stop = new AbortController();
-    await source.start({ signal: stop.signal });
-    (which === 'run' ? source.run : stop).abort(interruption);
-    await settled();
-    expect(source.endedWith).toBe(interruption);
-    expect(source.timesOf('record')).toEqual([0]);
-  });
+  it.each(['run', 'options'] as const)(
+    'ends with the reason of the signal of the %s in a pause',
+    async (which) => {
+      const stop = new AbortController();
+      await source.start({ signal: stop.signal });
+      (which === 'run' ? source.run : stop).abort(interruption);
+      await settled();
+      expect(source.endedWith).toBe(interruption);
+      expect(source.timesOf('record')).toEqual([0]);
+    },
+  );
 
   it('ends without another request in a pause of the start', async () => {
     source.onLook = () => {

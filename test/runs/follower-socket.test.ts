@@ -90,7 +90,9 @@ describe('following with a socket', () => {
     ],
   ])('delivers frames in the order of their times, %s', async (_, times, order) => {
     await source.start();
-    const frames = times.map((time, index) => sourceEvent(`${index}`, { timestamp: `2026-11-21T10:00:${time}` }));
+    const frames = times.map((time, index) =>
+      sourceEvent(`${index}`, { timestamp: `2026-11-21T10:00:${time}` }),
+    );
     await source.sockets[0]?.send(...frames);
     await source.clock.pass(KEPT_MS);
     expect(source.lines).toEqual(['=running', ...order]);
@@ -98,7 +100,10 @@ describe('following with a socket', () => {
 
   it('delivers a frame from before a cut after the older events that the cut has lost', async () => {
     await source.start();
-    source.stored = [sourceEvent('a', { timestamp: at(1) }), sourceEvent('b', { timestamp: at(2) })];
+    source.stored = [
+      sourceEvent('a', { timestamp: at(1) }),
+      sourceEvent('b', { timestamp: at(2) }),
+    ];
     source.onLook = () => {
       if (source.clock.now() < 1_000) throw unreachable();
     };
@@ -198,34 +203,46 @@ describe('following with a socket', () => {
     expect(source.timesOf('open').at(-1)).toBeLessThan(300);
   });
 
-  it.each(['a repeated event', 'no event'])('waits for another socket after ones that delivered %s', async (what) => {
-    source.stored = [sourceEvent('a')];
-    source.onOpen = (socket) => {
-      void socket.send(
-        what === 'no event' ? sourceEvent(`delta ${source.sockets.length}`, { event: null }) : sourceEvent('a'),
-      );
-      if (source.sockets.length <= 5) socket.closed = { code: 1006 };
-    };
-    await source.start();
-    await source.clock.pass(10_000);
-    expect(source.timesOf('open').at(4)).toBeGreaterThanOrEqual(3_000);
-  });
+  it.each(['a repeated event', 'no event'])(
+    'waits for another socket after ones that delivered %s',
+    async (what) => {
+      source.stored = [sourceEvent('a')];
+      source.onOpen = (socket) => {
+        void socket.send(
+          what === 'no event'
+            ? sourceEvent(`delta ${source.sockets.length}`, { event: null })
+            : sourceEvent('a'),
+        );
+        if (source.sockets.length <= 5) socket.closed = { code: 1006 };
+      };
+      await source.start();
+      await source.clock.pass(10_000);
+      expect(source.timesOf('open').at(4)).toBeGreaterThanOrEqual(3_000);
+    },
+  );
 
-  it.each([4001, 4004])('reads once whether a close with %i is confirmed, and ends with the error', async (code) => {
-    const refused = new AppError(code === 4001 ? 'auth' : 'not-found', 'refused');
-    let asked = 0;
-    source.confirmRefusal = () => Promise.reject((asked += 1) === 1 ? refused : unreachable());
-    await source.start();
-    await source.sockets[0]!.cut(code);
-    expect([asked, source.endedWith]).toEqual([1, refused]);
-  });
+  it.each([4001, 4004])(
+    'reads once whether a close with %i is confirmed, and ends with the error',
+    async (code) => {
+      const refused = new AppError(code === 4001 ? 'auth' : 'not-found', 'refused');
+      let asked = 0;
+      source.confirmRefusal = () => Promise.reject((asked += 1) === 1 ? refused : unreachable());
+      await source.start();
+      await source.sockets[0]!.cut(code);
+      expect([asked, source.endedWith]).toEqual([1, refused]);
+    },
+  );
 
   it('connects again after a refusal where a source cannot confirm it', async () => {
     await source.start();
     source.stored = [sourceEvent('a')];
     await source.sockets[0]?.cut(4001);
     await source.clock.pass(2_000);
-    expect([source.sockets.length, source.lines, source.endedWith]).toEqual([2, ['=running', 'a'], 'not ended']);
+    expect([source.sockets.length, source.lines, source.endedWith]).toEqual([
+      2,
+      ['=running', 'a'],
+      'not ended',
+    ]);
   });
 
   it('continues when the refusal is not confirmed, and reads nothing after another close', async () => {
@@ -283,7 +300,8 @@ describe('following with a socket', () => {
     await source.start();
     source.stored = [sourceEvent('missed')];
     source.onRead = () => {
-      if (source.clock.now() === 30_000 && source.sockets[0]) source.sockets[0].closed = { code: 1006 };
+      if (source.clock.now() === 30_000 && source.sockets[0])
+        source.sockets[0].closed = { code: 1006 };
     };
     await source.clock.pass(33_000);
     expect(source.lines).toEqual(['=running', 'missed']);

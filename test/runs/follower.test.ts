@@ -54,7 +54,8 @@ describe('the start of following', () => {
   it('reads the record until it is as new as a stored event', async () => {
     source.stored = [sourceEvent('a', { execution_status: 'finished' })];
     source.onLook = () => {
-      if (source.clock.now() >= 300) source.set({ status: 'finished', execution_status: 'finished' });
+      if (source.clock.now() >= 300)
+        source.set({ status: 'finished', execution_status: 'finished' });
     };
     await source.start();
     await source.clock.pass(900);
@@ -116,19 +117,23 @@ describe('following without a socket', () => {
     source.stored.push(sourceEvent('b'));
     await source.clock.pass(2_500);
     expect(source.lines).toEqual(['a', '=running', 'b']);
-    expect(source.asked).toEqual([0, 1_000, 2_000].flatMap((at) => [`record@${at}`, `open@${at}`, `read@${at}`]));
+    expect(source.asked).toEqual(
+      [0, 1_000, 2_000].flatMap((at) => [`record@${at}`, `open@${at}`, `read@${at}`]),
+    );
     expect(source.clock.pauses).toEqual([1_000, 1_000, 1_000]);
   });
 
   it('reads again soon after an event where the source has it so, and less often the longer none comes', async () => {
-    const quick = Object.assign(source, { pollMs: { reading: 1_000, listening: 1_000, afterEvent: 100 } });
+    const quick = Object.assign(source, {
+      pollMs: { reading: 1_000, listening: 1_000, afterEvent: 100 },
+    });
     await quick.start();
     await quick.clock.pass(2_500);
     quick.stored = [sourceEvent('a')];
     await quick.clock.pass(4_000);
     expect(quick.timesOf('read').map((at) => Math.round(at))).toEqual([
-      0, 1_000, 2_000, 3_000, 3_100, 3_200, 3_300, 3_400, 3_500, 3_600, 3_720, 3_864, 4_037, 4_244, 4_493, 4_792, 5_150,
-      5_580, 6_096,
+      0, 1_000, 2_000, 3_000, 3_100, 3_200, 3_300, 3_400, 3_500, 3_600, 3_720, 3_864, 4_037, 4_244,
+      4_493, 4_792, 5_150, 5_580, 6_096,
     ]);
   });
 
@@ -142,7 +147,13 @@ describe('following without a socket', () => {
     ],
     [
       'the reason of a run that is in progress',
-      [because('no-progress'), because('no-progress', 'in other words'), { reason: null }, idle, because('of idle')],
+      [
+        because('no-progress'),
+        because('no-progress', 'in other words'),
+        { reason: null },
+        idle,
+        because('of idle'),
+      ],
       '=running =running =running =idle',
     ],
     [
@@ -170,32 +181,38 @@ describe('following without a socket', () => {
     expect(source.timesOf('complete')).toEqual([]);
   });
 
-  it.each(ENDS)('completes the record of a run that is %s, and delivers its last events first', async (status) => {
-    await source.start();
-    source.set({ status, execution_status: status });
-    source.onRead = () => {
-      // Stored between the read of this round and the end.
-      if (source.timesOf('read').length === 3) source.stored = [sourceEvent('last')];
-    };
-    source.completedAs = (conversation) => ({ ...conversation, status: 'stuck' });
-    await source.clock.pass(2_000);
-    expect(source.lines).toEqual(['=running', 'last', '=stuck']);
-    expect(source.timesOf('complete')).toHaveLength(status === 'stuck' ? 1 : 2);
-  });
+  it.each(ENDS)(
+    'completes the record of a run that is %s, and delivers its last events first',
+    async (status) => {
+      await source.start();
+      source.set({ status, execution_status: status });
+      source.onRead = () => {
+        // Stored between the read of this round and the end.
+        if (source.timesOf('read').length === 3) source.stored = [sourceEvent('last')];
+      };
+      source.completedAs = (conversation) => ({ ...conversation, status: 'stuck' });
+      await source.clock.pass(2_000);
+      expect(source.lines).toEqual(['=running', 'last', '=stuck']);
+      expect(source.timesOf('complete')).toHaveLength(status === 'stuck' ? 1 : 2);
+    },
+  );
 
   it.each([
     ['read-again', ['=running', 'last', '=finished'], 3],
     ['complete', ['=running', '=finished'], 2],
-  ] as const)('reads the last events of a run when the source says so: %s', async (answer, lines, reads) => {
-    await source.start();
-    source.set({ status: 'finished', execution_status: 'finished' });
-    source.catchUp = () => {
-      source.stored = [sourceEvent('last')];
-      return Promise.resolve(answer);
-    };
-    await source.clock.pass(1_000);
-    expect([source.lines, source.timesOf('read').length - 1]).toEqual([lines, reads]);
-  });
+  ] as const)(
+    'reads the last events of a run when the source says so: %s',
+    async (answer, lines, reads) => {
+      await source.start();
+      source.set({ status: 'finished', execution_status: 'finished' });
+      source.catchUp = () => {
+        source.stored = [sourceEvent('last')];
+        return Promise.resolve(answer);
+      };
+      await source.clock.pass(1_000);
+      expect([source.lines, source.timesOf('read').length - 1]).toEqual([lines, reads]);
+    },
+  );
 
   it('does not deliver again a record that is the same once it is complete', async () => {
     await source.start();
@@ -292,7 +309,11 @@ describe('a follower that reads once', () => {
     source.stored = [sourceEvent('a')];
     source.hasSocket = true;
     await source.start({ extent: 'once' });
-    expect([source.lines, source.asked, source.endedWith]).toEqual([['=running'], ['record@0'], 'the end']);
+    expect([source.lines, source.asked, source.endedWith]).toEqual([
+      ['=running'],
+      ['record@0'],
+      'the end',
+    ]);
   });
 
   it('yields the events before an end, also of a record that may recover, and opens no socket', async () => {

@@ -5,7 +5,8 @@ import { readKnownRun } from '../../src/runs/tracker.ts';
 import type { Server } from '../../src/client/server.ts';
 import { conversationEvent } from './support/event.ts';
 
-const event = (id: string, signal: RunSignal | null): ConversationEvent => conversationEvent(id, { signal });
+const event = (id: string, signal: RunSignal | null): ConversationEvent =>
+  conversationEvent(id, { signal });
 
 describe('the run that is known from the events', () => {
   let queries: unknown[] = [];
@@ -15,7 +16,10 @@ describe('the run that is known from the events', () => {
   function serverWith(newestFirst: ConversationEvent[]): Server {
     queries = [];
     given = 0;
-    async function* eventPages(id: string, query: { limit: number }): AsyncGenerator<ConversationEvent[]> {
+    async function* eventPages(
+      id: string,
+      query: { limit: number },
+    ): AsyncGenerator<ConversationEvent[]> {
       queries.push([id, query]);
       for (let from = 0; from < Math.min(newestFirst.length, query.limit); from += 100) {
         given += 1;

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { blankConversation, type Conversation, type ConversationStatus } from '../../src/domain/conversation.ts';
+import {
+  blankConversation,
+  type Conversation,
+  type ConversationStatus,
+} from '../../src/domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
 import { AppError } from '../../src/cli/errors.ts';
 import {
@@ -37,12 +41,25 @@ function known(words: string): EventSummary {
 }
 
 describe('how a record is judged', () => {
-  const judged = (words: string, events: string, options: Parameters<typeof judge>[2] = {}): string => {
-    const [status, sandbox] = words.split(' in ') as [ConversationStatus, Conversation['sandbox_status'] | undefined];
-    const { shown, outcome } = judge(conversation({ status, sandbox_status: sandbox ?? null }), known(events), options);
+  const judged = (
+    words: string,
+    events: string,
+    options: Parameters<typeof judge>[2] = {},
+  ): string => {
+    const [status, sandbox] = words.split(' in ') as [
+      ConversationStatus,
+      Conversation['sandbox_status'] | undefined,
+    ];
+    const { shown, outcome } = judge(
+      conversation({ status, sandbox_status: sandbox ?? null }),
+      known(events),
+      options,
+    );
     if (outcome === null) return shown;
     const { exit_code, reason } = outcome;
-    return [shown, exit_code, ...(reason === null ? [] : [`${reason.code}: ${reason.text}`])].join(' ');
+    return [shown, exit_code, ...(reason === null ? [] : [`${reason.code}: ${reason.text}`])].join(
+      ' ',
+    );
   };
 
   it.each([
@@ -69,7 +86,11 @@ describe('how a record is judged', () => {
     ['idle', 'message rejection message other', 'open'],
     ['idle', 'message rejection running', 'open'],
     ['idle', 'message running', 'open'],
-    ['idle', 'message rejected', 'end 8 rejected: an action was rejected; the agent waits for a message'],
+    [
+      'idle',
+      'message rejected',
+      'end 8 rejected: an action was rejected; the agent waits for a message',
+    ],
     // As release 1.6.0 reports a rejection over V0.
     [
       'idle',
@@ -88,7 +109,11 @@ describe('how a record is judged', () => {
     // A status that is older than the latest message, or than the start of the agent on it.
     ['finished', 'message activity other', 'end 0'],
     ['finished', 'message activity other message', 'contradicted 0'],
-    ['failed', 'message activity other message running', 'contradicted 1 failed: the server gives no reason'],
+    [
+      'failed',
+      'message activity other message running',
+      'contradicted 1 failed: the server gives no reason',
+    ],
     ['finished', 'message activity other message running other', 'end 0'],
     ['running', 'message running', 'open'],
     // A sandbox that has failed or is gone has no newer status.
@@ -105,11 +130,26 @@ describe('how a record is judged', () => {
     ['running', '', 'running finished', 'end 0'],
     ['running', 'message running', 'running', 'end 0'],
     ['finished', 'message running', 'finished', 'contradicted 0'],
-    ['finished', 'message running', 'paused', 'contradicted 6 not-reached: the run is finished and will not be paused'],
+    [
+      'finished',
+      'message running',
+      'paused',
+      'contradicted 6 not-reached: the run is finished and will not be paused',
+    ],
     ['finished', 'message running', 'archived', 'open'],
-    ['finished', 'message', 'running', 'contradicted 6 not-reached: the run is finished and will not be running'],
+    [
+      'finished',
+      'message',
+      'running',
+      'contradicted 6 not-reached: the run is finished and will not be running',
+    ],
     ['failed', '', 'finished', 'end 1 not-reached: the run is failed and will not be finished'],
-    ['finished', '', 'running waiting', 'end 6 not-reached: the run is finished and will not be running or waiting'],
+    [
+      'finished',
+      '',
+      'running waiting',
+      'end 6 not-reached: the run is finished and will not be running or waiting',
+    ],
     ['stuck', '', 'running', 'end 1 not-reached: the run is stuck and will not be running'],
     ['stopped', '', 'running', 'end 6 not-reached: the run is stopped and will not be running'],
     ['archived', '', 'running', 'end 6 not-reached: the run is archived and will not be running'],
@@ -147,7 +187,9 @@ describe('the outcome of a run', () => {
       last_event_id: 'e1',
     };
     expect(judge(failed, known('message activity')).outcome).toEqual(expected);
-    expect(judge(failed, known('message activity'), { wanted: ['finished'] }).outcome).toEqual(expected);
+    expect(judge(failed, known('message activity'), { wanted: ['finished'] }).outcome).toEqual(
+      expected,
+    );
     expect(outcomeOf(failed, known('message'), 124, null)).toEqual({
       ...expected,
       reason: null,
@@ -163,9 +205,14 @@ describe('the outcome of a run', () => {
     ['finished', 'user', '', null],
     ['idle', null, 'message rejection', 'user'],
     ['idle', null, 'message other starting awaiting-user', 'user'],
-  ] as const)('of a run that is %s and waits for %s after "%s" names: %s', (status, waiting_for, events, expected) => {
-    expect(judge(conversation({ status, waiting_for }), known(events)).outcome?.waiting_for).toBe(expected);
-  });
+  ] as const)(
+    'of a run that is %s and waits for %s after "%s" names: %s',
+    (status, waiting_for, events, expected) => {
+      expect(judge(conversation({ status, waiting_for }), known(events)).outcome?.waiting_for).toBe(
+        expected,
+      );
+    },
+  );
 
   it('of a conversation that was deleted is 5', () => {
     expect(deletedOutcome('c', known('message'))).toMatchObject({
@@ -199,7 +246,9 @@ describe('the worst exit code of several runs', () => {
   });
 
   it('is the first of two that are as bad, and 0 for no run', () => {
-    expect([worstCode([10, 4]), worstCode([4, 10]), worstCode([130, 143]), worstCode([])]).toEqual([10, 4, 130, 0]);
+    expect([worstCode([10, 4]), worstCode([4, 10]), worstCode([130, 143]), worstCode([])]).toEqual([
+      10, 4, 130, 0,
+    ]);
   });
 });
 
@@ -207,7 +256,10 @@ describe('the summary after an event', () => {
   const none: EventSummary = { ...NO_EVENTS, last_event_id: 'old', since_message: 'none' };
   const all: EventSummary = { ...none, rejected: true, in_progress: true, awaits_user: true };
   const after = (before: EventSummary, signal: RunSignal | null): string => {
-    const { last_event_id, since_message, ...flags } = afterEvent(before, conversationEvent('new', { signal }));
+    const { last_event_id, since_message, ...flags } = afterEvent(
+      before,
+      conversationEvent('new', { signal }),
+    );
     const set = Object.entries(flags).flatMap(([name, is]) => (is ? [name] : []));
     return [last_event_id, since_message, ...set].join(' ');
   };
@@ -269,25 +321,34 @@ describe('a command that leaves a run', () => {
     });
   });
 
-  it.each(['finished', 'failed', 'stuck'] as const)('that is %s prints that it has ended', (status) => {
-    const conversation = blankConversation(ID, status);
-    expect(deadlinePassed(conversation, 60_000)).toMatchObject({
-      message: `conversation ${ID} is still ${status} after 1m; it has ended`,
-      details: { hint: show },
-    });
-    expect(interruption(signal(), conversation)).toMatchObject({
-      message: `interrupted by SIGINT; conversation ${ID} (${status}) has ended`,
-      details: { hint: show },
-    });
-  });
+  it.each(['finished', 'failed', 'stuck'] as const)(
+    'that is %s prints that it has ended',
+    (status) => {
+      const conversation = blankConversation(ID, status);
+      expect(deadlinePassed(conversation, 60_000)).toMatchObject({
+        message: `conversation ${ID} is still ${status} after 1m; it has ended`,
+        details: { hint: show },
+      });
+      expect(interruption(signal(), conversation)).toMatchObject({
+        message: `interrupted by SIGINT; conversation ${ID} (${status}) has ended`,
+        details: { hint: show },
+      });
+    },
+  );
 
   it('whose status was not read prints that there was none', () => {
     expect(deadlinePassed(blankConversation(ID, NOT_READ), 60_000)).toMatchObject({
       message: `after 1m conversation ${ID} shows no status of the requested run`,
       details: { hint: followAndStop, data: { last_status: 'unknown(not-read)' } },
     });
-    const { exitCode, message, details } = interruption(signal(143), blankConversation(ID, NOT_READ));
-    expect([exitCode, message]).toEqual([143, `interrupted by SIGINT; conversation ${ID} continues`]);
+    const { exitCode, message, details } = interruption(
+      signal(143),
+      blankConversation(ID, NOT_READ),
+    );
+    expect([exitCode, message]).toEqual([
+      143,
+      `interrupted by SIGINT; conversation ${ID} continues`,
+    ]);
     expect(details).toMatchObject({ hint: followAndStop, server: 'http://127.0.0.1:9' });
     expect(details.data).toEqual({ reason: 'interrupted', id: ID });
   });
@@ -307,12 +368,17 @@ describe('a command that leaves a run', () => {
     expect(noEvents(running, 120_000, last)).toMatchObject({
       kind: 'timeout',
       message: `no event of conversation ${ID} for 2m; the last was: ls -l`,
-      details: { hint: followAndStop, data: { reason: 'no-events', id: ID, last_status: 'running' } },
+      details: {
+        hint: followAndStop,
+        data: { reason: 'no-events', id: ID, last_status: 'running' },
+      },
     });
     expect(noEvents(running, 120_000, null).message).toBe(`no event of conversation ${ID} for 2m`);
   });
 });
 
 it('a run that waits for a confirmation is named as one that only an answer continues', () => {
-  expect(staysWaiting(ID)).toBe(`conversation ${ID} waits for a confirmation and does not run until it is answered`);
+  expect(staysWaiting(ID)).toBe(
+    `conversation ${ID} waits for a confirmation and does not run until it is answered`,
+  );
 });

@@ -29,7 +29,9 @@ describe('poll', () => {
       looksAtMs.push(clock.now());
       return nothing();
     };
-    expect(await poll(look, { clock, signal: never, every: { firstMs: 60, mostMs: 60 }, until: 100 })).toBeUndefined();
+    expect(
+      await poll(look, { clock, signal: never, every: { firstMs: 60, mostMs: 60 }, until: 100 }),
+    ).toBeUndefined();
     expect(looksAtMs).toEqual([0, 60, 120]);
   });
 
@@ -45,7 +47,8 @@ describe('poll', () => {
   ] as const)('pauses for a state that takes %s', async (_, every, pauses) => {
     const clock = pausingClock();
     let looks = 0;
-    const look = (): Promise<string | undefined> => Promise.resolve(++looks > pauses.length ? 'there' : undefined);
+    const look = (): Promise<string | undefined> =>
+      Promise.resolve(++looks > pauses.length ? 'there' : undefined);
     expect(await poll(look, { clock, signal: never, every })).toBe('there');
     expect(clock.pauses).toEqual(pauses);
   });
@@ -56,8 +59,10 @@ describe('poll', () => {
     await expect(poll(look, { clock, signal: never, every: QUICK })).rejects.toThrow('no answer');
   });
 
-  const failing = (kind: 'server' | 'conflict', request = { method: 'GET', url: 'http://127.0.0.1/' }) =>
-    new AppError(kind, 'no answer', { request });
+  const failing = (
+    kind: 'server' | 'conflict',
+    request = { method: 'GET', url: 'http://127.0.0.1/' },
+  ) => new AppError(kind, 'no answer', { request });
 
   it('repeats a request that fails for less than 60 s, also after its time', async () => {
     const clock = pausingClock();
@@ -74,7 +79,9 @@ describe('poll', () => {
   ])('throws the error of %s', async (_, error, options, leastMs) => {
     const clock = pausingClock();
     const look = (): Promise<undefined> => Promise.reject(error);
-    await expect(poll(look, { clock, signal: never, every: STEADY, ...options })).rejects.toBe(error);
+    await expect(poll(look, { clock, signal: never, every: STEADY, ...options })).rejects.toBe(
+      error,
+    );
     expect(Math.floor(clock.now() / 60_000) * 60_000).toBe(leastMs);
   });
 
@@ -84,8 +91,8 @@ describe('poll', () => {
       stop.abort(new Error('interrupted'));
       return nothing();
     };
-    await expect(poll(look, { clock: pausingClock(), signal: stop.signal, every: QUICK })).rejects.toThrow(
-      'interrupted',
-    );
+    await expect(
+      poll(look, { clock: pausingClock(), signal: stop.signal, every: QUICK }),
+    ).rejects.toThrow('interrupted');
   });
 });

@@ -9,7 +9,9 @@ it('docs/architecture.md has the table of decisions as the code has it', async (
       .split('|')
       .slice(1, -1)
       .map((cell) => cell.trim());
-  const [head = '', , ...rows] = (/\| Fact .*\n(?:\|.*\n)+/.exec(page)?.[0] ?? '').trim().split('\n');
+  const [head = '', , ...rows] = (/\| Fact .*\n(?:\|.*\n)+/.exec(page)?.[0] ?? '')
+    .trim()
+    .split('\n');
   const phases = cells(head)
     .slice(1)
     .map((cell) => cell.replaceAll('`', '') as Phase);

@@ -69,7 +69,14 @@ function stepOn(phase: Phase, fact: Fact, members: Partial<TrackerState> = {}): 
   const conversation = record({ status, sandbox_status: 'paused' });
   const summary = shown === 'end' ? { ...done, rejected: status === 'idle' } : inProgress;
   const known = source === 'state' ? {} : { record: conversation };
-  const state: TrackerState = { ...initial, phase, ...PHASES[phase], summary, ...known, ...members };
+  const state: TrackerState = {
+    ...initial,
+    phase,
+    ...PHASES[phase],
+    summary,
+    ...known,
+    ...members,
+  };
   const inputs: Record<string, Input> = {
     event: event(null),
     state: { type: 'state', conversation },
@@ -110,7 +117,9 @@ describe('a fact in a phase', () => {
       'sandbox nothing': 'end 0',
     },
   };
-  const cells = Object.keys(PHASES).flatMap((phase) => FACTS.map((fact) => [phase as Phase, fact] as const));
+  const cells = Object.keys(PHASES).flatMap((phase) =>
+    FACTS.map((fact) => [phase as Phase, fact] as const),
+  );
 
   it.each(cells)('%s, %s gives the state and the order of the table', (phase, fact) => {
     const state = { ...initial, phase, ...PHASES[phase] };
@@ -119,23 +128,37 @@ describe('a fact in a phase', () => {
   });
 
   it('the end of the follower is the outcome of the newest record, and no answer after the deadline', () => {
-    const over = (members: Partial<TrackerState>): Step => advance({ ...initial, ...members }, { type: 'over' }, NOW);
-    expect(described(over({ record: record({ status: 'finished' }), summary: done }))).toBe('end 0');
+    const over = (members: Partial<TrackerState>): Step =>
+      advance({ ...initial, ...members }, { type: 'over' }, NOW);
+    expect(described(over({ record: record({ status: 'finished' }), summary: done }))).toBe(
+      'end 0',
+    );
     expect(described(over({ record: record({ status: 'finished' }) }))).toBe('end 0');
     expect(over({ record: record({ cost_usd: 2 }) }).next).toMatchObject({
       run: {
-        outcome: { exit_code: 6, reason: { code: 'running', text: 'the conversation is running' }, cost_usd: 2 },
+        outcome: {
+          exit_code: 6,
+          reason: { code: 'running', text: 'the conversation is running' },
+          cost_usd: 2,
+        },
         failure: null,
       },
     });
     expect(over({ phase: 'late', record: record() }).next).toMatchObject({
-      run: { outcome: { exit_code: 124 }, failure: { message: expect.stringContaining('did not answer') as string } },
+      run: {
+        outcome: { exit_code: 124 },
+        failure: { message: expect.stringContaining('did not answer') as string },
+      },
     });
   });
 
   it('an event before the first record changes nothing but the summary', () => {
     const { state, next } = advance(initial, event('status:other'), NOW + 1);
-    expect([next, state.readAtMs, state.summary.in_progress]).toEqual([{ do: 'wait' }, Infinity, false]);
+    expect([next, state.readAtMs, state.summary.in_progress]).toEqual([
+      { do: 'wait' },
+      Infinity,
+      false,
+    ]);
   });
 
   it('an event that does not concern an end leaves the time of the next read', () => {
@@ -144,12 +167,18 @@ describe('a fact in a phase', () => {
   });
 
   it('an event after an end of another status than idle has the record read again', () => {
-    const state: TrackerState = { ...initial, record: record({ status: 'finished' }), summary: done };
+    const state: TrackerState = {
+      ...initial,
+      record: record({ status: 'finished' }),
+      summary: done,
+    };
     expect(described(advance(state, event(null), NOW))).toBe('wait open read 250');
   });
 
   it('an earlier read that is due stays due after an event', () => {
-    expect(described(stepOn('open', 'event contradicted', { readAtMs: NOW + 100 }))).toBe('wait open read 100');
+    expect(described(stepOn('open', 'event contradicted', { readAtMs: NOW + 100 }))).toBe(
+      'wait open read 100',
+    );
   });
 });
 
@@ -159,7 +188,11 @@ describe('an unconfirmed record', () => {
     const first = advance({ ...initial, contradictedSinceMs: 0 }, input, NOW);
     expect(first.state.contradictedSinceMs).toBe(NOW);
     const second = advance(first.state, input, NOW + 1_000);
-    expect(second.state).toMatchObject({ phase: 'unconfirmed', contradictedSinceMs: NOW, readAtMs: NOW + 1_500 });
+    expect(second.state).toMatchObject({
+      phase: 'unconfirmed',
+      contradictedSinceMs: NOW,
+      readAtMs: NOW + 1_500,
+    });
   });
 
   it('that is stable is unconfirmed again when a message comes', () => {
@@ -188,13 +221,18 @@ describe('the events of a run that the command has started', () => {
 describe('a record without a status', () => {
   it('keeps the record before it, unless that was of the run before', () => {
     const running = record();
-    const after = (before: Partial<TrackerState>, status: Conversation['status'] = NO_STATUS): Conversation | null => {
+    const after = (
+      before: Partial<TrackerState>,
+      status: Conversation['status'] = NO_STATUS,
+    ): Conversation | null => {
       const state = { ...initial, summary: done, ...before };
       return advance(state, { type: 'state', conversation: record({ status }) }, NOW).state.record;
     };
     expect(after({ record: running })).toBe(running);
     expect(after({ record: running }, 'failed')?.status).toBe('failed');
-    expect(after({ record: record({ status: 'finished' }), summary: inProgress })?.status).toBe(NO_STATUS);
+    expect(after({ record: record({ status: 'finished' }), summary: inProgress })?.status).toBe(
+      NO_STATUS,
+    );
     expect(after({ rules: { ...rules, seen: running } })).toBe(running);
   });
 });
@@ -204,12 +242,15 @@ describe('the newest record', () => {
     const [read, seen] = [record(), record({ status: 'starting' })];
     expect(newestOf({ ...initial, record: read })).toBe(read);
     expect(newestOf({ ...initial, rules: { ...rules, seen } })).toBe(seen);
-    expect(newestOf({ ...initial, record: record({ status: 'finished' }) })).toEqual(blankConversation('c', NOT_READ));
+    expect(newestOf({ ...initial, record: record({ status: 'finished' }) })).toEqual(
+      blankConversation('c', NOT_READ),
+    );
   });
 });
 
 describe('the time', () => {
-  const time = (state: TrackerState, nowMs = NOW): string => described(advance(state, { type: 'time' }, nowMs));
+  const time = (state: TrackerState, nowMs = NOW): string =>
+    described(advance(state, { type: 'time' }, nowMs));
 
   it('has the record read once when that is due', () => {
     const state = { ...initial, readAtMs: NOW + 500 };
@@ -223,7 +264,11 @@ describe('the time', () => {
 
   it('at the deadline has the record read for 5 s at most', () => {
     expect(dueMs(initial)).toBe(NOW + 100_000);
-    const { state } = advance({ ...initial, readAtMs: NOW + 100_100 }, { type: 'time' }, NOW + 100_000);
+    const { state } = advance(
+      { ...initial, readAtMs: NOW + 100_100 },
+      { type: 'time' },
+      NOW + 100_000,
+    );
     expect(time(initial, NOW + 100_000)).toBe('last-read late read');
     expect([state.deadlineMs, dueMs(state)]).toEqual([Infinity, NOW + 105_000]);
     expect(time(state, NOW + 104_999)).toBe('wait late read');
@@ -241,7 +286,8 @@ it('a pending confirmation is answered until the deadline, and is the outcome fr
 describe('the reason of a run without progress', () => {
   const because = (code: string) => ({ code, text: `because of ${code}` });
   const notice = (before: Conversation | null, members: Partial<Conversation>): string | null =>
-    advance({ ...initial, record: before }, { type: 'state', conversation: record(members) }, NOW).notice;
+    advance({ ...initial, record: before }, { type: 'state', conversation: record(members) }, NOW)
+      .notice;
 
   it('is a notice when it is new', () => {
     expect(notice(null, { reason: because('a') })).toBe('because of a');
@@ -256,17 +302,31 @@ describe('the reason of a run without progress', () => {
 describe('a run without events', () => {
   const quiet = (failOnStallMs: number | null): TrackerState =>
     initialState({ ...rules, deadlineMs: Infinity, failOnStallMs }, NO_EVENTS, NOW);
-  const read = (state: TrackerState, minutes: number, status: Conversation['status'] = 'running', ms = 0): Step =>
-    advance(state, { type: 'state', conversation: record({ status }) }, NOW + minutes * MINUTE + ms);
+  const read = (
+    state: TrackerState,
+    minutes: number,
+    status: Conversation['status'] = 'running',
+    ms = 0,
+  ): Step =>
+    advance(
+      state,
+      { type: 'state', conversation: record({ status }) },
+      NOW + minutes * MINUTE + ms,
+    );
   const dueIn = ({ state }: Step): number => (dueMs(state) - NOW) / MINUTE;
 
   it('is reported after ten minutes, and every ten minutes, in whole minutes', () => {
     expect(dueMs(quiet(null))).toBe(NOW + 10 * MINUTE);
-    expect(described(advance(quiet(null), { type: 'time' }, NOW + 10 * MINUTE))).toBe('read open read');
+    expect(described(advance(quiet(null), { type: 'time' }, NOW + 10 * MINUTE))).toBe(
+      'read open read',
+    );
     const first = read(quiet(null), 10);
     expect([first.notice, dueIn(first)]).toEqual(['no event of c for 10m', 20]);
     const second = read(first.state, 20, 'running', 59_999);
-    expect([second.notice, dueMs(second.state)]).toEqual(['no event of c for 20m', NOW + 30 * MINUTE + 59_999]);
+    expect([second.notice, dueMs(second.state)]).toEqual([
+      'no event of c for 20m',
+      NOW + 30 * MINUTE + 59_999,
+    ]);
     expect(read(quiet(null), 9).notice).toBeNull();
   });
 
@@ -286,18 +346,23 @@ describe('a run without events', () => {
     expect([step.notice, dueIn(step)]).toEqual([notice, 20]);
   });
 
-  it.each(['running', 'starting'] as const)('that is %s ends the tracking after the limit', (status) => {
-    expect(dueMs(quiet(2 * MINUTE))).toBe(NOW + 2 * MINUTE);
-    expect(described(read(quiet(2 * MINUTE), 1, status, 59_999))).toBe('wait open read');
-    const { next } = read(quiet(2 * MINUTE), 2, status, 5_000);
-    expect(next).toMatchObject({ do: 'end', run: { outcome: { status, exit_code: 124 } } });
-    expect(next).toMatchObject({ run: { failure: { message: 'no event of conversation c for 2m' } } });
-    const { state } = advance(quiet(2 * MINUTE), event(null, 'ls -l'), NOW + MINUTE);
-    expect(read(state, 2).next.do).toBe('wait');
-    expect(read(state, 3).next).toMatchObject({
-      run: { failure: { message: 'no event of conversation c for 2m; the last was: ls -l' } },
-    });
-  });
+  it.each(['running', 'starting'] as const)(
+    'that is %s ends the tracking after the limit',
+    (status) => {
+      expect(dueMs(quiet(2 * MINUTE))).toBe(NOW + 2 * MINUTE);
+      expect(described(read(quiet(2 * MINUTE), 1, status, 59_999))).toBe('wait open read');
+      const { next } = read(quiet(2 * MINUTE), 2, status, 5_000);
+      expect(next).toMatchObject({ do: 'end', run: { outcome: { status, exit_code: 124 } } });
+      expect(next).toMatchObject({
+        run: { failure: { message: 'no event of conversation c for 2m' } },
+      });
+      const { state } = advance(quiet(2 * MINUTE), event(null, 'ls -l'), NOW + MINUTE);
+      expect(read(state, 2).next.do).toBe('wait');
+      expect(read(state, 3).next).toMatchObject({
+        run: { failure: { message: 'no event of conversation c for 2m; the last was: ls -l' } },
+      });
+    },
+  );
 
   it.each(['idle', NO_STATUS] as const)(
     'that is %s does not end the tracking, and the limit starts again',
@@ -323,9 +388,17 @@ describe('a run without events', () => {
 
 describe('tracking that ends before the run', () => {
   it.each<[string, AppError, string]>([
-    ['its reason', new AppError('timeout', 'too late', { data: { reason: 'no-events' } }), 'no-events'],
+    [
+      'its reason',
+      new AppError('timeout', 'too late', { data: { reason: 'no-events' } }),
+      'no-events',
+    ],
     ['its kind where it has no reason', new AppError('timeout', 'too late'), 'timeout'],
-    ['its kind where the reason is not text', new AppError('timeout', 'too late', { data: { reason: 1 } }), 'timeout'],
+    [
+      'its kind where the reason is not text',
+      new AppError('timeout', 'too late', { data: { reason: 1 } }),
+      'timeout',
+    ],
   ])('has the newest record, and of the failure %s', (_, failure, code) => {
     const newest = record({ waiting_for: 'user', cost_usd: 2 });
     const summary = { ...inProgress, last_event_id: 'e1' };

@@ -1,4 +1,7 @@
-/** The ends of tracking besides that of the run: the deadline, errors, signals, answers to a confirmation. */
+/**
+ * The ends of tracking besides that of the run: the deadline, errors, signals, answers to a
+ * confirmation.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { blankConversation } from '../../src/domain/conversation.ts';
 import { AppError } from '../../src/cli/errors.ts';
@@ -44,7 +47,10 @@ describe('the deadline of tracking', () => {
     await stage.clock.pass(60_000);
     expect([stage.looks, stage.ended?.atMs]).toEqual([[500, 3_000], 8_000]);
     const late = { message: 'the deadline has passed' };
-    expect(stage.lookSignals.map(({ reason }) => reason as unknown)).toMatchObject([late, { name: 'AbortError' }]);
+    expect(stage.lookSignals.map(({ reason }) => reason as unknown)).toMatchObject([
+      late,
+      { name: 'AbortError' },
+    ]);
     expect(stage.ended?.run.outcome).toMatchObject({ status: 'unknown(not-read)', exit_code: 124 });
   });
 
@@ -85,7 +91,9 @@ describe('the deadline of tracking', () => {
     stage.onLook = () => undefined;
     stage.state('finished');
     await stage.clock.pass(60_000);
-    expect(stage.follows.map(({ since, afterEventId, extent }) => [since, afterEventId, extent])).toEqual([
+    expect(
+      stage.follows.map(({ since, afterEventId, extent }) => [since, afterEventId, extent]),
+    ).toEqual([
       [undefined, undefined, undefined],
       ['2026-01-01T00:00:00Z', last.event.id, 'once'],
     ]);
@@ -96,7 +104,10 @@ describe('the deadline of tracking', () => {
     await stage.deliver(stage.state('running'));
     stage.state('finished');
     await stage.clock.pass(120_000);
-    expect(stage.follows.map(({ since }) => since)).toEqual(['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z']);
+    expect(stage.follows.map(({ since }) => since)).toEqual([
+      '2026-01-01T00:00:00Z',
+      '2026-01-01T00:00:00Z',
+    ]);
     expect(stage.ended).toMatchObject({ atMs: 60_000, run: { outcome: { exit_code: 0 } } });
   });
 
@@ -220,7 +231,12 @@ describe('a confirmation that is answered while the run is tracked', () => {
   let answer: Asker;
   beforeEach(async () => {
     answer = new Asker();
-    await stage.deliver(message(), statusEvent('running'), statusEvent('other'), stage.state('waiting'));
+    await stage.deliver(
+      message(),
+      statusEvent('running'),
+      statusEvent('other'),
+      stage.state('waiting'),
+    );
   });
 
   it('ends tracking when it is left', async () => {
@@ -269,7 +285,11 @@ describe('a confirmation that is answered while the run is tracked', () => {
 
   it('is checked for 5 s at most, and not after the deadline', async () => {
     const shownAtMs: number[] = [];
-    void stage.watch({ ...limits, answer, onEvent: () => Promise.resolve(void shownAtMs.push(stage.clock.now())) });
+    void stage.watch({
+      ...limits,
+      answer,
+      onEvent: () => Promise.resolve(void shownAtMs.push(stage.clock.now())),
+    });
     await stage.clock.pass(0);
     shownAtMs.splice(0);
     answer.onHappened = hangs;
@@ -286,7 +306,10 @@ describe('a confirmation that is answered while the run is tracked', () => {
     await stage.clock.pass(59_999);
     expect(stage.ended).toBeNull();
     await stage.clock.pass(1);
-    expect(stage.ended).toMatchObject({ atMs: 60_000, run: { outcome: { exit_code: 8 }, failure: null } });
+    expect(stage.ended).toMatchObject({
+      atMs: 60_000,
+      run: { outcome: { exit_code: 8 }, failure: null },
+    });
   });
 
   it('is not a run without events', async () => {
@@ -314,6 +337,9 @@ describe('a confirmation that is answered while the run is tracked', () => {
   it('is the outcome at once without an answerer', async () => {
     void stage.watch();
     await stage.clock.pass(0);
-    expect(stage.ended).toMatchObject({ atMs: 0, run: { outcome: { exit_code: 8 }, failure: null } });
+    expect(stage.ended).toMatchObject({
+      atMs: 0,
+      run: { outcome: { exit_code: 8 }, failure: null },
+    });
   });
 });

@@ -1,4 +1,7 @@
-/** A run of which nothing is known: the tracker reads the events of the latest run before it follows. */
+/**
+ * A run of which nothing is known: the tracker reads the events of the latest run before it
+ * follows.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/cli/errors.ts';
 import { event, message, Stage, statusEvent } from './support/stage.ts';
@@ -28,7 +31,8 @@ describe('the first read of a run', () => {
 
   it('shows whether the conversation has a run', async () => {
     const states: string[] = [];
-    const onState = ({ status }: { status: string }, run: string) => void states.push(`${status} ${run}`);
+    const onState = ({ status }: { status: string }, run: string) =>
+      void states.push(`${status} ${run}`);
     void stage.watchUnread({ onState });
     await stage.deliver(stage.state('idle'));
     expect(states).toEqual(['idle none']);
@@ -45,19 +49,28 @@ describe('the first read of a run', () => {
     await stage.deliver(stage.state('finished'));
     await stage.clock.pass(400);
     expect(stage.ended).toBeNull();
-    expect(stage.follows.map(({ since, afterEventId }) => [since, afterEventId])).toEqual([[at(2), undefined]]);
+    expect(stage.follows.map(({ since, afterEventId }) => [since, afterEventId])).toEqual([
+      [at(2), undefined],
+    ]);
   });
 
   it.each([
     ['has no event', [], {}, {}],
     ['has an event without a time', [event(null)], {}, {}],
     ['has a time to start at', [event(null, at(3))], { since: at(1) }, { since: at(1) }],
-    ['has an event to start after', [event(null, at(3))], { afterEventId: 'e1' }, { afterEventId: 'e1' }],
+    [
+      'has an event to start after',
+      [event(null, at(3))],
+      { afterEventId: 'e1' },
+      { afterEventId: 'e1' },
+    ],
   ])('is followed from where a run that %s begins', async (_, newestFirst, options, start) => {
     stores(...newestFirst);
     void stage.watchUnread(options);
     await stage.clock.pass(0);
-    expect(stage.follows.map(({ since, afterEventId }) => ({ since, afterEventId }))).toEqual([start]);
+    expect(stage.follows.map(({ since, afterEventId }) => ({ since, afterEventId }))).toEqual([
+      start,
+    ]);
   });
 
   it('names the newest event in the notice of a run without events', async () => {

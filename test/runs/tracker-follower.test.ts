@@ -22,17 +22,27 @@ describe('the follower of a tracker', () => {
     expect([from, signal.aborted]).toStrictEqual([start, false]);
   });
 
-  /** Delivers the end of a run. Then no item comes; the last request fails when the server is stopped. */
+  /**
+   * Delivers the end of a run. Then no item comes; the last request fails when the server is
+   * stopped.
+   */
   function endedBy(end?: () => Promise<never>): { requests: number } {
     const counted = { requests: 0 };
-    const items: FollowItem[] = [message(), statusEvent('running'), statusEvent('other'), stage.state('finished')];
+    const items: FollowItem[] = [
+      message(),
+      statusEvent('running'),
+      statusEvent('other'),
+      stage.state('finished'),
+    ];
     stage.follower = ({ signal }) => ({
       [Symbol.asyncIterator]: () => ({
         next: () => {
           counted.requests += 1;
           const value = items.shift();
           if (value !== undefined) return Promise.resolve({ value });
-          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+          return new Promise((_, reject) =>
+            signal.addEventListener('abort', () => reject(signal.reason as Error)),
+          );
         },
         ...(end === undefined ? {} : { return: end }),
       }),
@@ -58,7 +68,12 @@ describe('the follower of a tracker', () => {
 
   it('is ended although the request in flight fails', async () => {
     endedBy();
-    void stage.watch({ wanted: ['archived'], deadlineMs: 1_000, waitMs: 1_000, atDeadline: 'stop' });
+    void stage.watch({
+      wanted: ['archived'],
+      deadlineMs: 1_000,
+      waitMs: 1_000,
+      atDeadline: 'stop',
+    });
     await stage.clock.pass(1_000);
     await settled();
     expect(stage.ended?.run.outcome.exit_code).toBe(124);

@@ -1,4 +1,7 @@
-/** A status that may be older than the events: when the record is read again, and when the status is accepted. */
+/**
+ * A status that may be older than the events: when the record is read again, and when the status is
+ * accepted.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConversationStatus } from '../../src/domain/conversation.ts';
 import type { RunSignal } from '../../src/domain/event.ts';
@@ -12,8 +15,8 @@ beforeEach(() => {
 });
 
 /**
- * Words: the signal of an event, `=status` of a record that the follower delivers, `~status` of one that is there when
- * it is read, `+1500` milliseconds that pass.
+ * Words: the signal of an event, `=status` of a record that the follower delivers, `~status` of one
+ * that is there when it is read, `+1500` milliseconds that pass.
  */
 async function play(words: string): Promise<void> {
   for (const word of words.split(' ')) {
@@ -29,12 +32,18 @@ async function play(words: string): Promise<void> {
 }
 
 describe('a run that is tracked', () => {
-  const to = (count: number): number[] => Array.from({ length: count }, (_, index) => (index + 1) * 500);
+  const to = (count: number): number[] =>
+    Array.from({ length: count }, (_, index) => (index + 1) * 500);
 
   it.each<[string, string, number[], string]>([
     ['ends with its status', 'message running =running other =finished', [], 'finished 0 at 0'],
     ['ends 5 s after the message', 'message =finished +60000', to(10), 'finished 0 at 5000'],
-    ['ends 1.5 s after an act of the agent', 'message running =finished +60000', to(3), 'finished 0 at 1500'],
+    [
+      'ends 1.5 s after an act of the agent',
+      'message running =finished +60000',
+      to(3),
+      'finished 0 at 1500',
+    ],
     [
       'is read 250 ms after an event, or when that was due before',
       'message running =finished +450 activity +150 other +60000',
@@ -55,20 +64,42 @@ describe('a run that is tracked', () => {
       'idle 8 at 6750',
     ],
     ['is not read again after an event', 'message running =running activity +60000', [], 'runs on'],
-    ['is read after ten minutes without events', '=running ~finished +3600000', [600_000], 'finished 0 at 600000'],
+    [
+      'is read after ten minutes without events',
+      '=running ~finished +3600000',
+      [600_000],
+      'finished 0 at 600000',
+    ],
   ])('%s: "%s"', async (_, words, reads, ended) => {
     void stage.watch();
     await play(words);
     const { atMs, run } = stage.ended ?? {};
-    const outcome = run === undefined ? 'runs on' : `${run.outcome.status} ${run.outcome.exit_code} at ${atMs}`;
+    const outcome =
+      run === undefined ? 'runs on' : `${run.outcome.status} ${run.outcome.exit_code} at ${atMs}`;
     expect([stage.looks, outcome]).toEqual([reads, ended]);
   });
 
   it.each([
-    ['while the sandbox reports that it is in progress', () => Promise.resolve(stage.clock.now() < 10_000), 10_000],
-    ['for 5 s when the sandbox does not answer', () => new Promise<boolean>(() => undefined), 6_500],
-    ['no longer after a failed read of the sandbox', () => Promise.reject(new AppError('network', 'cut')), 1_500],
-    ['no longer when the sandbox is not found', () => Promise.reject(new AppError('not-found', 'gone')), 1_500],
+    [
+      'while the sandbox reports that it is in progress',
+      () => Promise.resolve(stage.clock.now() < 10_000),
+      10_000,
+    ],
+    [
+      'for 5 s when the sandbox does not answer',
+      () => new Promise<boolean>(() => undefined),
+      6_500,
+    ],
+    [
+      'no longer after a failed read of the sandbox',
+      () => Promise.reject(new AppError('network', 'cut')),
+      1_500,
+    ],
+    [
+      'no longer when the sandbox is not found',
+      () => Promise.reject(new AppError('not-found', 'gone')),
+      1_500,
+    ],
   ])('continues %s', async (_, inSandbox, endMs) => {
     stage.inSandbox = inSandbox;
     void stage.watch();
@@ -76,13 +107,16 @@ describe('a run that is tracked', () => {
     expect(stage.ended).toMatchObject({ atMs: endMs, run: { outcome: { exit_code: 0 } } });
   });
 
-  it.each([new AppError('interrupted', 'SIGINT'), new TypeError('a fault in acs')])('throws: %s', async (error) => {
-    stage.inSandbox = () => Promise.reject(error);
-    const watched = stage.watch();
-    watched.catch(() => undefined);
-    await play('message running =finished +60000');
-    await expect(watched).rejects.toBe(error);
-  });
+  it.each([new AppError('interrupted', 'SIGINT'), new TypeError('a fault in acs')])(
+    'throws: %s',
+    async (error) => {
+      stage.inSandbox = () => Promise.reject(error);
+      const watched = stage.watch();
+      watched.catch(() => undefined);
+      await play('message running =finished +60000');
+      await expect(watched).rejects.toBe(error);
+    },
+  );
 
   it('does not end with the status of the run before when the command has started it', async () => {
     const before = event('status:other');
@@ -110,7 +144,9 @@ describe('a run that is tracked', () => {
   it('ends on a signal with its exit code, and prints that the run continues', async () => {
     const watched = stage.watch();
     await play('=running');
-    stage.interruption.abort(new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 }));
+    stage.interruption.abort(
+      new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 }),
+    );
     expect(await watched).toMatchObject({
       outcome: { status: 'running', exit_code: 130 },
       failure: { message: 'interrupted by SIGINT; conversation c (running) continues' },
@@ -122,9 +158,19 @@ describe('the states and notices of a run', () => {
   it('are reported with whether they may be of the run before', async () => {
     const states: string[] = [];
     void stage.watch({ onState: ({ status }, run) => states.push(`${status} ${run}`) });
-    await stage.deliver(stage.state('idle'), message(), stage.state('finished'), stage.state('running'));
+    await stage.deliver(
+      stage.state('idle'),
+      message(),
+      stage.state('finished'),
+      stage.state('running'),
+    );
     await stage.deliver(statusEvent('running'), statusEvent('other'), stage.state('failed'));
-    expect(states).toEqual(['idle none', 'finished perhaps-older', 'running latest', 'failed latest']);
+    expect(states).toEqual([
+      'idle none',
+      'finished perhaps-older',
+      'running latest',
+      'failed latest',
+    ]);
   });
 
   it('include the reason of a run without progress', async () => {

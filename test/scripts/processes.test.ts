@@ -8,11 +8,17 @@ import { endProcessesOf } from '../../scripts/genuine/processes.mjs';
 const folder = path.join(tmpdir(), `acs-processes-${process.pid}`);
 const started: ChildProcess[] = [];
 
-/** A process with that value in its environment, in a session of its own; it and its child run until they are killed. */
+/**
+ * A process with that value in its environment, in a session of its own; it and its child run until
+ * they are killed.
+ */
 async function start(value: string): Promise<ChildProcess> {
   const script = 'trap "" TERM HUP; sleep 1000 & echo started; wait';
   const options = { env: { PATH: process.env.PATH, DATA: value }, detached: true } as const;
-  const child = spawn('/bin/sh', ['-c', script], { ...options, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn('/bin/sh', ['-c', script], {
+    ...options,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   started.push(child);
   await once(child.stdout, 'data');
   return child;

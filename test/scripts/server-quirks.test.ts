@@ -2,7 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { incompleteQuirks, quirksPage, QUIRKS_PAGE, readQuirks, serverSources } from '../../scripts/server-quirks.ts';
+import {
+  incompleteQuirks,
+  quirksPage,
+  QUIRKS_PAGE,
+  readQuirks,
+  serverSources,
+} from '../../scripts/server-quirks.ts';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -15,7 +21,9 @@ it('every quirk has a header with all members', () => {
 it('every quirk is a file in quirks/, and every test that its header names exists', () => {
   const quirks = readQuirks(serverSources(root));
   expect(quirks.filter(({ file }) => !file.startsWith('src/client/quirks/'))).toEqual([]);
-  const named = quirks.flatMap(({ members }) => members.Evidence.match(/\btest\/[\w/.-]+\.ts\b/g) ?? []);
+  const named = quirks.flatMap(
+    ({ members }) => members.Evidence.match(/\btest\/[\w/.-]+\.ts\b/g) ?? [],
+  );
   expect(named.length).toBeGreaterThan(20);
   expect(named.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
 });
@@ -26,7 +34,8 @@ it('docs/server-quirks.md is up to date: npm run generate writes it', () => {
 });
 
 it('a file in quirks/ without a header, and a header that lacks a member, are reported', () => {
-  const header = '/**\n * Reads twice.\n *\n * Servers:  1.6.0,\n *           1.11.0\n * Symptom:  wrong\n */\n';
+  const header =
+    '/**\n * Reads twice.\n *\n * Servers:  1.6.0,\n *           1.11.0\n * Symptom:  wrong\n */\n';
   const quirks = readQuirks(
     new Map([
       ['src/client/quirks/none.ts', '/** Reads twice. */\nexport const none = 1;\n'],
@@ -35,7 +44,9 @@ it('a file in quirks/ without a header, and a header that lacks a member, are re
     ]),
   );
   expect(incompleteQuirks(quirks)).toEqual([
-    ...['Servers', 'Symptom', 'Evidence', 'Cost', 'Remove'].map((name) => `src/client/quirks/none.ts: lacks ${name}`),
+    ...['Servers', 'Symptom', 'Evidence', 'Cost', 'Remove'].map(
+      (name) => `src/client/quirks/none.ts: lacks ${name}`,
+    ),
     ...['Evidence', 'Cost', 'Remove'].map((name) => `src/client/v1/send.ts: lacks ${name}`),
   ]);
   expect(quirks[1]?.members.Servers).toBe('1.6.0, 1.11.0');

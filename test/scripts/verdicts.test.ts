@@ -1,7 +1,13 @@
 /** What the suite on genuine servers makes of cases that fail once, and how it prints them. */
 import { describe, expect, it } from 'vitest';
 import { present } from '../../scripts/genuine/table.mjs';
-import { FLAKY_ALLOWED, joined, score, titleOf, withSecondRun } from '../../scripts/genuine/verdicts.mjs';
+import {
+  FLAKY_ALLOWED,
+  joined,
+  score,
+  titleOf,
+  withSecondRun,
+} from '../../scripts/genuine/verdicts.mjs';
 
 interface Entry {
   name: string;
@@ -32,7 +38,10 @@ const flaky = (name: string): Entry =>
 
 describe('a case that failed on a genuine server', () => {
   it('is flaky when it passes in the second run, and keeps both runs', () => {
-    const first = [entry('one', 'passed'), entry('two', 'failed', { dialect: 'v1', why: 'exit 9', output: '$ acs a' })];
+    const first = [
+      entry('one', 'passed'),
+      entry('two', 'failed', { dialect: 'v1', why: 'exit 9', output: '$ acs a' }),
+    ];
     const second = [entry('two', 'passed', { dialect: 'v1', output: '$ acs b' })];
     const merged = merge(first, second);
     expect(merged.map(({ verdict }) => verdict)).toEqual(['passed', 'flaky']);
@@ -46,14 +55,23 @@ describe('a case that failed on a genuine server', () => {
   });
 
   it('is compared with the same case of its own dialect', () => {
-    const first = [entry('one', 'failed', { dialect: 'v1' }), entry('one', 'failed', { dialect: 'v0' })];
-    const second = [entry('one', 'failed', { dialect: 'v1' }), entry('one', 'passed', { dialect: 'v0' })];
+    const first = [
+      entry('one', 'failed', { dialect: 'v1' }),
+      entry('one', 'failed', { dialect: 'v0' }),
+    ];
+    const second = [
+      entry('one', 'failed', { dialect: 'v1' }),
+      entry('one', 'passed', { dialect: 'v0' }),
+    ];
     expect(merge(first, second).map(({ verdict }) => verdict)).toEqual(['failed', 'flaky']);
     expect(first.map(titleOf)).toEqual(['one (v1)', 'one (v0)']);
   });
 
   it('that the server cannot meet in the second run is not called failed', () => {
-    const [merged] = merge([entry('one', 'failed')], [entry('one', 'not here', { why: 'no interrupt' })]);
+    const [merged] = merge(
+      [entry('one', 'failed')],
+      [entry('one', 'not here', { why: 'no interrupt' })],
+    );
     expect(merged?.verdict).toBe('flaky');
   });
 });
@@ -72,13 +90,19 @@ describe('a target whose cases ran in two parts', () => {
 
 describe('the run of all targets', () => {
   it('passes with two flaky cases', () => {
-    const results = [target('1.6.0', [flaky('a'), entry('b', 'unsupported')]), target('1.4.0', [flaky('c')])];
+    const results = [
+      target('1.6.0', [flaky('a'), entry('b', 'unsupported')]),
+      target('1.4.0', [flaky('c')]),
+    ];
     expect(FLAKY_ALLOWED).toBe(2);
     expect(score(results)).toEqual({ passed: 3, failed: 0, complaint: null });
   });
 
   it('fails with three flaky cases, each of which then counts as failed', () => {
-    const results = [target('1.6.0', [flaky('a'), flaky('b'), entry('d', 'passed')]), target('1.4.0', [flaky('c')])];
+    const results = [
+      target('1.6.0', [flaky('a'), flaky('b'), entry('d', 'passed')]),
+      target('1.4.0', [flaky('c')]),
+    ];
     expect(score(results)).toEqual({
       passed: 1,
       failed: 3,
@@ -94,8 +118,16 @@ describe('the run of all targets', () => {
 
 describe('the table', () => {
   it('names a flaky case with the output of both runs', () => {
-    const first = [entry('two', 'failed', { dialect: 'v1', why: 'exit 9, not 0', output: '$ acs whoami\n(exit 9)' })];
-    const second = [entry('two', 'passed', { dialect: 'v1', seconds: 2, output: '$ acs whoami\n(exit 0)' })];
+    const first = [
+      entry('two', 'failed', {
+        dialect: 'v1',
+        why: 'exit 9, not 0',
+        output: '$ acs whoami\n(exit 9)',
+      }),
+    ];
+    const second = [
+      entry('two', 'passed', { dialect: 'v1', seconds: 2, output: '$ acs whoami\n(exit 0)' }),
+    ];
     const text = present([target('1.4.0', withSecondRun(first, second))]);
     expect(text).toMatch(/^two +flaky +not run$/m);
     expect(text).toContain(
@@ -115,19 +147,28 @@ describe('the table', () => {
   });
 
   it('lists each case that a server cannot meet by its name, with the reason', () => {
-    const unmet = entry('stop', 'not here', { dialect: 'v1', why: 'no interrupt: POST /interrupt answers 404' });
+    const unmet = entry('stop', 'not here', {
+      dialect: 'v1',
+      why: 'no interrupt: POST /interrupt answers 404',
+    });
     const text = present([target('1.4.0', [unmet])]);
     expect(text).toContain(
-      'cases that a server cannot meet:\n  1.4.0: stop (v1): no interrupt: POST /interrupt answers 404',
+      'cases that a server cannot meet:\n  1.4.0: stop (v1): no interrupt: POST /interrupt ' +
+        'answers 404',
     );
   });
 
   it('lists the cases of a release that runs only those in which it differs', () => {
     const brief = { ...target('1.4.0', [entry('delete', 'passed')]), only: ['delete'] };
-    const text = present([target('1.6.0', [entry('whoami', 'passed'), entry('delete', 'passed')]), brief]);
+    const text = present([
+      target('1.6.0', [entry('whoami', 'passed'), entry('delete', 'passed')]),
+      brief,
+    ]);
     expect(text).toMatch(/^whoami +passed +-$/m);
     expect(text).toMatch(/^delete +passed +passed$/m);
-    expect(text).toContain('1.4.0: only the cases in which it differs were run (of the others "-"):\n  delete\n');
+    expect(text).toContain(
+      '1.4.0: only the cases in which it differs were run (of the others "-"):\n  delete\n',
+    );
   });
 
   it('shows releases of a client in a grid of their own', () => {

@@ -7,17 +7,31 @@ import { createAgentApp } from '../../src/service/agent-server/app.ts';
 import type { WorkerContext } from '../../src/service/agent-server/context.ts';
 import { createApp } from '../../src/service/app/app.ts';
 import type { AppContext } from '../../src/service/app/context.ts';
-import { AGENT_ROUTES, AGENT_SOCKETS, APP_ROUTES, OPEN_ROUTES } from '../../src/service/served-routes.ts';
+import {
+  AGENT_ROUTES,
+  AGENT_SOCKETS,
+  APP_ROUTES,
+  OPEN_ROUTES,
+} from '../../src/service/served-routes.ts';
 
 /** What building the routes uses of a context; no request is sent. */
 const clock = { now: () => 0, stamp: () => '' };
-const app = createApp({ api: 'both', store: {}, specs: {}, clock, host: '', key: '' } as unknown as AppContext);
+const app = createApp({
+  api: 'both',
+  store: {},
+  specs: {},
+  clock,
+  host: '',
+  key: '',
+} as unknown as AppContext);
 const agent = createAgentApp({ nowMicroseconds: () => 0 } as unknown as WorkerContext);
 
 /** `METHOD /path` of every handler, with `{}` for a part of the path. */
 function routesOf(router: typeof app): string[] {
   const handlers = router.routes.filter(({ method }) => method !== 'ALL');
-  return handlers.map(({ method, path: at }) => `${method} ${at.replace(/:\w+(?:\{[^}]*\})?/g, '{}')}`).sort();
+  return handlers
+    .map(({ method, path: at }) => `${method} ${at.replace(/:\w+(?:\{[^}]*\})?/g, '{}')}`)
+    .sort();
 }
 
 function listed(table: object): string[] {
@@ -56,7 +70,9 @@ it('every route names its callers, and a command of acs among them exists', asyn
     'typescript-client',
   ]);
   const rows = Object.entries({ ...APP_ROUTES, ...AGENT_ROUTES, ...AGENT_SOCKETS });
-  const callers = rows.flatMap(([route, text]) => text.split(', ').map((caller) => [route, caller] as const));
+  const callers = rows.flatMap(([route, text]) =>
+    text.split(', ').map((caller) => [route, caller] as const),
+  );
 
   const unknown = callers.filter(([, caller]) => !known.has(caller));
   expect(unknown).toEqual([]);

@@ -5,7 +5,10 @@ import { describe } from 'vitest';
 import { whyNoBubblewrap } from '../../src/service/isolation/detect.ts';
 import type { SandboxSpecName } from '../../src/service/sandboxes/worker-protocol.ts';
 
-/** Whether cases that need bubblewrap can run here; those that cannot are skipped, which counts them (not-run.ts). */
+/**
+ * Whether cases that need bubblewrap can run here; those that cannot are skipped, which counts them
+ * (not-run.ts).
+ */
 export const hasBubblewrap = (await whyNoBubblewrap(process.env)) === null;
 
 /** The same cases for a sandbox of either spec. */
@@ -18,7 +21,8 @@ export function describeEachSpec(title: string, cases: (spec: SandboxSpecName) =
 }
 
 /**
- * Returns a search path in which `unshare`, a script in this folder, starts what it starts where /proc/sys is read-only. With `elsewhere` a second mount of /proc is complete and writable.
+ * Returns a search path in which `unshare`, a script in this folder, starts what it starts where
+ * /proc/sys is read-only. With `elsewhere` a second mount of /proc is complete and writable.
  */
 export function readOnlySettings(folder: string, { elsewhere }: { elsewhere: boolean }): string {
   const unshare = execFileSync('which', ['unshare'], { encoding: 'utf8' }).trim();
@@ -32,7 +36,8 @@ export function readOnlySettings(folder: string, { elsewhere }: { elsewhere: boo
   const script = [
     '#!/bin/sh',
     `[ "$1" = --user ] || exec ${unshare} "$@"`,
-    `exec ${unshare} --user --map-root-user --mount /bin/sh -c '${mounts} && exec ${unshare} "$@"' sh "$@"`,
+    `exec ${unshare} --user --map-root-user --mount /bin/sh -c '${mounts} && exec ${unshare} ` +
+      `"$@"' sh "$@"`,
   ];
   writeFileSync(path.join(folder, 'unshare'), `${script.join('\n')}\n`, { mode: 0o755 });
   return `${folder}:${process.env.PATH ?? ''}`;

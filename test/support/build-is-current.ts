@@ -1,4 +1,7 @@
-/** Runs before all tests: those that start processes use dist/, and one that is out of date tests yesterday's code. */
+/**
+ * Runs before all tests: those that start processes use dist/, and one that is out of date tests
+ * yesterday's code.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,5 +21,7 @@ export default function buildIsCurrent(): void {
 function complaintAbout(file: string): string | null {
   if (!existsSync(file)) return 'dist/ is missing';
   const built = JSON.parse(readFileSync(file, 'utf8')) as { sources: string[]; digest: string };
-  return digest(root, built.sources) === built.digest ? null : 'dist/ was built from other sources than src/ holds now';
+  return digest(root, built.sources) === built.digest
+    ? null
+    : 'dist/ was built from other sources than src/ holds now';
 }

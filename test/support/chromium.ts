@@ -1,6 +1,7 @@
 /**
- * A real browser for tests of pages: Chromium of the system without a window, spoken to over its debugging pipe. Cases that
- * need it are skipped where it is not installed, which counts them (not-run.ts).
+ * A real browser for tests of pages: Chromium of the system without a window, spoken to over its
+ * debugging pipe. Cases that need it are skipped where it is not installed, which counts them
+ * (not-run.ts).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +10,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 
-const FILES = (process.env.PATH ?? '').split(path.delimiter).map((folder) => path.join(folder, 'chromium'));
+const FILES = (process.env.PATH ?? '')
+  .split(path.delimiter)
+  .map((folder) => path.join(folder, 'chromium'));
 const program = FILES.find((file) => existsSync(file));
 
 export const hasChromium = program !== undefined;
@@ -23,7 +26,9 @@ export interface Tab {
   evaluate<T>(expression: string): Promise<T>;
   /** A command of the Chrome DevTools Protocol. */
   send<T = Members>(method: string, params?: Members): Promise<T>;
-  /** Addresses of the requests since `open`, without those that the policy of the page has blocked. */
+  /**
+   * Addresses of the requests since `open`, without those that the policy of the page has blocked.
+   */
   requests(): string[];
 }
 
@@ -43,12 +48,22 @@ interface Message {
 export async function startChromium(): Promise<Browser> {
   if (program === undefined) throw new Error('chromium is not installed');
   const profile = mkdtempSync(path.join(tmpdir(), 'acs-chromium-'));
-  const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'];
-  const child = spawn(program, [...flags, '--remote-debugging-pipe', `--user-data-dir=${profile}`, 'about:blank'], {
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-    // It writes there beside its profile.
-    env: { ...process.env, HOME: profile, TMPDIR: profile },
-  });
+  const flags = [
+    '--headless=new',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-dev-shm-usage',
+    '--no-first-run',
+  ];
+  const child = spawn(
+    program,
+    [...flags, '--remote-debugging-pipe', `--user-data-dir=${profile}`, 'about:blank'],
+    {
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+      // It writes there beside its profile.
+      env: { ...process.env, HOME: profile, TMPDIR: profile },
+    },
+  );
   const exited = once(child, 'exit');
   const [input, output] = [child.stdio[3] as Writable, child.stdio[4] as Readable];
   const waiting = new Map<number, (message: Message) => void>();
@@ -68,18 +83,27 @@ export async function startChromium(): Promise<Browser> {
     const id = ++lastId;
     const answered = new Promise<Message>((resolve) => waiting.set(id, resolve));
     input.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
-    const message = await Promise.race([answered, exited.then(() => ({ error: { message: 'chromium has ended' } }))]);
+    const message = await Promise.race([
+      answered,
+      exited.then(() => ({ error: { message: 'chromium has ended' } })),
+    ]);
     waiting.delete(id);
     if (message.error) throw new Error(`${method}: ${message.error.message}`);
     return (message as Message).result as T;
   };
-  const { targetId } = await call<{ targetId: string }>('Target.createTarget', { url: 'about:blank' });
-  const { sessionId } = await call<{ sessionId: string }>('Target.attachToTarget', { targetId, flatten: true });
+  const { targetId } = await call<{ targetId: string }>('Target.createTarget', {
+    url: 'about:blank',
+  });
+  const { sessionId } = await call<{ sessionId: string }>('Target.attachToTarget', {
+    targetId,
+    flatten: true,
+  });
   const send: Tab['send'] = (method, params) => call(method, params, sessionId);
   const requests = new Map<unknown, string>();
   listeners.add(({ method, params = {} }) => {
     const { requestId, request, blockedReason } = params;
-    if (method === 'Network.requestWillBeSent') requests.set(requestId, (request as { url: string }).url);
+    if (method === 'Network.requestWillBeSent')
+      requests.set(requestId, (request as { url: string }).url);
     if (method === 'Network.loadingFailed' && blockedReason === 'csp') requests.delete(requestId);
   });
   await send('Page.enable');
@@ -102,10 +126,10 @@ export async function startChromium(): Promise<Browser> {
         await loaded;
       },
       async evaluate<T>(expression: string) {
-        const { result, exceptionDetails } = await send<{ result: { value: T }; exceptionDetails?: { text: string } }>(
-          'Runtime.evaluate',
-          { expression, awaitPromise: true, returnByValue: true },
-        );
+        const { result, exceptionDetails } = await send<{
+          result: { value: T };
+          exceptionDetails?: { text: string };
+        }>('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
         if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails));
         return result.value;
       },

@@ -1,6 +1,9 @@
 import type { ConversationRow } from '../../src/service/storage/conversations.ts';
 
-/** A conversation as the service keeps it, ended and without anything special. Times in the stored form. */
+/**
+ * A conversation as the service keeps it, ended and without anything special. Times in the stored
+ * form.
+ */
 export function conversationRow(
   given: Pick<ConversationRow, 'id' | 'created_at'> & Partial<ConversationRow>,
 ): ConversationRow {

@@ -11,9 +11,18 @@ interface Parts {
   diff?: Partial<Omit<ConversationDiff, 'patch'>> & { patch?: string };
 }
 
-export function recordOf({ conversation, events = [], answer = null, diff = {} }: Parts): PageRecord {
+export function recordOf({
+  conversation,
+  events = [],
+  answer = null,
+  diff = {},
+}: Parts): PageRecord {
   return {
-    conversation: { ...blankConversation('c'.repeat(32), 'finished'), title: 'A run', ...conversation },
+    conversation: {
+      ...blankConversation('c'.repeat(32), 'finished'),
+      title: 'A run',
+      ...conversation,
+    },
     async *events() {
       await Promise.resolve();
       yield [...events];
@@ -38,7 +47,11 @@ export async function textOf(parts: AsyncIterable<string | Uint8Array>): Promise
 
 let count = 0;
 
-export function event(kind: string, payload: Record<string, unknown>, members: Partial<ConversationEvent> = {}) {
+export function event(
+  kind: string,
+  payload: Record<string, unknown>,
+  members: Partial<ConversationEvent> = {},
+) {
   count += 1;
   return {
     type: 'event' as const,
@@ -69,6 +82,10 @@ export function ran(command: string, output: string, exitCode = 0): Conversation
   };
   return [
     action,
-    event('ObservationEvent', { observation, action_id: action.id }, { source: 'environment', text: output }),
+    event(
+      'ObservationEvent',
+      { observation, action_id: action.id },
+      { source: 'environment', text: output },
+    ),
   ];
 }

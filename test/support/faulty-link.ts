@@ -1,9 +1,15 @@
-/** Fault injection between acs and a web socket: frames are duplicated, delayed and swapped, and connections end. */
+/**
+ * Fault injection between acs and a web socket: frames are duplicated, delayed and swapped, and
+ * connections end.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 
-/** `cut` ends the TCP connection, `torn` does so within a frame, a number closes the socket with that code. */
+/**
+ * `cut` ends the TCP connection, `torn` does so within a frame, a number closes the socket with
+ * that code.
+ */
 export type CutKind = 'cut' | 'torn' | number;
 export type FrameFault = 'none' | 'twice' | 'swap' | 'delay' | CutKind;
 
@@ -12,7 +18,10 @@ export interface Faults {
   frame(): FrameFault;
 }
 
-/** How long a frame waits that is delayed, with all behind it; and one that is swapped when no other frame comes. */
+/**
+ * How long a frame waits that is delayed, with all behind it; and one that is swapped when no other
+ * frame comes.
+ */
 const PAUSE_MS = 4;
 
 /** A generator of numbers from 0 to 1 that gives the same ones for the same seed (mulberry32). */

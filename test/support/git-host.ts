@@ -9,7 +9,10 @@ export interface GitHost {
   close(): Promise<void>;
 }
 
-/** Serves the bare repositories below a folder as plain files, which git clones after `git update-server-info`. */
+/**
+ * Serves the bare repositories below a folder as plain files, which git clones after `git
+ * update-server-info`.
+ */
 export async function startGitHost(folder: string): Promise<GitHost> {
   const host = createServer((request, response) => {
     const file = path.join(folder, new URL(request.url ?? '/', 'http://host').pathname);

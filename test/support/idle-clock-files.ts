@@ -1,4 +1,6 @@
-/** The test files that use the idle clock, which share no process with others (vitest.config.ts). */
+/**
+ * The test files that use the idle clock, which share no process with others (vitest.config.ts).
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 
 const IMPORT = /\/(idle-clock|use-loose)\.ts'|useIdleV1/;

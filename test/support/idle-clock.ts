@@ -1,7 +1,8 @@
 /**
- * The test clock for tests whose commands, servers and clocks are all in this process: it passes only while nothing happens
- * here, the faster the longer nothing does. So limits of seconds can be tested in milliseconds, and a machine that is
- * slow or busy stretches the work between two moments without a limit coming nearer.
+ * The test clock for tests whose commands, servers and clocks are all in this process: it passes
+ * only while nothing happens here, the faster the longer nothing does. So limits of seconds can be
+ * tested in milliseconds, and a machine that is slow or busy stretches the work between two moments
+ * without a limit coming nearer.
  */
 import { performance } from 'node:perf_hooks';
 import { inject, vi } from 'vitest';
@@ -15,16 +16,23 @@ declare module 'vitest' {
   }
 }
 
-/** What this process waits for that is no matter of time: files, connections being made, processes it has started. */
+/**
+ * What this process waits for that is no matter of time: files, connections being made, processes
+ * it has started.
+ */
 const AT_WORK = /Req|^(Immediate|Process|TCPConnect|PipeConnect|Write|Shutdown)/;
 
-/** Looks in a row at which nothing happens before time goes faster, and how much faster it goes in the end. */
+/**
+ * Looks in a row at which nothing happens before time goes faster, and how much faster it goes in
+ * the end.
+ */
 const STILL_LOOKS = 5;
 const FASTEST = 32;
 
 /** @param speed how many milliseconds pass in each one of the wall that this process is idle in */
 export function idleClock(speed = 1): Clock {
-  if (!inject('passesWhileIdle')) throw new Error('add the import of this file to support/idle-clock-files.ts');
+  if (!inject('passesWhileIdle'))
+    throw new Error('add the import of this file to support/idle-clock-files.ts');
   const clock = new TestClock({ startMs: Date.now() });
   const mover = new IdleMover(clock, speed);
   clock.onSleep = () => mover.tick();
@@ -52,7 +60,8 @@ class IdleMover {
   }
 
   private async look(): Promise<void> {
-    // What is loaded on use comes from another process, for which this one waits as if it had nothing to do.
+    // What is loaded on use comes from another process, for which this one waits as if it had
+    // nothing to do.
     await vi.dynamicImportSettled();
     this.isTicking = false;
     this.idleLooks = this.isIdle() ? this.idleLooks + 1 : 0;

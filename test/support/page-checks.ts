@@ -11,7 +11,9 @@ export const LOOKS = [
 ] as const;
 
 export async function look(tab: Tab, scheme: 'light' | 'dark', width: number): Promise<void> {
-  await tab.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
+  await tab.send('Emulation.setEmulatedMedia', {
+    features: [{ name: 'prefers-color-scheme', value: scheme }],
+  });
   const size = { width, height: 900, deviceScaleFactor: 1, mobile: width < 500 };
   await tab.send('Emulation.setDeviceMetricsOverride', size);
 }
@@ -20,12 +22,21 @@ export async function look(tab: Tab, scheme: 'light' | 'dark', width: number): P
  * The page in the tab, with all blocks open, has no violation of axe and fits the window.
  * @param least rules that have to apply to it
  */
-export async function expectAccessible(tab: Tab, scheme: 'light' | 'dark', least = 16): Promise<void> {
-  await tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })");
+export async function expectAccessible(
+  tab: Tab,
+  scheme: 'light' | 'dark',
+  least = 16,
+): Promise<void> {
+  await tab.evaluate(
+    "document.querySelectorAll('details').forEach((each) => { each.open = true; })",
+  );
   await tab.evaluate(`${axe.source}; null`);
   const rules =
-    "axe.run(document).then(({ violations, passes }) => ({ passes: passes.length, violations: violations.map(({ id, nodes }) => id + ': ' + nodes[0].html) }))";
-  const { passes, violations } = await tab.evaluate<{ passes: number; violations: string[] }>(rules);
+    'axe.run(document).then(({ violations, passes }) => ({ passes: passes.length, violations: ' +
+    "violations.map(({ id, nodes }) => id + ': ' + nodes[0].html) }))";
+  const { passes, violations } = await tab.evaluate<{ passes: number; violations: string[] }>(
+    rules,
+  );
   expect(violations).toEqual([]);
   expect(passes).toBeGreaterThanOrEqual(least);
   expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);

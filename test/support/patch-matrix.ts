@@ -1,6 +1,6 @@
 /**
- * A repository, and one change of each kind that a patch can hold, as shell commands: a test makes the same changes with
- * git alone and compares the trees. With the git helpers for that.
+ * A repository, and one change of each kind that a patch can hold, as shell commands: a test makes
+ * the same changes with git alone and compares the trees. With the git helpers for that.
  */
 import { execFileSync } from 'node:child_process';
 
@@ -21,7 +21,10 @@ export const MATRIX_BASE = [
   `git init -q sub && ${DATED} git -C sub ${IDENTITY} commit -q --allow-empty -m one`,
 ].join(' && ');
 
-/** In the work tree of that commit. A submodule is not cloned with it, so its repository is made anew. */
+/**
+ * In the work tree of that commit. A submodule is not cloned with it, so its repository is made
+ * anew.
+ */
 export const MATRIX_CHANGES = [
   `printf 'one\\nTWO\\nthree\\n' >modify.txt`,
   `rm delete.txt`,
@@ -43,7 +46,9 @@ export const MATRIX_CHANGES = [
   `rm -rf sub && git init -q sub && ${DATED} git -C sub ${IDENTITY} commit -q --allow-empty -m two`,
 ].join(' && ');
 
-/** What V0's servers return no content of, or change when they return it, and what depends on that. */
+/**
+ * What V0's servers return no content of, or change when they return it, and what depends on that.
+ */
 export const NOT_IN_V0: readonly string[] = [
   'binary.bin',
   'new.bin',
@@ -58,8 +63,20 @@ export const NOT_IN_V0: readonly string[] = [
 
 export function git(cwd: string, ...args: string[]): string {
   const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
-  const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', '-c', 'core.quotePath=false'];
-  return execFileSync('git', [...identity, ...args], { cwd, env, encoding: 'utf8', stdio: 'pipe' }).trimEnd();
+  const identity = [
+    '-c',
+    'user.name=Test',
+    '-c',
+    'user.email=test@example.com',
+    '-c',
+    'core.quotePath=false',
+  ];
+  return execFileSync('git', [...identity, ...args], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  }).trimEnd();
 }
 
 export function shell(cwd: string, script: string): void {

@@ -5,9 +5,10 @@ const FIRST_PORT = 12_000;
 const BLOCKS = 190;
 
 /**
- * The first of a hundred ports for a server and its sandboxes. Below those that systems hand out: a sandbox takes its
- * port seconds after it was found free, and until then any connection might get it. The last of them is held as long as
- * this process lives, so that another run gets other ones meanwhile.
+ * The first of a hundred ports for a server and its sandboxes. Below those that systems hand out: a
+ * sandbox takes its port seconds after it was found free, and until then any connection might get
+ * it. The last of them is held as long as this process lives, so that another run gets other ones
+ * meanwhile.
  */
 export async function freeBlock(): Promise<number> {
   for (let block = process.pid; block < process.pid + BLOCKS; block++) {

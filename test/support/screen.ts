@@ -1,4 +1,7 @@
-/** A terminal as a user sees it: rows, which a line feed, a carriage return and `CSI J` (to the end) change. */
+/**
+ * A terminal as a user sees it: rows, which a line feed, a carriage return and `CSI J` (to the end)
+ * change.
+ */
 export class Screen {
   private readonly lines = [''];
 

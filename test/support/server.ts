@@ -25,9 +25,10 @@ interface Head {
 }
 
 /**
- * `json` is sent as JSON, `text` with its `type`, `none` has no body; `starts` is the beginning of a body that does not
- * end. `cut`: the connection is closed without an answer, with `delivered` after that server has answered the request.
- * `pass`: the answer of another server, whose headers `change` returns.
+ * `json` is sent as JSON, `text` with its `type`, `none` has no body; `starts` is the beginning of
+ * a body that does not end. `cut`: the connection is closed without an answer, with `delivered`
+ * after that server has answered the request. `pass`: the answer of another server, whose headers
+ * `change` returns.
  */
 export type Reply =
   | (Head & { json: unknown })
@@ -68,9 +69,14 @@ export function routed(routes: Routes, otherwise: Handler = () => NOT_FOUND): Ha
   };
 }
 
-export async function startFake(handler: Handler, tls?: { key: Buffer; cert: Buffer }): Promise<FakeServer> {
-  const listener: http.RequestListener = (request, response) => void answer(fake, request, response);
-  const server = tls === undefined ? http.createServer(listener) : https.createServer(tls, listener);
+export async function startFake(
+  handler: Handler,
+  tls?: { key: Buffer; cert: Buffer },
+): Promise<FakeServer> {
+  const listener: http.RequestListener = (request, response) =>
+    void answer(fake, request, response);
+  const server =
+    tls === undefined ? http.createServer(listener) : https.createServer(tls, listener);
   const sockets = new WebSocketServer({ noServer: true });
   const fake: FakeServer = {
     url: '',
@@ -106,7 +112,11 @@ export async function startFake(handler: Handler, tls?: { key: Buffer; cert: Buf
   return fake;
 }
 
-async function answer(fake: FakeServer, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+async function answer(
+  fake: FakeServer,
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const bytes = Buffer.concat(chunks);
@@ -127,7 +137,8 @@ async function answer(fake: FakeServer, request: http.IncomingMessage, response:
   const reply = await fake.handler(asked);
   if ('silence' in reply) return;
   if ('cut' in reply) {
-    if (reply.delivered !== undefined) await forward(reply.delivered, asked, bytes).catch(() => undefined);
+    if (reply.delivered !== undefined)
+      await forward(reply.delivered, asked, bytes).catch(() => undefined);
     request.socket.destroy();
   } else if ('pass' in reply) {
     const passed = await forward(reply.pass, asked, bytes).catch(() => null);
@@ -136,17 +147,25 @@ async function answer(fake: FakeServer, request: http.IncomingMessage, response:
     // A cut of that connection is passed on too.
     pipeline(passed, response, () => undefined);
   } else if ('starts' in reply) {
-    response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
+    response.writeHead(reply.status ?? 200, {
+      'content-type': 'application/json',
+      ...reply.headers,
+    });
     response.write(reply.starts);
   } else if ('none' in reply) {
     response.writeHead(reply.status ?? 200, reply.headers).end();
   } else {
-    const [type, body] = 'json' in reply ? ['application/json', JSON.stringify(reply.json)] : [reply.type, reply.text];
+    const [type, body] =
+      'json' in reply ? ['application/json', JSON.stringify(reply.json)] : [reply.type, reply.text];
     response.writeHead(reply.status ?? 200, { 'content-type': type, ...reply.headers }).end(body);
   }
 }
 
-function forward(target: string, { method, url, headers }: Asked, body: Buffer): Promise<http.IncomingMessage> {
+function forward(
+  target: string,
+  { method, url, headers }: Asked,
+  body: Buffer,
+): Promise<http.IncomingMessage> {
   const to = new URL(url, target);
   return new Promise((resolve, reject) => {
     http

@@ -2,18 +2,21 @@ import type { Clock } from '../../src/cli/clock.ts';
 
 /** Code that sleeps more often than this in one step of a test does not end. */
 const MOST_WAKES = 2_000;
-/** The longest real time that a sleep takes where sleeps move the time: connections have time to make progress. */
+/**
+ * The longest real time that a sleep takes where sleeps move the time: connections have time to
+ * make progress.
+ */
 const MOST_REAL_MS = 5;
 
 export interface TestClockOptions {
   /**
-   * What moves the time, besides `pass`. `nothing`: the test alone (default). `sleeps`: each sleep is soon over, and the
-   * time moves on by its length. `real-time`: the time of the machine.
+   * What moves the time, besides `pass`. `nothing`: the test alone (default). `sleeps`: each sleep
+   * is soon over, and the time moves on by its length. `real-time`: the time of the machine.
    */
   movedBy?: 'nothing' | 'sleeps' | 'real-time';
   /**
-   * A sleep of so long is a limit for something else. Only `pass` ends it, so that no limit is reached because the
-   * machine is slow. Default 10 s.
+   * A sleep of so long is a limit for something else. Only `pass` ends it, so that no limit is
+   * reached because the machine is slow. Default 10 s.
    */
   limitMs?: number;
   /** How many milliseconds pass in one of the machine, with `real-time`. */
@@ -29,7 +32,10 @@ interface Sleeper {
 
 /** The clock of tests. */
 export class TestClock implements Clock {
-  /** How much earlier than requested a sleep ends, as one of Node may by a fraction of a millisecond. */
+  /**
+   * How much earlier than requested a sleep ends, as one of Node may by a fraction of a
+   * millisecond.
+   */
   earlyMs = 0;
   /** Called before each sleep. */
   onSleep: (ms: number) => void = () => undefined;
@@ -41,7 +47,12 @@ export class TestClock implements Clock {
   private passedMs = 0;
   private sleepers: Sleeper[] = [];
 
-  constructor({ movedBy = 'nothing', limitMs = 10_000, speed = 1, startMs = 0 }: TestClockOptions = {}) {
+  constructor({
+    movedBy = 'nothing',
+    limitMs = 10_000,
+    speed = 1,
+    startMs = 0,
+  }: TestClockOptions = {}) {
     this.options = { movedBy, limitMs, speed, startMs };
   }
 
@@ -80,11 +91,15 @@ export class TestClock implements Clock {
     }
   };
 
-  /** Moves the time on; each sleep ends at its time, and what follows from it happens before the next one ends. */
+  /**
+   * Moves the time on; each sleep ends at its time, and what follows from it happens before the
+   * next one ends.
+   */
   async pass(ms: number): Promise<void> {
     const untilMs = this.now() + ms;
     for (let wakes = 0; ; wakes++) {
-      if (wakes > MOST_WAKES) throw new Error(`the code under test has slept ${MOST_WAKES} times within ${ms} ms`);
+      if (wakes > MOST_WAKES)
+        throw new Error(`the code under test has slept ${MOST_WAKES} times within ${ms} ms`);
       await settled();
       const nextMs = this.nextMs();
       if (nextMs > untilMs) break;
@@ -99,11 +114,19 @@ export class TestClock implements Clock {
     return Math.min(...this.sleepers.map(({ atMs }) => atMs));
   }
 
-  /** Moves the time on at once, never back, and ends the sleeps that are due then, without the limits, or the first. */
+  /**
+   * Moves the time on at once, never back, and ends the sleeps that are due then, without the
+   * limits, or the first.
+   */
   moveTo(atMs: number, ended: 'all' | 'pauses' | 'first' = 'all'): void {
     this.passedMs += Math.max(atMs - this.now(), 0);
-    const due = this.sleepers.filter((sleeper) => sleeper.atMs <= atMs).toSorted((one, other) => one.atMs - other.atMs);
-    const ending = ended === 'first' ? due.slice(0, 1) : due.filter(({ isLimit }) => ended === 'all' || !isLimit);
+    const due = this.sleepers
+      .filter((sleeper) => sleeper.atMs <= atMs)
+      .toSorted((one, other) => one.atMs - other.atMs);
+    const ending =
+      ended === 'first'
+        ? due.slice(0, 1)
+        : due.filter(({ isLimit }) => ended === 'all' || !isLimit);
     this.sleepers = this.sleepers.filter((sleeper) => !ending.includes(sleeper));
     for (const { end } of ending) end();
   }

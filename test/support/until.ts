@@ -1,4 +1,7 @@
-/** Long enough for a machine ten times as slow: a bound that is hit means that the condition never comes true. */
+/**
+ * Long enough for a machine ten times as slow: a bound that is hit means that the condition never
+ * comes true.
+ */
 const BOUND_MS = 60_000;
 
 /** Until the condition holds; throws after a minute. */

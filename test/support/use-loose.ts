@@ -1,6 +1,13 @@
-/** A scripted server for command tests that accepts every request and follows only some of them; see loose-server.ts. */
+/**
+ * A scripted server for command tests that accepts every request and follows only some of them; see
+ * loose-server.ts.
+ */
 import { beforeEach } from 'vitest';
-import { looseServer, type LooseOptions, type LooseServer } from '../client/support/loose-server.ts';
+import {
+  looseServer,
+  type LooseOptions,
+  type LooseServer,
+} from '../client/support/loose-server.ts';
 import type { Clock } from '../../src/cli/clock.ts';
 import { idleClock } from './idle-clock.ts';
 import { useWorld, type Suite } from './use-world.ts';
@@ -18,11 +25,18 @@ export interface LooseSuite extends Suite {
   deletions(route: string): string[];
 }
 
-/** For the enclosing suite. Each test begins with a server without conversations, of which acs knows nothing. */
+/**
+ * For the enclosing suite. Each test begins with a server without conversations, of which acs knows
+ * nothing.
+ */
 export function useLoose(options: LooseOptions = {}): LooseSuite {
   const clock = idleClock(30);
   let loose: LooseServer;
-  const world = useWorld({ clock: () => clock, configPer: 'test', script: (asked) => loose.handler(asked) });
+  const world = useWorld({
+    clock: () => clock,
+    configPer: 'test',
+    script: (asked) => loose.handler(asked),
+  });
   const at = Object.assign(world, {
     clock,
     serve: (changed: LooseOptions) => void (loose = looseServer(() => world.server.url, changed)),
@@ -34,10 +48,12 @@ export function useLoose(options: LooseOptions = {}): LooseSuite {
     async sharing(count: number) {
       const { id, sandbox } = await at.start('hello', '--wait');
       const ids = [id];
-      while (ids.length < count) ids.push((await at.start('hello', '--wait', '--sandbox', sandbox)).id);
+      while (ids.length < count)
+        ids.push((await at.start('hello', '--wait', '--sandbox', sandbox)).id);
       return { ids, sandbox };
     },
-    deletions: (route: string) => world.server.lines().filter((line) => line.startsWith(`DELETE ${route}`)),
+    deletions: (route: string) =>
+      world.server.lines().filter((line) => line.startsWith(`DELETE ${route}`)),
   });
   beforeEach(() => at.serve(options));
   return Object.defineProperty(at, 'loose', { get: () => loose }) as typeof at & LooseSuite;

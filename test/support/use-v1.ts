@@ -1,4 +1,7 @@
-/** A scripted V1 server for command tests, with conversations, start tasks, events and sandboxes that a test sets. */
+/**
+ * A scripted V1 server for command tests, with conversations, start tasks, events and sandboxes
+ * that a test sets.
+ */
 import { beforeEach } from 'vitest';
 import type { Clock } from '../../src/cli/clock.ts';
 import { v1Server, type V1Server } from '../client/support/v1-world.ts';
@@ -7,7 +10,10 @@ import { useWorld, type Suite, type SuiteOptions } from './use-world.ts';
 
 export type V1Suite = Suite & { readonly v1: V1Server };
 
-/** For the enclosing suite. Each test begins with a server without conversations and without sandboxes. */
+/**
+ * For the enclosing suite. Each test begins with a server without conversations and without
+ * sandboxes.
+ */
 export function useV1({
   release,
   ...options
@@ -22,8 +28,8 @@ export function useV1({
 }
 
 /**
- * Its commands and the test share a clock that passes only while this process has nothing to do, and then 30 times as
- * fast as on the wall: a server may be 30 s late.
+ * Its commands and the test share a clock that passes only while this process has nothing to do,
+ * and then 30 times as fast as on the wall: a server may be 30 s late.
  */
 export function useIdleV1(): V1Suite & { clock: Clock } {
   const clock = idleClock(30);

@@ -1,6 +1,7 @@
 /**
- * The world of command tests: a folder, a server that the test scripts, and the command line in-process. What the script
- * does not answer, the real local service answers; with `script` there is no service.
+ * The world of command tests: a folder, a server that the test scripts, and the command line
+ * in-process. What the script does not answer, the real local service answers; with `script` there
+ * is no service.
  *
  *     const at = useWorld({ api: 'v1', spec: 'process' });
  *     at.rows({
@@ -16,14 +17,31 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Clock } from '../../src/cli/clock.ts';
-import { routed, startFake, type Asked, type FakeServer, type Handler, type Routes } from './server.ts';
+import {
+  routed,
+  startFake,
+  type Asked,
+  type FakeServer,
+  type Handler,
+  type Routes,
+} from './server.ts';
 import { TestClock } from './test-clock.ts';
-import { createWorld, invoke, type Ended, type Invocation, type World, type WorldOptions } from './world.ts';
+import {
+  createWorld,
+  invoke,
+  type Ended,
+  type Invocation,
+  type World,
+  type WorldOptions,
+} from './world.ts';
 
 /** Words of a command line separated by blanks, or the words. */
 type Line = string | readonly string[];
 
-/** How a command ends. A text of `out` is all of it, one of `err` a part; an object is compared with the JSON of stdout. */
+/**
+ * How a command ends. A text of `out` is all of it, one of `err` a part; an object is compared with
+ * the JSON of stdout.
+ */
 export interface Ending {
   /** 0 without one. */
   code?: number;
@@ -50,11 +68,14 @@ export interface SuiteOptions extends WorldOptions {
   script?: Handler;
   /** `none`: the commands get neither a server nor a key. */
   target?: 'server' | 'none';
-  /** Whether a test knows what the tests before it have stored, such as the probe of the server. Default: `suite`. */
+  /**
+   * Whether a test knows what the tests before it have stored, such as the probe of the server.
+   * Default: `suite`.
+   */
   configPer?: 'suite' | 'test';
   /**
-   * For each command. Without one, pauses are over at once where a script answers, and it is real time where the local
-   * service does, whose sandboxes take real time.
+   * For each command. Without one, pauses are over at once where a script answers, and it is real
+   * time where the local service does, whose sandboxes take real time.
    */
   clock?: () => Clock;
   /** Of the words of each row. */
@@ -64,11 +85,17 @@ export interface SuiteOptions extends WorldOptions {
 export interface Suite {
   /** The local service; set while tests run. */
   readonly world: World;
-  /** Between the commands and the service. What it was asked and what a test scripted is gone before the next test. */
+  /**
+   * Between the commands and the service. What it was asked and what a test scripted is gone before
+   * the next test.
+   */
   readonly server: FakeServer;
   /** HOME and working directory of the commands, the same for all tests. */
   readonly dir: string;
-  /** Of the suite; with the target `none` or `configPer: 'test'` another one for each test. Made by the first command that stores something. */
+  /**
+   * Of the suite; with the target `none` or `configPer: 'test'` another one for each test. Made by
+   * the first command that stores something.
+   */
   readonly configDir: string;
   readonly env: Record<string, string | undefined>;
   acs(...args: string[]): Promise<Ended>;
@@ -90,14 +117,22 @@ export interface Suite {
 export const KEY = 'app-key-0123456789';
 
 /** A world for the enclosing suite, closed after it. */
-export function useWorld({ script, target = 'server', configPer, clock, noun, ...options }: SuiteOptions = {}): Suite {
+export function useWorld({
+  script,
+  target = 'server',
+  configPer,
+  clock,
+  noun,
+  ...options
+}: SuiteOptions = {}): Suite {
   let world: World | null = null;
   let dir: string;
   let server: FakeServer;
   let tests = 0;
   const service = (): World => world ?? expect.fail('there is no local service beside a script');
   const base: Handler = script ?? (() => ({ pass: service().service.url }));
-  const clockOf = clock ?? (script && (() => new TestClock({ movedBy: 'sleeps', startMs: Date.now() })));
+  const clockOf =
+    clock ?? (script && (() => new TestClock({ movedBy: 'sleeps', startMs: Date.now() })));
 
   beforeAll(async () => {
     if (script === undefined) world = await createWorld(options);
@@ -131,17 +166,36 @@ export function useWorld({ script, target = 'server', configPer, clock, noun, ..
       return dir;
     },
     get configDir() {
-      return path.join(dir, target === 'none' || configPer === 'test' ? `config-${tests}` : 'config');
+      return path.join(
+        dir,
+        target === 'none' || configPer === 'test' ? `config-${tests}` : 'config',
+      );
     },
     get env() {
-      const known = target === 'none' ? {} : { ACS_BASE_URL: server.url, ACS_API_KEY: world?.service.key ?? KEY };
-      return { PATH: process.env.PATH, HOME: world?.home ?? dir, ACS_CONFIG_DIR: at.configDir, ...known };
+      const known =
+        target === 'none'
+          ? {}
+          : { ACS_BASE_URL: server.url, ACS_API_KEY: world?.service.key ?? KEY };
+      return {
+        PATH: process.env.PATH,
+        HOME: world?.home ?? dir,
+        ACS_CONFIG_DIR: at.configDir,
+        ...known,
+      };
     },
     acs: (...args) => at.invoke({ args: words(args) }),
     invoke: (invocation) =>
-      invoke({ clock: clockOf?.(), cwd: dir, ...invocation, env: { ...at.env, ...invocation.env } }),
+      invoke({
+        clock: clockOf?.(),
+        cwd: dir,
+        ...invocation,
+        env: { ...at.env, ...invocation.env },
+      }),
     async json<T>(line: Line, more = {}) {
-      const { out } = await at.ends([...words(line).slice(noun?.split(' ').length ?? 0), '--json'], more);
+      const { out } = await at.ends(
+        [...words(line).slice(noun?.split(' ').length ?? 0), '--json'],
+        more,
+      );
       return JSON.parse(out) as T;
     },
     async ends(line, { code = 0, out, err = [], writes, requests, questions, hides, ...more }) {
@@ -164,11 +218,14 @@ export function useWorld({ script, target = 'server', configPer, clock, noun, ..
     script(routes) {
       const { handler } = server;
       server.handler =
-        typeof routes === 'function' ? (asked) => routes(asked) ?? handler(asked) : routed(routes, handler);
+        typeof routes === 'function'
+          ? (asked) => routes(asked) ?? handler(asked)
+          : routed(routes, handler);
     },
     writes: () => server.writes().map(({ method, url }) => `${method} ${url}`),
     async file(name, content) {
-      const data = typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content);
+      const data =
+        typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content);
       await writeFile(path.join(dir, name), data);
       return name;
     },
@@ -184,6 +241,12 @@ export function useWorld({ script, target = 'server', configPer, clock, noun, ..
 }
 
 /** The error of a command with --json: its last line on stderr. */
-export function errorOf({ err }: Pick<Ended, 'err'>): Record<string, unknown> & { message: string; hint: string } {
-  return (JSON.parse(err.trimEnd().split('\n').at(-1) ?? '') as { error: { message: string; hint: string } }).error;
+export function errorOf({
+  err,
+}: Pick<Ended, 'err'>): Record<string, unknown> & { message: string; hint: string } {
+  return (
+    JSON.parse(err.trimEnd().split('\n').at(-1) ?? '') as {
+      error: { message: string; hint: string };
+    }
+  ).error;
 }

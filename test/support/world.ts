@@ -1,6 +1,7 @@
 /**
- * A whole acs in one test: a real local service on loopback in a folder of its own, and the command line run in-process
- * with streams that are kept. Call `close()` in afterAll/afterEach; it ends the service and removes the folder.
+ * A whole acs in one test: a real local service on loopback in a folder of its own, and the command
+ * line run in-process with streams that are kept. Call `close()` in afterAll/afterEach; it ends the
+ * service and removes the folder.
  */
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +24,10 @@ export interface Invocation {
   stdin?: string | Uint8Array;
   /** Makes stdin, stdout and stderr terminals of this many columns. */
   columns?: number;
-  /** A terminal whose user answers each question with the next of these; a wrong answer is asked again. */
+  /**
+   * A terminal whose user answers each question with the next of these; a wrong answer is asked
+   * again.
+   */
   answers?: readonly (string | boolean)[];
   env?: Record<string, string | undefined>;
   cwd?: string;
@@ -87,7 +91,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const dataDir = path.join(dir, 'data');
   await mkdir(home);
   const serviceEnv = { PATH: options.path ?? process.env.PATH, HOME: home };
-  const scenario = options.faults === undefined ? {} : { scenario: await scenarioFile(dir, options.faults) };
+  const scenario =
+    options.faults === undefined ? {} : { scenario: await scenarioFile(dir, options.faults) };
   const start = (port = options.port): Promise<RunningService> =>
     startService({
       dataDir,
@@ -149,7 +154,8 @@ export async function invoke(invocation: Invocation & { cwd: string }): Promise<
       type: 'text',
       text: await prompt.input({ message: message.trim() }),
     });
-    context.lineInput = () => Promise.resolve({ read, close: () => Promise.resolve() } as LineInput);
+    context.lineInput = () =>
+      Promise.resolve({ read, close: () => Promise.resolve() } as LineInput);
   }
   const code = await run(invocation.args, context);
   const [out, err] = [stdout.bytes().toString('utf8'), stderr.bytes().toString('utf8')];
@@ -173,7 +179,8 @@ function promptOf(answers: (string | boolean)[], questions: string[]): Prompt {
   return {
     confirm: ({ message }) => answer(message),
     input,
-    select: ({ message, choices }) => answer(`${message} [${choices.map(({ name }) => name).join(' | ')}]`),
+    select: ({ message, choices }) =>
+      answer(`${message} [${choices.map(({ name }) => name).join(' | ')}]`),
     secret: input,
     editor: ({ message }) => answer(message),
   };
@@ -225,7 +232,8 @@ function inputStream({ stdin, columns }: Invocation): InputStream {
     isPiped: stdin !== undefined,
     raw: stdin === undefined ? new PassThrough() : Readable.from([Buffer.from(stdin)]),
     readAll() {
-      if (read) return Promise.reject(new AppError('usage', 'stdin can be read only once in a command'));
+      if (read)
+        return Promise.reject(new AppError('usage', 'stdin can be read only once in a command'));
       read = true;
       if (stdin === undefined) return new Promise(() => {});
       return Promise.resolve(Buffer.from(stdin));

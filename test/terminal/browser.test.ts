@@ -13,7 +13,9 @@ async function program(name: string): Promise<string> {
   const file = path.join(folder.path, name);
   const [part, seen] = [path.join(folder.path, 'part'), path.join(folder.path, 'seen')];
   const print = `printf '%s\\n' '${name}' "$@" "key:$ACS_API_KEY$OPENHANDS_API_KEY"`;
-  await writeFile(file, `#!/bin/sh\n${print} > '${part}' && /bin/mv '${part}' '${seen}'\n`, { mode: 0o755 });
+  await writeFile(file, `#!/bin/sh\n${print} > '${part}' && /bin/mv '${part}' '${seen}'\n`, {
+    mode: 0o755,
+  });
   return file;
 }
 
@@ -28,7 +30,10 @@ async function seen(): Promise<string[]> {
 /** With the folder before the programs of the system, so that no other browser is found. */
 const open = (env: Record<string, string>, platform = 'linux') => {
   const PATH = `${folder.path}:/usr/bin:/bin`;
-  return openInBrowser(URL, { env: { PATH, ACS_API_KEY: 'key', OPENHANDS_API_KEY: 'another', ...env }, platform });
+  return openInBrowser(URL, {
+    env: { PATH, ACS_API_KEY: 'key', OPENHANDS_API_KEY: 'another', ...env },
+    platform,
+  });
 };
 
 it('the browser in BROWSER gets the address, and no key of a server', async () => {

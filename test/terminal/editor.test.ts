@@ -23,11 +23,16 @@ const edit = (EDITOR: string | undefined, more: Partial<Parameters<typeof editTe
     signal: new AbortController().signal,
     ...more,
   });
-const config = (message: string) => ({ kind: 'config', message: expect.stringContaining(message) as string });
+const config = (message: string) => ({
+  kind: 'config',
+  message: expect.stringContaining(message) as string,
+});
 
 it('the saved text is returned; the file is private, has its extension and is deleted', async () => {
   const dir = folder.path;
-  const file = await script(`ls -l "$2" > '${dir}/seen'; printf '%s' "$2" > '${dir}/name'; echo second >> "$2"`);
+  const file = await script(
+    `ls -l "$2" > '${dir}/seen'; printf '%s' "$2" > '${dir}/name'; echo second >> "$2"`,
+  );
   expect(await edit(`"${file}" --wait`)).toBe('first\nsecond\n');
   expect(await readFile(path.join(dir, 'seen'), 'utf8')).toMatch(/^-rw------- /);
   const name = await readFile(path.join(dir, 'name'), 'utf8');
@@ -41,7 +46,9 @@ it('a missing editor in the environment is a config error', async () => {
 
 it('without an editor that is set nano is opened, else vi, else the error names both', async () => {
   const usual = () => edit(undefined, { env: { PATH: folder.path } });
-  await expect(usual()).rejects.toMatchObject(config('no editor is set, and nano and vi are not installed'));
+  await expect(usual()).rejects.toMatchObject(
+    config('no editor is set, and nano and vi are not installed'),
+  );
   for (const name of ['vi', 'nano']) {
     await script(`echo ${name} >> "$1"`, name);
     expect(await usual()).toBe(`first\n${name}\n`);
@@ -49,12 +56,17 @@ it('without an editor that is set nano is opened, else vi, else the error names 
 });
 
 it('an editor that fails leaves the text in a file that the error names, when requested, else none', async () => {
-  const file = await script(`printf '%s' "$1" > '${folder.path}/name'; echo second >> "$1"; exit 3`);
+  const file = await script(
+    `printf '%s' "$1" > '${folder.path}/name'; echo second >> "$1"; exit 3`,
+  );
   await expect(edit(`'${file}'`)).rejects.toMatchObject(config('code 3'));
   const name = await readFile(path.join(folder.path, 'name'), 'utf8');
   await expect(readdir(path.dirname(name))).rejects.toMatchObject({ code: 'ENOENT' });
-  const error = await edit(`'${file}'`, { onFailure: 'keep' }).catch((failed: unknown) => failed as AppError);
-  const kept = /saved in (\S+)/.exec(error instanceof AppError ? (error.details.hint ?? '') : '')?.[1] ?? '';
+  const error = await edit(`'${file}'`, { onFailure: 'keep' }).catch(
+    (failed: unknown) => failed as AppError,
+  );
+  const kept =
+    /saved in (\S+)/.exec(error instanceof AppError ? (error.details.hint ?? '') : '')?.[1] ?? '';
   expect(await readFile(kept, 'utf8')).toBe('first\nsecond\n');
   await rm(path.dirname(kept), { recursive: true });
 });
@@ -64,7 +76,8 @@ it('a signal ends the editor', async () => {
   const interruption = new AbortController();
   const editing = edit(`'${file}'`, { signal: interruption.signal });
   editing.catch(() => undefined);
-  while (!(await readdir(folder.path)).includes('started')) await new Promise((resolve) => setImmediate(resolve));
+  while (!(await readdir(folder.path)).includes('started'))
+    await new Promise((resolve) => setImmediate(resolve));
   const reason = new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 });
   interruption.abort(reason);
   await expect(editing).rejects.toBe(reason);
@@ -84,5 +97,9 @@ it.each([
 
 it('a backslash is a part of a path on Windows', () => {
   const command = String.raw`"\\server\my share\e.exe" C:\bin\x -f`;
-  expect(splitCommand(command, 'win32')).toEqual([String.raw`\\server\my share\e.exe`, String.raw`C:\bin\x`, '-f']);
+  expect(splitCommand(command, 'win32')).toEqual([
+    String.raw`\\server\my share\e.exe`,
+    String.raw`C:\bin\x`,
+    '-f',
+  ]);
 });

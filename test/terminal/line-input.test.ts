@@ -65,12 +65,24 @@ describe('a message', () => {
     ['Enter sends the text', ['one', KEYS.enter], 'one'],
     ['Alt-Enter begins a new line', ['one', KEYS.altEnter, 'two', KEYS.enter], 'one\ntwo'],
     ['Ctrl-J begins a new line', ['one', KEYS.ctrlJ, 'two', KEYS.enter], 'one\ntwo'],
-    ['a backslash before Enter begins a new line', ['one\\', KEYS.enter, 'two', KEYS.enter], 'one\ntwo'],
+    [
+      'a backslash before Enter begins a new line',
+      ['one\\', KEYS.enter, 'two', KEYS.enter],
+      'one\ntwo',
+    ],
     ['a backslash within the text stays', ['a\\b', KEYS.enter], 'a\\b'],
-    ['a paste of several lines is not sent', [paste('one\rtwo\r\nthree\nfour'), KEYS.enter], 'one\ntwo\nthree\nfour'],
+    [
+      'a paste of several lines is not sent',
+      [paste('one\rtwo\r\nthree\nfour'), KEYS.enter],
+      'one\ntwo\nthree\nfour',
+    ],
     ['a paste goes to the cursor', ['ad', KEYS.left, paste('b\rc'), KEYS.enter], 'ab\ncd'],
     ['Ctrl-C in a paste is no key', [paste('one\x03two'), KEYS.enter], 'onetwo'],
-    ['control characters and unknown keys of a paste are dropped', [paste('a\x1b[31mb\x9bc\td'), KEYS.enter], 'abc\td'],
+    [
+      'control characters and unknown keys of a paste are dropped',
+      [paste('a\x1b[31mb\x9bc\td'), KEYS.enter],
+      'abc\td',
+    ],
     ['Backspace joins lines', ['one', KEYS.ctrlJ, KEYS.backspace, 'two', KEYS.enter], 'onetwo'],
     [
       'Up and Down move between lines',
@@ -109,7 +121,9 @@ describe('the history', () => {
     await typed('one', KEYS.ctrlJ, 'two', KEYS.enter);
     await typed('three', KEYS.enter);
     expect(await typed(KEYS.up, KEYS.up, KEYS.enter)).toBe('one\ntwo');
-    expect(await typed('begun', KEYS.up, KEYS.up, KEYS.down, KEYS.down, '!', KEYS.enter)).toBe('begun!');
+    expect(await typed('begun', KEYS.up, KEYS.up, KEYS.down, KEYS.down, '!', KEYS.enter)).toBe(
+      'begun!',
+    );
   });
 
   it('has no answers, no empty texts and no text twice in a row', async () => {

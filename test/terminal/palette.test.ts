@@ -8,7 +8,11 @@ test.each<[string, ColorQuestion, boolean]>([
   ['NO_COLOR', { isTTY: true, env: { NO_COLOR: '1' }, color: 'auto' }, false],
   ['an empty NO_COLOR', { isTTY: true, env: { NO_COLOR: '' }, color: 'auto' }, true],
   ['FORCE_COLOR on a pipe', { isTTY: false, env: { FORCE_COLOR: '1' }, color: 'auto' }, true],
-  ['FORCE_COLOR over NO_COLOR', { isTTY: false, env: { FORCE_COLOR: '1', NO_COLOR: '1' }, color: 'auto' }, true],
+  [
+    'FORCE_COLOR over NO_COLOR',
+    { isTTY: false, env: { FORCE_COLOR: '1', NO_COLOR: '1' }, color: 'auto' },
+    true,
+  ],
   ['FORCE_COLOR=0', { isTTY: true, env: { FORCE_COLOR: '0' }, color: 'auto' }, false],
   ['a dumb terminal', { isTTY: true, env: { TERM: 'dumb' }, color: 'auto' }, false],
 ])('%s', async (_, question, takes) => {

@@ -50,14 +50,21 @@ test('on a terminal a status line is shown, changes its text and leaves only the
   await shown.done('twice');
   shown.update('too late');
   expect(stderr.text()).toBe(
-    ['\r\x1b[Jstarting \\x1b[2J', '\r\r\x1b[Jwaiting', '\r\r\x1b[Jwaiting longer', '\r\r\x1b[J✓ ready\n'].join(''),
+    [
+      '\r\x1b[Jstarting \\x1b[2J',
+      '\r\r\x1b[Jwaiting',
+      '\r\r\x1b[Jwaiting longer',
+      '\r\r\x1b[J✓ ready\n',
+    ].join(''),
   );
 });
 
 test('a status line is dim where there are colours', async () => {
   const { stderr, progress } = start(80);
   await (await progress).fail('lost');
-  expect(stderr.text()).toBe('\r\x1b[J\x1b[2mstarting \\x1b[2J\x1b[22m\r\r\x1b[J\x1b[31m✗\x1b[39m lost\n');
+  expect(stderr.text()).toBe(
+    '\r\x1b[J\x1b[2mstarting \\x1b[2J\x1b[22m\r\r\x1b[J\x1b[31m✗\x1b[39m lost\n',
+  );
 });
 
 test('a status line that ends without a text leaves no line', async () => {

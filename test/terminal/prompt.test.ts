@@ -11,14 +11,22 @@ function prompting(columns = 80) {
   const interruption = new AbortController();
   const interrupted: string[] = [];
   const interrupt = (): void => void interrupted.push('SIGINT');
-  const prompt = createPrompt({ io: { stdin: { raw }, stderr }, env: {}, signal: interruption.signal, interrupt });
+  const prompt = createPrompt({
+    io: { stdin: { raw }, stderr },
+    env: {},
+    signal: interruption.signal,
+    interrupt,
+  });
   let shown = 0;
   const sees = async (text: string): Promise<void> => {
     const at = (): number => stderr.text().indexOf(text, shown);
     await until(() => at() >= 0);
     shown = at() + text.length;
   };
-  /** Acts once the question is on the screen: what is typed before may be lost with an earlier reader. */
+  /**
+   * Acts once the question is on the screen: what is typed before may be lost with an earlier
+   * reader.
+   */
   const then = async <T>(question: Promise<T>, act: string | (() => void)): Promise<T> => {
     question.catch(() => undefined);
     await sees('?');
@@ -31,15 +39,31 @@ function prompting(columns = 80) {
 
 it.each<[string, (prompt: Prompt) => Promise<unknown>, string, unknown]>([
   ['yes answers yes', (prompt) => prompt.confirm({ message: 'Delete it?' }), 'y\n', true],
-  ['Enter gives the default no', (prompt) => prompt.confirm({ message: 'Delete it?' }), '\n', false],
-  ['Enter gives the default yes', (prompt) => prompt.confirm({ message: 'Go on?', default: 'yes' }), '\n', true],
+  [
+    'Enter gives the default no',
+    (prompt) => prompt.confirm({ message: 'Delete it?' }),
+    '\n',
+    false,
+  ],
+  [
+    'Enter gives the default yes',
+    (prompt) => prompt.confirm({ message: 'Go on?', default: 'yes' }),
+    '\n',
+    true,
+  ],
   [
     'a text is read and checked',
-    (prompt) => prompt.input({ message: 'Title?', validate: (text) => text === 'good' || 'not good' }),
+    (prompt) =>
+      prompt.input({ message: 'Title?', validate: (text) => text === 'good' || 'not good' }),
     'good\n',
     'good',
   ],
-  ['Enter gives the default text', (prompt) => prompt.input({ message: 'Title?', default: 'same' }), '\n', 'same'],
+  [
+    'Enter gives the default text',
+    (prompt) => prompt.input({ message: 'Title?', default: 'same' }),
+    '\n',
+    'same',
+  ],
 ])('%s', async (_, ask, keys, answer) => {
   const { prompt, then } = prompting();
   expect(await then(ask(prompt), keys)).toBe(answer);
@@ -63,11 +87,16 @@ it('the shown text is made safe, the returned value is unchanged', async () => {
 it('a long question and a long refusal break between words', async () => {
   const { prompt, then, sees, raw, stderr } = prompting(30);
   const validate = (text: string) => text === 'good' || 'the server cannot clone this repository';
-  const answered = then(prompt.input({ message: 'Repository (owner/name, a URL or a path)', validate }), 'bad\n');
+  const answered = then(
+    prompt.input({ message: 'Repository (owner/name, a URL or a path)', validate }),
+    'bad\n',
+  );
   await sees('> the server cannot clone this\n  repository');
   raw.write('\x15good\n');
   expect(await answered).toBe('good');
-  expect(stripVTControlCharacters(stderr.text())).toContain('Repository (owner/name, a\n  URL or a path)');
+  expect(stripVTControlCharacters(stderr.text())).toContain(
+    'Repository (owner/name, a\n  URL or a path)',
+  );
   const choices = [{ value: 'demo', name: 'the demo' }];
   await then(prompt.select({ message: 'What should the local service start?', choices }), '\n');
   expect(stderr.text()).toContain('What should the local\n  service start?');
@@ -130,21 +159,28 @@ it('Ctrl-C during a check interrupts the command, and what a check throws reject
     return new Promise<never>(() => undefined);
   };
   const left = { kind: 'interrupted', exitCode: 130 };
-  await expect(then(prompt.input({ message: 'URL?', validate }), 'a\n')).rejects.toMatchObject(left);
+  await expect(then(prompt.input({ message: 'URL?', validate }), 'a\n')).rejects.toMatchObject(
+    left,
+  );
   expect(interrupted).toEqual(['SIGINT']);
 });
 
-it.each(['\x03', '\x04', 'end'])('%j ends the question: interrupted, exit code 130', async (key) => {
-  const { prompt, then, raw } = prompting();
-  const act = key === 'end' ? () => void raw.end() : key;
-  const interrupted = { kind: 'interrupted', exitCode: 130 };
-  await expect(then(prompt.input({ message: 'Go on?' }), act)).rejects.toMatchObject(interrupted);
-});
+it.each(['\x03', '\x04', 'end'])(
+  '%j ends the question: interrupted, exit code 130',
+  async (key) => {
+    const { prompt, then, raw } = prompting();
+    const act = key === 'end' ? () => void raw.end() : key;
+    const interrupted = { kind: 'interrupted', exitCode: 130 };
+    await expect(then(prompt.input({ message: 'Go on?' }), act)).rejects.toMatchObject(interrupted);
+  },
+);
 
 it('a signal ends the question with its own exit code', async () => {
   const { prompt, then, interruption } = prompting();
   const reason = new AppError('interrupted', 'interrupted by SIGTERM', { exitCode: 143 });
-  await expect(then(prompt.confirm({ message: 'Go on?' }), () => interruption.abort(reason))).rejects.toBe(reason);
+  await expect(
+    then(prompt.confirm({ message: 'Go on?' }), () => interruption.abort(reason)),
+  ).rejects.toBe(reason);
 });
 
 it('several questions read from one input', async () => {

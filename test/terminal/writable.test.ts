@@ -27,5 +27,7 @@ test('it is a Node stream: pipes can end in it, and callbacks run when the chunk
   source.end('piped');
   await once(stream, 'finish');
   expect([stderr.text(), stream.isTTY, stream.columns]).toEqual(['piped', true, 40]);
-  await new Promise<void>((resolve) => new TerminalStream(stderr, 'colors').write('x', () => resolve()));
+  await new Promise<void>((resolve) =>
+    new TerminalStream(stderr, 'colors').write('x', () => resolve()),
+  );
 });

@@ -1,8 +1,18 @@
-/** Connections that servers drop, limits they set, and servers that go away in the middle (interface 8, 12). */
+/**
+ * Connections that servers drop, limits they set, and servers that go away in the middle (interface
+ * 8, 12).
+ */
 import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { agentMessage, finish, ID, SANDBOX_KEY, status, userMessage } from '../client/support/v1-world.ts';
+import {
+  agentMessage,
+  finish,
+  ID,
+  SANDBOX_KEY,
+  status,
+  userMessage,
+} from '../client/support/v1-world.ts';
 import { recordings } from '../client/support/recordings.ts';
 import { until } from '../support/until.ts';
 import { useIdleV1 } from '../support/use-v1.ts';
@@ -43,16 +53,26 @@ describe('an agent server that drops the connection after a 500', () => {
         }),
     };
   }
-  const INTERNAL = { status: 500, body: { detail: 'Internal Server Error', exception: 'ValueError', error_id: 'x' } };
+  const INTERNAL = {
+    status: 500,
+    body: { detail: 'Internal Server Error', exception: 'ValueError', error_id: 'x' },
+  };
 
   it('is read on a new connection, and what changes something is sent once', async () => {
-    const state = { id: ID, execution_status: 'finished', workspace: { working_dir: '/workspace/project' } };
+    const state = {
+      id: ID,
+      execution_status: 'finished',
+      workspace: { working_dir: '/workspace/project' },
+    };
     let failures = 1;
     const agent = await startDropping((method, path) => {
       if (method === 'POST') return { status: 200, body: { success: true } };
       if (path.endsWith('/events/search')) {
         if (failures-- > 0) return INTERNAL;
-        return { status: 200, body: { items: [userMessage('do it'), finish('done')], next_page_id: null } };
+        return {
+          status: 200,
+          body: { items: [userMessage('do it'), finish('done')], next_page_id: null },
+        };
       }
       return { status: 200, body: state };
     });
@@ -67,7 +87,9 @@ describe('an agent server that drops the connection after a 500', () => {
       at.script({ '/openapi.json': older.reply('probe.openapi') });
       at.script({ '/api/v1/web-client/config': older.reply('probe.web-client') });
       await at.ends(`conv send ${ID} hello`, {});
-      expect(agent.asked.filter((line) => line.startsWith('POST'))).toEqual([`POST /api/conversations/${ID}/events`]);
+      expect(agent.asked.filter((line) => line.startsWith('POST'))).toEqual([
+        `POST /api/conversations/${ID}/events`,
+      ]);
     } finally {
       await agent.close();
     }
@@ -97,7 +119,8 @@ describe('a server that is restarted during conv follow', () => {
     await until(() => at.server.sockets.length === 2);
     at.v1.agentEvents.push(finish('after'), status('finished'));
     at.v1.conversations.get(ID)!['execution_status'] = 'finished';
-    for (const event of at.v1.agentEvents.slice(-2)) at.server.sockets[1]?.send(JSON.stringify(event));
+    for (const event of at.v1.agentEvents.slice(-2))
+      at.server.sockets[1]?.send(JSON.stringify(event));
     const { code, out, err } = await following;
     expect(code, err).toBe(0);
     const lines = out

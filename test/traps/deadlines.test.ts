@@ -1,4 +1,7 @@
-/** `--wait-timeout` at servers whose every answer takes long: the deadline aborts the request in flight. */
+/**
+ * `--wait-timeout` at servers whose every answer takes long: the deadline aborts the request in
+ * flight.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Asked, Reply } from '../support/server.ts';
 import { finish, ID, status, userMessage } from '../client/support/v1-world.ts';
@@ -31,9 +34,12 @@ const sandboxRecord = (): Record<string, unknown> => ({
 
 function sandboxRoutes({ method, path }: Asked): Reply | null {
   if (path === '/api/v1/sandboxes' && method === 'GET') return { json: [sandboxRecord()] };
-  if (path === '/api/v1/sandbox-specs/search') return { json: { items: [{ id: 'image' }], next_page_id: null } };
-  if (path === '/api/v1/sandboxes/search') return { json: { items: [sandboxRecord()], next_page_id: null } };
-  if (path.startsWith('/api/v1/sandboxes/') || method === 'POST') return { json: { success: true } };
+  if (path === '/api/v1/sandbox-specs/search')
+    return { json: { items: [{ id: 'image' }], next_page_id: null } };
+  if (path === '/api/v1/sandboxes/search')
+    return { json: { items: [sandboxRecord()], next_page_id: null } };
+  if (path.startsWith('/api/v1/sandboxes/') || method === 'POST')
+    return { json: { success: true } };
   return null;
 }
 
@@ -47,7 +53,8 @@ function answersTake(ms: number, usual: (asked: Asked) => Reply | null = sandbox
   };
 }
 
-const asked = (): string[] => at.server.lines().filter((line) => !PROBES.has(line.split(' ')[1] ?? ''));
+const asked = (): string[] =>
+  at.server.lines().filter((line) => !PROBES.has(line.split(' ')[1] ?? ''));
 
 describe('with answers that take 5 s, --wait-timeout 6s', () => {
   it.each([
@@ -74,7 +81,8 @@ describe('with answers that take 5 s, --wait-timeout 6s', () => {
     // The list of specs is answered after 5 s, so the create is in flight at the deadline.
     const isCreate = args[1] === 'start';
     expect(writes).toEqual(isCreate ? ['POST /api/v1/sandboxes'] : []);
-    if (isCreate) expect(errorOf(ended).message).toContain('whether the sandbox was created is not known');
+    if (isCreate)
+      expect(errorOf(ended).message).toContain('whether the sandbox was created is not known');
   });
 });
 
@@ -86,30 +94,33 @@ it('sandbox start ends with 124 at its deadline, and states that the sandbox may
 });
 
 describe('the deadline of a watch', () => {
-  it.each(['wait', 'follow'])('aborts the request in flight of the follower of conv %s', async (verb) => {
-    at.v1.addConversation();
-    at.v1.agentEvents.push(userMessage('hello'), status('running'));
-    const { handler } = at.server;
-    const startedAtMs = at.clock.now();
-    let inFlight: Asked | null = null;
-    const readsAfter: boolean[] = [];
-    at.server.handler = async (request) => {
-      const passedMs = at.clock.now() - startedAtMs;
-      if (passedMs >= 2_000 && inFlight === null) {
-        inFlight = request;
-        return { silence: true };
-      }
-      if (passedMs >= 9_500) {
-        // Of the read after the deadline: answered a second later.
-        await at.clock.sleep(1_000);
-        readsAfter.push(inFlight?.isAborted === true);
-      }
-      return await handler(request);
-    };
-    const ended = await at.ends(`conv ${verb} ${ID} --wait-timeout 10s --json`, { code: 124 });
-    expect(errorOf(ended).message).toContain('is still running after 10s');
-    expect(new Set(readsAfter)).toEqual(new Set([true]));
-  });
+  it.each(['wait', 'follow'])(
+    'aborts the request in flight of the follower of conv %s',
+    async (verb) => {
+      at.v1.addConversation();
+      at.v1.agentEvents.push(userMessage('hello'), status('running'));
+      const { handler } = at.server;
+      const startedAtMs = at.clock.now();
+      let inFlight: Asked | null = null;
+      const readsAfter: boolean[] = [];
+      at.server.handler = async (request) => {
+        const passedMs = at.clock.now() - startedAtMs;
+        if (passedMs >= 2_000 && inFlight === null) {
+          inFlight = request;
+          return { silence: true };
+        }
+        if (passedMs >= 9_500) {
+          // Of the read after the deadline: answered a second later.
+          await at.clock.sleep(1_000);
+          readsAfter.push(inFlight?.isAborted === true);
+        }
+        return await handler(request);
+      };
+      const ended = await at.ends(`conv ${verb} ${ID} --wait-timeout 10s --json`, { code: 124 });
+      expect(errorOf(ended).message).toContain('is still running after 10s');
+      expect(new Set(readsAfter)).toEqual(new Set([true]));
+    },
+  );
 
   it('is followed by a read of the events that a run which has ended meanwhile had not delivered', async () => {
     at.v1.addConversation();
@@ -165,9 +176,13 @@ describe('a change whose answer does not come before the deadline', () => {
   });
 
   it('is exit 124 with the state that was read after the deadline', async () => {
-    at.v1.before = (request) => (request.method === 'POST' ? { silence: true } : sandboxRoutes(request));
+    at.v1.before = (request) =>
+      request.method === 'POST' ? { silence: true } : sandboxRoutes(request);
     const ended = await at.ends(`sandbox pause ${SANDBOX} --wait-timeout 6s --json`, { code: 124 });
-    expect(errorOf(ended)).toMatchObject({ message: `sandbox ${SANDBOX} is still running after 6s`, id: SANDBOX });
+    expect(errorOf(ended)).toMatchObject({
+      message: `sandbox ${SANDBOX} is still running after 6s`,
+      id: SANDBOX,
+    });
   });
 
   it.each([
@@ -180,10 +195,17 @@ describe('a change whose answer does not come before the deadline', () => {
         isGone = isDone;
         return { silence: true };
       }
-      return isGone && request.path === '/api/v1/sandboxes' ? { json: [null] } : sandboxRoutes(request);
+      return isGone && request.path === '/api/v1/sandboxes'
+        ? { json: [null] }
+        : sandboxRoutes(request);
     };
     const ended = await at.ends(`sandbox delete ${SANDBOX} -y --wait-timeout 6s --json`, { code });
-    if (isDone) expect(JSON.parse(ended.out)).toMatchObject({ id: SANDBOX, status: 'missing', changed: true });
+    if (isDone)
+      expect(JSON.parse(ended.out)).toMatchObject({
+        id: SANDBOX,
+        status: 'missing',
+        changed: true,
+      });
     else expect(errorOf(ended).message).toBe(`sandbox ${SANDBOX} is still running after 6s`);
   });
 
@@ -191,7 +213,9 @@ describe('a change whose answer does not come before the deadline', () => {
     at.v1.addConversation({ execution_status: 'finished' });
     at.v1.agentState['execution_status'] = 'finished';
     at.v1.before = ({ method }) => (method === 'POST' ? { silence: true } : null);
-    const ended = await at.ends(`conv send ${ID} hello --wait --wait-timeout 6s --json`, { code: 124 });
+    const ended = await at.ends(`conv send ${ID} hello --wait --wait-timeout 6s --json`, {
+      code: 124,
+    });
     expect(errorOf(ended).message).toContain('whether the message was sent is not known');
   });
 });

@@ -11,7 +11,10 @@ describe('conv delete where the server has the route of V1', () => {
     const { ids, sandbox } = await at.sharing(2);
     const [first, second = ''] = ids;
     await at.ends(`conv delete ${first} -y`, {});
-    expect([at.loose.conversations.has(second), at.loose.sandboxes.has(sandbox)]).toEqual([true, true]);
+    expect([at.loose.conversations.has(second), at.loose.sandboxes.has(sandbox)]).toEqual([
+      true,
+      true,
+    ]);
     await at.ends(`conv delete ${second} --with-sandbox -y`, {});
     expect([at.loose.conversations.size, at.loose.sandboxes.size]).toEqual([0, 0]);
   });
@@ -33,8 +36,11 @@ describe('conv delete --with-sandbox names the conversation that was deleted and
     ['fails', 9, { status: 500, json: { detail: 'Internal Server Error' } }],
   ])('when the server %s', async (_, code, reply) => {
     const { id, sandbox } = await at.start('hello', '--wait');
-    at.loose.before = ({ method, path }) => (method === 'DELETE' && path.includes('/sandboxes/') ? reply : null);
-    const error = errorOf(await at.ends(`conv delete ${id} --with-sandbox -y --json`, { code, out: '' }));
+    at.loose.before = ({ method, path }) =>
+      method === 'DELETE' && path.includes('/sandboxes/') ? reply : null;
+    const error = errorOf(
+      await at.ends(`conv delete ${id} --with-sandbox -y --json`, { code, out: '' }),
+    );
     expect(at.loose.conversations.size).toBe(0);
     expect(error).toMatchObject({ sandbox_id: sandbox, retryable: false });
     expect(error.message).toContain(`conversation ${id} was deleted, but its sandbox was not: `);

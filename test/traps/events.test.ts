@@ -1,6 +1,16 @@
-/** How events come: naive times, ids in two forms, pieces of a text, answers in two shapes (interface 7, 12). */
+/**
+ * How events come: naive times, ids in two forms, pieces of a text, answers in two shapes
+ * (interface 7, 12).
+ */
 import { beforeEach, expect, it } from 'vitest';
-import { agentMessage, event, finish, ID, status, userMessage } from '../client/support/v1-world.ts';
+import {
+  agentMessage,
+  event,
+  finish,
+  ID,
+  status,
+  userMessage,
+} from '../client/support/v1-world.ts';
 import { useV1 } from '../support/use-v1.ts';
 
 const at = useV1();
@@ -18,8 +28,17 @@ it('an id is accepted with dashes and without, and printed without', async () =>
 
 it('conv events prints neither stream deltas nor snapshots of the state', async () => {
   const pieces = ['', 'he', 'llo'].map((content) => event('StreamingDeltaEvent', { content }));
-  const snapshot = event('ConversationStateUpdateEvent', { key: 'full_state', value: { execution_status: 'running' } });
-  at.v1.agentEvents.push(userMessage('do it'), snapshot, ...pieces, agentMessage('hello'), status('finished'));
+  const snapshot = event('ConversationStateUpdateEvent', {
+    key: 'full_state',
+    value: { execution_status: 'running' },
+  });
+  at.v1.agentEvents.push(
+    userMessage('do it'),
+    snapshot,
+    ...pieces,
+    agentMessage('hello'),
+    status('finished'),
+  );
   const { items } = await at.json<{ items: { text: string }[] }>(`conv events ${ID}`);
   expect(items.map(({ text }) => text)).toEqual(['do it', 'hello', 'execution_status: finished']);
   await at.ends(`conv follow ${ID} --json`, { hides: 'StreamingDeltaEvent' });

@@ -1,4 +1,7 @@
-/** `conv follow` through a proxy that cuts, delays, duplicates and reorders: 10,000 events, 50 cuts, each dialect. */
+/**
+ * `conv follow` through a proxy that cuts, delays, duplicates and reorders: 10,000 events, 50 cuts,
+ * each dialect.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clockFrom } from '../../src/cli/clock.ts';
 import { startRelay, type OwnAnswer, type Relay } from '../contract/relay.ts';
@@ -38,9 +41,19 @@ const ofWork = (index: number): Record<string, unknown> => ({
 });
 
 const BAD_GATEWAY: OwnAnswer = { status: 502, headers: {}, body: { detail: 'Bad Gateway' } };
-const UNAVAILABLE: OwnAnswer = { status: 503, headers: {}, body: { detail: 'Service Unavailable' } };
+const UNAVAILABLE: OwnAnswer = {
+  status: 503,
+  headers: {},
+  body: { detail: 'Service Unavailable' },
+};
 
-const follow = (at: Suite, relay: Relay, id: string, printed: Printed, ...args: string[]): Promise<Ended> =>
+const follow = (
+  at: Suite,
+  relay: Relay,
+  id: string,
+  printed: Printed,
+  ...args: string[]
+): Promise<Ended> =>
   at.invoke({
     args: ['conv', 'follow', id, '--format', 'ndjson', ...args],
     env: { ACS_BASE_URL: relay.url },
@@ -78,7 +91,14 @@ describe('conv follow over a socket, through a proxy', () => {
     at.v1.addConversation();
     relay = await startRelay(at.server.url, {
       faults: { frame },
-      answer: () => (random() < 0.02 ? (random() < 0.5 ? BAD_GATEWAY : UNAVAILABLE) : random() < 0.02 ? 'cut' : null),
+      answer: () =>
+        random() < 0.02
+          ? random() < 0.5
+            ? BAD_GATEWAY
+            : UNAVAILABLE
+          : random() < 0.02
+            ? 'cut'
+            : null,
     });
   });
   afterEach(() => relay.close());
@@ -115,11 +135,14 @@ describe('conv follow over a socket, through a proxy', () => {
   });
 
   it('--since continues after any event: 20 parts are the whole', async () => {
-    for (let index = 0; index < 400; index++) at.v1.agentEvents.push(event('ActionEvent', ofWork(index)));
+    for (let index = 0; index < 400; index++)
+      at.v1.agentEvents.push(event('ActionEvent', ofWork(index)));
     at.v1.agentEvents.push(status('finished'));
     at.v1.conversations.get(ID)!['execution_status'] = 'finished';
     const all = at.v1.agentEvents.map(({ id }) => String(id));
-    const places = Array.from({ length: 20 }, () => Math.floor(random() * all.length)).sort((a, b) => a - b);
+    const places = Array.from({ length: 20 }, () => Math.floor(random() * all.length)).sort(
+      (a, b) => a - b,
+    );
     let from = -1;
     const parts: string[][] = [];
     for (const place of [...new Set(places), all.length - 1]) {
@@ -164,7 +187,11 @@ describe('conv follow over V0, through a proxy', () => {
     const ended = follow(at, relay, V0_ID, printed);
     while (at.v0.events.length < EVENTS) {
       for (let index = 0; index < BATCH; index++)
-        happens(at.v0, { source: 'agent', action: 'run', args: { command: `make step-${at.v0.events.length}` } });
+        happens(at.v0, {
+          source: 'agent',
+          action: 'run',
+          args: { command: `make step-${at.v0.events.length}` },
+        });
       await until(() => printed.ids.length >= at.v0.events.length);
     }
     stateChanges(at.v0, 'finished');

@@ -1,4 +1,7 @@
-/** `conv follow` after a socket that the agent server refuses: one read decides whether the stream ends. */
+/**
+ * `conv follow` after a socket that the agent server refuses: one read decides whether the stream
+ * ends.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { finish, ID, status, userMessage } from '../client/support/v1-world.ts';
 import type { Reply } from '../support/server.ts';
@@ -63,7 +66,9 @@ describe.each(REFUSALS)('conv follow after a close with $code', ({ code, answer,
     emit(status('finished'));
     const { code: exit, out, err } = await ended;
     expect(exit, err).toBe(0);
-    const ids = out.split('\n').flatMap((line) => /"type":"event","id":"([^"]+)"/.exec(line)?.[1] ?? []);
+    const ids = out
+      .split('\n')
+      .flatMap((line) => /"type":"event","id":"([^"]+)"/.exec(line)?.[1] ?? []);
     expect(ids).toEqual(at.v1.agentEvents.map(({ id }) => id));
   });
 });

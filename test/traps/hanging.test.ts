@@ -22,13 +22,26 @@ function hangsAfter(times: number, isAsked: (asked: Asked) => boolean): void {
 describe('a wait for a start', () => {
   beforeEach(() => {
     const now = new Date().toISOString();
-    const task = { id: OTHER_ID, status: 'WAITING_FOR_SANDBOX', detail: null, app_conversation_id: null };
-    at.v1.tasks.set(OTHER_ID, { ...task, sandbox_id: null, request: {}, created_at: now, updated_at: now });
+    const task = {
+      id: OTHER_ID,
+      status: 'WAITING_FOR_SANDBOX',
+      detail: null,
+      app_conversation_id: null,
+    };
+    at.v1.tasks.set(OTHER_ID, {
+      ...task,
+      sandbox_id: null,
+      request: {},
+      created_at: now,
+      updated_at: now,
+    });
   });
 
   it.each(['wait', 'follow'])('ends at its deadline: conv %s', async (verb) => {
     hangsAfter(3, ({ path }) => path.endsWith('/start-tasks'));
-    const ended = await at.ends(`conv ${verb} ${OTHER_ID} --wait-timeout 30s --json`, { code: 124 });
+    const ended = await at.ends(`conv ${verb} ${OTHER_ID} --wait-timeout 30s --json`, {
+      code: 124,
+    });
     expect(errorOf(ended)).toMatchObject({ code: 'timeout', reason: 'timeout', id: OTHER_ID });
   });
 });
@@ -40,7 +53,9 @@ describe('a wait for a run', () => {
       at.v1.addConversation();
       at.v1.agentEvents.push(userMessage('hello'));
       hangsAfter(0, ({ path }) => path.endsWith('/events/search'));
-      const ended = await at.ends(['conv', verb, ID, ...flags, '--wait-timeout', '30s', '--json'], { code: 124 });
+      const ended = await at.ends(['conv', verb, ID, ...flags, '--wait-timeout', '30s', '--json'], {
+        code: 124,
+      });
       expect(errorOf(ended)).toMatchObject({ code: 'timeout', id: ID });
     },
   );
@@ -50,8 +65,18 @@ describe('a wait for a run', () => {
     at.v1.addConversation({ id: OTHER_ID, execution_status: 'finished' });
     const usual = at.v1.before;
     at.v1.before = (asked) =>
-      asked.path.includes(ID) && asked.path.endsWith('/events/search') ? { silence: true } : usual(asked);
-    const { code, out } = await at.acs('conv', 'wait', OTHER_ID, ID, '--wait-timeout', '30s', '--json');
+      asked.path.includes(ID) && asked.path.endsWith('/events/search')
+        ? { silence: true }
+        : usual(asked);
+    const { code, out } = await at.acs(
+      'conv',
+      'wait',
+      OTHER_ID,
+      ID,
+      '--wait-timeout',
+      '30s',
+      '--json',
+    );
     expect(code).toBe(124);
     expect((JSON.parse(out) as { items: unknown[] }).items).toMatchObject([
       { conversation_id: OTHER_ID, exit_code: 0 },
@@ -71,9 +96,13 @@ describe('a wait for a sandbox', () => {
 
   it('ends at its deadline', async () => {
     at.v1.before = ({ path }) =>
-      path === '/api/v1/sandboxes' ? { json: [{ ...record, created_at: '2026-11-21T10:12:00Z' }] } : null;
+      path === '/api/v1/sandboxes'
+        ? { json: [{ ...record, created_at: '2026-11-21T10:12:00Z' }] }
+        : null;
     hangsAfter(3, ({ path }) => path === '/api/v1/sandboxes');
-    const ended = await at.ends(`sandbox resume ${SANDBOX} --wait-timeout 30s --json`, { code: 124 });
+    const ended = await at.ends(`sandbox resume ${SANDBOX} --wait-timeout 30s --json`, {
+      code: 124,
+    });
     expect(errorOf(ended)).toMatchObject({ code: 'timeout', id: SANDBOX });
   });
 });
@@ -87,7 +116,8 @@ describe('an answer that is never complete', () => {
     ['api GET /api/v1/anything --paginate', 10],
     [`sandbox exec ${SANDBOX} -- true`, 125],
   ])('ends %s after ten times --request-timeout', async (line, code) => {
-    at.v1.before = ({ path }) => (/^\/api\/v1\/(?!web-client)/.test(path) ? { starts: '{"items":[' } : null);
+    at.v1.before = ({ path }) =>
+      /^\/api\/v1\/(?!web-client)/.test(path) ? { starts: '{"items":[' } : null;
     await at.ends(line, { code, err: 'did not complete its answer within 300 s' });
   });
 });

@@ -32,7 +32,10 @@ describe('conv stop', () => {
   it('of a run that has ended sends nothing and reports no change', async () => {
     const { id } = await at.start('hello');
     at.server.asked.length = 0;
-    await at.ends(`conv stop ${id} --json`, { out: { status: 'finished', changed: false }, writes: [] });
+    await at.ends(`conv stop ${id} --json`, {
+      out: { status: 'finished', changed: false },
+      writes: [],
+    });
   });
 });
 
@@ -46,18 +49,25 @@ describe('sandbox pause', () => {
   it('with --no-wait reports no change while the sandbox is as it was', async () => {
     at.serve({ ignores: ['pause'] });
     const { sandbox } = await at.start('hello');
-    await at.ends(`sandbox pause ${sandbox} --no-wait --json`, { out: { status: 'running', changed: false } });
+    await at.ends(`sandbox pause ${sandbox} --no-wait --json`, {
+      out: { status: 'running', changed: false },
+    });
   });
 });
 
 it.each([
   ['resume', '--wait'],
   ['send', 'again --resume --wait'],
-])('conv %s names the status that was read when the sandbox is not resumed before the deadline', async (verb, rest) => {
-  at.serve({ ignores: ['resume'] });
-  const { id, sandbox } = await at.start('WORK');
-  at.loose.sandboxes.set(sandbox, 'PAUSED');
-  const error = errorOf(await at.ends(`conv ${verb} ${id} ${rest} --wait-timeout 20s --json`, { code: 124 }));
-  expect(error).toMatchObject({ last_status: 'paused' });
-  expect(error.message).not.toContain('did not answer');
-});
+])(
+  'conv %s names the status that was read when the sandbox is not resumed before the deadline',
+  async (verb, rest) => {
+    at.serve({ ignores: ['resume'] });
+    const { id, sandbox } = await at.start('WORK');
+    at.loose.sandboxes.set(sandbox, 'PAUSED');
+    const error = errorOf(
+      await at.ends(`conv ${verb} ${id} ${rest} --wait-timeout 20s --json`, { code: 124 }),
+    );
+    expect(error).toMatchObject({ last_status: 'paused' });
+    expect(error.message).not.toContain('did not answer');
+  },
+);

@@ -25,7 +25,8 @@ function beginsWithMessage(newStatus: 'error' | 'never'): void {
     }
     if (sentAtMs === null || newStatus === 'never') return null;
     const passedMs = at.clock.now() - sentAtMs;
-    if (passedMs >= EVENTS_LAG_MS) at.v1.agentEvents.push(...late.splice(0, passedMs >= RECORD_LAGS_MS ? 4 : 2));
+    if (passedMs >= EVENTS_LAG_MS)
+      at.v1.agentEvents.push(...late.splice(0, passedMs >= RECORD_LAGS_MS ? 4 : 2));
     if (passedMs >= RECORD_LAGS_MS) record['execution_status'] = newStatus;
     return null;
   };
@@ -53,7 +54,9 @@ describe('conv send', () => {
 
   it('--wait ends with 124 and without a status where the deadline comes before the run shows', async () => {
     beginsWithMessage('never');
-    const { out, err } = await at.ends(`conv send ${ID} second --wait --wait-timeout 20s --json`, { code: 124 });
+    const { out, err } = await at.ends(`conv send ${ID} second --wait --wait-timeout 20s --json`, {
+      code: 124,
+    });
     expect(outcomeOf(out)).toMatchObject({ status: 'unknown(not-read)', exit_code: 124 });
     expect(out + err).not.toContain('finished');
   });

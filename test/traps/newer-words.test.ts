@@ -8,9 +8,18 @@ beforeEach(() => void at.v1.sandboxes?.clear());
 
 describe('conv follow shows the risk of an action', () => {
   const run = (security_risk: string) =>
-    event('ActionEvent', { security_risk, tool_name: 'terminal', action: { kind: 'TerminalAction', command: 'rm a' } });
+    event('ActionEvent', {
+      security_risk,
+      tool_name: 'terminal',
+      action: { kind: 'TerminalAction', command: 'rm a' },
+    });
   const analysis = (analyzer: string, risk: string) =>
-    event('SecurityAnalysisEvent', { source: 'environment', analyzer, policy: 'NeverConfirm', risks: { a: risk } });
+    event('SecurityAnalysisEvent', {
+      source: 'environment',
+      analyzer,
+      policy: 'NeverConfirm',
+      risks: { a: risk },
+    });
 
   it.each<[string, string, string, string, RegExp]>([
     [
@@ -20,11 +29,23 @@ describe('conv follow shows the risk of an action', () => {
       'HIGH',
       /\$ rm a {2}risk: high\n.*✓ done/,
     ],
-    ['below it, where another analyzer has', 'UNKNOWN', 'PatternAnalyzer', 'MEDIUM', /\$ rm a\n.*· risk: medium\n/],
+    [
+      'below it, where another analyzer has',
+      'UNKNOWN',
+      'PatternAnalyzer',
+      'MEDIUM',
+      /\$ rm a\n.*· risk: medium\n/,
+    ],
     ['not at all, where it is low', 'LOW', 'PatternAnalyzer', 'LOW', /\$ rm a\n.*✓ done/],
   ])('%s', async (_, own, analyzer, verdict, out) => {
     at.v1.addConversation({ execution_status: 'finished' });
-    const events = [userMessage('go'), run(own), analysis(analyzer, verdict), finish('done'), status('finished')];
+    const events = [
+      userMessage('go'),
+      run(own),
+      analysis(analyzer, verdict),
+      finish('done'),
+      status('finished'),
+    ];
     at.v1.appEvents = at.v1.agentEvents = events;
     await at.ends(`conv follow ${ID}`, { out, hides: 'SecurityAnalysisEvent' });
   });
@@ -34,7 +55,9 @@ describe('a conversation that is being deleted', () => {
   it('has the status deleting, which is not an end, and a wait for it exits 5', async () => {
     at.v1.addConversation({ execution_status: 'deleting' });
     at.v1.appEvents = at.v1.agentEvents = [userMessage('go')];
-    await at.ends('conv list --status deleting --json', { out: { items: [{ id: ID, status: 'deleting' }] } });
+    await at.ends('conv list --status deleting --json', {
+      out: { items: [{ id: ID, status: 'deleting' }] },
+    });
     await at.ends(`conv show ${ID} --json`, { out: { status: 'deleting' } });
     await at.ends(`conv wait ${ID} --wait-timeout 5m`, { code: 124, err: 'deleting' });
     let reads = 0;
@@ -49,7 +72,11 @@ describe('a conversation that is being deleted', () => {
 describe('a sandbox whose state the server does not know', () => {
   beforeEach(() => {
     at.v1.addSandbox('sandbox-1', { status: 'UNKNOWN' });
-    at.v1.addConversation({ sandbox_id: 'sandbox-1', sandbox_status: 'UNKNOWN', execution_status: null });
+    at.v1.addConversation({
+      sandbox_id: 'sandbox-1',
+      sandbox_status: 'UNKNOWN',
+      execution_status: null,
+    });
   });
 
   it('is unknown in every list and record', async () => {

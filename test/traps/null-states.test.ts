@@ -1,4 +1,7 @@
-/** A busy sandbox shows no status for a second; a quick run is over before it is looked at (interface 4.3, 12). */
+/**
+ * A busy sandbox shows no status for a second; a quick run is over before it is looked at
+ * (interface 4.3, 12).
+ */
 import { describe, expect, it } from 'vitest';
 import { agentMessage, finish, ID, status, userMessage } from '../client/support/v1-world.ts';
 import { useIdleV1 } from '../support/use-v1.ts';
@@ -35,7 +38,10 @@ describe('a status that is null for a short time', () => {
     const following = at.acs('conv', 'follow', ID, '--json');
     at.v1.agentEvents.push(finish('done'), status('finished'));
     const { code, out } = await following;
-    expect({ code, outcome: outcome(out) }).toMatchObject({ code: 0, outcome: { status: 'finished' } });
+    expect({ code, outcome: outcome(out) }).toMatchObject({
+      code: 0,
+      outcome: { status: 'finished' },
+    });
   });
 
   it('is not shown', async () => {
@@ -62,7 +68,12 @@ describe('the first status of a conversation', () => {
 });
 
 describe('a sandbox in error', () => {
-  const BROKEN = { execution_status: null, sandbox_status: 'ERROR', conversation_url: null, session_api_key: null };
+  const BROKEN = {
+    execution_status: null,
+    sandbox_status: 'ERROR',
+    conversation_url: null,
+    session_api_key: null,
+  };
 
   it('for a moment does not end a conv wait that begins in that moment', async () => {
     const record = at.v1.addConversation({ execution_status: 'running' });
@@ -85,7 +96,10 @@ describe('a sandbox in error', () => {
   it('that lasts ends a conv wait', async () => {
     at.v1.appEvents.push(userMessage('do it'), status('running'));
     at.v1.addConversation(BROKEN);
-    await at.ends(`conv wait ${ID} --json`, { code: 1, out: { status: 'failed', reason: { code: 'sandbox-error' } } });
+    await at.ends(`conv wait ${ID} --json`, {
+      code: 1,
+      out: { status: 'failed', reason: { code: 'sandbox-error' } },
+    });
   });
 
   it('at the deadline of a conv wait is the outcome', async () => {
@@ -101,7 +115,9 @@ it('a finished run stays finished when its sandbox is paused or deleted', async 
   at.v1.appEvents.push(userMessage('do it'), agentMessage('the answer'), status('finished'));
   for (const sandbox_status of ['PAUSED', 'MISSING']) {
     at.v1.addConversation({ ...gone, sandbox_status });
-    expect(JSON.parse((await at.acs('conv', 'show', ID, '--json')).out)).toMatchObject({ status: 'finished' });
+    expect(JSON.parse((await at.acs('conv', 'show', ID, '--json')).out)).toMatchObject({
+      status: 'finished',
+    });
     await at.ends(`conv wait ${ID}`, {});
     await at.ends(`conv result ${ID}`, { out: 'the answer' });
     expect((await at.acs('conv', 'events', ID)).out).toContain('the answer');

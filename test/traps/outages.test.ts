@@ -1,4 +1,7 @@
-/** A server that restarts while a command waits: each wait repeats its reads for 60 s, whichever dialect and verb. */
+/**
+ * A server that restarts while a command waits: each wait repeats its reads for 60 s, whichever
+ * dialect and verb.
+ */
 import { describe, it } from 'vitest';
 import type { Suite } from '../support/use-world.ts';
 import { idleClock } from '../support/idle-clock.ts';
@@ -63,7 +66,12 @@ describe('over V0, after a write', () => {
     becomes('/start', 'RUNNING');
     at.script(({ path }) => (path.endsWith('/git/changes') ? { json: [] } : null));
     fails(at, /^POST .*\/start/, /conversations\/\w+$/, SHORT);
-    happens(at.v0, { source: 'agent', message: 'done', action: 'message', args: { content: 'done' } });
+    happens(at.v0, {
+      source: 'agent',
+      message: 'done',
+      action: 'message',
+      args: { content: 'done' },
+    });
     stateChanges(at.v0, 'awaiting_user_input');
     await at.ends(`conv diff ${V0_ID} --resume`, {});
   });

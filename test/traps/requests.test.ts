@@ -27,7 +27,13 @@ describe('the requests while a state is not known yet', () => {
   });
 
   it('conv wait reads a start task that is worked at once more after a pause, and not before it', async () => {
-    const task = { id: OTHER_ID, status: 'WORKING', detail: null, app_conversation_id: null, sandbox_id: null };
+    const task = {
+      id: OTHER_ID,
+      status: 'WORKING',
+      detail: null,
+      app_conversation_id: null,
+      sandbox_id: null,
+    };
     const times = { created_at: new Date(at.clock.now()).toISOString(), updated_at: null };
     const record = { ...task, ...times, request: {} };
     at.v1.tasks.set(OTHER_ID, record);

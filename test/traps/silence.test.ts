@@ -16,6 +16,9 @@ describe('a run without events', () => {
   it('conv follow --fail-on-stall exits 124 with the code no-events', async () => {
     at.v1.addConversation();
     at.v1.agentEvents.push(userMessage('do it'), status('running'));
-    await at.ends(`conv follow ${ID} --fail-on-stall 2m --json`, { code: 124, out: /"code": ?"no-events"/ });
+    await at.ends(`conv follow ${ID} --fail-on-stall 2m --json`, {
+      code: 124,
+      out: /"code": ?"no-events"/,
+    });
   });
 });

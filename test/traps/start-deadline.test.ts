@@ -1,4 +1,7 @@
-/** The deadline of `conv new` bounds every request around the start, and what it claims of a start is what was sent. */
+/**
+ * The deadline of `conv new` bounds every request around the start, and what it claims of a start
+ * is what was sent.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NOT_FOUND, routed, type Asked, type Reply } from '../support/server.ts';
 import { finish, OTHER_ID, status, userMessage } from '../client/support/v1-world.ts';
@@ -59,7 +62,8 @@ const start = (code: number, flags: string, out?: string): Promise<Ended> =>
 const startsSent = (): number => at.server.lines().filter((line) => line === POST_LINE).length;
 
 describe('a server that does not answer the rename of --title', () => {
-  const silent = ({ method }: Asked): Reply | null => (method === 'PATCH' ? { silence: true } : null);
+  const silent = ({ method }: Asked): Reply | null =>
+    method === 'PATCH' ? { silence: true } : null;
   const TITLE = '--title Counting';
 
   it('is given no more time than --wait-timeout, and --stop-on-exit stops the run', async () => {
@@ -74,7 +78,8 @@ describe('a server that does not answer the rename of --title', () => {
     startsAs('running', silent);
     const ended = await start(124, `${TITLE} --wait-timeout 3s`);
     expect(errorOf(ended).message).toBe(
-      `conversation ${sentId} has started, but --title was not set: the server did not answer within 3s`,
+      `conversation ${sentId} has started, but --title was not set: the server did not ` +
+        `answer within 3s`,
     );
     expect(errorOf(ended).hint).toContain(`stop it: acs conv stop ${sentId}`);
     expect(JSON.parse(ended.out)).toMatchObject({ id: sentId, changed: true });
@@ -83,7 +88,10 @@ describe('a server that does not answer the rename of --title', () => {
 });
 
 describe('a start that was not sent before the deadline', () => {
-  const limit = (): Record<string, string> => ({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '40' });
+  const limit = (): Record<string, string> => ({
+    'x-ratelimit-remaining': '0',
+    'x-ratelimit-reset': '40',
+  });
 
   it('is not claimed when requests to a V1 server pause', async () => {
     startsAs('running', ({ path }) =>
@@ -102,7 +110,9 @@ describe('a start that was not sent before the deadline', () => {
 
   it('is not claimed when the server has refused it with 429', async () => {
     startsAs('running', ({ method }) =>
-      method === 'POST' ? { status: 429, json: { detail: 'slow down' }, headers: { 'retry-after': '40' } } : null,
+      method === 'POST'
+        ? { status: 429, json: { detail: 'slow down' }, headers: { 'retry-after': '40' } }
+        : null,
     );
     const ended = await start(124, '--wait-timeout 6s', '');
     expect(startsSent()).toBe(1);
@@ -114,7 +124,11 @@ describe('a start that was not sent before the deadline', () => {
     at.server.handler = routed({
       'GET /api/options/config': { json: { APP_MODE: 'oss' } },
       'GET /api/conversations': { json: { results: [], next_page_id: null } },
-      'POST /api/conversations': { status: 429, json: { detail: 'slow down' }, headers: { 'retry-after': '40' } },
+      'POST /api/conversations': {
+        status: 429,
+        json: { detail: 'slow down' },
+        headers: { 'retry-after': '40' },
+      },
     });
     const ended = await start(124, '--wait-timeout 6s', '');
     expect(errorOf(ended)).toMatchObject({
@@ -131,18 +145,29 @@ describe('a start into a given sandbox that is repeated after a lost answer', ()
   it.each<[string, number, Reply]>([
     ['not answered before the deadline', 124, { silence: true }],
     ['lost too', 11, { cut: true }],
-    ['answered 429 to the end', 11, { status: 429, json: { detail: 'slow down' }, headers: { 'retry-after': '120' } }],
+    [
+      'answered 429 to the end',
+      11,
+      { status: 429, json: { detail: 'slow down' }, headers: { 'retry-after': '120' } },
+    ],
   ])('names the id when the repetition is %s', async (_, code, reply) => {
     loose.loose.sandboxes.set('sandbox1', 'RUNNING');
     // A start is repeated only where the server has honoured an id.
     await loose.ends(START, {});
     loose.server.asked.length = 0;
     const answers: Reply[] = [{ cut: true }, reply];
-    loose.loose.before = ({ method, path }) => (`${method} ${path}` === POST_LINE ? (answers.shift() ?? null) : null);
-    const ended = await loose.ends(`${START} --json --wait-timeout 20s`, { code, writes: [POST_LINE, POST_LINE] });
+    loose.loose.before = ({ method, path }) =>
+      `${method} ${path}` === POST_LINE ? (answers.shift() ?? null) : null;
+    const ended = await loose.ends(`${START} --json --wait-timeout 20s`, {
+      code,
+      writes: [POST_LINE, POST_LINE],
+    });
     const { conversation_id } = loose.server.writes()[0]?.body as Record<string, string>;
     const id = conversation_id!.replaceAll('-', '');
-    expect(errorOf(ended)).toMatchObject({ conversation_id: id, hint: expect.stringContaining(id) as string });
+    expect(errorOf(ended)).toMatchObject({
+      conversation_id: id,
+      hint: expect.stringContaining(id) as string,
+    });
     expect(JSON.parse(ended.out)).toMatchObject({ id });
   });
 });
@@ -151,50 +176,72 @@ describe('a start at a server that chooses the ids of its conversations', () => 
   const members = { sandbox_id: {}, initial_message: {}, title: {} };
   const schema = { content: { 'application/json': { schema: { properties: members } } } };
   const paths = { '/api/v1/app-conversations': { get: {}, post: { requestBody: schema } } };
-  const chooses: LooseOptions = { openapi: { json: { paths } }, ignores: ['id'], understands: Object.keys(members) };
+  const chooses: LooseOptions = {
+    openapi: { json: { paths } },
+    ignores: ['id'],
+    understands: Object.keys(members),
+  };
   const loose = useLoose(chooses);
 
   it.each([
     ['has not answered', true],
     ['has not made ready', false],
-  ])('is named by its start task at a deadline when the server %s it, also by @last and batch', async (_, isLost) => {
-    await loose.start('before', '--wait');
-    const { handler } = loose.loose;
-    let isHeld = true;
-    const newest = () => [...loose.loose.tasks.values()].at(-1)!;
-    loose.script((asked) => {
-      if (!isHeld) return null;
-      const items = [{ ...newest(), status: 'WORKING', app_conversation_id: null }];
-      if (asked.path.endsWith('/start-tasks/search')) return { json: { items, next_page_id: null } };
-      if (asked.path.endsWith('/start-tasks')) return { json: items };
-      if (!isLost || `${asked.method} ${asked.path}` !== POST_LINE) return null;
-      void handler(asked);
-      return { silence: true };
-    });
-    const ended = await loose.ends('conv new hello --no-repo --wait-timeout 3s --json', { code: 124 });
-    const { id: task, app_conversation_id: id } = newest();
-    expect(JSON.parse(ended.out)).toMatchObject({ id: null, start_task_id: task });
-    expect(errorOf(ended)).toMatchObject({
-      id: null,
-      hint: expect.stringContaining(`acs conv show ${task}`) as string,
-    });
-    const line = { key: 'a', message: 'hello', 'no-repo': true, 'wait-timeout': '3s' };
-    const batch = ['batch', await loose.file('tasks.jsonl', line), '-o', `${loose.dir}/results-${isLost}.jsonl`];
-    isHeld = false;
-    await loose.ends('conv show @last -q', { out: `${id}\n` });
-    isHeld = true;
-    const cut = await loose.ends(batch, { code: 1 });
-    expect(JSON.parse(cut.out)).toMatchObject({ id: newest()['id'], exit_code: 124 });
-    isHeld = false;
-    const out = { id: newest()['app_conversation_id'], status: 'finished', exit_code: 0, attempts: 1 };
-    await loose.ends(batch, { out });
-    expect(loose.loose.tasks.size).toBe(3);
-  });
+  ])(
+    'is named by its start task at a deadline when the server %s it, also by @last and batch',
+    async (_, isLost) => {
+      await loose.start('before', '--wait');
+      const { handler } = loose.loose;
+      let isHeld = true;
+      const newest = () => [...loose.loose.tasks.values()].at(-1)!;
+      loose.script((asked) => {
+        if (!isHeld) return null;
+        const items = [{ ...newest(), status: 'WORKING', app_conversation_id: null }];
+        if (asked.path.endsWith('/start-tasks/search'))
+          return { json: { items, next_page_id: null } };
+        if (asked.path.endsWith('/start-tasks')) return { json: items };
+        if (!isLost || `${asked.method} ${asked.path}` !== POST_LINE) return null;
+        void handler(asked);
+        return { silence: true };
+      });
+      const ended = await loose.ends('conv new hello --no-repo --wait-timeout 3s --json', {
+        code: 124,
+      });
+      const { id: task, app_conversation_id: id } = newest();
+      expect(JSON.parse(ended.out)).toMatchObject({ id: null, start_task_id: task });
+      expect(errorOf(ended)).toMatchObject({
+        id: null,
+        hint: expect.stringContaining(`acs conv show ${task}`) as string,
+      });
+      const line = { key: 'a', message: 'hello', 'no-repo': true, 'wait-timeout': '3s' };
+      const batch = [
+        'batch',
+        await loose.file('tasks.jsonl', line),
+        '-o',
+        `${loose.dir}/results-${isLost}.jsonl`,
+      ];
+      isHeld = false;
+      await loose.ends('conv show @last -q', { out: `${id}\n` });
+      isHeld = true;
+      const cut = await loose.ends(batch, { code: 1 });
+      expect(JSON.parse(cut.out)).toMatchObject({ id: newest()['id'], exit_code: 124 });
+      isHeld = false;
+      const out = {
+        id: newest()['app_conversation_id'],
+        status: 'finished',
+        exit_code: 0,
+        attempts: 1,
+      };
+      await loose.ends(batch, { out });
+      expect(loose.loose.tasks.size).toBe(3);
+    },
+  );
 
   it('leaves @last unset when the server shows no start task of it', async () => {
     await loose.start('before', '--wait');
     loose.script({ [POST_LINE]: { silence: true } });
-    const ended = await loose.ends('conv new hello --no-repo --wait-timeout 3s --json', { code: 124 });
+    const ended = await loose.ends('conv new hello --no-repo --wait-timeout 3s --json', {
+      code: 124,
+    });
     expect(errorOf(ended)).toMatchObject({
       conversation_id: null,
       hint: expect.stringContaining('conv list') as string,
@@ -210,7 +257,9 @@ it('a start whose answer is lost names its id when the server does not answer af
   });
   const ended = await start(11, '--wait-timeout 2m');
   const id = String(
-    (at.server.asked.find(({ method }) => method === 'POST')?.body as Record<string, unknown>)['conversation_id'],
+    (at.server.asked.find(({ method }) => method === 'POST')?.body as Record<string, unknown>)[
+      'conversation_id'
+    ],
   );
   expect(errorOf(ended)).toMatchObject({ conversation_id: id.replaceAll('-', '') });
 });

@@ -39,7 +39,8 @@ describe('conv new --stop-on-exit', () => {
       if (path === '/api/v1/app-conversations/start-tasks') return { json: [task()] };
       if (/\/(interrupt|pause)$/.test(path)) {
         stops.push(path);
-        if (at.v1.conversations.has(ID)) at.v1.conversations.get(ID)!['execution_status'] = 'paused';
+        if (at.v1.conversations.has(ID))
+          at.v1.conversations.get(ID)!['execution_status'] = 'paused';
         return path.startsWith('/api/v1/sandboxes/') ? null : { json: { success: true } };
       }
       return null;
@@ -47,7 +48,9 @@ describe('conv new --stop-on-exit', () => {
   });
 
   const start = (): Promise<Ended> =>
-    at.ends('conv new hello --no-repo --wait --wait-timeout 4s --stop-on-exit --json', { code: 124 });
+    at.ends('conv new hello --no-repo --wait --wait-timeout 4s --stop-on-exit --json', {
+      code: 124,
+    });
 
   it('names the given time, and stops a run that begins within 5 s after it', async () => {
     begunAtMs = at.clock.now() + 6_000;
@@ -67,12 +70,18 @@ describe('conv new --stop-on-exit', () => {
       return reply;
     };
     const ended = await start();
-    expect(errorOf(ended).message).toContain(`conversation ${ID} waits for a confirmation and does not run`);
+    expect(errorOf(ended).message).toContain(
+      `conversation ${ID} waits for a confirmation and does not run`,
+    );
   });
 
   it.each<[string, string, number]>([
     ['pauses the sandbox', 'its sandbox sb9 was paused', 1],
-    ['keeps the sandbox of other conversations', '(sandbox sb9 has other conversations) and may continue', 0],
+    [
+      'keeps the sandbox of other conversations',
+      '(sandbox sb9 has other conversations) and may continue',
+      0,
+    ],
   ])('%s of a start that is not ready', async (_, message, pauses) => {
     sandboxId = 'sb9';
     at.v1.addSandbox(sandboxId);
@@ -95,7 +104,9 @@ describe('conv new --stop-on-exit', () => {
     begunAtMs = at.clock.now() + 6_000;
     const answer = at.v1.before;
     at.v1.before = (asked) =>
-      /\/(interrupt|pause)$/.test(asked.path) ? { status: 403, json: { detail: 'not yours' } } : answer(asked);
+      /\/(interrupt|pause)$/.test(asked.path)
+        ? { status: 403, json: { detail: 'not yours' } }
+        : answer(asked);
     const ended = await start();
     expect(errorOf(ended).message).toContain('could not be stopped');
     expect(errorOf(ended).message).not.toContain('still being started');
@@ -109,7 +120,9 @@ describe('conv new --stop-on-exit', () => {
       if (request.path.endsWith('/events/search') && !isLate) {
         isLate = true;
         at.clock.sleep(4_000).then(
-          () => (at.v1.before = ({ path }) => (path.endsWith('interrupt') ? before(request) : { silence: true })),
+          () =>
+            (at.v1.before = ({ path }) =>
+              path.endsWith('interrupt') ? before(request) : { silence: true }),
           () => undefined,
         );
       }
@@ -127,29 +140,45 @@ describe('conv new --stop-on-exit', () => {
   it.each<[string, boolean, Reply | null]>([
     ['the run continues', true, null],
     ['its record cannot be read', false, { status: 500, json: {} }],
-  ])('does not claim a stop that the server accepts where %s after it', async (_, isIgnored, reply) => {
-    if (isIgnored) loose.serve({ ignores: ['stop'] });
-    let isSent = false;
-    loose.script(({ method, path }) => {
-      isSent ||= method === 'POST' && /(pause|interrupt)$/.test(path);
-      return isSent && method === 'GET' ? reply : null;
-    });
-    const ended = await loose.ends(LINE, { code: 124, out: { status: 'running' }, hides: /was stopped/ });
-    const [id] = loose.loose.conversations.keys();
-    expect(errorOf(ended).message).toMatch(/accepted that and does not show the effect\) and may continue$/);
-    expect(errorOf(ended).hint).toContain(`acs conv stop ${id}`);
-  });
+  ])(
+    'does not claim a stop that the server accepts where %s after it',
+    async (_, isIgnored, reply) => {
+      if (isIgnored) loose.serve({ ignores: ['stop'] });
+      let isSent = false;
+      loose.script(({ method, path }) => {
+        isSent ||= method === 'POST' && /(pause|interrupt)$/.test(path);
+        return isSent && method === 'GET' ? reply : null;
+      });
+      const ended = await loose.ends(LINE, {
+        code: 124,
+        out: { status: 'running' },
+        hides: /was stopped/,
+      });
+      const [id] = loose.loose.conversations.keys();
+      expect(errorOf(ended).message).toMatch(
+        /accepted that and does not show the effect\) and may continue$/,
+      );
+      expect(errorOf(ended).hint).toContain(`acs conv stop ${id}`);
+    },
+  );
 
   it('does not claim a pause of the sandbox that the server ignores', async () => {
     loose.serve({ ignores: ['pause'] });
     loose.script(({ path }) => {
-      const items = [...loose.loose.tasks.values()].map((task) => ({ ...task, status: 'WAITING_FOR_SANDBOX' }));
+      const items = [...loose.loose.tasks.values()].map((task) => ({
+        ...task,
+        status: 'WAITING_FOR_SANDBOX',
+      }));
       if (path.endsWith('/start-tasks')) return { json: items };
       if (path.endsWith('/start-tasks/search')) return { json: { items, next_page_id: null } };
-      return path.endsWith('/app-conversations/search') ? { json: { items: [], next_page_id: null } } : null;
+      return path.endsWith('/app-conversations/search')
+        ? { json: { items: [], next_page_id: null } }
+        : null;
     });
     const ended = await loose.ends(LINE, { code: 124, hides: /was paused/ });
-    expect(errorOf(ended).message).toMatch(/accepted that and does not show the effect\) and may continue$/);
+    expect(errorOf(ended).message).toMatch(
+      /accepted that and does not show the effect\) and may continue$/,
+    );
   });
 });
 
@@ -161,14 +190,19 @@ describe('conv new --stop-on-exit of a run without a status after the stop', () 
     loose.serve(options);
     let readsWithoutStatus = 0;
     loose.loose.before = ({ method, path }) => {
-      if (method === 'POST' && /(pause|interrupt)$/.test(path)) options.omits = ['execution_status'];
-      if (options.omits === undefined || method !== 'GET' || path !== '/api/v1/app-conversations') return null;
+      if (method === 'POST' && /(pause|interrupt)$/.test(path))
+        options.omits = ['execution_status'];
+      if (options.omits === undefined || method !== 'GET' || path !== '/api/v1/app-conversations')
+        return null;
       // More reads than one look at a record without a status makes.
       if (++readsWithoutStatus === 9) delete options.omits;
       return null;
     };
     const out = { status: 'paused', outcome: { status: 'paused' } };
-    await loose.ends('conv new WORK --no-repo --wait --wait-timeout 5s --stop-on-exit --json', { code: 124, out });
+    await loose.ends('conv new WORK --no-repo --wait --wait-timeout 5s --stop-on-exit --json', {
+      code: 124,
+      out,
+    });
     expect(readsWithoutStatus).toBe(9);
   });
 });

@@ -1,4 +1,7 @@
-/** Stopping, deleting and pausing: answers that come after the step, ids that are not looked at (interface 5.3, 7.4). */
+/**
+ * Stopping, deleting and pausing: answers that come after the step, ids that are not looked at
+ * (interface 5.3, 7.4).
+ */
 import { describe, expect, it } from 'vitest';
 import { NOT_FOUND, type Reply } from '../support/server.ts';
 import { ID, status } from '../client/support/v1-world.ts';

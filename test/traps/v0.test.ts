@@ -1,4 +1,7 @@
-/** What V0 hides: failures, old conversations, a replay it cannot read, and that it is busy (interface 3, 12). */
+/**
+ * What V0 hides: failures, old conversations, a replay it cannot read, and that it is busy
+ * (interface 3, 12).
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { clockFrom } from '../../src/cli/clock.ts';
 import { LIMITS_MS } from '../../src/client/http/time-limits.ts';
@@ -12,7 +15,9 @@ const at = useV0({ clock: () => clock });
 describe('a replay that the server cannot read', () => {
   it('does not delay a start for ever: its last status is printed with the exit code of a deadline', async () => {
     stateChanges(at.v0, 'loading');
-    const file = await at.file('replay.json', [{ action: 'finish', args: { final_thought: 'done' } }]);
+    const file = await at.file('replay.json', [
+      { action: 'finish', args: { final_thought: 'done' } },
+    ]);
     await at.ends(`conv new --no-repo --replay ${file} --wait-timeout 60s --json`, {
       code: 124,
       out: { id: V0_ID, status: 'starting' },
@@ -22,7 +27,10 @@ describe('a replay that the server cannot read', () => {
 
   it('ends conv wait with a notice, or with the code no-events', async () => {
     stateChanges(at.v0, 'loading');
-    await at.ends(`conv follow ${V0_ID} --fail-on-stall 1m --json`, { code: 124, out: /no-events/ });
+    await at.ends(`conv follow ${V0_ID} --fail-on-stall 1m --json`, {
+      code: 124,
+      out: /no-events/,
+    });
     await at.ends(`conv result ${V0_ID}`, { code: 5 });
   });
 });
@@ -50,7 +58,10 @@ describe('the cost', () => {
       message: '',
       action: 'think',
       args: {},
-      llm_metrics: { accumulated_cost, accumulated_token_usage: { prompt_tokens: 200, completion_tokens: 40 } },
+      llm_metrics: {
+        accumulated_cost,
+        accumulated_token_usage: { prompt_tokens: 200, completion_tokens: 40 },
+      },
     });
   const shown = async (): Promise<unknown> => {
     const { cost_usd, tokens } = await at.json(`conv show ${V0_ID}`);
@@ -73,7 +84,9 @@ describe('the cost', () => {
     steps(0.001);
     steps(0.002);
     stateChanges(at.v0, 'finished');
-    await at.ends(`conv wait ${V0_ID} --json`, { out: { type: 'outcome', status: 'finished', cost_usd: 0.002 } });
+    await at.ends(`conv wait ${V0_ID} --json`, {
+      out: { type: 'outcome', status: 'finished', cost_usd: 0.002 },
+    });
   });
 
   it('is null after the server has restarted its count, and never decreases', async () => {
@@ -96,15 +109,27 @@ describe('an agent that was stopped while a confirmation was pending, and resume
     stateChanges(at.v0, 'running');
     stateChanges(at.v0, 'awaiting_user_confirmation');
     happens(at.v0, { source: 'agent', message: '', action: 'run', args: { command: 'rm x' } });
-    happens(at.v0, { source: 'agent', message: 'stopped', observation: 'error', content: 'stopped', extras: {} });
+    happens(at.v0, {
+      source: 'agent',
+      message: 'stopped',
+      observation: 'error',
+      content: 'stopped',
+      extras: {},
+    });
     for (const state of ['stopped', 'loading', 'awaiting_user_input']) stateChanges(at.v0, state);
   };
 
   it.each(['wait', 'follow'])('makes conv %s exit 8', async (verb) => {
     asksThenIsWoken();
     const { out } = await at.ends(`conv ${verb} ${V0_ID} --wait-timeout 10m --json`, { code: 8 });
-    const outcome: unknown = JSON.parse(verb === 'wait' ? out : (out.trimEnd().split('\n').at(-1) ?? ''));
-    expect(outcome).toMatchObject({ status: 'idle', waiting_for: 'user', reason: { code: 'awaiting-user' } });
+    const outcome: unknown = JSON.parse(
+      verb === 'wait' ? out : (out.trimEnd().split('\n').at(-1) ?? ''),
+    );
+    expect(outcome).toMatchObject({
+      status: 'idle',
+      waiting_for: 'user',
+      reason: { code: 'awaiting-user' },
+    });
   });
 
   /** The agent answers at this reading of the events. */
@@ -113,7 +138,12 @@ describe('an agent that was stopped while a confirmation was pending, and resume
     at.v0.before = ({ path: route }) => {
       if (!route.endsWith('/events') || ++readings !== reading) return null;
       stateChanges(at.v0, 'running');
-      happens(at.v0, { source: 'agent', message: 'done', action: 'message', args: { content: 'done' } });
+      happens(at.v0, {
+        source: 'agent',
+        message: 'done',
+        action: 'message',
+        args: { content: 'done' },
+      });
       stateChanges(at.v0, 'awaiting_user_input');
       return null;
     };
@@ -140,13 +170,22 @@ describe('an unknown id', () => {
   it('exits 5 when the server answers null with 200, and creates nothing', async () => {
     at.v0.before = ({ method, path: route }) =>
       method === 'GET' && route === `/api/conversations/${V0_ID}` ? { json: null } : null;
-    for (const args of [['show'], ['follow'], ['events'], ['result'], ['send', 'hello'], ['stop']]) {
+    for (const args of [
+      ['show'],
+      ['follow'],
+      ['events'],
+      ['result'],
+      ['send', 'hello'],
+      ['stop'],
+    ]) {
       const [verb = '', ...rest] = args;
       await at.ends(['conv', verb, V0_ID, ...rest], { code: 5 });
     }
-    expect(at.server.asked.every(({ method, path: route }) => method === 'GET' && !route.includes('socket'))).toBe(
-      true,
-    );
+    expect(
+      at.server.asked.every(
+        ({ method, path: route }) => method === 'GET' && !route.includes('socket'),
+      ),
+    ).toBe(true);
   });
 });
 
@@ -154,16 +193,26 @@ describe('the diff of a workspace with many new files', () => {
   const names = Array.from({ length: 150 }, (_, index) => `new-${index}.txt`);
   beforeEach(() => {
     at.v0.before = ({ path: route, query }) => {
-      if (route.endsWith('/git/changes')) return { json: names.map((name) => ({ path: name, status: 'A' })) };
-      return route.endsWith('/git/diff') ? { json: { original: '', modified: query.get('path') } } : null;
+      if (route.endsWith('/git/changes'))
+        return { json: names.map((name) => ({ path: name, status: 'A' })) };
+      return route.endsWith('/git/diff')
+        ? { json: { original: '', modified: query.get('path') } }
+        : null;
     };
   });
   // The pauses between so many requests are over at once.
   const quick = () => ({ clock: new TestClock({ movedBy: 'sleeps', startMs: Date.now() }) });
 
   it('conv diff on a terminal shows how many are compared, and prints nothing of it elsewhere', async () => {
-    const piped = await at.ends(`conv diff ${V0_ID} --stat --json`, { ...quick(), hides: 'compar' });
+    const piped = await at.ends(`conv diff ${V0_ID} --stat --json`, {
+      ...quick(),
+      hides: 'compar',
+    });
     expect((JSON.parse(piped.out) as { items: unknown[] }).items).toHaveLength(150);
-    await at.ends(`conv diff ${V0_ID} --stat`, { ...quick(), columns: 100, err: /\d+ of 150 files compared/ });
+    await at.ends(`conv diff ${V0_ID} --stat`, {
+      ...quick(),
+      columns: 100,
+      err: /\d+ of 150 files compared/,
+    });
   });
 });

@@ -1,4 +1,7 @@
-/** A deadline of `conv wait` that passes before the events are read: the run is judged as one that was tracked. */
+/**
+ * A deadline of `conv wait` that passes before the events are read: the run is judged as one that
+ * was tracked.
+ */
 import { beforeEach, expect, it } from 'vitest';
 import { ID, OTHER_ID, status, userMessage } from '../client/support/v1-world.ts';
 import { useIdleV1 } from '../support/use-v1.ts';
@@ -32,7 +35,10 @@ it.each<[string, () => unknown, string, number, object, string?]>([
     () => (at.v1.agentState['execution_status'] = 'running'),
     '',
     124,
-    { code: 'timeout', message: `after 1500ms conversation ${ID} shows no status of the requested run` },
+    {
+      code: 'timeout',
+      message: `after 1500ms conversation ${ID} shows no status of the requested run`,
+    },
   ],
   [
     '124 with the status of a run that is in progress',
@@ -43,7 +49,13 @@ it.each<[string, () => unknown, string, number, object, string?]>([
   ],
   ['0 for a finished run', () => null, '--for finished', 0, { status: 'finished', exit_code: 0 }],
   ['6 for a finished run', () => null, '--for paused', 6, { status: 'finished', exit_code: 6 }],
-  ['0 for a finished run', () => null, '--for failed,finished', 0, { status: 'finished', exit_code: 0 }],
+  [
+    '0 for a finished run',
+    () => null,
+    '--for failed,finished',
+    0,
+    { status: 'finished', exit_code: 0 },
+  ],
   [
     '124 with the statement that a finished run has ended',
     () => at.v1.agentEvents.push(status('finished')),
@@ -73,11 +85,14 @@ it('conv wait with two ids prints the outcome of the one that has finished, and 
   at.v1.addConversation({ id: OTHER_ID, execution_status: 'running' });
   const { handler } = at.server;
   at.server.handler = async (asked) => {
-    if (asked.path.endsWith('/events/search') && at.clock.now() < deadlineMs) await at.clock.sleep(2_500);
+    if (asked.path.endsWith('/events/search') && at.clock.now() < deadlineMs)
+      await at.clock.sleep(2_500);
     return await handler(asked);
   };
   const deadlineMs = at.clock.now() + 1_500;
-  const ended = await at.ends(`conv wait ${ID} ${OTHER_ID} --wait-timeout 1500ms --json`, { code: 124 });
+  const ended = await at.ends(`conv wait ${ID} ${OTHER_ID} --wait-timeout 1500ms --json`, {
+    code: 124,
+  });
   const { items } = JSON.parse(ended.out) as { items: unknown[] };
   expect(items).toMatchObject([
     { conversation_id: ID, status: 'finished', exit_code: 0 },

@@ -79,7 +79,8 @@ export async function createLocalService(wiring: {
     ensure: (options: ServeFlags & Pick<ServeOptions, 'signal'>) =>
       translated(async () => {
         refuseWindows(platform);
-        // A flag that is not given must not replace one that a service of an older version was started with.
+        // A flag that is not given must not replace one that a service of an older version was
+        // started with.
         const given = Object.entries(options).filter(([, value]) => value !== undefined);
         const found = await service.ensureLocalService({ ...Object.fromEntries(given), ...common });
         return { ...found, started: found.started ? ('now' as const) : ('before' as const) };
@@ -88,13 +89,16 @@ export async function createLocalService(wiring: {
     running: (): Promise<{ url: string; key: string; pid: number } | null> =>
       translated(() => {
         const running = service.runningService(dataDir);
-        return Promise.resolve(running && { url: running.state.url, key: running.key, pid: running.state.pid });
+        return Promise.resolve(
+          running && { url: running.state.url, key: running.key, pid: running.state.pid },
+        );
       }),
     status: () =>
       translated(async (): Promise<LocalServiceStatus> => {
         const running = service.runningService(dataDir);
         const activity = running && (await service.askActivity(running));
-        const { url, pid, version, started_at, scenario, replay, host, port, api, asked } = running?.state ?? {};
+        const { url, pid, version, started_at, scenario, replay, host, port, api, asked } =
+          running?.state ?? {};
         const idleTimeoutMs = asked?.idleTimeoutMs ?? service.DEFAULT_IDLE_TIMEOUT_MS;
         return {
           running: running !== null,
@@ -109,22 +113,36 @@ export async function createLocalService(wiring: {
           unknown_workspaces: activity?.unknown_workspaces ?? null,
           scenario: scenario ?? null,
           replay: replay ?? null,
-          flags: running && { ...asked, host, port, api, idleTimeoutMs, replay: replay ?? undefined },
+          flags: running && {
+            ...asked,
+            host,
+            port,
+            api,
+            idleTimeoutMs,
+            replay: replay ?? undefined,
+          },
         };
       }),
     /** The number of rules of the scenario. Throws `config` for a file that cannot be used. */
     checkFiles: (files: Pick<ServeFlags, 'scenario' | 'replay'>): Promise<number> =>
       translated(() => service.checkFiles(files)),
     /** Null: none was running. */
-    stop: (): Promise<number | null> => translated(async () => (await service.stopService(dataDir)).pid),
-    /** The URL and the name with which the agent calls the model of the settings. Null: its URL is not known. */
+    stop: (): Promise<number | null> =>
+      translated(async () => (await service.stopService(dataDir)).pid),
+    /**
+     * The URL and the name with which the agent calls the model of the settings. Null: its URL is
+     * not known.
+     */
     modelEndpoint: async (llm: { model: string; base_url: string }) =>
       (await import('../../service/agents/model/config.ts')).endpointOf(llm),
     /** The key of the model in the settings; no answer of the service contains it. */
     modelKey: (): Promise<string | null> => translated(() => service.storedModelKey(dataDir)),
     /** By a trial that leaves nothing behind. Throws `config`. */
     tryDataDir: (): Promise<void> => translated(() => Promise.resolve(service.tryDataDir(dataDir))),
-    /** By a trial. `unavailable`: not installed or not permitted; `failed`: a service would not start. */
+    /**
+     * By a trial. `unavailable`: not installed or not permitted; `failed`: a service would not
+     * start.
+     */
     isolation: async (signal: AbortSignal) =>
       await (await import('../../service/isolation/detect.ts')).tryIsolation(env, signal),
   };
@@ -153,8 +171,14 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const { name, code, message, hint } = error as Error & { code?: keyof typeof KINDS; hint?: string };
+    const { name, code, message, hint } = error as Error & {
+      code?: keyof typeof KINDS;
+      hint?: string;
+    };
     if (name !== 'ServiceError' || code === undefined) throw error;
-    throw new AppError(KINDS[code], message, { ...(hint === undefined ? {} : { hint }), cause: error });
+    throw new AppError(KINDS[code], message, {
+      ...(hint === undefined ? {} : { hint }),
+      cause: error,
+    });
   }
 }

@@ -21,7 +21,10 @@ const RESTART_MS = 10_000;
 interface LocatedTarget extends ConnectTarget {
   local: boolean;
   restart?: () => Promise<unknown>;
-  /** The process id of the server, where known: another process on the same port may serve another dialect. */
+  /**
+   * The process id of the server, where known: another process on the same port may serve another
+   * dialect.
+   */
   pid?: number;
 }
 
@@ -43,10 +46,13 @@ export class Servers {
     const { globals, offTerminal } = this.#context;
     const { profile, baseUrl, apiKeyFile } = globals;
     const { planTarget } = await import('../../local/profiles/resolve.ts');
-    return await planTarget({ profile, baseUrl, apiKeyFile, env: this.#platform.env, offTerminal }, async () => {
-      const store = await this.#context.profiles();
-      return { profiles: await store.list(), defaultName: await store.defaultName() };
-    });
+    return await planTarget(
+      { profile, baseUrl, apiKeyFile, env: this.#platform.env, offTerminal },
+      async () => {
+        const store = await this.#context.profiles();
+        return { profiles: await store.list(), defaultName: await store.defaultName() };
+      },
+    );
   }
 
   /** For `local`, only what runs now is looked at. */
@@ -61,7 +67,10 @@ export class Servers {
     return (await fetchKey(from, this.#readers(this.#platform.signal)))?.value ?? null;
   }
 
-  /** For `local`, starts the local service when none runs. `within` ends that, the key command and the probe. */
+  /**
+   * For `local`, starts the local service when none runs. `within` ends that, the key command and
+   * the probe.
+   */
   async active(within?: AbortSignal, use?: ConnectTarget['use']): Promise<Server> {
     const plan = await this.plan();
     for (const notice of plan.notices) await this.#context.notice(notice);
@@ -94,7 +103,10 @@ export class Servers {
       sources,
       use,
       restart,
-      cache: cache === 'none' || (local && pid === undefined) ? undefined : await this.#probeCache(local, pid ?? key),
+      cache:
+        cache === 'none' || (local && pid === undefined)
+          ? undefined
+          : await this.#probeCache(local, pid ?? key),
     });
     this.#open.push(server);
     return within === undefined ? server : await server.withSignal(this.#platform.signal);
@@ -115,13 +127,17 @@ export class Servers {
     return endpoint;
   }
 
-  /** Also of servers that failed to open, and not of those that were only tried; without a user name or password. */
+  /**
+   * Also of servers that failed to open, and not of those that were only tried; without a user name
+   * or password.
+   */
   urls(): readonly string[] {
     return [...this.#urls];
   }
 
   lastConversation(): Context['lastConversation'] {
-    const name = (origin: string): string => (this.#localOrigins.has(origin) ? LOCAL_PROFILE : origin);
+    const name = (origin: string): string =>
+      this.#localOrigins.has(origin) ? LOCAL_PROFILE : origin;
     return {
       get: async (origin) => (await this.#serverCache()).last.get(name(origin)),
       set: async (origin, id) => (await this.#serverCache()).last.set(name(origin), id),
@@ -164,7 +180,12 @@ export class Servers {
       runCommand: async (command: string) => {
         const { runKeyCommand } = await import('../../local/profiles/key-command.ts');
         const report = (line: string) => void this.#context.notice(line).catch(() => undefined);
-        return await runKeyCommand(command, { cwd, env: withoutKeys(env, command), signal, report });
+        return await runKeyCommand(command, {
+          cwd,
+          env: withoutKeys(env, command),
+          signal,
+          report,
+        });
       },
     };
   }
@@ -174,18 +195,25 @@ export class Servers {
     return openServerCache({ configDir: configDirectory(this.#platform) });
   }
 
-  /** Another process of the local service is probed again, and another key: some servers accept any key over V1. */
+  /**
+   * Another process of the local service is probed again, and another key: some servers accept any
+   * key over V1.
+   */
   async #probeCache(local: boolean, proof: number | string | null): Promise<ProbeCache> {
     const { probe } = await this.#serverCache();
     const nameOf = (origin: string): string => (local ? LOCAL_PROFILE : origin);
-    // Enough to notice another key, and too little to find the key by trying: one key in 65,536 has the same mark.
+    // Enough to notice another key, and too little to find the key by trying: one key in 65,536 has
+    // the same mark.
     const markOf = (origin: string): string =>
       typeof proof === 'string'
         ? createHash('sha256').update(`${origin}\n${proof}`).digest('hex').slice(0, 4)
         : `${origin} ${proof}`;
     return {
       async get(origin) {
-        const kept = (await probe.get(nameOf(origin))) as { mark?: unknown; facts?: unknown } | null;
+        const kept = (await probe.get(nameOf(origin))) as {
+          mark?: unknown;
+          facts?: unknown;
+        } | null;
         return kept?.mark === markOf(origin) ? kept.facts : null;
       },
       set: (origin, facts) => probe.set(nameOf(origin), { mark: markOf(origin), facts }),
@@ -193,31 +221,48 @@ export class Servers {
     };
   }
 
-  async #localAddress(signal: AbortSignal): Promise<Pick<LocatedTarget, 'base_url' | 'key' | 'pid'>> {
+  async #localAddress(
+    signal: AbortSignal,
+  ): Promise<Pick<LocatedTarget, 'base_url' | 'key' | 'pid'>> {
     const service = await this.#context.localService();
     if (this.#context.globals.mode === 'dry-run') {
       const running = await service.running();
       if (running) return { base_url: running.url, key: running.key, pid: running.pid };
-      throw new AppError('config', 'the local service does not run, and --dry-run does not start it', {
-        hint: 'start it with: acs serve --detach',
-      });
+      throw new AppError(
+        'config',
+        'the local service does not run, and --dry-run does not start it',
+        {
+          hint: 'start it with: acs serve --detach',
+        },
+      );
     }
     const { url, key, pid, started, notice } = await service.ensure({ signal });
     if (notice !== null) await this.#context.notice(notice);
     if (started === 'now') {
-      const text = `started the local service at ${url} (pid ${pid}); end it with: acs serve --stop`;
+      const text =
+        `started the local service at ${url} (pid ${pid}); end it with: acs ` + `serve --stop`;
       await this.#context.notice(text);
     }
     return { base_url: url, key, pid };
   }
 }
 
-/** Repeats the paths of conf for a project `acs` without a suffix, because loading conf takes 67 ms. */
-export function configDirectory({ env, platform, home }: Pick<Platform, 'env' | 'platform' | 'home'>): string {
+/**
+ * Repeats the paths of conf for a project `acs` without a suffix, because loading conf takes 67 ms.
+ */
+export function configDirectory({
+  env,
+  platform,
+  home,
+}: Pick<Platform, 'env' | 'platform' | 'home'>): string {
   if (env.ACS_CONFIG_DIR) return path.resolve(env.ACS_CONFIG_DIR);
   if (platform === 'darwin') return path.join(home, 'Library', 'Preferences', 'acs');
-  if (platform === 'win32') return path.join(env.APPDATA || path.join(home, 'AppData', 'Roaming'), 'acs', 'Config');
+  if (platform === 'win32')
+    return path.join(env.APPDATA || path.join(home, 'AppData', 'Roaming'), 'acs', 'Config');
   // The XDG specification requires that a relative path is ignored.
   const configHome = env.XDG_CONFIG_HOME;
-  return path.join(configHome && path.isAbsolute(configHome) ? configHome : path.join(home, '.config'), 'acs');
+  return path.join(
+    configHome && path.isAbsolute(configHome) ? configHome : path.join(home, '.config'),
+    'acs',
+  );
 }

@@ -58,9 +58,13 @@ export function createAgentClient(
   const own = `/api/conversations/${encodeURIComponent(normalId(conversationId))}`;
   const get = (path: string, more: Pick<Call, 'query' | 'accept'> = {}): Promise<Answer> =>
     transport.request({ method: 'GET', path, safe: 'read', ...more });
-  const post = (path: string, call: Pick<Call, 'safe' | 'body' | 'accept' | 'timeoutMs'>): Promise<Answer> =>
-    transport.request({ method: 'POST', path: own + path, ...call });
-  /** The path is in the query; agent servers up to 1.12 have it in the path alone (interface 7.5). */
+  const post = (
+    path: string,
+    call: Pick<Call, 'safe' | 'body' | 'accept' | 'timeoutMs'>,
+  ): Promise<Answer> => transport.request({ method: 'POST', path: own + path, ...call });
+  /**
+   * The path is in the query; agent servers up to 1.12 have it in the path alone (interface 7.5).
+   */
   const git = async <T>(route: string, path: string, reader: (body: unknown) => T): Promise<T> => {
     const answer = await get(route, { query: { path }, accept: [404, 405] });
     const encoded = path.split('/').map(encodeURIComponent).join('/');
@@ -72,23 +76,39 @@ export function createAgentClient(
     conversationId: normalId(conversationId),
     conversation: async () => read(await get(own), (body) => readAgentConversation(body)),
     async events({ since, order, limit = 100 }, page) {
-      const query = { timestamp__gte: since, sort_order: order, limit: Math.min(limit, 100), page_id: page };
+      const query = {
+        timestamp__gte: since,
+        sort_order: order,
+        limit: Math.min(limit, 100),
+        page_id: page,
+      };
       const answer = await get(`${own}/events/search`, { query });
       return read(answer, (body) => readPage(body, 'events', readEvent));
     },
     async send(content, effect) {
-      await post('/events', { body: { role: 'user', content, run: effect === 'run' }, safe: 'once' });
+      await post('/events', {
+        body: { role: 'user', content, run: effect === 'run' },
+        safe: 'once',
+      });
     },
     async respond(decision, reason) {
       const body = { accept: decision === 'accept', ...(reason === null ? {} : { reason }) };
       await post('/events/respond_to_confirmation', { body, safe: 'once' });
     },
     async run() {
-      const answer = await post('/run', { safe: 'idempotent', accept: [409], timeoutMs: LIMITS_MS.step });
+      const answer = await post('/run', {
+        safe: 'idempotent',
+        accept: [409],
+        timeoutMs: LIMITS_MS.step,
+      });
       return answer.status === 409 ? answer : null;
     },
     async interrupt() {
-      const call = { safe: 'idempotent', accept: [404, 405], timeoutMs: LIMITS_MS.interrupt } as const;
+      const call = {
+        safe: 'idempotent',
+        accept: [404, 405],
+        timeoutMs: LIMITS_MS.interrupt,
+      } as const;
       return (await post('/interrupt', call)).status < 300 ? 'taken' : 'unsupported';
     },
     async pause() {

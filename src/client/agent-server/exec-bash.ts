@@ -1,4 +1,7 @@
-/** The bash routes (interface 7.5) have no signals: the program runs in its own session with its output in files. */
+/**
+ * The bash routes (interface 7.5) have no signals: the program runs in its own session with its
+ * output in files.
+ */
 import type { Program, ProgramStreams } from '../../domain/program.ts';
 import { AppError } from '../../cli/errors.ts';
 import { readBashOutput, type BashOutput } from '../../protocol/agent-server/records.ts';
@@ -17,7 +20,10 @@ const MOST_BYTES = 256 * 1024;
 const PATIENCE = 50;
 /** More than the patience of a command that only looks. */
 const COMMAND_SECONDS = 60;
-/** A server that was started in the background of a shell ignores SIGINT, and so does all that it starts. */
+/**
+ * A server that was started in the background of a shell ignores SIGINT, and so does all that it
+ * starts.
+ */
 const DEFAULT_SIGNALS = 'env --default-signal=HUP,INT,QUIT,TERM';
 
 export interface BashExec {
@@ -27,7 +33,11 @@ export interface BashExec {
   workingDir: string | null;
 }
 
-export async function execOverBash(links: Links, transport: Transport, exec: BashExec): Promise<number> {
+export async function execOverBash(
+  links: Links,
+  transport: Transport,
+  exec: BashExec,
+): Promise<number> {
   const folder = `/tmp/acs-exec-${links.randomId()}`;
   const { program, streams } = exec;
   const run = async (command: string, safe: 'once' | 'idempotent'): Promise<BashOutput> => {
@@ -44,29 +54,40 @@ export async function execOverBash(links: Links, transport: Transport, exec: Bas
   };
   const started = await run(startScript(folder, exec), 'once');
   if (started.exit_code === NO_FOLDER) {
-    throw new AppError('not-found', `there is no directory ${cut(program.cwd ?? '', 200)} in the sandbox`, {
-      hint: 'see what there is: acs sandbox exec <id> -- ls -la',
-    });
+    throw new AppError(
+      'not-found',
+      `there is no directory ${cut(program.cwd ?? '', 200)} in the sandbox`,
+      {
+        hint: 'see what there is: acs sandbox exec <id> -- ls -la',
+      },
+    );
   }
   if (started.exit_code === NO_TOOLS)
-    throw new AppError('unsupported', 'the sandbox lacks a program that exec needs: setsid or base64');
+    throw new AppError(
+      'unsupported',
+      'the sandbox lacks a program that exec needs: setsid or base64',
+    );
   if (started.exit_code !== 0) throw failed('start the program', started);
   let control: Promise<unknown> = Promise.resolve();
   let isKilled = false;
-  // What an interrupted program has left, and one whose output cannot be read, is ended with its session.
+  // What an interrupted program has left, and one whose output cannot be read, is ended with its
+  // session.
   let endsSession = true;
   let isInterrupted = false;
   streams.onControl((each) => {
     isKilled ||= each.type === 'kill';
     isInterrupted = true;
-    const name = each.type === 'signal' ? each.signal.slice(3) : each.type === 'kill' ? 'KILL' : 'WINCH';
+    const name =
+      each.type === 'signal' ? each.signal.slice(3) : each.type === 'kill' ? 'KILL' : 'WINCH';
     control = control.then(() => run(signalScript(folder, name), 'idempotent'));
     control.catch(() => undefined);
   });
   const position = { stdout: 0, stderr: 0 };
   try {
     for (;;) {
-      const answer = await readThroughOutage(links, () => run(readScript(folder, position), 'idempotent'));
+      const answer = await readThroughOutage(links, () =>
+        run(readScript(folder, position), 'idempotent'),
+      );
       const match = NEWS.exec(answer.stdout);
       if (match === null) throw failed('return the output of the program', answer);
       const [, exitCode, stdoutSize, stderrSize, ...encoded] = match;
@@ -87,18 +108,26 @@ export async function execOverBash(links: Links, transport: Transport, exec: Bas
   }
 }
 
-/** The exit code (empty while it runs), the sizes of the whole output so far, and what is new of it. */
+/**
+ * The exit code (empty while it runs), the sizes of the whole output so far, and what is new of it.
+ */
 const NEWS = /ACS-EXEC (\d*) (\d+) (\d+)\n([A-Za-z0-9+/=\s]*)ACS-ERR\n([A-Za-z0-9+/=\s]*)ACS-END/;
 
 /** `setsid -f`, not `&`: a shell lets what it starts in the background ignore SIGINT. */
 function startScript(folder: string, { program, workingDir }: BashExec): string {
-  const variables = Object.entries(program.env).map(([name, value]) => ` && export ${name}=${shellQuote(value)}`);
+  const variables = Object.entries(program.env).map(
+    ([name, value]) => ` && export ${name}=${shellQuote(value)}`,
+  );
   const start = workingDir === null ? '' : `cd ${shellQuote(workingDir)} 2>/dev/null\n`;
-  const change = program.cwd === null ? '' : `cd -- ${shellQuote(program.cwd)} 2>/dev/null || exit ${NO_FOLDER}\n`;
+  const change =
+    program.cwd === null
+      ? ''
+      : `cd -- ${shellQuote(program.cwd)} 2>/dev/null || exit ${NO_FOLDER}\n`;
   const run = [
     `echo $$ >"$0/pid.new" && mv "$0/pid.new" "$0/pid"${variables.join('')} || exit 1`,
     // A word with "=" would be a variable for env.
-    `case $1 in *=*) ;; *) ${DEFAULT_SIGNALS} true 2>/dev/null && set -- ${DEFAULT_SIGNALS} -- "$@" ;; esac`,
+    `case $1 in *=*) ;; *) ${DEFAULT_SIGNALS} true 2>/dev/null && set -- ${DEFAULT_SIGNALS} ` +
+      `-- "$@" ;; esac`,
     'exec "$@"',
   ].join('\n');
   const supervise = [
@@ -113,7 +142,10 @@ setsid -f sh -c ${shellQuote(supervise)} ${folder} ${(program.argv ?? []).map(sh
 }
 
 /** The exit code is read before the sizes: once it is there, the output is complete. */
-function readScript(folder: string, { stdout, stderr }: { stdout: number; stderr: number }): string {
+function readScript(
+  folder: string,
+  { stdout, stderr }: { stdout: number; stderr: number },
+): string {
   const part = (name: string, from: number): string =>
     `tail -c +${from + 1} ${folder}/${name} | head -c ${MOST_BYTES} | base64`;
   return `cd ${folder} || exit 1

@@ -1,7 +1,13 @@
 /** `/sockets/exec`, a socket of the local service (frames: src/protocol/agent-server/exec.ts). */
 import type { Program, ProgramStreams } from '../../domain/program.ts';
 import { AppError, DryRunStop, type ErrorKind } from '../../cli/errors.ts';
-import { asRecord, isShapeError, optionalNumber, optionalText, requiredText } from '../../protocol/shape.ts';
+import {
+  asRecord,
+  isShapeError,
+  optionalNumber,
+  optionalText,
+  requiredText,
+} from '../../protocol/shape.ts';
 import type { Links } from '../links.ts';
 import { opened } from './socket.ts';
 
@@ -19,9 +25,14 @@ export async function execOverSocket(
   const start = { type: 'start', ...program, stdin: stdin !== null };
   if (links.mode === 'dry-run') {
     const { redaction } = links.network;
-    throw new DryRunStop([{ method: 'GET', url: redaction.text(url), body: redaction.value(start) }]);
+    throw new DryRunStop([
+      { method: 'GET', url: redaction.text(url), body: redaction.value(start) },
+    ]);
   }
-  const socket = await links.network.openSocket(url, key === null ? {} : { 'x-session-api-key': key });
+  const socket = await links.network.openSocket(
+    url,
+    key === null ? {} : { 'x-session-api-key': key },
+  );
   socket.binaryType = 'arraybuffer';
   let isOver = false;
   const send = (frame: unknown): void => {
@@ -47,7 +58,8 @@ export async function execOverSocket(
   const ended = new Promise<number>((resolve, reject) => {
     // The parts are printed in order, and the end of the program is reported after them.
     let printed = Promise.resolve();
-    const after = (work: () => unknown): void => void (printed = printed.then(work).then(() => undefined, reject));
+    const after = (work: () => unknown): void =>
+      void (printed = printed.then(work).then(() => undefined, reject));
     socket.addEventListener('message', ({ data }: { data: unknown }) => {
       if (data instanceof ArrayBuffer) {
         after(async () => {
@@ -68,18 +80,29 @@ export async function execOverSocket(
         } else if (type === 'exit' && exitCode !== null) after(() => resolve(exitCode));
         else if (type === 'failed') {
           const kind = KINDS[optionalText(frame, 'code', 'frame') ?? ''] ?? 'server';
-          reject(new AppError(kind, optionalText(frame, 'message', 'frame') ?? 'the program failed without a reason'));
+          reject(
+            new AppError(
+              kind,
+              optionalText(frame, 'message', 'frame') ?? 'the program failed without a reason',
+            ),
+          );
         }
       } catch (error) {
         const isWrong = error instanceof SyntaxError || isShapeError(error);
-        reject(isWrong ? new AppError('server', 'a frame of the socket is not valid') : (error as Error));
+        reject(
+          isWrong ? new AppError('server', 'a frame of the socket is not valid') : (error as Error),
+        );
       }
     });
     const closed = (code: number): void =>
       after(() => {
         const isStopped = code === 1001;
-        const what = isStopped ? 'the sandbox was paused or stopped' : 'the connection to the sandbox was lost';
-        reject(new AppError(isStopped ? 'conflict' : 'network', `${what}; the program in it was ended`));
+        const what = isStopped
+          ? 'the sandbox was paused or stopped'
+          : 'the connection to the sandbox was lost';
+        reject(
+          new AppError(isStopped ? 'conflict' : 'network', `${what}; the program in it was ended`),
+        );
       });
     socket.addEventListener('close', ({ code }: { code: number }) => closed(code));
     socket.addEventListener('error', () => closed(1006));
@@ -87,7 +110,11 @@ export async function execOverSocket(
   ended.catch(() => undefined);
   const leave = (): void => socket.close();
   try {
-    await opened(links, socket, `the socket for programs of ${baseUrl}, which only the local service has,`);
+    await opened(
+      links,
+      socket,
+      `the socket for programs of ${baseUrl}, which only the local service has,`,
+    );
     links.signal.addEventListener('abort', leave, { once: true });
     send(start);
     onControl(send);
@@ -107,4 +134,8 @@ export async function execOverSocket(
   }
 }
 
-const KINDS: Record<string, ErrorKind> = { 'not-found': 'not-found', unsupported: 'unsupported', gone: 'conflict' };
+const KINDS: Record<string, ErrorKind> = {
+  'not-found': 'not-found',
+  unsupported: 'unsupported',
+  gone: 'conflict',
+};

@@ -1,4 +1,7 @@
-/** Over the routes of an agent server (interface 7.5). Scripts need a POSIX shell with GNU or BusyBox programs. */
+/**
+ * Over the routes of an agent server (interface 7.5). Scripts need a POSIX shell with GNU or
+ * BusyBox programs.
+ */
 import type { PathInfo, SandboxContent, SandboxFiles } from '../../domain/sandbox-files.ts';
 import { AppError, type ErrorKind, isNotFound } from '../../cli/errors.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
@@ -15,7 +18,8 @@ import { runCommand } from './shell-command.ts';
 const KINDS: Record<number, ErrorKind> = { 106: 'conflict', 110: 'network', 112: 'unsupported' };
 
 const FAIL = 'fail() { printf "%s\\n" "$2" >&2; exit "$1"; }';
-const NEEDS_TAR = 'command -v tar >/dev/null || fail 112 "files of this sandbox cannot be copied: it lacks tar"';
+const NEEDS_TAR =
+  'command -v tar >/dev/null || fail 112 "files of this sandbox cannot be copied: it lacks tar"';
 
 export class AgentFiles implements SandboxFiles {
   readonly #links: Links;
@@ -33,7 +37,8 @@ export class AgentFiles implements SandboxFiles {
     const folder = path.startsWith('/') ? null : await this.#workingDir();
     const stdout = await this.#run(statScript(path, folder), 'read');
     const [, kind, access = '', mode = '0', bytes, encoded = ''] = STAT.exec(stdout) ?? [];
-    if (kind === undefined) throw new AppError('server', `the sandbox did not report what ${path} is`);
+    if (kind === undefined)
+      throw new AppError('server', `the sandbox did not report what ${path} is`);
     return {
       // In base64: a name may have any byte.
       path: Buffer.from(encoded, 'base64').toString('utf8'),
@@ -53,8 +58,12 @@ export class AgentFiles implements SandboxFiles {
     await this.#download(`${this.temporary}/archive`, bytes, into);
   }
 
-  async upload({ path, kind: there }: PathInfo, { kind, mode, bytes, parts }: SandboxContent): Promise<void> {
-    const folder = kind === 'folder' && there === 'folder' ? path : path.slice(0, path.lastIndexOf('/'));
+  async upload(
+    { path, kind: there }: PathInfo,
+    { kind, mode, bytes, parts }: SandboxContent,
+  ): Promise<void> {
+    const folder =
+      kind === 'folder' && there === 'folder' ? path : path.slice(0, path.lastIndexOf('/'));
     const stage = `${folder.replace(/\/+$/, '')}/.acs-cp-${this.#links.randomId()}`;
     const route = await this.#fileRoute('upload', kind === 'file' ? stage : `${stage}/archive`);
     let sent = 0;
@@ -74,7 +83,10 @@ export class AgentFiles implements SandboxFiles {
       safe: 'idempotent',
       timeoutMs: LIMITS_MS.fileWrite,
     });
-    await this.#run(kind === 'file' ? fileScript(stage, path, sent, mode) : folderScript(stage, path, sent), 'once');
+    await this.#run(
+      kind === 'file' ? fileScript(stage, path, sent, mode) : folderScript(stage, path, sent),
+      'once',
+    );
     this.temporary = null;
   }
 
@@ -83,21 +95,37 @@ export class AgentFiles implements SandboxFiles {
   }
 
   async #run(script: string, safe: 'read' | 'idempotent' | 'once'): Promise<string> {
-    const command = { command: `${FAIL}\n${script}`, cwd: null, timeoutSeconds: safe === 'once' ? 1800 : 60, safe };
-    const { exitCode, stdout, stderr } = await runCommand(this.#links, this.#agent, command).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      throw new AppError('unsupported', 'files of this sandbox cannot be copied: it runs no commands', {
-        cause: error,
-      });
-    });
+    const command = {
+      command: `${FAIL}\n${script}`,
+      cwd: null,
+      timeoutSeconds: safe === 'once' ? 1800 : 60,
+      safe,
+    };
+    const { exitCode, stdout, stderr } = await runCommand(this.#links, this.#agent, command).catch(
+      (error: unknown) => {
+        if (!isNotFound(error)) throw error;
+        throw new AppError(
+          'unsupported',
+          'files of this sandbox cannot be copied: it runs no commands',
+          {
+            cause: error,
+          },
+        );
+      },
+    );
     if (exitCode === 0) return stdout;
     const message =
-      shortened(stderr.trim().split('\n').at(-1) ?? '', 500) || `a command for the copy exited with ${exitCode}`;
+      shortened(stderr.trim().split('\n').at(-1) ?? '', 500) ||
+      `a command for the copy exited with ${exitCode}`;
     throw new AppError(KINDS[exitCode] ?? 'server', message, { retryable: exitCode === 110 });
   }
 
   /** @param bytes when it was read: a file may grow meanwhile, and those of /proc have none then */
-  async #download(path: string, bytes: number, into: (part: Uint8Array) => Promise<void>): Promise<void> {
+  async #download(
+    path: string,
+    bytes: number,
+    into: (part: Uint8Array) => Promise<void>,
+  ): Promise<void> {
     let received = 0;
     const { headers } = await this.#agent.request({
       method: 'GET',
@@ -112,25 +140,46 @@ export class AgentFiles implements SandboxFiles {
       },
     });
     // Of an encoded answer the length is that of the encoded bytes.
-    const length = headers['content-encoding'] === undefined ? headers['content-length'] : undefined;
+    const length =
+      headers['content-encoding'] === undefined ? headers['content-length'] : undefined;
     if (length === undefined ? received >= bytes : received === Number(length)) return;
-    throw new AppError('network', `the answer has ${received} of ${length ?? bytes} bytes of ${path}`, {
-      retryable: true,
-    });
+    throw new AppError(
+      'network',
+      `the answer has ${received} of ${length ?? bytes} bytes of ${path}`,
+      {
+        retryable: true,
+      },
+    );
   }
 
-  /** A server with the path form alone redirects from the query form to an empty path, which is 400. */
-  async #fileRoute(name: 'download' | 'upload', path: string): Promise<{ path: string; query?: { path: string } }> {
-    const call = { method: 'GET', safe: 'read', accept: [400, 404, 405, 422, 500], mayBeMissing: true } as const;
+  /**
+   * A server with the path form alone redirects from the query form to an empty path, which is 400.
+   */
+  async #fileRoute(
+    name: 'download' | 'upload',
+    path: string,
+  ): Promise<{ path: string; query?: { path: string } }> {
+    const call = {
+      method: 'GET',
+      safe: 'read',
+      accept: [400, 404, 405, 422, 500],
+      mayBeMissing: true,
+    } as const;
     const missing = `/acs-${this.#links.randomId()}`; // 404 where the query is read
-    const byQuery = await this.#agent.request({ ...call, path: '/api/file/download', query: { path: missing } });
+    const byQuery = await this.#agent.request({
+      ...call,
+      path: '/api/file/download',
+      query: { path: missing },
+    });
     if (!isMissingRoute(byQuery) && byQuery.status !== 400) {
       return { path: `/api/file/${name}`, query: { path } };
     }
     const byPath = await this.#agent.request({ ...call, path: '/api/file/download//' });
-    if (isMissingRoute(byPath)) throw unsupportedBy(byPath, 'the agent server of this sandbox copies no files');
+    if (isMissingRoute(byPath))
+      throw unsupportedBy(byPath, 'the agent server of this sandbox copies no files');
     // Its route matches no line feed, and the answer is then that of a missing route.
-    if (path.includes('\n')) throw new AppError('unsupported', 'this sandbox has no route for a path with a line feed');
+    if (path.includes('\n'))
+      throw new AppError('unsupported', 'this sandbox has no route for a path with a line feed');
     return { path: `/api/file/${name}/${path.split('/').map(encodeURIComponent).join('/')}` };
   }
 }
@@ -141,7 +190,8 @@ function fileForm(
   boundary: string,
 ): NonNullable<BodyStream['upload']> {
   const before = Buffer.from(
-    `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="file"\r\nContent-Type: application/octet-stream\r\n\r\n`,
+    `--${boundary}\r\nContent-Disposition: form-data; name="file"; ` +
+      `filename="file"\r\nContent-Type: application/octet-stream\r\n\r\n`,
   );
   const after = Buffer.from(`\r\n--${boundary}--\r\n`);
   return {
@@ -200,7 +250,9 @@ mv -T -- ${shellQuote(stage)} "$s" 2>/dev/null && [ "$(($(wc -c <"$s${file}")))"
 `;
 }
 
-/** A file that is replaced leaves its mode to the new one, which can be executed if the source can. */
+/**
+ * A file that is replaced leaves its mode to the new one, which can be executed if the source can.
+ */
 function fileScript(stage: string, target: string, bytes: number, mode: number | null): string {
   const isProgram = ((mode ?? 0) & 0o100) !== 0;
   return `${placing(stage, target, '', bytes)}

@@ -23,7 +23,12 @@ export async function runCommand(
   },
 ): Promise<{ exitCode: number; stdout: string; stderr: string }> {
   const body = { ...command, timeout: timeoutSeconds };
-  const started = await transport.request({ method: 'POST', path: '/api/bash/start_bash_command', body, safe });
+  const started = await transport.request({
+    method: 'POST',
+    path: '/api/bash/start_bash_command',
+    body,
+    safe,
+  });
   const id = read(started, (given) => requiredText(asRecord(given, 'command'), 'id', 'command'));
   const parts = new Map<number, BashOutput>();
   const fetchPage = async (page: string | null): Promise<Page<BashOutput>> => {

@@ -1,4 +1,7 @@
-/** The event socket (interface 7.3). A reader that falls far behind loses the socket; the events are read again. */
+/**
+ * The event socket (interface 7.3). A reader that falls far behind loses the socket; the events are
+ * read again.
+ */
 import type { WebSocket } from 'ws';
 import { AppError } from '../../cli/errors.ts';
 import { isShapeError } from '../../protocol/shape.ts';
@@ -22,13 +25,24 @@ export interface EventSocket {
   close(): void;
 }
 
-/** Where the key is sent: the header keeps it out of logs. The query: quirks/socket-key-in-query.ts. */
+/**
+ * Where the key is sent: the header keeps it out of logs. The query: quirks/socket-key-in-query.ts.
+ */
 export type KeyLocation = 'header' | 'query';
 
-/** Throws AppError `network` when the socket does not open. Events from before are not sent again. */
-export async function openEventSocket(links: Links, agent: AgentClient, keyPlace: KeyLocation): Promise<EventSocket> {
-  const url = new URL(`${agent.baseUrl.replace(/^http/, 'ws')}/sockets/events/${agent.conversationId}`);
-  if (keyPlace === 'query' && agent.key !== null) url.searchParams.set('session_api_key', agent.key);
+/**
+ * Throws AppError `network` when the socket does not open. Events from before are not sent again.
+ */
+export async function openEventSocket(
+  links: Links,
+  agent: AgentClient,
+  keyPlace: KeyLocation,
+): Promise<EventSocket> {
+  const url = new URL(
+    `${agent.baseUrl.replace(/^http/, 'ws')}/sockets/events/${agent.conversationId}`,
+  );
+  if (keyPlace === 'query' && agent.key !== null)
+    url.searchParams.set('session_api_key', agent.key);
   const headers: Record<string, string> =
     keyPlace === 'header' && agent.key !== null ? { 'x-session-api-key': agent.key } : {};
   const socket = await links.network.openSocket(url.href, headers);
@@ -96,7 +110,8 @@ export async function opened(links: Links, socket: WebSocket, name: string): Pro
   const isOpen = new Promise<boolean>((resolve) => {
     fail = () => resolve(false);
     socket.addEventListener('open', () => resolve(true), { once: true });
-    for (const type of ['error', 'close'] as const) socket.addEventListener(type, fail, { once: true });
+    for (const type of ['error', 'close'] as const)
+      socket.addEventListener(type, fail, { once: true });
   });
   links.signal.addEventListener('abort', fail, { once: true });
   try {

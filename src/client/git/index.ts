@@ -25,7 +25,8 @@ type Git = Server['git'];
 type Lookups = Pick<Git, 'repositories' | 'branches'>;
 
 export function createGit(links: Links, { dialects, features }: ProbeFacts): Git {
-  const isV1 = !dialects.includes('v0') || (dialects.includes('v1') && features['v1-git'] === 'present');
+  const isV1 =
+    !dialects.includes('v0') || (dialects.includes('v1') && features['v1-git'] === 'present');
   return {
     ...createProviders(links, isV1 ? ROUTES.v1 : ROUTES.v0),
     ...(isV1 ? createLookupsV1(links) : createLookupsV0(links)),
@@ -51,7 +52,10 @@ function lacks(routes: string): AppError {
   return new AppError('unsupported', `this server has no routes for ${routes}`);
 }
 
-/** A write replaces the map; an empty token with its own host keeps the stored token (interface 2.4, 2.8). */
+/**
+ * A write replaces the map; an empty token with its own host keeps the stored token (interface 2.4,
+ * 2.8).
+ */
 function createProviders(
   links: Links,
   routes: (typeof ROUTES)[keyof typeof ROUTES],
@@ -62,10 +66,18 @@ function createProviders(
   /** Null while the server has no settings: their record has the providers. */
   const readReported = async (): Promise<GitProvider[] | null> => {
     if (presence === 'absent') throw lacksProviders();
-    const answer = await links.app.request({ method: 'GET', path: routes.settings, safe: 'read', accept: [404] });
-    if (isMissingRoute(answer)) throw unsupportedBy(answer, 'this server has no settings that can be read');
+    const answer = await links.app.request({
+      method: 'GET',
+      path: routes.settings,
+      safe: 'read',
+      accept: [404],
+    });
+    if (isMissingRoute(answer))
+      throw unsupportedBy(answer, 'this server has no settings that can be read');
     if (answer.status === 404) return null;
-    const set = read(answer, (body) => optionalRecord(asRecord(body, 'settings'), 'provider_tokens_set', 'settings'));
+    const set = read(answer, (body) =>
+      optionalRecord(asRecord(body, 'settings'), 'provider_tokens_set', 'settings'),
+    );
     return Object.entries(set ?? {}).map(([git_provider, host]) => ({
       git_provider,
       host: typeof host === 'string' ? host : null,
@@ -76,12 +88,24 @@ function createProviders(
     if (reported !== null) return reported;
     // The list of suggested tasks is refused while there is no token at all.
     const accept = [401, 403, 404, 500];
-    const call = { method: 'GET', path: routes.tasks, safe: 'read', mayBeMissing: true, accept } as const;
+    const call = {
+      method: 'GET',
+      path: routes.tasks,
+      safe: 'read',
+      mayBeMissing: true,
+      accept,
+    } as const;
     const { status } = await links.app.request(call);
     if (status === 401 || status === 403 || loss === 'allow') return [];
-    throw new AppError('conflict', 'the server has tokens for git providers and does not report which', {
-      hint: 'a server reports them once it has settings: store one, for example with acs settings set language=en',
-    });
+    throw new AppError(
+      'conflict',
+      'the server has tokens for git providers and does not report which',
+      {
+        hint:
+          'a server reports them once it has settings: store one, for example with acs ' +
+          'settings set language=en',
+      },
+    );
   };
   const send = async (call: Pick<Call, 'method' | 'path' | 'body'>): Promise<Answer> => {
     const accept = [400, 401, 404, 405, 422];
@@ -91,7 +115,10 @@ function createProviders(
     return answer;
   };
   /** The host of a stored token has to be the stored one: else the server tries the token there. */
-  const write = async (kept: readonly GitProvider[], added: Record<string, object> = {}): Promise<void> => {
+  const write = async (
+    kept: readonly GitProvider[],
+    added: Record<string, object> = {},
+  ): Promise<void> => {
     const old = kept.map(({ git_provider, host }) => [git_provider, { token: '', host }] as const);
     const body = { provider_tokens: { ...Object.fromEntries(old), ...added } };
     const answer = await send({ method: 'POST', path: routes.add, body });
@@ -101,11 +128,20 @@ function createProviders(
       throw new AppError('auth', `the server refuses the token: ${reasonOf(answer)}`, {
         status,
         request,
-        hint: 'a server tries a token at its provider before it stores it: check the token, its expiry and --host',
+        hint:
+          'a server tries a token at its provider before it stores it: check the token, ' +
+          'its expiry and --host',
       });
-    if (status >= 400) throw new AppError('usage', `the server refuses this: ${reasonOf(answer)}`, { status, request });
+    if (status >= 400)
+      throw new AppError('usage', `the server refuses this: ${reasonOf(answer)}`, {
+        status,
+        request,
+      });
   };
-  /** Throws `server`, and `conflict` for what stays. The write was accepted: a list that cannot be read is no failure. */
+  /**
+   * Throws `server`, and `conflict` for what stays. The write was accepted: a list that cannot be
+   * read is no failure.
+   */
   const checkStored = async (expected: readonly GitProvider[], removed?: string): Promise<void> => {
     const after = await readReported().catch((error: unknown) => {
       if (isFailure(error)) return null;
@@ -114,11 +150,17 @@ function createProviders(
     if (after?.some(({ git_provider }) => git_provider === removed))
       throw new AppError('conflict', `the server still has a token for ${removed}`);
     const names = expected.map(({ git_provider }) => git_provider);
-    const missing = names.filter((name) => after?.every(({ git_provider }) => git_provider !== name));
+    const missing = names.filter((name) =>
+      after?.every(({ git_provider }) => git_provider !== name),
+    );
     if (missing.length === 0) return;
-    throw new AppError('server', `the server accepted the change and has no token for ${missing.join(', ')} now`, {
-      hint: 'store it again: acs git-provider set <provider>',
-    });
+    throw new AppError(
+      'server',
+      `the server accepted the change and has no token for ${missing.join(', ')} now`,
+      {
+        hint: 'store it again: acs git-provider set <provider>',
+      },
+    );
   };
   return {
     providers: () => readProviders('refuse'),
@@ -132,7 +174,9 @@ function createProviders(
       return { ...stored, before: known === undefined ? 'absent' : 'present' };
     },
     async disconnect(name, loss) {
-      const others = (await readProviders(loss)).filter(({ git_provider }) => git_provider !== name);
+      const others = (await readProviders(loss)).filter(
+        ({ git_provider }) => git_provider !== name,
+      );
       if (others.length > 0) await write(others);
       else await send(routes.drop);
       await checkStored(others, name);
@@ -159,7 +203,12 @@ function createLookupsV1(links: Links): Lookups {
       const answer = await lookUp(links, path, { provider, ...of, query: text, page_id, limit });
       return read(answer, (body) => readPage(body, 'list', reader));
     };
-    if (!text) return await pageWithDropped(page, Math.max(2, Math.min(pageSize ?? largest, largest)), fetch);
+    if (!text)
+      return await pageWithDropped(
+        page,
+        Math.max(2, Math.min(pageSize ?? largest, largest)),
+        fetch,
+      );
     // A search has no second page: the server answers with the first one again, or with 400.
     const { items, next } = await fetch(null, largest);
     return { items, next: null, isCut: next !== null };
@@ -183,16 +232,22 @@ function createLookupsV0(links: Links): Lookups {
       const per_page = pageSizeOf(selected_provider, search === undefined ? pageSize : undefined);
       if (search !== undefined) {
         const query = { query: search, per_page, selected_provider };
-        return searched(await lookUp(links, '/api/user/search/repositories', query), readRepository, per_page);
+        return searched(
+          await lookUp(links, '/api/user/search/repositories', query),
+          readRepository,
+          per_page,
+        );
       }
       const number = Number(page ?? 1);
       const query = { selected_provider, sort: 'pushed', page: number, per_page };
       const answer = await lookUp(links, '/api/user/repositories', query);
       const items = read(answer, (body) => asList(body, 'repositories').map(readRepository));
-      // The `Link` header of the provider; null where it has none, and a full page may not be the last one.
+      // The `Link` header of the provider; null where it has none, and a full page may not be the
+      // last one.
       const [first] = answer.body as unknown[];
       const header = isRecord(first) ? first['link_header'] : null;
-      const hasNext = typeof header === 'string' ? header.includes('rel="next"') : items.length === per_page;
+      const hasNext =
+        typeof header === 'string' ? header.includes('rel="next"') : items.length === per_page;
       return { items, next: hasNext ? String(number + 1) : null };
     },
     async branches({ git_provider: selected_provider, repository, search = '' }, page, pageSize) {
@@ -204,11 +259,18 @@ function createLookupsV0(links: Links): Lookups {
         if (!isMissingRoute(answer)) return searched(answer, readBranch, per_page);
       }
       const number = Number(page ?? 1);
-      const query = { repository, page: number, per_page: pageSizeOf(selected_provider, pageSize), selected_provider };
+      const query = {
+        repository,
+        page: number,
+        per_page: pageSizeOf(selected_provider, pageSize),
+        selected_provider,
+      };
       const answer = await lookUp(links, '/api/user/repository/branches', query);
       // 0.53 answers with the whole list, later releases with a page.
       const items = read(answer, (body) =>
-        asList(Array.isArray(body) ? body : asRecord(body, 'branches')['branches'], 'branches').map(readBranch),
+        asList(Array.isArray(body) ? body : asRecord(body, 'branches')['branches'], 'branches').map(
+          readBranch,
+        ),
       ).filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
       const isLast = !isRecord(answer.body) || answer.body['has_next_page'] !== true;
       return { items, next: isLast ? null : String(number + 1) };
@@ -218,14 +280,27 @@ function createLookupsV0(links: Links): Lookups {
 
 async function lookUp(links: Links, path: string, query: Query): Promise<Answer> {
   const presence = links.features.of('repositories');
-  const answer = presence === 'absent' ? null : await request(links, path, query, presence !== 'present');
+  const answer =
+    presence === 'absent' ? null : await request(links, path, query, presence !== 'present');
   if (answer === null || isMissingRoute(answer)) throw lacks('repositories');
   return answer;
 }
 
-async function request(links: Links, path: string, query: Query, mayBeMissing: boolean): Promise<Answer> {
+async function request(
+  links: Links,
+  path: string,
+  query: Query,
+  mayBeMissing: boolean,
+): Promise<Answer> {
   const accept = [404, 405];
-  const answer = await links.app.request({ method: 'GET', path, query, safe: 'read', mayBeMissing, accept });
+  const answer = await links.app.request({
+    method: 'GET',
+    path,
+    query,
+    safe: 'read',
+    mayBeMissing,
+    accept,
+  });
   const { status, request: sent } = answer;
   if (status < 400 || isMissingRoute(answer)) return answer;
   const message = `the git provider has no such thing: ${reasonOf(answer)}`;

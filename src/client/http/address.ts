@@ -1,9 +1,15 @@
 import { AppError } from '../../cli/errors.ts';
 import { cut } from '../../output/text/well-formed.ts';
 
-export type Query = Record<string, string | number | boolean | readonly string[] | null | undefined>;
+export type Query = Record<
+  string,
+  string | number | boolean | readonly string[] | null | undefined
+>;
 
-/** Origin and path prefix without a trailing slash. Throws `server`: a server has sent the URL, or it is checked. */
+/**
+ * Origin and path prefix without a trailing slash. Throws `server`: a server has sent the URL, or
+ * it is checked.
+ */
 export function normalizeBaseUrl(text: string): string {
   if (!URL.canParse(text)) throw new AppError('server', `not a URL: ${cut(text, 200)}`);
   const { origin, pathname } = new URL(text);
@@ -30,7 +36,8 @@ export function shownUrl(text: string): string {
   url.password = '';
   url.hash = '';
   for (const name of new Set(url.searchParams.keys())) {
-    if (/^(session_api_key|tkn|token|key|api_key|access_token|secret)$/i.test(name)) url.searchParams.set(name, '***');
+    if (/^(session_api_key|tkn|token|key|api_key|access_token|secret)$/i.test(name))
+      url.searchParams.set(name, '***');
   }
   return url.href;
 }
@@ -38,10 +45,18 @@ export function shownUrl(text: string): string {
 /** The host without the brackets of IPv6, the port also where the scheme has it. */
 export function endpointOf(url: string | URL): { host: string; port: number } {
   const { hostname, port, protocol } = new URL(url);
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (protocol === 'https:' ? 443 : 80)) };
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port || (protocol === 'https:' ? 443 : 80)),
+  };
 }
 
 export function isLoopback(url: string): boolean {
   const { host } = endpointOf(url);
-  return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+  return (
+    host === 'localhost' ||
+    host.endsWith('.localhost') ||
+    host === '::1' ||
+    /^127\.\d+\.\d+\.\d+$/.test(host)
+  );
 }

@@ -1,5 +1,10 @@
 /** The errors of requests: by the status of the answer, or by the failure of the connection. */
-import { AppError, type ErrorKind, type NamedRequest, type RequestDetails } from '../../cli/errors.ts';
+import {
+  AppError,
+  type ErrorKind,
+  type NamedRequest,
+  type RequestDetails,
+} from '../../cli/errors.ts';
 import { cut, shortened } from '../../output/text/well-formed.ts';
 
 const MAX_SERVER_TEXT = 500;
@@ -12,7 +17,10 @@ export interface Answer {
   /** Undefined where the answer is not JSON. */
   body: unknown;
   bytes: Uint8Array;
-  /** An earlier try of the same request may have been carried out: its answer was lost, or a gateway answered. */
+  /**
+   * An earlier try of the same request may have been carried out: its answer was lost, or a gateway
+   * answered.
+   */
   afterLostTry?: true;
   request: NamedRequest;
   error?: AppError;
@@ -23,7 +31,10 @@ export function foundNothing({ status, body, afterLostTry }: Answer): boolean {
   return (status === 404 || body === false) && afterLostTry === undefined;
 }
 
-export function unsupportedBy({ status, request }: Pick<Answer, 'status' | 'request'>, message: string): AppError {
+export function unsupportedBy(
+  { status, request }: Pick<Answer, 'status' | 'request'>,
+  message: string,
+): AppError {
   return new AppError('unsupported', message, { status, request });
 }
 
@@ -46,7 +57,9 @@ function findText(value: unknown, depth: number): string | null {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null || depth > 3) return null;
   if (Array.isArray(value)) {
-    const texts = value.map((item: unknown) => validationText(item)).filter((text) => text !== null);
+    const texts = value
+      .map((item: unknown) => validationText(item))
+      .filter((text) => text !== null);
     return texts.length > 0 ? texts.join('; ') : null;
   }
   const record = value as Record<string, unknown>;
@@ -57,7 +70,9 @@ function findText(value: unknown, depth: number): string | null {
   return null;
 }
 
-/** `{loc: ["body", "x"], msg}` of a validation error; its `input` may hold a secret and is left out. */
+/**
+ * `{loc: ["body", "x"], msg}` of a validation error; its `input` may hold a secret and is left out.
+ */
 function validationText(item: unknown): string | null {
   if (typeof item === 'string') return item;
   if (typeof item !== 'object' || item === null) return null;
@@ -82,17 +97,26 @@ const KINDS: Record<number, ErrorKind> = {
   501: 'unsupported',
 };
 
-/** 400 and 422 are `server`; callers that send a user's own values (a start, settings) say `usage` instead. */
+/**
+ * 400 and 422 are `server`; callers that send a user's own values (a start, settings) say `usage`
+ * instead.
+ */
 export function statusError(answer: Answer, details: RequestDetails): AppError {
   const { status, contentType, body, bytes } = answer;
   // Plain text is shown, HTML is only named.
   const plain = (): string => new TextDecoder().decode(bytes.subarray(0, 4 * MAX_SERVER_TEXT));
-  const other = contentType === '' ? null : contentType === 'text/plain' ? serverText(plain()) : `(${contentType})`;
+  const other =
+    contentType === ''
+      ? null
+      : contentType === 'text/plain'
+        ? serverText(plain())
+        : `(${contentType})`;
   const text = isJsonType(contentType) ? serverText(body) : other;
   const kind = KINDS[status] ?? 'server';
   const said = text === null ? '' : `: ${text}`;
   // A repetition changes neither 501 (not supported) nor 507 (no room).
-  const retryable = status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 507);
+  const retryable =
+    status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 507);
   if (status === 404 && text === null) return wrongPlaceError(answer, details);
   const about = { ...details, status, retryable };
   if (status === 429)
@@ -100,12 +124,17 @@ export function statusError(answer: Answer, details: RequestDetails): AppError {
       ...about,
       hint: 'try again later, or set a lower ACS_RATE',
     });
-  if (status === 501 && text !== null) return new AppError(kind, `the server does not support this: ${text}`, about);
+  if (status === 501 && text !== null)
+    return new AppError(kind, `the server does not support this: ${text}`, about);
   if (status !== 500) return new AppError(kind, `the server answered ${status}${said}`, about);
-  return new AppError(kind, `the server answered 500 to ${answer.request.method} ${routeOf(answer)}${said}`, {
-    ...about,
-    hint: 'its log has the cause; see whether other routes fail too: acs doctor',
-  });
+  return new AppError(
+    kind,
+    `the server answered 500 to ${answer.request.method} ${routeOf(answer)}${said}`,
+    {
+      ...about,
+      hint: 'its log has the cause; see whether other routes fail too: acs doctor',
+    },
+  );
 }
 
 /** Not by the URL class: a key that is part of the host is redacted there. */
@@ -119,11 +148,15 @@ export function wrongPlaceError(answer: Answer, details: RequestDetails): AppErr
     ? 'JSON that cannot be read'
     : `an answer of type ${cut(contentType, 80) || '(none)'}`;
   const what = bytes.length === 0 ? 'an empty answer' : ofType;
-  return new AppError('server', `the server sent ${what} (status ${answer.status}) where JSON was expected`, {
-    ...details,
-    status: answer.status,
-    hint: 'is this the right server? check the URL with: acs whoami',
-  });
+  return new AppError(
+    'server',
+    `the server sent ${what} (status ${answer.status}) where JSON was expected`,
+    {
+      ...details,
+      status: answer.status,
+      hint: 'is this the right server? check the URL with: acs whoami',
+    },
+  );
 }
 
 export interface Failure {
@@ -134,7 +167,8 @@ export interface Failure {
   hint?: string | undefined;
 }
 
-const TLS_CODES = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
+const TLS_CODES =
+  /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
 
 const NOT_TLS = 'the port does not speak TLS: check the port, or use http';
 const TLS_HINTS: Readonly<Record<string, string>> = {
@@ -160,11 +194,17 @@ function failureOf(error: unknown, host: string, timeoutMs: number, proxyStatus?
   const { errors: [first] = [error] } = error as { errors?: unknown[] };
   const { code = '', syscall, message = String(error) } = first as NodeJS.ErrnoException;
   const isConnecting = syscall === 'connect';
-  const fail = (of: Failure['class'], sent: Failure['sent'], text: string, hint?: string): Failure => {
+  const fail = (
+    of: Failure['class'],
+    sent: Failure['sent'],
+    text: string,
+    hint?: string,
+  ): Failure => {
     return { class: of, sent, text, hint };
   };
   if (TLS_CODES.test(code)) {
-    const hint = TLS_HINTS[code] ?? 'for a private certificate authority set NODE_EXTRA_CA_CERTS to its file';
+    const hint =
+      TLS_HINTS[code] ?? 'for a private certificate authority set NODE_EXTRA_CA_CERTS to its file';
     return fail('tls', 'no', `the TLS connection to ${host} failed (${code})`, hint);
   }
   switch (code) {
@@ -179,8 +219,10 @@ function failureOf(error: unknown, host: string, timeoutMs: number, proxyStatus?
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'EADDRNOTAVAIL':
-      if (!isConnecting) return fail('reset', 'maybe', `the connection to ${host} was lost (${code})`);
-      if (code !== 'ETIMEDOUT') return fail('unreachable', 'no', `${host} cannot be reached (${code})`, NETWORK_HINT);
+      if (!isConnecting)
+        return fail('reset', 'maybe', `the connection to ${host} was lost (${code})`);
+      if (code !== 'ETIMEDOUT')
+        return fail('unreachable', 'no', `${host} cannot be reached (${code})`, NETWORK_HINT);
       return fail(
         'timeout',
         'no',
@@ -194,7 +236,9 @@ function failureOf(error: unknown, host: string, timeoutMs: number, proxyStatus?
       return fail('timeout', 'maybe', `${host} ${text}`, hint);
     }
     case 'ACS_PROXY': {
-      const login = 'put a user name and password in HTTP_PROXY or HTTPS_PROXY: http://<user>:<password>@<host>:<port>';
+      const login =
+        'put a user name and password in HTTP_PROXY or HTTPS_PROXY: ' +
+        'http://<user>:<password>@<host>:<port>';
       const text = `the proxy did not connect to ${host} (it answered ${proxyStatus})`;
       return fail('proxy', 'no', text, proxyStatus === 407 ? login : PROXY_HINT);
     }
@@ -204,6 +248,7 @@ function failureOf(error: unknown, host: string, timeoutMs: number, proxyStatus?
     case 'EPIPE':
       return fail('reset', 'maybe', `the connection to ${host} was cut`);
   }
-  if (code.startsWith('HPE_')) return fail('other', 'maybe', `${host} does not speak HTTP`, 'is this the right port?');
+  if (code.startsWith('HPE_'))
+    return fail('other', 'maybe', `${host} does not speak HTTP`, 'is this the right port?');
   return fail('other', 'maybe', `the request to ${host} failed: ${cut(message, 300)}`);
 }

@@ -32,11 +32,16 @@ export interface Call {
   /** A request timeout given by the user wins. */
   timeoutMs?: number;
   maxBytes?: number;
-  /** `read`: changes nothing, is sent in a dry run. `idempotent`: may be repeated. `once`: may not. */
+  /**
+   * `read`: changes nothing, is sent in a dry run. `idempotent`: may be repeated. `once`: may not.
+   */
   safe: 'read' | 'idempotent' | 'once';
   /** A dry run prints this read, and sends nothing. */
   inDryRun?: 'printed';
-  /** Default: `json`. `any`: each answer is returned, whatever its status, and changes no facts of the server. */
+  /**
+   * Default: `json`. `any`: each answer is returned, whatever its status, and changes no facts of
+   * the server.
+   */
   expect?: 'json' | 'bytes' | 'any';
   /** The presence of the route is unknown: a 404 or 405 does not contradict the cached facts. */
   mayBeMissing?: boolean;
@@ -44,7 +49,10 @@ export interface Call {
   delivery?: Delivery;
 }
 
-/** Whether a server may act on a request: false before it is sent, and after a refusal that it is repeated for. */
+/**
+ * Whether a server may act on a request: false before it is sent, and after a refusal that it is
+ * repeated for.
+ */
 export interface Delivery {
   isPossible: boolean;
 }

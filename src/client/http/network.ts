@@ -29,7 +29,10 @@ export interface Sending {
   method: string;
   headers: Record<string, string>;
   body: string | Uint8Array | AsyncIterable<Uint8Array> | null;
-  /** How long the server may send nothing, before its answer and within it; the answer may take a multiple of it. */
+  /**
+   * How long the server may send nothing, before its answer and within it; the answer may take a
+   * multiple of it.
+   */
   silenceMs: number;
   clock: Clock;
   /** Of the body, before and after decoding. */
@@ -54,13 +57,17 @@ export class Network {
   readonly #closing = new AbortController();
 
   constructor(options: NetworkOptions) {
-    // Each connection to a proxy that is being made adds a listener; above ten Node reports a leak on stderr.
+    // Each connection to a proxy that is being made adds a listener; above ten Node reports a leak
+    // on stderr.
     setMaxListeners(0, this.#closing.signal);
     this.redaction = options.redaction;
     this.#options = options;
   }
 
-  /** Throws AppError for an answer that is not read, else the error of the connection: see classifyFailure. */
+  /**
+   * Throws AppError for an answer that is not read, else the error of the connection: see
+   * classifyFailure.
+   */
   async send(
     url: string,
     kind: ConnectionKind,
@@ -71,11 +78,18 @@ export class Network {
     const { request: open } = url.startsWith('https:') ? https : http;
     const isStream = typeof body === 'object' && body !== null && !(body instanceof Uint8Array);
     // Node gives a DELETE with a body no length by itself.
-    const length = body === null || isStream ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const length =
+      body === null || isStream ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const agent = this.#agent(url, kind);
-    const request = open(url, { method, headers: { ...headers, ...length }, agent, timeout: silenceMs });
+    const request = open(url, {
+      method,
+      headers: { ...headers, ...length },
+      agent,
+      timeout: silenceMs,
+    });
     this.#limitConnecting(request);
-    // The time that the source of the body or the receiver of the answer needs is not that of the server.
+    // The time that the source of the body or the receiver of the answer needs is not that of the
+    // server.
     const limit = new AnswerLimit(silenceMs, clock);
     const upload = async function* (parts: AsyncIterable<Uint8Array>) {
       limit.isHeld = true;
@@ -105,13 +119,16 @@ export class Network {
         // In place of the option `signal`, for which Node adds another listener.
         signal.addEventListener('abort', abort, { signal: ended.signal });
         const exceed = (ms: number): void => {
-          reject((failed = failure('ACS_TOTAL', `did not complete its answer within ${ms / 1000} s`)));
+          reject(
+            (failed = failure('ACS_TOTAL', `did not complete its answer within ${ms / 1000} s`)),
+          );
           request.destroy(failed);
         };
         limit.reached(ended.signal).then(exceed, () => undefined);
         request.on('error', (error) => reject((failed ??= error)));
         request.on('response', resolve);
-        // Without an answer and an error: the server switched protocols without a request to upgrade.
+        // Without an answer and an error: the server switched protocols without a request to
+        // upgrade.
         request.on('close', () => reject(failure('ECONNRESET')));
         if (isStream)
           pipeline(Readable.from(upload(body)), request, (error) => {
@@ -121,7 +138,8 @@ export class Network {
         else request.end(body ?? undefined);
       });
       const status = response.statusCode ?? 0;
-      // Agent servers close the connection after a 500 without announcing it (interface 12): it is not used again.
+      // Agent servers close the connection after a 500 without announcing it (interface 12): it is
+      // not used again.
       if (status === 500) request.shouldKeepAlive = false;
       const receive = status >= 200 && status < 300 ? into : undefined;
       const chunks: Uint8Array[] = [];
@@ -131,8 +149,12 @@ export class Network {
         if (receive === undefined) {
           size += chunk.length;
           if (size > maxBytes) {
-            const most = maxBytes < 1024 * 1024 ? `${maxBytes} bytes` : `${Math.floor(maxBytes / 1024 / 1024)} MiB`;
-            const message = `the answer is larger than the ${most} that acs reads of such an answer`;
+            const most =
+              maxBytes < 1024 * 1024
+                ? `${maxBytes} bytes`
+                : `${Math.floor(maxBytes / 1024 / 1024)} MiB`;
+            const message =
+              `the answer is larger than the ${most} that acs reads of ` + `such an answer`;
             const hint = 'is this the right server? where it is a list, ask for less of it';
             throw new AppError('server', message, { hint });
           }
@@ -143,7 +165,9 @@ export class Network {
           limit.isHeld = false;
         }
       }
-      const texts = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
+      const texts = Object.entries(response.headers).map(
+        ([name, value]) => [name, String(value)] as const,
+      );
       return { status, headers: Object.fromEntries(texts), bytes: Buffer.concat(chunks) };
     } catch (error) {
       throw isAppError(error) ? error : (failed ?? error);
@@ -174,7 +198,8 @@ export class Network {
     if (this.#closing.signal.aborted) throw new Error('the connections of this run are closed');
     // An address needs no resolver, and loading it is 1 % of a short command.
     if (isIP(new URL(url).hostname) === 0) {
-      // A server on localhost often listens on IPv4 only; the resolver's own order would try ::1 first.
+      // A server on localhost often listens on IPv4 only; the resolver's own order would try ::1
+      // first.
       setDefaultResultOrder('ipv4first');
       setDefaultAutoSelectFamilyAttemptTimeout(LIMITS_MS.address);
     }
@@ -185,9 +210,14 @@ export class Network {
     let agent = this.#agents.get(name);
     if (agent === undefined) {
       const { Agent } = isSecure ? https : http;
-      agent = new Agent(kind === 'kept' ? { keepAlive: true, maxSockets: 16, timeout: idleMs } : {});
+      agent = new Agent(
+        kind === 'kept' ? { keepAlive: true, maxSockets: 16, timeout: idleMs } : {},
+      );
       if (proxy !== null)
-        tunnelThrough(agent, proxy, isSecure, { timeoutMs: connectTimeoutMs, signal: this.#closing.signal });
+        tunnelThrough(agent, proxy, isSecure, {
+          timeoutMs: connectTimeoutMs,
+          signal: this.#closing.signal,
+        });
       this.#agents.set(name, agent);
     }
     return agent;
@@ -198,7 +228,10 @@ export class Network {
     request.on('socket', (socket) => {
       if (this.#connected.has(socket)) return;
       const isSecure = 'encrypted' in socket;
-      const timer = setTimeout(() => request.destroy(notConnected()), this.#options.connectTimeoutMs);
+      const timer = setTimeout(
+        () => request.destroy(notConnected()),
+        this.#options.connectTimeoutMs,
+      );
       const connect = (): void => {
         this.#connected.add(socket);
         clearTimeout(timer);
@@ -210,14 +243,18 @@ export class Network {
   }
 }
 
-async function* decoded(response: http.IncomingMessage, method: string): AsyncGenerator<Uint8Array, void, void> {
+async function* decoded(
+  response: http.IncomingMessage,
+  method: string,
+): AsyncGenerator<Uint8Array, void, void> {
   const { statusCode = 0, headers } = response;
   const names = (headers['content-encoding'] ?? '')
     .toLowerCase()
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '' && word !== 'identity');
-  const isEmpty = method === 'HEAD' || [204, 304].includes(statusCode) || headers['content-length'] === '0';
+  const isEmpty =
+    method === 'HEAD' || [204, 304].includes(statusCode) || headers['content-length'] === '0';
   if (names.length === 0 || isEmpty) {
     yield* response as AsyncIterable<Uint8Array>;
     return;
@@ -225,9 +262,13 @@ async function* decoded(response: http.IncomingMessage, method: string): AsyncGe
   let body: Readable = response;
   for (const name of names.reverse()) {
     if (!['gzip', 'x-gzip', 'br'].includes(name))
-      throw new AppError('server', `the answer is encoded as ${cut(name, 40)}, which acs does not read`, {
-        hint: `a proxy on the way may encode it; acs accepts ${ACCEPTED_ENCODINGS} or none`,
-      });
+      throw new AppError(
+        'server',
+        `the answer is encoded as ${cut(name, 40)}, which acs does not read`,
+        {
+          hint: `a proxy on the way may encode it; acs accepts ${ACCEPTED_ENCODINGS} or none`,
+        },
+      );
     const decoder = name === 'br' ? zlib.createBrotliDecompress() : zlib.createGunzip();
     body = pipeline(body, decoder, () => undefined);
   }
@@ -250,7 +291,10 @@ function notConnected(): Error {
 }
 
 /** Null for none. Requests that stay on the machine never use a proxy. */
-export function proxyFor(url: string, env: Readonly<Record<string, string | undefined>>): string | null {
+export function proxyFor(
+  url: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string | null {
   const of = (name: string): string => env[name] || env[name.toUpperCase()] || '';
   const proxy = (url.startsWith('https:') && of('https_proxy')) || of('http_proxy');
   return proxy === '' || isLoopback(url) || isExcluded(url, of('no_proxy')) ? null : proxy;
@@ -268,7 +312,9 @@ function isExcluded(url: string, noProxy: string): boolean {
   });
 }
 
-/** Errors have `proxy`, its host, where it failed itself, and `status`, where it refused to connect. */
+/**
+ * Errors have `proxy`, its host, where it failed itself, and `status`, where it refused to connect.
+ */
 function tunnelThrough(
   agent: http.Agent,
   proxy: string,
@@ -283,7 +329,9 @@ function tunnelThrough(
     const user = `${decodeURIComponent(way.username)}:${decodeURIComponent(way.password)}`;
     const headers = {
       host: authority,
-      ...(user === ':' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` }),
+      ...(user === ':'
+        ? {}
+        : { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` }),
     };
     const { request } = way.protocol === 'https:' ? https : http;
     const connecting = request({
@@ -298,7 +346,8 @@ function tunnelThrough(
     const timer = setTimeout(() => connecting.destroy(notConnected()), timeoutMs);
     connecting
       .once('connect', ({ statusCode: status }, socket) => {
-        if (status === 200) return done(null, isSecure ? connectTls({ ...target, socket }) : socket);
+        if (status === 200)
+          return done(null, isSecure ? connectTls({ ...target, socket }) : socket);
         socket.destroy();
         done(Object.assign(failure('ACS_PROXY'), { status }));
       })

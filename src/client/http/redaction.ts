@@ -1,4 +1,9 @@
-import { createRedactor, createSecretKeeper, type Redactor, type SecretKeeper } from '../../output/text/redact.ts';
+import {
+  createRedactor,
+  createSecretKeeper,
+  type Redactor,
+  type SecretKeeper,
+} from '../../output/text/redact.ts';
 
 export class Redaction {
   readonly #secrets = new Set<string>();
@@ -38,7 +43,10 @@ export class Redaction {
     return this.#redactor.value(value) as T;
   }
 
-  /** Marks a record of redacted parts, unless one of `texts`, which were not redacted, holds a secret. */
+  /**
+   * Marks a record of redacted parts, unless one of `texts`, which were not redacted, holds a
+   * secret.
+   */
   mark<T extends object>(record: T, texts: readonly string[]): T {
     if (texts.every((text) => this.text(text) === text)) this.#keeper.markRedacted(record);
     return record;

@@ -9,9 +9,15 @@ export const LIMITS_MS = {
   /** A V0 server that waits for its model answers no request for minutes (interface 12). */
   requestV0: 120_000,
   probe: 10_000,
-  /** The whole probe, repeated requests included: a server may send its answer slowly without ever being silent. */
+  /**
+   * The whole probe, repeated requests included: a server may send its answer slowly without ever
+   * being silent.
+   */
   wholeProbe: 60_000,
-  /** A start of a conversation, and creating, pausing, resuming or deleting a sandbox, which waits for its runtime. */
+  /**
+   * A start of a conversation, and creating, pausing, resuming or deleting a sandbox, which waits
+   * for its runtime.
+   */
   start: 120_000,
   send: 90_000,
   /** An endpoint on this machine may load the model first. */
@@ -21,11 +27,16 @@ export const LIMITS_MS = {
   /** A request that the agent server answers when the current step has ended. */
   step: 300_000,
   interrupt: 60_000,
-  /** A rename at the agent server: the title is set at once, and the answer may come after the current step. */
+  /**
+   * A rename at the agent server: the title is set at once, and the answer may come after the
+   * current step.
+   */
   agentRename: 5_000,
   fileWrite: 120_000,
   socket: 15_000,
-  /** One address of a name with several; the 250 ms of Node are less than a distant server takes. */
+  /**
+   * One address of a name with several; the 250 ms of Node are less than a distant server takes.
+   */
   address: 3_000,
   /** A kept connection without a request: the other end may have closed one that is older. */
   idleConnection: 4_000,
@@ -35,11 +46,17 @@ export const LIMITS_MS = {
   silentPause: 5_000,
 } as const;
 
-/** An answer may take so many times the longest silence, and as long again for each of these parts of it. */
+/**
+ * An answer may take so many times the longest silence, and as long again for each of these parts
+ * of it.
+ */
 const SILENCES = 10;
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** Ends what a silence does not: an answer that is never complete, because the server sends it byte by byte. */
+/**
+ * Ends what a silence does not: an answer that is never complete, because the server sends it byte
+ * by byte.
+ */
 export class AnswerLimit {
   /** Of the body, sent or received. */
   bytes = 0;
@@ -87,7 +104,10 @@ export const PACE_LIMITS = {
   cloud: { perSecond: 1.5, burst: 10 },
 } as const satisfies Record<string, PaceLimit>;
 
-/** A token bucket: a self-hosted server answers 429 above 10 requests a second, the cloud above 100 a minute. */
+/**
+ * A token bucket: a self-hosted server answers 429 above 10 requests a second, the cloud above 100
+ * a minute.
+ */
 export class Pace {
   readonly #limit: () => PaceLimit | null;
   readonly #clock: Clock;
@@ -104,7 +124,8 @@ export class Pace {
   }
 
   async turn(signal: AbortSignal): Promise<void> {
-    for (let waitMs = this.#take(); waitMs > 0; waitMs = this.#take()) await this.#clock.sleep(waitMs, signal);
+    for (let waitMs = this.#take(); waitMs > 0; waitMs = this.#take())
+      await this.#clock.sleep(waitMs, signal);
     signal.throwIfAborted();
   }
 
@@ -139,12 +160,18 @@ export class Pace {
 export const TRIES = 4;
 export const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** 0.25 s, 0.5 s, 1 s, each between half and the whole of it: clients that failed together do not return together. */
+/**
+ * 0.25 s, 0.5 s, 1 s, each between half and the whole of it: clients that failed together do not
+ * return together.
+ */
 export function backoffMs(attempt: number): number {
   return 250 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
 }
 
-/** Null: the answer stands. `attempt`: tries so far; `elapsedMs`: since the first try; `spreadMs`: added to the wait. */
+/**
+ * Null: the answer stands. `attempt`: tries so far; `elapsedMs`: since the first try; `spreadMs`:
+ * added to the wait.
+ */
 export async function repeatAfter(
   { safe, accept }: Call,
   { status, headers, body }: Answer,
@@ -163,16 +190,23 @@ export async function repeatAfter(
   if (detail?.code === 'daily_conversation_limit_reached') return null;
   const header = headers['retry-after'];
   if (header === undefined) return ownPause(backoffMs(attempt) * (status === 429 ? 4 : 1));
-  const seconds = /^\d+(\.\d+)?$/.test(header.trim()) ? Number(header) : (Date.parse(header) - nowMs) / 1000;
+  const seconds = /^\d+(\.\d+)?$/.test(header.trim())
+    ? Number(header)
+    : (Date.parse(header) - nowMs) / 1000;
   const waitMs = Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : backoffMs(attempt);
-  // A self-hosted server counts what it refuses: clients that return together would be refused together, for ever.
+  // A self-hosted server counts what it refuses: clients that return together would be refused
+  // together, for ever.
   const spreadMs = Math.min(waitMs, 1_000) * 2 ** (attempt - 1) * Math.random();
   return waitMs > LIMITS_MS.pause ? null : { waitMs, spreadMs };
 }
 
 /** From the cloud's headers: the reset is in seconds since the epoch, or from now. 0: no pause. */
 export function limitResetMs(headers: Record<string, string>, nowMs: number): number {
-  if (headers['x-ratelimit-remaining'] === undefined || Number(headers['x-ratelimit-remaining']) > 0) return 0;
+  if (
+    headers['x-ratelimit-remaining'] === undefined ||
+    Number(headers['x-ratelimit-remaining']) > 0
+  )
+    return 0;
   const reset = Number(headers['x-ratelimit-reset']);
   if (!Number.isFinite(reset) || reset <= 0) return 0;
   const untilMs = reset > 1e9 ? reset * 1000 : nowMs + reset * 1000;

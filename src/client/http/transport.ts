@@ -1,4 +1,7 @@
-/** Requests to one server. Each call declares whether it may be repeated; a create or a message is sent once. */
+/**
+ * Requests to one server. Each call declares whether it may be repeated; a create or a message is
+ * sent once.
+ */
 import { setMaxListeners } from 'node:events';
 import { AppError, DryRunStop, isAppError, type RequestDetails } from '../../cli/errors.ts';
 import type { Clock } from '../../cli/clock.ts';
@@ -16,7 +19,14 @@ import {
 import type { Call } from './call.ts';
 import { ACCEPTED_ENCODINGS, type Network } from './network.ts';
 import type { Redaction } from './redaction.ts';
-import { backoffMs, LIMITS_MS, limitResetMs, repeatAfter, TRIES, type Pace } from './time-limits.ts';
+import {
+  backoffMs,
+  LIMITS_MS,
+  limitResetMs,
+  repeatAfter,
+  TRIES,
+  type Pace,
+} from './time-limits.ts';
 import { shortened } from '../../output/text/well-formed.ts';
 
 export interface TransportOptions {
@@ -34,9 +44,15 @@ export interface TransportOptions {
   notice?: (text: string) => void;
   /** Called before a refused connection is tried again. */
   restart?: (() => Promise<unknown>) | undefined;
-  /** Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any answer. */
+  /**
+   * Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any
+   * answer.
+   */
   refused: (answer: Answer, details: RequestDetails) => Promise<AppError>;
-  /** Called for a 404, 405, 422 or HTML answer, which may contradict cached facts; returns the error if it does. */
+  /**
+   * Called for a 404, 405, 422 or HTML answer, which may contradict cached facts; returns the error
+   * if it does.
+   */
   surprised?: () => Promise<AppError | null>;
 }
 
@@ -58,7 +74,10 @@ export class Transport {
     setMaxListeners(0, options.signal);
   }
 
-  /** @throws AppError by status or failure; DryRunStop instead of a write in a dry run; the reason of the signal */
+  /**
+   * @throws AppError by status or failure; DryRunStop instead of a write in a dry run; the reason
+   * of the signal
+   */
   async request(call: Call): Promise<Answer> {
     const { network, mode, clock, pace, signal } = this.#options;
     const url = buildUrl(this.baseUrl, call.path, call.query);
@@ -76,11 +95,17 @@ export class Transport {
       let pauseMs = backoffMs(attempt);
       if ('sent' in outcome) {
         const { class: of, sent, text, hint } = outcome;
-        // An unresolvable name and an untrusted certificate stay so; a server that sent nothing was waited for already.
-        const mayRepeat = of === 'refused' || (of === 'reset' && call.safe !== 'once' && !call.stream?.hasBegun);
+        // An unresolvable name and an untrusted certificate stay so; a server that sent nothing was
+        // waited for already.
+        const mayRepeat =
+          of === 'refused' || (of === 'reset' && call.safe !== 'once' && !call.stream?.hasBegun);
         if (attempt >= TRIES || !mayRepeat) {
           if (call.safe === 'once' && sent === 'maybe') throw unknownOutcome(text, { request });
-          throw new AppError('network', text, { request, hint, retryable: of !== 'tls' && of !== 'dns' });
+          throw new AppError('network', text, {
+            request,
+            hint,
+            retryable: of !== 'tls' && of !== 'dns',
+          });
         }
         if (sent === 'maybe') afterLostTry = { afterLostTry: true };
         if (of === 'refused') await this.#options.restart?.();
@@ -88,7 +113,10 @@ export class Transport {
         const answer: Answer = { ...outcome, ...afterLostTry, request };
         const nowMs = clock.now();
         pace.pauseUntil(limitResetMs(answer.headers, nowMs));
-        const repeat = await repeatAfter(call, answer, attempt, { nowMs, elapsedMs: nowMs - firstAtMs });
+        const repeat = await repeatAfter(call, answer, attempt, {
+          nowMs,
+          elapsedMs: nowMs - firstAtMs,
+        });
         if (repeat === null) return await this.#checked(call, answer);
         if (answer.status >= 500) afterLostTry = { afterLostTry: true };
         this.#report(`answers ${answer.status} and asks to wait`, nowMs + repeat.waitMs);
@@ -102,7 +130,14 @@ export class Transport {
 
   /** Redirects are followed on the same origin: keys are sent to one origin only. */
   async #exchange(call: Call, firstUrl: string): Promise<Omit<Answer, 'request'> | Failure> {
-    const { network, clock, signal, requestTimeoutMs, usualTimeoutMs = LIMITS_MS.request, headers } = this.#options;
+    const {
+      network,
+      clock,
+      signal,
+      requestTimeoutMs,
+      usualTimeoutMs = LIMITS_MS.request,
+      headers,
+    } = this.#options;
     const { method, stream, expect = 'json', safe } = call;
     const silenceMs = requestTimeoutMs ?? call.timeoutMs ?? usualTimeoutMs;
     const maxBytes = call.maxBytes ?? MOST_MIB[expect] * 1024 * 1024;
@@ -117,7 +152,8 @@ export class Transport {
     let url = firstUrl;
     for (let hops = 0; ; hops++) {
       const json = call.body === undefined ? null : JSON.stringify(call.body);
-      const body = stream?.upload?.parts() ?? call.raw?.bytes ?? (stream === undefined ? json : null);
+      const body =
+        stream?.upload?.parts() ?? call.raw?.bytes ?? (stream === undefined ? json : null);
       const sending = {
         method,
         body,
@@ -128,8 +164,10 @@ export class Transport {
         into,
         headers: {
           accept: expect === 'json' ? 'application/json' : '*/*',
-          // On the same machine encoding costs more than it saves; the length of a file is not that of its encoding.
-          'accept-encoding': stream !== undefined || isLoopback(url) ? 'identity' : ACCEPTED_ENCODINGS,
+          // On the same machine encoding costs more than it saves; the length of a file is not that
+          // of its encoding.
+          'accept-encoding':
+            stream !== undefined || isLoopback(url) ? 'identity' : ACCEPTED_ENCODINGS,
           ...call.headers,
           ...headers,
           ...(body !== null && { 'content-type': contentType }),
@@ -143,9 +181,18 @@ export class Transport {
       });
       let answer: Omit<Answer, 'request'>;
       try {
-        const received = await network.send(url, safe === 'once' || stream ? 'fresh' : 'kept', sending);
-        const type = (received.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-        answer = { ...received, contentType: type, body: isJsonType(type) ? parsed(received.bytes) : undefined };
+        const received = await network.send(
+          url,
+          safe === 'once' || stream ? 'fresh' : 'kept',
+          sending,
+        );
+        const type =
+          (received.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+        answer = {
+          ...received,
+          contentType: type,
+          body: isJsonType(type) ? parsed(received.bytes) : undefined,
+        };
       } catch (error) {
         signal.throwIfAborted();
         if (isAppError(error)) {
@@ -158,7 +205,8 @@ export class Transport {
       }
       this.#log(() => {
         const { body: given, bytes, status, contentType: type } = answer;
-        const shown = given === undefined ? `(${bytes.length} bytes)` : logged(network.redaction.value(given));
+        const shown =
+          given === undefined ? `(${bytes.length} bytes)` : logged(network.redaction.value(given));
         return `< ${status} ${type || '(no type)'} ${clock.now() - startedAtMs} ms ${shown}`;
       });
       if (answer.status < 300 || answer.status >= 400 || answer.status === 304) return answer;
@@ -169,18 +217,24 @@ export class Transport {
   async #checked(call: Call, answer: Answer): Promise<Answer> {
     const { status, request } = answer;
     const isGood = status >= 200 && status < 300;
-    if (call.expect === 'any') return isGood ? answer : { ...answer, error: await this.#errorOf(call, answer) };
+    if (call.expect === 'any')
+      return isGood ? answer : { ...answer, error: await this.#errorOf(call, answer) };
     const isJson = isJsonType(answer.contentType) && answer.body !== undefined;
     const isEmpty = status === 204 && answer.bytes.length === 0;
-    if (isGood && (call.expect === 'bytes' ? !answer.contentType.startsWith('text/html') : isJson || isEmpty))
+    if (
+      isGood &&
+      (call.expect === 'bytes' ? !answer.contentType.startsWith('text/html') : isJson || isEmpty)
+    )
       return answer;
-    const hasNoRoute = (status === 404 && serverText(answer.body) === 'Not Found') || status === 405;
+    const hasNoRoute =
+      (status === 404 && serverText(answer.body) === 'Not Found') || status === 405;
     const isAccepted = call.accept?.includes(status) === true;
     const isWrongPlace = isGood || ((status === 404 || status === 405) && !isJson);
     const isSurprise = hasNoRoute || status === 422 || (isWrongPlace && !isAccepted);
     if (isSurprise && !(isAccepted && call.mayBeMissing)) {
       const changed = await this.#options.surprised?.();
-      if (changed) throw new AppError(changed.kind, changed.message, { request, ...changed.details });
+      if (changed)
+        throw new AppError(changed.kind, changed.message, { request, ...changed.details });
     }
     if (isAccepted) return answer;
     throw isWrongPlace ? wrongPlaceError(answer, { request }) : await this.#errorOf(call, answer);
@@ -188,7 +242,8 @@ export class Transport {
 
   async #errorOf({ safe }: Call, answer: Answer): Promise<AppError> {
     const { status, request } = answer;
-    if (status === 401 || status === 403) return await this.#options.refused(answer, { request, status });
+    if (status === 401 || status === 403)
+      return await this.#options.refused(answer, { request, status });
     const isJson = isJsonType(answer.contentType) && answer.body !== undefined;
     const isGateway = status === 504 || (status === 502 && !isJson);
     if (safe !== 'once' || !isGateway) return statusError(answer, { request });
@@ -198,7 +253,10 @@ export class Transport {
 
   #report(why: string, untilMs: number): void {
     const waitMs = this.#options.pace.unreported(untilMs);
-    if (waitMs > 0) this.#options.notice?.(`${new URL(this.baseUrl).origin} ${why}: ${Math.ceil(waitMs / 1000)} s`);
+    if (waitMs > 0)
+      this.#options.notice?.(
+        `${new URL(this.baseUrl).origin} ${why}: ${Math.ceil(waitMs / 1000)} s`,
+      );
   }
 
   #log(line: () => string): void {
@@ -208,9 +266,13 @@ export class Transport {
 }
 
 function shownBody({ body, raw, hidden = [] }: Call, redaction: Redaction): unknown {
-  if (raw !== undefined && body === undefined) return `(${raw.bytes.length} bytes, ${raw.contentType})`;
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return redaction.value(body ?? null);
-  const masked = Object.fromEntries(hidden.filter((name) => name in body).map((name) => [name, REDACTED]));
+  if (raw !== undefined && body === undefined)
+    return `(${raw.bytes.length} bytes, ${raw.contentType})`;
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    return redaction.value(body ?? null);
+  const masked = Object.fromEntries(
+    hidden.filter((name) => name in body).map((name) => [name, REDACTED]),
+  );
   return redaction.value({ ...body, ...masked });
 }
 
@@ -243,11 +305,17 @@ function redirectTarget(
   throw new AppError('server', `the server redirects to ${where}, which acs does not follow`, {
     status,
     request: { method, url: shownUrl(url) },
-    hint: isOwn ? 'is this the right server?' : `if that is your server, use it as the URL: ${target.origin}`,
+    hint: isOwn
+      ? 'is this the right server?'
+      : `if that is your server, use it as the URL: ${target.origin}`,
   });
 }
 
 function unknownOutcome(what: string, details: RequestDetails): AppError {
   const message = `${what}; whether the server acted on the request is not known`;
-  return new AppError('unknown-outcome', message, { ...details, hint: 'look before trying again', retryable: false });
+  return new AppError('unknown-outcome', message, {
+    ...details,
+    hint: 'look before trying again',
+    retryable: false,
+  });
 }

@@ -2,10 +2,10 @@
  * Lists the repositories and branches that a V1 server drops between two pages.
  *
  * Servers:  openhands-ai 1.11.0
- * Symptom:  `repo list` and `repo branches` lack one item per page: the server reads pages of one item more than the
- *           limit, drops the last one, and continues behind it.
- * Evidence: test/client/quirks/dropped-last-item.test.ts; `search_repositories` and `search_branches` in
- *           app_server/git/git_router.py of 1.11.0
+ * Symptom:  `repo list` and `repo branches` lack one item per page: the server reads pages of one
+ *           item more than the limit, drops the last one, and continues behind it.
+ * Evidence: test/client/quirks/dropped-last-item.test.ts; `search_repositories` and
+ *           `search_branches` in app_server/git/git_router.py of 1.11.0
  * Cost:     0 requests for a list of one page, else 1 more per page
  * Remove:   unknown
  */
@@ -20,7 +20,10 @@ interface Position {
 
 const FIRST: Position = { page: null, before: 0, part: 'page' };
 
-/** With a limit smaller by one, the same page begins `before` items earlier, and so has the dropped item. */
+/**
+ * With a limit smaller by one, the same page begins `before` items earlier, and so has the dropped
+ * item.
+ */
 export async function pageWithDropped<T>(
   position: string | null,
   limit: number,
@@ -34,7 +37,10 @@ export async function pageWithDropped<T>(
   const { items, next } = await fetch(page, limit);
   if (next === null) return { items, next };
   const isReached = before + 1 < limit;
-  return { items, next: encoded({ page: next, before: before + 1, part: isReached ? 'overlap' : 'page' }) };
+  return {
+    items,
+    next: encoded({ page: next, before: before + 1, part: isReached ? 'overlap' : 'page' }),
+  };
 }
 
 function encoded(position: Position): string {

@@ -2,8 +2,8 @@
  * Ends a follow when the sandbox no longer has the conversation.
  *
  * Servers:  openhands-ai 1.6.0 and 1.11.0
- * Symptom:  `conv wait` and `follow` never end after the conversation was deleted at its agent server: the record
- *           stays, with sandbox RUNNING and a null status.
+ * Symptom:  `conv wait` and `follow` never end after the conversation was deleted at its agent
+ *           server: the record stays, with sandbox RUNNING and a null status.
  * Evidence: interface 4.3; test/client/v1/follow.test.ts
  * Cost:     0 requests while the status is not null for 30 s; then 1 at each look
  * Remove:   unknown
@@ -30,7 +30,10 @@ export function createLostWatch(clock: Clock) {
       if (!isFailure(error)) throw error;
       if (error.kind !== 'not-found') return;
       const id = normalId(record.id);
-      throw new AppError('not-found', `the sandbox no longer has conversation ${id}: it was deleted there`);
+      throw new AppError(
+        'not-found',
+        `the sandbox no longer has conversation ${id}: it was deleted there`,
+      );
     }
   };
 }

@@ -2,11 +2,12 @@
  * Reads from the workspace whether the repository and the branch of a V0 start were cloned.
  *
  * Servers:  openhands-ai 1.4.0 and 1.6.0 over V0
- * Symptom:  `conv new --branch` with an unknown branch exits 0 and the agent works on the default branch; after a failed
- *           clone it works in an empty workspace, and `conv diff` and `conv pull` find no changes.
+ * Symptom:  `conv new --branch` with an unknown branch exits 0 and the agent works on the default
+ *           branch; after a failed clone it works in an empty workspace, and `conv diff` and `conv
+ *           pull` find no changes.
  * Evidence: test/contract/cases/repositories.ts, an unknown branch; rate unknown
- * Cost:     1 or 2 requests for each start with a repository, and for each diff without changes; 2 more where HEAD is
- *           not at its branch; 1 more where there is no .git
+ * Cost:     1 or 2 requests for each start with a repository, and for each diff without changes; 2
+ *           more where HEAD is not at its branch; 1 more where there is no .git
  * Remove:   when servers with V0 are no longer supported
  */
 import { AppError } from '../../cli/errors.ts';
@@ -21,8 +22,8 @@ import { ignoredBranch, notCloned } from '../start-errors.ts';
 import { runtimeOf } from '../v0/calls.ts';
 
 /**
- * `lost`: the folder of the clone is there without its `.git`. Throws `not-found` when repository or branch did not arrive,
- * `server` when another branch is checked out.
+ * `lost`: the folder of the clone is there without its `.git`. Throws `not-found` when repository
+ * or branch did not arrive, `server` when another branch is checked out.
  */
 export async function checkRepositoryArrivedV0(
   links: Links,
@@ -46,10 +47,12 @@ export async function checkRepositoryArrivedV0(
   }
   const checkedOut = /^ref: refs\/heads\/(.+)$/.exec(head.trim())?.[1] ?? null;
   if (branch === null || checkedOut === branch) return 'arrived';
-  // A local branch exists only once it was checked out; the agent may have gone to one of its own since.
+  // A local branch exists only once it was checked out; the agent may have gone to one of its own
+  // since.
   if ((await fileV0(links, info, `${git}/refs/heads/${branch}`)) !== null) return 'arrived';
   const packed = ((await fileV0(links, info, `${git}/packed-refs`)) ?? '').split('\n');
-  const isPacked = (name: string): boolean => packed.some((line) => line.slice(line.indexOf(' ') + 1) === name);
+  const isPacked = (name: string): boolean =>
+    packed.some((line) => line.slice(line.indexOf(' ') + 1) === name);
   if (isPacked(`refs/heads/${branch}`)) return 'arrived';
   const isElsewhere = isPacked(`refs/remotes/origin/${branch}`) || isPacked(`refs/tags/${branch}`);
   if (!isElsewhere) throw notCloned(`the branch ${branch} of ${repository}`, id);
@@ -57,12 +60,26 @@ export async function checkRepositoryArrivedV0(
   throw ignoredBranch(branch, checkedOut, id);
 }
 
-function readV0(links: Links, info: ConversationInfo, route: string, query: Query): Promise<Answer> {
+function readV0(
+  links: Links,
+  info: ConversationInfo,
+  route: string,
+  query: Query,
+): Promise<Answer> {
   const { transport, path } = runtimeOf(links, info);
-  return transport.request({ method: 'GET', path: `${path}/${route}`, query, safe: 'read', accept: [404, 500] });
+  return transport.request({
+    method: 'GET',
+    path: `${path}/${route}`,
+    query,
+    safe: 'read',
+    accept: [404, 500],
+  });
 }
 
-/** The text of a file of the workspace, null when it is not there: that is 500, or 404 with the same text. */
+/**
+ * The text of a file of the workspace, null when it is not there: that is 500, or 404 with the same
+ * text.
+ */
 async function fileV0(links: Links, info: ConversationInfo, file: string): Promise<string | null> {
   const answer = await readV0(links, info, 'select-file', { file });
   const { status, body, request } = answer;

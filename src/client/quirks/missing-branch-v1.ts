@@ -2,8 +2,8 @@
  * Reads from the workspace whether the repository and the branch of a start were cloned.
  *
  * Servers:  openhands-ai 1.6.0 and 1.11.0
- * Symptom:  `conv new --branch` with an unknown branch exits 0: the start task ends READY with nothing cloned, or with
- *           another branch.
+ * Symptom:  `conv new --branch` with an unknown branch exits 0: the start task ends READY with
+ *           nothing cloned, or with another branch.
  * Evidence: recordings exchanges-1.6.0.jsonl and exchanges-1.11.0.jsonl, clone.unknown-branch;
  *           test/client/quirks/repository-folder.test.ts
  * Cost:     2 requests at the sandbox for each start with a repository
@@ -21,7 +21,10 @@ import { quietly } from '../v1/complete-record.ts';
 import { enterClone } from './repository-folder.ts';
 import { cut } from '../../output/text/well-formed.ts';
 
-/** Throws `not-found` when repository or branch did not arrive, `server` when another branch is checked out. */
+/**
+ * Throws `not-found` when repository or branch did not arrive, `server` when another branch is
+ * checked out.
+ */
 export async function checkRepositoryArrived(
   links: Links,
   record: AppConversationRecord,
@@ -30,7 +33,8 @@ export async function checkRepositoryArrived(
   if (repository === null) return;
   const id = normalId(record.id);
   const agent = agentOf(links, record);
-  // Exit 41: no repository, 45: none any more; 42: it is there without the branch; 43: the branch was never checked out.
+  // Exit 41: no repository, 45: none any more; 42: it is there without the branch; 43: the branch
+  // was never checked out.
   const check = `[ -d "$kept" ] && exit 0
 is_clone . || no_clone
 ${branch === null ? 'exit 0' : branchCheck(branch)}`;
@@ -46,14 +50,20 @@ ${branch === null ? 'exit 0' : branchCheck(branch)}`;
   if (seen?.exitCode === 41) throw notCloned(`the repository ${repository}`, id);
   if (seen?.exitCode === 42) throw notCloned(`the branch ${branch} of ${repository}`, id);
   if (seen?.exitCode === 43) throw ignoredBranch(branch ?? '', cut(seen.stdout.trim(), 200), id);
-  if (branch !== null && recorded !== null && recorded !== branch) throw ignoredBranch(branch, recorded, id);
-  links.notice(`warning: whether ${repository} arrived in the workspace cannot be read; see: acs conv diff ${id}`);
+  if (branch !== null && recorded !== null && recorded !== branch)
+    throw ignoredBranch(branch, recorded, id);
+  links.notice(
+    `warning: whether ${repository} arrived in the workspace cannot be read; see: acs ` +
+      `conv diff ${id}`,
+  );
 }
 
 /** A local branch exists only once it was checked out; of a tag the log of HEAD has the commit. */
 function branchCheck(branch: string): string {
   const local = shellQuote(`refs/heads/${branch}`);
-  const others = [`refs/tags/${branch}`, `refs/remotes/origin/${branch}`].map((name) => shellQuote(`${name}^{commit}`));
+  const others = [`refs/tags/${branch}`, `refs/remotes/origin/${branch}`].map((name) =>
+    shellQuote(`${name}^{commit}`),
+  );
   return `git rev-parse -q --verify ${local} >/dev/null && exit 0
 commit=$(git rev-parse -q --verify ${others.join(' || git rev-parse -q --verify ')}) || exit 42
 git symbolic-ref -q HEAD >/dev/null || { git log -g --format=%H HEAD | grep -qx "$commit" && exit 0; }

@@ -1,9 +1,10 @@
 /**
  * Finds the clone of the repository, in the working directory or in the folder below it.
  *
- * Servers:  openhands-ai up to 1.5.0 clone into `<working_dir>/<name>`; from 1.6.0 on `working_dir` is the clone
- * Symptom:  `conv diff` shows no changes, and `conv new --repo` reports that the repository did not arrive; so it does
- *           where the agent has removed `.git` before acs looks for it.
+ * Servers:  openhands-ai up to 1.5.0 clone into `<working_dir>/<name>`; from 1.6.0 on `working_dir`
+ *           is the clone
+ * Symptom:  `conv diff` shows no changes, and `conv new --repo` reports that the repository did not
+ *           arrive; so it does where the agent has removed `.git` before acs looks for it.
  * Evidence: interface 13 "Folder of the repository": run on 1.4.0 and 1.6.0;
  *           test/client/quirks/repository-folder.test.ts
  * Cost:     0 requests; a few lines in the shell command that is run anyway
@@ -14,12 +15,15 @@ import { GIT_IN_SHELL } from '../../local/git-config.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
 
 /**
- * Shell that enters the clone, from any folder. It defines `git`. `kept`: the copy of its commit, which only the local
- * service has; with it nothing is entered. `is_top <folder>`: a repository begins there; `is_clone <folder>`: it has a
- * remote too. `no_clone` exits 45 where the folder has files that are older than the conversation, so that a clone was
- * there, else 41.
+ * Shell that enters the clone, from any folder. It defines `git`. `kept`: the copy of its commit,
+ * which only the local service has; with it nothing is entered. `is_top <folder>`: a repository
+ * begins there; `is_clone <folder>`: it has a remote too. `no_clone` exits 45 where the folder has
+ * files that are older than the conversation, so that a clone was there, else 41.
  */
-export function enterClone({ working_dir, payload }: AgentConversationRecord, repository: string | null): string {
+export function enterClone(
+  { working_dir, payload }: AgentConversationRecord,
+  repository: string | null,
+): string {
   const name = repository === null ? '' : repositoryName(repository);
   const below = shellQuote(['', '.', '..'].includes(name) ? '.' : `./${name}`);
   return `${GIT_IN_SHELL}

@@ -2,11 +2,12 @@
  * Stops requests to a sandbox that does not answer, for a while.
  *
  * Servers:  agent servers up to 1.11.4 answer after the running step; a sandbox that hangs
- * Symptom:  `conv follow` prints no events for minutes: each request to the sandbox runs into its time-out before the
- *           copy of the app server is read.
+ * Symptom:  `conv follow` prints no events for minutes: each request to the sandbox runs into its
+ *           time-out before the copy of the app server is read.
  * Evidence: interface 13 "Busy agent server": 16.5 s of a command of 20 s on 1.4.0;
  *           test/client/agent-server/socket.test.ts
- * Cost:     0 requests; after a socket that failed for 3 s or more the sandbox gets no request for 15 to 120 s
+ * Cost:     0 requests; after a socket that failed for 3 s or more the sandbox gets no request for
+ *           15 to 120 s
  * Remove:   unknown
  */
 import type { Clock } from '../../cli/clock.ts';

@@ -2,8 +2,8 @@
  * Reads the conversation of a start task that shows no progress.
  *
  * Servers:  openhands-ai 1.11.0
- * Symptom:  `conv new` waits until its deadline: after a database error the task stays at STARTING_CONVERSATION while
- *           the conversation runs.
+ * Symptom:  `conv new` waits until its deadline: after a database error the task stays at
+ *           STARTING_CONVERSATION while the conversation runs.
  * Evidence: interface 4.2; recording exchanges-1.11.0.jsonl, endless-task;
  *           test/client/v1/start.test.ts
  * Cost:     0 requests while the task changes; else 1 each 20 s
@@ -17,7 +17,10 @@ import { CONVERSATIONS, find } from '../v1/calls.ts';
 export const NO_PROGRESS_MS = 20_000;
 
 /** The conversation when its run has a status; else null. */
-export async function startedConversation(links: Links, id: string | null): Promise<AppConversationRecord | null> {
+export async function startedConversation(
+  links: Links,
+  id: string | null,
+): Promise<AppConversationRecord | null> {
   const record = id === null ? null : await find(links, CONVERSATIONS, id);
   return record === null || record.execution_status === null ? null : record;
 }

@@ -2,10 +2,11 @@
  * Treats a start as successful whose task failed only with an error of the server's database.
  *
  * Servers:  openhands-ai 1.11.0
- * Symptom:  `conv new` exits 1 though the agent runs: the app server and the webhook of the sandbox write the same
- *           record at once, and the database rejects one of them.
+ * Symptom:  `conv new` exits 1 though the agent runs: the app server and the webhook of the sandbox
+ *           write the same record at once, and the database rejects one of them.
  * Evidence: interface 13 "Records written twice": 3 of 20 starts; test/client/v1/start.test.ts
- * Cost:     0 requests unless the task ends in such an error; then the record is read for up to 1.5 s
+ * Cost:     0 requests unless the task ends in such an error; then the record is read for up to 1.5
+ *           s
  * Remove:   unknown
  */
 import { isNotFound } from '../../cli/errors.ts';
@@ -19,7 +20,10 @@ export function isOnlyUnwritten({ status, detail }: StartTaskRecord): boolean {
   return status === 'ERROR' && detail !== null && UNWRITTEN.test(detail);
 }
 
-/** Undefined where the webhook of the sandbox writes no record in 1.5 s; `read` throws `not-found` until then. */
+/**
+ * Undefined where the webhook of the sandbox writes no record in 1.5 s; `read` throws `not-found`
+ * until then.
+ */
 export async function unwrittenConversation(
   links: Links,
   read: () => Promise<AppConversationRecord>,

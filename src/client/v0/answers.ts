@@ -1,4 +1,7 @@
-/** The server accepts a change of the agent's state in any state, which may leave it hanging (interface 3.3, 3.4). */
+/**
+ * The server accepts a change of the agent's state in any state, which may leave it hanging
+ * (interface 3.3, 3.4).
+ */
 import { AppError } from '../../cli/errors.ts';
 import { pendingActionV0, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
@@ -17,7 +20,10 @@ const MOST_READ = 100;
 /** A stopped agent loses that it was waiting. */
 export async function pendingV0(links: Links, id: string): Promise<PendingAction[]> {
   const hint = `start it and read the pending action: acs conv confirm ${id} --resume`;
-  return await pendingOf(links, await getRunningV0(links, id, hint, ', so a pending action cannot be read'));
+  return await pendingOf(
+    links,
+    await getRunningV0(links, id, hint, ', so a pending action cannot be read'),
+  );
 }
 
 async function pendingOf(links: Links, info: ConversationInfo): Promise<PendingAction[]> {
@@ -42,13 +48,21 @@ export function checkAnswerV0(id: string, { reason }: ConfirmationAnswer): Promi
   return Promise.reject(new AppError('unsupported', text, { hint }));
 }
 
-export async function answerV0(links: Links, id: string, answer: ConfirmationAnswer): Promise<PendingAction[]> {
+export async function answerV0(
+  links: Links,
+  id: string,
+  answer: ConfirmationAnswer,
+): Promise<PendingAction[]> {
   await checkAnswerV0(id, answer);
   const { decision } = answer;
   const info = await getRunningV0(links, id, `resume it with: acs conv confirm ${id} --resume`);
   const answered = await pendingOf(links, info);
   refuseOtherAction(id, answered, answer.action_id);
-  const change = await agentStateChange(links, info, decision === 'accept' ? 'user_confirmed' : 'user_rejected');
+  const change = await agentStateChange(
+    links,
+    info,
+    decision === 'accept' ? 'user_confirmed' : 'user_rejected',
+  );
   await answerUntilTaken(links, id, { decision, answered }, change);
   return answered;
 }
@@ -57,17 +71,27 @@ export async function runV0(links: Links, id: string): Promise<RunStart> {
   const info = await getRunningV0(links, id, `resume it with: acs conv resume ${id}`);
   const { agentState } = await readNews(links, info);
   if (agentState === WAITING) throw waitsForConfirmation(id);
-  // A finished agent would run again without a message. Null: the newest message is newer than each state, and V0 runs
-  // the agent for a message.
-  if (agentState === 'running' || agentState === 'finished' || agentState === null) return 'already-running';
-  // The state of an agent that was started again. A change to `running` is accepted, and no step follows.
+  // A finished agent would run again without a message. Null: the newest message is newer than each
+  // state, and V0 runs the agent for a message.
+  if (agentState === 'running' || agentState === 'finished' || agentState === null)
+    return 'already-running';
+  // The state of an agent that was started again. A change to `running` is accepted, and no step
+  // follows.
   if (agentState === 'awaiting_user_input') {
-    throw new AppError('needs-input', 'the agent waits for a message; on V0 only a message continues the run', {
-      hint: `send a message: acs conv send ${id} …`,
-    });
+    throw new AppError(
+      'needs-input',
+      'the agent waits for a message; on V0 only a message continues the run',
+      {
+        hint: `send a message: acs conv send ${id} …`,
+      },
+    );
   }
   const change = await agentStateChange(links, info, 'running');
-  const effect = await untilEffect(links, { ...change, done: 'the run was started', next: `acs conv show ${id}` });
+  const effect = await untilEffect(links, {
+    ...change,
+    done: 'the run was started',
+    next: `acs conv show ${id}`,
+  });
   return effect === 'needless' ? 'already-running' : 'started';
 }
 
@@ -91,7 +115,8 @@ async function agentStateChange(
       // The state may have changed since it was read.
       const { agentState } = await readNews(links, info);
       if (state === 'running' && agentState === 'running') return 'needless';
-      if (state === 'running' && agentState === WAITING) throw waitsForConfirmation(info.conversation_id);
+      if (state === 'running' && agentState === WAITING)
+        throw waitsForConfirmation(info.conversation_id);
       const message = `the server refuses this: ${reasonOf(answer)}`;
       throw new AppError('conflict', message, { status: 409, request: answer.request });
     },
@@ -107,7 +132,8 @@ async function agentStateChange(
 export async function sendV0(links: Links, id: string, message: OutgoingMessage): Promise<void> {
   const info = await getRunningV0(links, id, 'resume it with: acs conv send --resume');
   // A message would make the server execute the pending action.
-  if ((await readNews(links, info)).agentState === WAITING) throw waitsForConfirmation(info.conversation_id);
+  if ((await readNews(links, info)).agentState === WAITING)
+    throw waitsForConfirmation(info.conversation_id);
   const { transport, path } = runtimeOf(links, info);
   const answer = await transport.request({
     method: 'POST',
@@ -117,7 +143,11 @@ export async function sendV0(links: Links, id: string, message: OutgoingMessage)
     accept: [409],
   });
   if (answer.status !== 409) return;
-  if ((await readNews(links, info)).agentState === WAITING) throw waitsForConfirmation(info.conversation_id);
+  if ((await readNews(links, info)).agentState === WAITING)
+    throw waitsForConfirmation(info.conversation_id);
   const { status, request } = answer;
-  throw new AppError('conflict', `the server refuses this message: ${reasonOf(answer)}`, { status, request });
+  throw new AppError('conflict', `the server refuses this message: ${reasonOf(answer)}`, {
+    status,
+    request,
+  });
 }

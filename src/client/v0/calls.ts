@@ -25,15 +25,28 @@ export async function listConversationsV0(
   page: string | null,
 ): Promise<Page<ConversationInfo>> {
   const query = { limit: Math.min(pageSize, 100), page_id: page };
-  const answer = await app.request({ method: 'GET', path: '/api/conversations', query, safe: 'read' });
+  const answer = await app.request({
+    method: 'GET',
+    path: '/api/conversations',
+    query,
+    safe: 'read',
+  });
   const found = read(answer, (body) => readPage(body, 'conversations', readConversationInfo));
   for (const info of found.items) network.redaction.add(info.session_api_key);
   return found;
 }
 
 /** An unknown one is 200 with null (interface 3.3), or 404. Throws `not-found`. */
-export async function getConversationV0({ app, network }: Links, id: string): Promise<ConversationInfo> {
-  const answer = await app.request({ method: 'GET', path: pathOfV0(id), safe: 'read', accept: [404] });
+export async function getConversationV0(
+  { app, network }: Links,
+  id: string,
+): Promise<ConversationInfo> {
+  const answer = await app.request({
+    method: 'GET',
+    path: pathOfV0(id),
+    safe: 'read',
+    accept: [404],
+  });
   if (answer.status === 404 || answer.body === null) throw noConversation(id);
   const info = read(answer, (body) => readConversationInfo(body));
   network.redaction.add(info.session_api_key);
@@ -41,15 +54,26 @@ export async function getConversationV0({ app, network }: Links, id: string): Pr
 }
 
 /** Throws `conflict`, with this hint, when the conversation does not run. */
-export async function getRunningV0(links: Links, id: string, hint?: string, so = ''): Promise<ConversationInfo> {
+export async function getRunningV0(
+  links: Links,
+  id: string,
+  hint?: string,
+  so = '',
+): Promise<ConversationInfo> {
   const info = await getConversationV0(links, id);
   if (info.status.toUpperCase() === 'RUNNING') return info;
   const message = `this conversation does not run (it is ${info.status.toLowerCase()})${so}`;
   throw new AppError('conflict', message, { hint });
 }
 
-/** The cloud names the runtime's own host in `url`, which takes the conversation's key (interface 3.4). */
-export function runtimeOf(links: Links, info: ConversationInfo): { transport: Transport; path: string } {
+/**
+ * The cloud names the runtime's own host in `url`, which takes the conversation's key (interface
+ * 3.4).
+ */
+export function runtimeOf(
+  links: Links,
+  info: ConversationInfo,
+): { transport: Transport; path: string } {
   const path = pathOfV0(info.conversation_id);
   if (info.url === null || !/^https?:\/\//.test(info.url)) return { transport: links.app, path };
   const base = info.url.replace(/\/api\/conversations\/[^/]+\/?$/, '');

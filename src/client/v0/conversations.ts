@@ -18,7 +18,15 @@ import type { Adapter, DiffOptions, EventQuery, WorkspaceDiff } from '../server.
 import { storedPatch } from '../stored-patch.ts';
 import { webPage } from '../web-page.ts';
 import { answerV0, checkAnswerV0, pendingV0, runV0, sendV0 } from './answers.ts';
-import { eventPagesV0, eventsV0, getConversationV0, getRunningV0, OF_V1, pathOfV0, runtimeOf } from './calls.ts';
+import {
+  eventPagesV0,
+  eventsV0,
+  getConversationV0,
+  getRunningV0,
+  OF_V1,
+  pathOfV0,
+  runtimeOf,
+} from './calls.ts';
 import { followV0 } from './follow.ts';
 import { answerOfV0, isUserMessage, readNews, toEventV0 } from './events.ts';
 import { toConversationV0 } from './records.ts';
@@ -44,7 +52,8 @@ export function createConversationsV0(
   };
   const get: Conversations['get'] = async (id) => {
     const info = await getConversationV0(links, id);
-    // The route of V0 returns the record of a V1 conversation too; its other routes refuse such an id.
+    // The route of V0 returns the record of a V1 conversation too; its other routes refuse such an
+    // id.
     if (info.conversation_version === 'V1' && facts.dialects.includes('v1')) {
       const { kind, message, details } = noConversation(id);
       throw new AppError(kind, message, { ...details, cause: OF_V1 });
@@ -60,12 +69,17 @@ export function createConversationsV0(
     // The state is read from the events, which cannot contradict it.
     runsInSandbox: () => Promise.resolve(false),
     async rename(id, title) {
-      await changeOverV0(links, facts, id, { method: 'PATCH', body: { title }, isThere: () => isThere(id) });
+      await changeOverV0(links, facts, id, {
+        method: 'PATCH',
+        body: { title },
+        isThere: () => isThere(id),
+      });
       return await readThroughOutage(links, () => get(id));
     },
     remove: (id) =>
       removeOrRead(links, `conversation ${id}`, {
-        remove: () => changeOverV0(links, facts, id, { method: 'DELETE', isThere: () => isThere(id) }),
+        remove: () =>
+          changeOverV0(links, facts, id, { method: 'DELETE', isThere: () => isThere(id) }),
         isThere: () => isThere(id),
       }),
     eventPages: (id, query) => queriedPages(links, id, query),
@@ -74,7 +88,8 @@ export function createConversationsV0(
       for await (const event of eventsV0(links, await getConversationV0(links, id), null)) {
         if (isUserMessage(event)) return null;
         const text = answerOfV0(event);
-        if (text !== null) return { text: links.network.redaction.known(text), event_id: String(event.id) };
+        if (text !== null)
+          return { text: links.network.redaction.known(text), event_id: String(event.id) };
       }
       return null;
     },
@@ -86,15 +101,25 @@ export function createConversationsV0(
     async startSandbox(id) {
       const path = `${pathOfV0(id)}/start`;
       const accept = [404, 409, 410];
-      const answer = await app.request({ method: 'POST', path, body: {}, safe: 'idempotent', accept });
+      const answer = await app.request({
+        method: 'POST',
+        path,
+        body: {},
+        safe: 'idempotent',
+        accept,
+      });
       const { status, request } = answer;
       if (status === 404) throw noConversation(id);
       if (status < 400) return;
-      throw new AppError('conflict', `conversation ${id} cannot be started: ${serverText(answer.body) ?? status}`, {
-        status,
-        request,
-        hint: `its events stay readable: acs conv events ${id}`,
-      });
+      throw new AppError(
+        'conflict',
+        `conversation ${id} cannot be started: ${serverText(answer.body) ?? status}`,
+        {
+          status,
+          request,
+          hint: `its events stay readable: acs conv events ${id}`,
+        },
+      );
     },
     untilStored: () => Promise.resolve(),
     async stop(id) {
@@ -117,7 +142,8 @@ async function* queriedPages(
   let left = query.limit ?? Infinity;
   if (left <= 0) return;
   const isBackward = query.order === 'newest-first';
-  const isBefore = (event: EventRecordV0) => sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs;
+  const isBefore = (event: EventRecordV0) =>
+    sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs;
   for await (const page of eventPagesV0(links, info, isBackward ? null : 0)) {
     const events = page
       .filter((event) => !isBefore(event))
@@ -152,11 +178,20 @@ async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<
   const readSides = async (file: string) => {
     const query = { path: paths.served(file) };
     // A binary file is answered with 500; it is named as left out.
-    const answer = await transport.request({ ...get, path: `${path}/git/diff`, query, accept: [500] });
-    return answer.status === 500 ? { original: null, modified: null } : read(answer, (body) => readGitDiff(body));
+    const answer = await transport.request({
+      ...get,
+      path: `${path}/git/diff`,
+      query,
+      accept: [500],
+    });
+    return answer.status === 500
+      ? { original: null, modified: null }
+      : read(answer, (body) => readGitDiff(body));
   };
   const diff = await diffFromFiles(listChanges, readSides, options);
   if (diff.changes.length === 0 && repository === null)
-    diff.omissions.push('changes in a workspace without a repository: the server does not return them');
+    diff.omissions.push(
+      'changes in a workspace without a repository: the server does not return them',
+    );
   return diff;
 }

@@ -1,4 +1,6 @@
-/** Events of V0 (interface 3.4), and the state of a run from those since the latest user message. */
+/**
+ * Events of V0 (interface 3.4), and the state of a run from those since the latest user message.
+ */
 import { roundedUsd } from '../../domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
 import { eventTextV0 } from '../../domain/event-payload.ts';
@@ -11,7 +13,11 @@ import { eventPagesV0, eventsV0 } from './calls.ts';
 import { createPendingWatch } from '../quirks/forgotten-confirmation-v0.ts';
 import type { RunNews } from './records.ts';
 
-export function toEventV0(record: EventRecordV0, conversationId: string, redaction: Redaction): ConversationEvent {
+export function toEventV0(
+  record: EventRecordV0,
+  conversationId: string,
+  redaction: Redaction,
+): ConversationEvent {
   const payload = redaction.part(record.payload);
   const kind = kindOf(record);
   const text = eventTextV0(record.action, record.observation, payload);
@@ -29,7 +35,9 @@ export function toEventV0(record: EventRecordV0, conversationId: string, redacti
   return redaction.mark(event, [conversationId, record.source ?? '', kind, text]);
 }
 
-/** The states of an agent (interface 3.4) that say more about a run than that it does not proceed. */
+/**
+ * The states of an agent (interface 3.4) that say more about a run than that it does not proceed.
+ */
 const STATE_SIGNALS: Readonly<Record<string, RunSignal>> = {
   running: 'status:running',
   loading: 'status:starting',
@@ -51,7 +59,10 @@ function kindOf({ action, observation }: EventRecordV0): string {
   return observation === null ? 'unknown' : `observation:${observation}`;
 }
 
-export function agentStateOf({ observation, payload }: EventRecordV0): { state: string; reason: string } | null {
+export function agentStateOf({
+  observation,
+  payload,
+}: EventRecordV0): { state: string; reason: string } | null {
   const extras = isRecord(payload['extras']) ? payload['extras'] : {};
   const { agent_state: state, reason } = extras;
   if (observation !== 'agent_state_changed' || typeof state !== 'string') return null;
@@ -61,7 +72,8 @@ export function agentStateOf({ observation, payload }: EventRecordV0): { state: 
 export function answerOfV0({ source, action, payload }: EventRecordV0): string | null {
   if (source !== 'agent') return null;
   const args = isRecord(payload['args']) ? payload['args'] : {};
-  const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+  const text = (value: unknown): string | null =>
+    typeof value === 'string' && value !== '' ? value : null;
   if (action === 'message') return text(args['content']);
   return action === 'finish' ? (text(args['final_thought']) ?? text(payload['message'])) : null;
 }
@@ -73,7 +85,9 @@ export function isUserMessage({ action, source }: EventRecordV0): boolean {
 function costOf({ payload }: EventRecordV0): Pick<RunNews, 'cost' | 'tokens'> | null {
   const metrics = payload['llm_metrics'];
   if (!isRecord(metrics) || typeof metrics['accumulated_cost'] !== 'number') return null;
-  const usage = isRecord(metrics['accumulated_token_usage']) ? metrics['accumulated_token_usage'] : {};
+  const usage = isRecord(metrics['accumulated_token_usage'])
+    ? metrics['accumulated_token_usage']
+    : {};
   const { prompt_tokens: input, completion_tokens: output } = usage;
   const tokens = typeof input === 'number' && typeof output === 'number' ? { input, output } : null;
   return { cost: roundedUsd(metrics['accumulated_cost']), tokens };
@@ -103,7 +117,10 @@ export class NewsReader {
   readonly #watchPending = createPendingWatch();
   #isPending = false;
   #spent = UNKNOWN;
-  /** A restarted agent continues its count from the stored one, which may be lower than the actual cost. */
+  /**
+   * A restarted agent continues its count from the stored one, which may be lower than the actual
+   * cost.
+   */
   #isCountLost = false;
 
   /** @param onNew called with each event after the first read, in order, once */
@@ -129,7 +146,8 @@ export class NewsReader {
         this.#onNew(event);
       }
     }
-    const state = info.status.toUpperCase() === 'RUNNING' ? this.#newest : (this.#newestOfRun ?? this.#newest);
+    const state =
+      info.status.toUpperCase() === 'RUNNING' ? this.#newest : (this.#newestOfRun ?? this.#newest);
     return {
       agentState: this.#isPending ? WAITING : (state?.state ?? null),
       reason: state?.reason ?? '',

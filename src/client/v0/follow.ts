@@ -1,5 +1,10 @@
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
-import type { FollowItem, FollowOptions, FollowSource, SourceEvent } from '../../runs/follow-source.ts';
+import type {
+  FollowItem,
+  FollowOptions,
+  FollowSource,
+  SourceEvent,
+} from '../../runs/follow-source.ts';
 import { follow } from '../../runs/follower.ts';
 import { parseTime } from '../../output/text/time.ts';
 import { normalId } from '../../domain/ids.ts';
@@ -8,16 +13,28 @@ import { eventsV0, getConversationV0 } from './calls.ts';
 import { agentStateOf, NewsReader, toEventV0 } from './events.ts';
 import { toConversationV0 } from './records.ts';
 
-/** Each read of the record reads new events and keeps them for `readEvents`; those before the first are read once. */
-export function followV0(links: Links, webUrl: WebUrl, id: string, options: FollowOptions): AsyncIterable<FollowItem> {
+/**
+ * Each read of the record reads new events and keeps them for `readEvents`; those before the first
+ * are read once.
+ */
+export function followV0(
+  links: Links,
+  webUrl: WebUrl,
+  id: string,
+  options: FollowOptions,
+): AsyncIterable<FollowItem> {
   let info: ConversationInfo | null = null;
-  /** The number of the next event of those before the first read of the record, and of the first one after them. */
+  /**
+   * The number of the next event of those before the first read of the record, and of the first one
+   * after them.
+   */
   let next = 0;
   let firstNew: number | null = null;
   const waiting: EventRecordV0[] = [];
   const reader = new NewsReader(links, (event) => waiting.push(event));
   const sinceMs = parseTime(options.since ?? null);
-  const isBefore = (event: EventRecordV0) => sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs;
+  const isBefore = (event: EventRecordV0) =>
+    sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs;
   const sourceEvent = (event: EventRecordV0): SourceEvent => ({
     id: String(event.id),
     timestamp: event.timestamp,
@@ -48,7 +65,8 @@ export function followV0(links: Links, webUrl: WebUrl, id: string, options: Foll
         }
         next = firstNew;
       }
-      for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) yield sourceEvent(event);
+      for (let event = waiting.shift(); event !== undefined; event = waiting.shift())
+        yield sourceEvent(event);
     },
     openSocket: () => Promise.resolve(null),
   };

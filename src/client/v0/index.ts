@@ -10,18 +10,24 @@ import { toConversationV0 } from './records.ts';
 
 /** Interface 3.2: they are left out after paging, so no page shows that something is missing. */
 const OLD_ONES_HIDDEN =
-  'V0 conversations older than ten days may be missing: this server does not list them; acs conv show <id> finds them';
+  'V0 conversations older than ten days may be missing: this server does not list them; acs ' +
+  'conv show <id> finds them';
 
 export function createV0(links: Links, facts: ProbeFacts): Adapter {
   const webUrl = webUrlOf(links);
   const list: Adapter['conversations']['list'] = async (query, page) => {
     const search = facts.dialects.includes('v1') ? listOwnV0 : listConversationsV0;
     const { items, next } = await search(links, query.pageSize ?? 100, page);
-    if (next === null && query.omissions === 'say' && facts.features['old-v0-conversations'] !== 'present')
+    if (
+      next === null &&
+      query.omissions === 'say' &&
+      facts.features['old-v0-conversations'] !== 'present'
+    )
       links.notice(OLD_ONES_HIDDEN);
     const found = items.map((info) => toConversationV0(info, null, webUrl));
     // V0 has no such filter, so a page may be short.
-    const isAsked = (sandboxId: string | null) => query.sandboxId === undefined || query.sandboxId === sandboxId;
+    const isAsked = (sandboxId: string | null) =>
+      query.sandboxId === undefined || query.sandboxId === sandboxId;
     return { items: found.filter(({ sandbox_id }) => isAsked(sandbox_id)), next };
   };
   const lacking = <T extends Adapter[Group]>(what: string): T =>
@@ -32,13 +38,16 @@ export function createV0(links: Links, facts: ProbeFacts): Adapter {
   return {
     account: () => Promise.resolve({ user: null, email: null, organization: null }),
     conversations: deferred(
-      async () => (await import('./conversations.ts')).createConversationsV0(links, facts, webUrl, list),
+      async () =>
+        (await import('./conversations.ts')).createConversationsV0(links, facts, webUrl, list),
       { list },
     ),
     sandboxes: lacking('sandboxes'),
     specs: lacking('sandbox specs'),
     settings: deferred(async () => (await import('./settings.ts')).createSettingsV0(links)),
-    secrets: deferred(async () => (await import('../secrets.ts')).createSecrets(links, facts, 'v0')),
+    secrets: deferred(async () =>
+      (await import('../secrets.ts')).createSecrets(links, facts, 'v0'),
+    ),
     git: deferred(async () => (await import('../git/index.ts')).createGit(links, facts)),
     modelProfiles: lacking('model profiles'),
   };

@@ -1,4 +1,7 @@
-/** Records of V0 in the shapes of src/domain. An unknown status is `unknown(<word>)`, which does not end a run. */
+/**
+ * Records of V0 in the shapes of src/domain. An unknown status is `unknown(<word>)`, which does not
+ * end a run.
+ */
 import type { Conversation, Reason, RunState, SandboxStatus } from '../../domain/conversation.ts';
 import { normalizeTime } from '../../output/text/time.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
@@ -40,11 +43,17 @@ const AGENT_STATES: Record<string, RunState> = {
 };
 
 /** @param news null: its events were not read */
-export function toConversationV0(info: ConversationInfo, news: RunNews | null, webUrl: WebUrl): Conversation {
+export function toConversationV0(
+  info: ConversationInfo,
+  news: RunNews | null,
+  webUrl: WebUrl,
+): Conversation {
   const id = normalId(info.conversation_id);
-  const agentState = (news === null ? info.local_agent_state : news.agentState)?.toLowerCase() ?? null;
+  const agentState =
+    (news === null ? info.local_agent_state : news.agentState)?.toLowerCase() ?? null;
   const { status, waiting_for } = runStateV0(info.status, agentState, news?.answered ?? false);
-  const fromRuntime = info.runtime_status !== null && /ERROR/.test(info.runtime_status) ? info.runtime_status : '';
+  const fromRuntime =
+    info.runtime_status !== null && /ERROR/.test(info.runtime_status) ? info.runtime_status : '';
   return {
     id,
     start_task_id: null,
@@ -54,7 +63,8 @@ export function toConversationV0(info: ConversationInfo, news: RunNews | null, w
     waiting_for,
     dialect: 'v0',
     execution_status: null,
-    // Only the local service names one; elsewhere conversations are paused and resumed in the same way.
+    // Only the local service names one; elsewhere conversations are paused and resumed in the same
+    // way.
     sandbox_id: info.local_sandbox_id,
     sandbox_status: SANDBOX[info.status.toUpperCase()] ?? null,
     repository: info.selected_repository,
@@ -74,7 +84,8 @@ function runStateV0(recordStatus: string, agentState: string | null, answered: b
   let ofAgent = agentState === null ? null : AGENT_STATES[agentState];
   if (ofAgent === undefined) ofAgent = { status: `unknown(${agentState})`, waiting_for: null };
   // An agent that answers in text ends in this state.
-  if (agentState === 'awaiting_user_input') ofAgent = { status: answered ? 'finished' : 'idle', waiting_for: 'user' };
+  if (agentState === 'awaiting_user_input')
+    ofAgent = { status: answered ? 'finished' : 'idle', waiting_for: 'user' };
   const end = ofAgent !== null && hasEnded(ofAgent.status) ? ofAgent : null;
   switch (recordStatus.toUpperCase()) {
     case 'STARTING':
@@ -92,14 +103,25 @@ function runStateV0(recordStatus: string, agentState: string | null, answered: b
   }
 }
 
-/** `STATUS$ERROR_LLM_AUTHENTICATION` → code `ERROR_LLM_AUTHENTICATION`; free text has the code `error`. */
-function reasonV0(status: Conversation['status'], agentState: string | null, text: string): Reason | null {
+/**
+ * `STATUS$ERROR_LLM_AUTHENTICATION` → code `ERROR_LLM_AUTHENTICATION`; free text has the code
+ * `error`.
+ */
+function reasonV0(
+  status: Conversation['status'],
+  agentState: string | null,
+  text: string,
+): Reason | null {
   if (status === 'running' && agentState === 'rate_limited')
     return {
       code: 'rate-limited',
-      text: 'the model limits its rate; the agent may not continue by itself; a message makes it try again',
+      text:
+        'the model limits its rate; the agent may not continue by itself; a message makes ' +
+        'it try again',
     };
   if (status !== 'failed' || text === '') return null;
   const code = /^STATUS\$(\w+)$/.exec(text)?.[1];
-  return code === undefined ? { code: 'error', text } : { code, text: code.toLowerCase().replaceAll('_', ' ') };
+  return code === undefined
+    ? { code: 'error', text }
+    : { code, text: code.toLowerCase().replaceAll('_', ' ') };
 }

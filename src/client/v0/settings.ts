@@ -1,4 +1,7 @@
-/** Settings of V0 (interface 2.1, 2.2): a write replaces the whole object, so everything is sent back with the change. */
+/**
+ * Settings of V0 (interface 2.1, 2.2): a write replaces the whole object, so everything is sent
+ * back with the change.
+ */
 import { AppError } from '../../cli/errors.ts';
 import { maskMcpConfig } from '../../domain/mcp-config.ts';
 import { V0_FIELDS } from '../../domain/settings-fields.ts';
@@ -19,7 +22,8 @@ export function createSettingsV0(links: Links): Server['settings'] {
       const record = await readSettingsRecord(links, 'v0');
       if (!('sandbox_api_key' in change.set) && record !== null) {
         links.notice(
-          'V0 servers do not report whether sandbox_api_key is set, and drop it with every write: set it again if it was set',
+          'V0 servers do not report whether sandbox_api_key is set, and drop it with every ' +
+            'write: set it again if it was set',
         );
       }
       await writeSettings(links, 'v0', bodyOf(record ?? {}, change));
@@ -32,8 +36,10 @@ export function createSettingsV0(links: Links): Server['settings'] {
 function bodyOf(record: JsonObject, change: SettingsChange): JsonObject {
   const body: JsonObject = {};
   for (const [name, value] of Object.entries(record)) {
-    // The null of a key stands for a value that the server does not return, and keeps when it is left out.
-    if (!/^(secrets_store|\w+_set)$/.test(name) && !(value === null && name.endsWith('_api_key'))) body[name] = value;
+    // The null of a key stands for a value that the server does not return, and keeps when it is
+    // left out.
+    if (!/^(secrets_store|\w+_set)$/.test(name) && !(value === null && name.endsWith('_api_key')))
+      body[name] = value;
   }
   for (const name of change.unset) {
     if (name === 'user_consents_to_analytics')
@@ -42,7 +48,8 @@ function bodyOf(record: JsonObject, change: SettingsChange): JsonObject {
     body[name] = CLEARED_BY_EMPTY.has(name) ? '' : field?.nullable === false ? field.default : null;
   }
   for (const [name, value] of Object.entries(change.set)) {
-    if (name === 'mcp_config') body[name] = mcpForWrite(value, record['mcp_config'] ?? null, change);
+    if (name === 'mcp_config')
+      body[name] = mcpForWrite(value, record['mcp_config'] ?? null, change);
     else body[name] = value === null && CLEARED_BY_EMPTY.has(name) ? '' : value;
   }
   return body;
@@ -53,11 +60,20 @@ function snapshotOf(record: JsonObject | null): SettingsSnapshot {
   const secrets: SettingsSnapshot['secrets'] = {};
   for (const { name, secret, nullable, default: usual } of V0_FIELDS) {
     if (secret) {
-      const isSet = name === 'secrets_store' ? hasProviderTokens(record ?? {}) : record?.[`${name}_set`];
-      secrets[name] = record === null ? 'unset' : typeof isSet === 'boolean' ? (isSet ? 'set' : 'unset') : 'unknown';
+      const isSet =
+        name === 'secrets_store' ? hasProviderTokens(record ?? {}) : record?.[`${name}_set`];
+      secrets[name] =
+        record === null
+          ? 'unset'
+          : typeof isSet === 'boolean'
+            ? isSet
+              ? 'set'
+              : 'unset'
+            : 'unknown';
       continue;
     }
-    // V0 stores null for fields that were never set: without this a first write would be shown as a change of every field.
+    // V0 stores null for fields that were never set: without this a first write would be shown as a
+    // change of every field.
     const value = record === null ? (nullable ? null : usual) : (record[name] ?? null);
     // V0 returns the keys of MCP servers in clear.
     values[name] = name === 'mcp_config' ? maskMcpConfig(value) : value;

@@ -32,8 +32,10 @@ export async function* startV0(
     const news = await reader.read(info);
     const conversation = toConversationV0(info, news, webUrl);
     if (options.until === 'accepted') return conversation;
-    if (isBeforeStart(info, reader.next ?? 0) || conversation.status === 'starting') return undefined;
-    if (isStopped(info) || conversation.status === 'failed' || request.repository === null) return conversation;
+    if (isBeforeStart(info, reader.next ?? 0) || conversation.status === 'starting')
+      return undefined;
+    if (isStopped(info) || conversation.status === 'failed' || request.repository === null)
+      return conversation;
     // The agent has a state once the repository is cloned.
     if (news.agentState === null) return undefined;
     await checkRepositoryArrivedV0(links, info, request.repository, request.branch);
@@ -47,14 +49,18 @@ function refuseWhatV0Lacks(request: NewConversation): void {
   const missing = Object.keys(request.body)
     .filter((name) => !['suggested_task', 'create_microagent'].includes(name))
     .map((name) => `--body with ${name}`);
-  if (request.model !== null) missing.push('--model (set it for all with: acs settings set llm_model=…)');
+  if (request.model !== null)
+    missing.push('--model (set it for all with: acs settings set llm_model=…)');
   if (request.spec_id !== null) missing.push('--spec');
   if (request.sandbox_id !== null) missing.push('--sandbox');
   if (Object.keys(request.secrets).length > 0) missing.push('--secret');
   if (request.confirm !== null)
     missing.push('--confirm (set it for all with: acs settings set confirmation_mode=true)');
   if (missing.length > 0)
-    throw new AppError('unsupported', `a V0 conversation cannot be started with ${missing.join(', ')}; V1 servers can`);
+    throw new AppError(
+      'unsupported',
+      `a V0 conversation cannot be started with ${missing.join(', ')}; V1 servers can`,
+    );
 }
 
 async function sendStart(
@@ -83,7 +89,8 @@ async function sendStart(
       hint:
         asked === null
           ? `it was sent at ${sentAt}\nlook for it: acs conv list\nstop it: acs conv stop <id>`
-          : `it was sent at ${sentAt}\nlook: acs conv show ${asked}\nstop it: acs conv stop ${asked}`,
+          : `it was sent at ${sentAt}\nlook: acs conv show ${asked}\nstop it: acs conv ` +
+            `stop ${asked}`,
       data: { conversation_id: asked },
     });
   try {
@@ -91,38 +98,60 @@ async function sendStart(
       method: 'POST',
       path: '/api/conversations',
       // Unknown members are refused with 422, so only requested ones are sent.
-      body: { ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)), ...request.body },
+      body: {
+        ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)),
+        ...request.body,
+      },
       safe: 'once',
       accept: [400, 422, 501],
       delivery,
     });
     if (answer.status >= 400) throw refusedStart(answer, request);
-    return normalId(read(answer, (body) => requiredText(asRecord(body, 'start'), 'conversation_id', 'start')));
+    return normalId(
+      read(answer, (body) => requiredText(asRecord(body, 'start'), 'conversation_id', 'start')),
+    );
   } catch (error) {
     if (links.signal.aborted) throw aborted(error);
     if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
-    // Without an id that acs chose, the new conversations can be listed, but none is known to be that of this start.
+    // Without an id that acs chose, the new conversations can be listed, but none is known to be
+    // that of this start.
     const { items } = await listConversationsV0(links, 5, null).catch((other: unknown) => {
       if (links.signal.aborted) throw aborted(other);
       throw isAppError(other) ? error : other;
     });
-    if (asked !== null && items.some((info) => normalId(info.conversation_id) === asked)) return asked;
-    const newest = items.map((info) => `${normalId(info.conversation_id)} (${info.created_at ?? 'no time'})`);
-    throw new AppError('unknown-outcome', 'no answer came to the start, and V0 does not show what it has created', {
-      ...error.details,
-      hint: `it was sent at ${sentAt}; the newest conversations are: ${newest.join(', ') || 'none'}`,
-    });
+    if (asked !== null && items.some((info) => normalId(info.conversation_id) === asked))
+      return asked;
+    const newest = items.map(
+      (info) => `${normalId(info.conversation_id)} (${info.created_at ?? 'no time'})`,
+    );
+    throw new AppError(
+      'unknown-outcome',
+      'no answer came to the start, and V0 does not show what it has created',
+      {
+        ...error.details,
+        hint:
+          `it was sent at ${sentAt}; the newest conversations are: ` +
+          `${newest.join(', ') || 'none'}`,
+      },
+    );
   }
 }
 
-/** Throws `unknown-outcome` for a start that is not there: the server may have taken it under another id. */
+/**
+ * Throws `unknown-outcome` for a start that is not there: the server may have taken it under
+ * another id.
+ */
 export async function findStartV0(
   { id, sent_at }: SentStart,
   get: (id: string) => Promise<Conversation>,
 ): Promise<Conversation> {
-  const unknown = new AppError('unknown-outcome', 'V0 does not show whether it has taken the start', {
-    hint: `it was sent at ${sent_at}; look for it: acs conv list`,
-  });
+  const unknown = new AppError(
+    'unknown-outcome',
+    'V0 does not show whether it has taken the start',
+    {
+      hint: `it was sent at ${sent_at}; look for it: acs conv list`,
+    },
+  );
   if (id === null) throw unknown;
   return await get(id).catch((error: unknown) => {
     throw isNotFound(error) ? unknown : error;

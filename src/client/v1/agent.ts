@@ -3,11 +3,18 @@ import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { createAgentClient, type AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
 
-/** Null when the sandbox does not run, and when the record has no usable address of its agent server. */
+/**
+ * Null when the sandbox does not run, and when the record has no usable address of its agent
+ * server.
+ */
 export function agentOf(links: Links, record: AppConversationRecord): AgentClient | null {
   // The address may have a path prefix: the known suffix is cut off (interface 4.3).
-  const base = /^(https?:\/\/.*)\/api\/(acp\/)?conversations\/[0-9a-f-]+\/?$/i.exec(record.conversation_url ?? '')?.[1];
-  return base === undefined ? null : createAgentClient(links, base, record.session_api_key, record.id);
+  const base = /^(https?:\/\/.*)\/api\/(acp\/)?conversations\/[0-9a-f-]+\/?$/i.exec(
+    record.conversation_url ?? '',
+  )?.[1];
+  return base === undefined
+    ? null
+    : createAgentClient(links, base, record.session_api_key, record.id);
 }
 
 /** Throws `conflict` where agentOf is null. */
@@ -26,6 +33,11 @@ export function runningAgentOf(links: Links, record: AppConversationRecord): Age
   const message = isUp
     ? 'the record of this conversation has no address of its agent server'
     : `the sandbox of this conversation does not run (it is ${status})`;
-  const next = isUp ? 'see the state of its sandbox: acs sandbox show' : 'resume it with: acs sandbox resume';
-  throw new AppError('conflict', message, { hint: sandbox === null ? undefined : `${next} ${sandbox}`, data });
+  const next = isUp
+    ? 'see the state of its sandbox: acs sandbox show'
+    : 'resume it with: acs sandbox resume';
+  throw new AppError('conflict', message, {
+    hint: sandbox === null ? undefined : `${next} ${sandbox}`,
+    data,
+  });
 }

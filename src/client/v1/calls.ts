@@ -22,15 +22,28 @@ import { cut } from '../../output/text/well-formed.ts';
 
 const MOST_ITEMS = 100;
 
-/** `GET <path>/search` has pages, `GET <path>?<key>=` a list with the record, or with null for an unknown id. */
-function noun<T>(name: string, path: string, key: 'id' | 'ids', record: (value: unknown, subject?: string) => T) {
+/**
+ * `GET <path>/search` has pages, `GET <path>?<key>=` a list with the record, or with null for an
+ * unknown id.
+ */
+function noun<T>(
+  name: string,
+  path: string,
+  key: 'id' | 'ids',
+  record: (value: unknown, subject?: string) => T,
+) {
   return { name, path: `/api/v1/${path}`, key, record };
 }
 
 type Noun<T> = ReturnType<typeof noun<T>>;
 
 export const CONVERSATIONS = noun('conversations', 'app-conversations', 'ids', readAppConversation);
-export const START_TASKS = noun('start tasks', 'app-conversations/start-tasks', 'ids', readStartTask);
+export const START_TASKS = noun(
+  'start tasks',
+  'app-conversations/start-tasks',
+  'ids',
+  readStartTask,
+);
 export const SANDBOXES = noun('sandboxes', 'sandboxes', 'id', readSandbox);
 export const SPECS = noun('sandbox specs', 'sandbox-specs', 'id', readSpec);
 
@@ -43,7 +56,10 @@ export async function search<T>(
   return readFound(links, of, await links.app.request(call), readPage);
 }
 
-/** Null for an unknown id. `ids` are UUIDs: another id is not sent, which servers answer with 400, 422 or 500. */
+/**
+ * Null for an unknown id. `ids` are UUIDs: another id is not sent, which servers answer with 400,
+ * 422 or 500.
+ */
 export async function find<T>(links: Links, of: Noun<T>, id: string): Promise<T | null> {
   if (of.key === 'ids' && normalizeId(id) === null) return null;
   const call = callOf(of, '', { [of.key]: [of.key === 'ids' ? normalId(id) : id] });
@@ -51,17 +67,26 @@ export async function find<T>(links: Links, of: Noun<T>, id: string): Promise<T 
 }
 
 function callOf({ path, key }: Noun<unknown>, under: string, query: Query): Call {
-  return { method: 'GET', path: `${path}${under}`, query, safe: 'read', accept: key === 'id' ? [404] : [] };
+  return {
+    method: 'GET',
+    path: `${path}${under}`,
+    query,
+    safe: 'read',
+    accept: key === 'id' ? [404] : [],
+  };
 }
 
-/** Throws `unsupported` where the server has no sandboxes or specs: their 404 is about the route. */
+/**
+ * Throws `unsupported` where the server has no sandboxes or specs: their 404 is about the route.
+ */
 function readFound<T, Found>(
   links: Links,
   { name, record }: Noun<T>,
   answer: Answer,
   reader: (body: unknown, name: string, item: Noun<T>['record']) => Found,
 ): Found {
-  if (answer.status === 404) throw unsupportedBy(answer, `this server has no route to read ${name}`);
+  if (answer.status === 404)
+    throw unsupportedBy(answer, `this server has no route to read ${name}`);
   return read(answer, (body) => reader(body, name, keyed(links, record)));
 }
 
@@ -124,8 +149,9 @@ export interface EventFilter {
 }
 
 /**
- * The app server's copy, which lags behind the sandbox and outlives it; empty for an unknown conversation. Older releases
- * have another path (interface 7.1, 13 "Documents"), and 404 or a web page with status 200 at this one.
+ * The app server's copy, which lags behind the sandbox and outlives it; empty for an unknown
+ * conversation. Older releases have another path (interface 7.1, 13 "Documents"), and 404 or a web
+ * page with status 200 at this one.
  */
 export async function searchAppEvents(
   links: Links,
@@ -142,7 +168,10 @@ export async function searchAppEvents(
     throw error;
   });
   if (answer === null || answer.status === 404) {
-    const older = { path: '/api/v1/events/search', query: { ...query, conversation_id__eq: normalId(id) } };
+    const older = {
+      path: '/api/v1/events/search',
+      query: { ...query, conversation_id__eq: normalId(id) },
+    };
     return read(await links.app.request({ method: 'GET', ...older, safe: 'read' }), readEvents);
   }
   if (final.includes(answer.status)) throw statusError(answer, { request: answer.request });

@@ -27,7 +27,8 @@ export async function completeRecord(
     executionStatus ??= await lastExecutionStatus(links, record.id);
     const state = runStateV1(executionStatus, conversation.sandbox_status);
     // Events do not show whether a run continues in a sandbox of unknown state.
-    if (conversation.sandbox_status !== 'unknown' || hasEnded(state.status)) Object.assign(conversation, state);
+    if (conversation.sandbox_status !== 'unknown' || hasEnded(state.status))
+      Object.assign(conversation, state);
   }
   if (hasStopped(conversation.status))
     Object.assign(conversation, await quietly(() => metricsAfterRun(links, record, agent)));
@@ -36,12 +37,19 @@ export async function completeRecord(
   if (executionStatus?.toLowerCase() !== 'error') {
     // The run itself had not failed: what failed is the sandbox (quirks/busy-sandbox.ts).
     const { sandbox_id: id } = record;
-    const detail = id === null ? null : await quietly(async () => (await getSandbox(links, id)).status_detail);
+    const detail =
+      id === null ? null : await quietly(async () => (await getSandbox(links, id)).status_detail);
     const text = detail?.trim() ? `the sandbox failed: ${detail}` : 'the sandbox is in error';
-    return { ...conversation, may_recover: true, reason: { code: 'sandbox-error', text: redaction.text(text) } };
+    return {
+      ...conversation,
+      may_recover: true,
+      reason: { code: 'sandbox-error', text: redaction.text(text) },
+    };
   }
   const newestIn = (page: () => Promise<Page<EventRecord>>): Promise<Reason | null> =>
-    quietly(async () => (await page()).items.map(reasonOfEvent).find((reason) => reason !== null) ?? null);
+    quietly(
+      async () => (await page()).items.map(reasonOfEvent).find((reason) => reason !== null) ?? null,
+    );
   const filter = { kind: 'ConversationErrorEvent', order: 'TIMESTAMP_DESC', limit: 1 } as const;
   const reason =
     (agent && (await newestIn(() => agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null)))) ??
@@ -51,7 +59,10 @@ export async function completeRecord(
 }
 
 /** Null where the task fails, or with one of these kinds: the command can do without it. */
-export async function quietly<T>(task: () => Promise<T | null>, kinds?: readonly ErrorKind[]): Promise<T | null> {
+export async function quietly<T>(
+  task: () => Promise<T | null>,
+  kinds?: readonly ErrorKind[],
+): Promise<T | null> {
   try {
     return await task();
   } catch (error) {

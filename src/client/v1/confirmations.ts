@@ -77,7 +77,8 @@ export async function answerV1(
       send,
       ...(decision === 'accept' ? { again: send } : {}),
       async isVisible() {
-        // A pause in place of a rejection changes the state of the run, and leaves the action without an observation.
+        // A pause in place of a rejection changes the state of the run, and leaves the action
+        // without an observation.
         if (decision === 'accept' && !(await isWaiting(agent))) return true;
         const pending = await unansweredAt(links, agent);
         // Where an action is pending that was not answered, the run has continued.
@@ -88,7 +89,10 @@ export async function answerV1(
   return answered;
 }
 
-/** Throws `needs-input` while a confirmation is pending (interface 7.4), `conflict` when the run is refused. */
+/**
+ * Throws `needs-input` while a confirmation is pending (interface 7.4), `conflict` when the run is
+ * refused.
+ */
 export async function runAt(links: Links, agent: AgentClient): Promise<RunStart> {
   const id = agent.conversationId;
   let refusal: Answer | null = null;
@@ -115,7 +119,8 @@ export async function runAt(links: Links, agent: AgentClient): Promise<RunStart>
     done: 'the run was started',
     next: `acs conv show ${id}`,
   });
-  if (refusal === null || effect !== 'refused') return effect === 'needless' ? 'already-running' : 'started';
+  if (refusal === null || effect !== 'refused')
+    return effect === 'needless' ? 'already-running' : 'started';
   const { status, request } = refusal as Answer;
   throw new AppError('conflict', `the sandbox refuses to continue the run: ${reasonOf(refusal)}`, {
     status,

@@ -46,17 +46,24 @@ export function createConversationsV1(
       return agent !== null && (await agent.conversation()).execution_status === 'running';
     },
     rename: (id, title) => renameV1(links, facts, id, title),
-    /** Throws `conflict` where the route of V0 may delete conversations outside the scope (interface 4.4). */
+    /**
+     * Throws `conflict` where the route of V0 may delete conversations outside the scope (interface
+     * 4.4).
+     */
     async remove(id, { alsoGone } = { alsoGone: () => false }) {
       const isThere = () => isThereV1(links, id);
       const call = { timeoutMs: LIMITS_MS.deletion, isThere };
       const remove = async (): Promise<void> => {
-        const overV1 = await changeOverV1(links, 'delete-conversation', id, { ...call, method: 'DELETE' });
+        const overV1 = await changeOverV1(links, 'delete-conversation', id, {
+          ...call,
+          method: 'DELETE',
+        });
         if (overV1 !== null) {
           if (foundNothing(overV1)) throw noConversation(id);
           return await links.features.learn('delete-conversation', 'present');
         }
-        if (alsoGone !== 'any' && facts.dialects.includes('v0')) await refuseNeighbours(links, id, alsoGone);
+        if (alsoGone !== 'any' && facts.dialects.includes('v0'))
+          await refuseNeighbours(links, id, alsoGone);
         await changeOverV0(links, facts, id, { ...call, method: 'DELETE' });
       };
       await removeOrRead(links, `conversation ${id}`, { remove, isThere });
@@ -71,21 +78,33 @@ export function createConversationsV1(
     run: async (id) => await runAt(links, runningAgentOf(links, await getConversation(links, id))),
     async startSandbox(id) {
       const { sandbox_id: sandboxId, sandbox_status: status } = await getConversation(links, id);
-      if (sandboxId !== null && status !== 'MISSING') return await createSandboxes(links).resume(sandboxId);
-      throw new AppError('conflict', `the sandbox of conversation ${id} is gone and cannot be started`, {
-        hint: `its events stay readable: acs conv events ${id}`,
-        data: { sandbox_status: 'missing' },
-      });
+      if (sandboxId !== null && status !== 'MISSING')
+        return await createSandboxes(links).resume(sandboxId);
+      throw new AppError(
+        'conflict',
+        `the sandbox of conversation ${id} is gone and cannot be started`,
+        {
+          hint: `its events stay readable: acs conv events ${id}`,
+          data: { sandbox_status: 'missing' },
+        },
+      );
     },
     untilStored: async (id) => untilCopied(links, await getConversation(links, id)),
-    /** An old server only pauses, after the current step. Throws `unsupported` where the server has neither route. */
+    /**
+     * An old server only pauses, after the current step. Throws `unsupported` where the server has
+     * neither route.
+     */
     async stop(id) {
       const agent = runningAgentOf(links, await getConversation(links, id));
       if ((await quietly(() => agent.interrupt(), ['server'])) === 'taken') return;
       await agent.pause().catch(async (error: unknown) => {
         if (!isNotFound(error)) throw error;
         await agent.conversation(); // throws not-found where the 404 is about the conversation
-        throw new AppError('unsupported', 'this server cannot stop a run: it has no route for this', error.details);
+        throw new AppError(
+          'unsupported',
+          'this server cannot stop a run: it has no route for this',
+          error.details,
+        );
       });
     },
     diff: (id, options) => diffV1(links, id, options),

@@ -1,4 +1,7 @@
-/** Taken by git in the sandbox with a temporary index and object store: nothing of the workspace changes. */
+/**
+ * Taken by git in the sandbox with a temporary index and object store: nothing of the workspace
+ * changes.
+ */
 import { AppError, isAppError } from '../../cli/errors.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
@@ -21,14 +24,23 @@ const PIECE_BYTES = 4 * 1024 * 1024;
 /** The text is held in memory. */
 const MOST_BYTES = 320 * 1024 * 1024;
 
-export async function diffV1(links: Links, id: string, options: DiffOptions = {}): Promise<WorkspaceDiff> {
+export async function diffV1(
+  links: Links,
+  id: string,
+  options: DiffOptions = {},
+): Promise<WorkspaceDiff> {
   const record = await getConversation(links, id);
   const agent = runningAgentOf(links, record);
   const conversation = await agent.conversation();
   const workingDir = conversation.working_dir ?? '.';
   const { selected_repository: repository } = record;
-  const enter = `${enterClone(conversation, repository)}\n${repository === null ? '' : '[ -d "$kept" ] || is_top . || no_clone'}`;
-  const script = diffScript(enter, repository !== null, parseTime(record.created_at), options.against ?? 'start');
+  const enter = `${enterClone(conversation, repository)}\n${repository === null ? '' : '[ -d "$kept" ] || ' + 'is_top . || no_clone'}`;
+  const script = diffScript(
+    enter,
+    repository !== null,
+    parseTime(record.created_at),
+    options.against ?? 'start',
+  );
   const byGit = await gitDiff(agent, script);
   if (byGit !== null) return byGit;
   let folder = workingDir.replace(/\/$/, '');
@@ -37,7 +49,12 @@ export async function diffV1(links: Links, id: string, options: DiffOptions = {}
       try {
         return await agent.gitChanges(workingDir);
       } catch (error) {
-        if (!isAppError(error) || repository === null || !['server', 'not-found'].includes(error.kind)) throw error;
+        if (
+          !isAppError(error) ||
+          repository === null ||
+          !['server', 'not-found'].includes(error.kind)
+        )
+          throw error;
         folder = `${folder}/${repositoryName(repository)}`;
         return await agent.gitChanges(folder);
       }
@@ -47,7 +64,9 @@ export async function diffV1(links: Links, id: string, options: DiffOptions = {}
   );
   // A server gives the same answer when nothing was cloned and when nothing was changed.
   if (diff.changes.length === 0 && repository !== null)
-    diff.omissions.push(`changes of ${repository}: this server does not return whether it was cloned`);
+    diff.omissions.push(
+      `changes of ${repository}: this server does not return whether it was cloned`,
+    );
   return diff;
 }
 
@@ -55,7 +74,8 @@ async function gitDiff(agent: AgentClient, script: string): Promise<WorkspaceDif
   const run = (command: string) => agent.inspect(command, '.', DIFF_TIMEOUT_SECONDS);
   const result = await quietly(() => run(script), ['not-found', 'unsupported']);
   if (result === null || result.exitCode === 127 || result.exitCode === 44) return null;
-  if (result.exitCode === 41) throw notCloned('the repository of the conversation', agent.conversationId);
+  if (result.exitCode === 41)
+    throw notCloned('the repository of the conversation', agent.conversationId);
   if (result.exitCode === 45) throw lostClone(agent.conversationId);
   const answer = result.exitCode === 0 ? await wholeAnswer(run, result.stdout) : '';
   // The name of each section and its text: no mark is in base64.
@@ -63,7 +83,10 @@ async function gitDiff(agent: AgentClient, script: string): Promise<WorkspaceDif
   const sections = new Map(words.map((word, index) => [word, words[index + 1] ?? '']));
   if (!sections.has('end')) {
     const text = cut(result.stderr.trim(), 500);
-    throw new AppError('server', `git in the sandbox returned no diff${text === '' ? '' : `: ${text}`}`);
+    throw new AppError(
+      'server',
+      `git in the sandbox returned no diff${text === '' ? '' : `: ${text}`}`,
+    );
   }
   const bytesOf = (name: string) => Buffer.from(sections.get(name) ?? '', 'base64');
   const linesOf = (name: string, end: string) =>
@@ -79,7 +102,9 @@ async function gitDiff(agent: AgentClient, script: string): Promise<WorkspaceDif
       ...linesOf('errors', '\n')
         .filter((line) => /^(?:error: |warning: could not open )/.test(line))
         .map((line) => `git in the sandbox could not read a path: ${line.replace(/^\w+: /, '')}`),
-      ...linesOf('nested', '\0').map((path) => `${path}: a nested git repository, whose files are not compared`),
+      ...linesOf('nested', '\0').map(
+        (path) => `${path}: a nested git repository, whose files are not compared`,
+      ),
       ...linesOf('submodules', '\0').map(
         (path) => `${path}: a submodule with uncommitted changes, which are not compared`,
       ),
@@ -89,14 +114,21 @@ async function gitDiff(agent: AgentClient, script: string): Promise<WorkspaceDif
 }
 
 /** A long answer is in a file of the sandbox, which the command of the last piece removes. */
-async function wholeAnswer(run: (command: string) => Promise<{ stdout: string }>, stdout: string): Promise<string> {
+async function wholeAnswer(
+  run: (command: string) => Promise<{ stdout: string }>,
+  stdout: string,
+): Promise<string> {
   const [, digits, file] = /^ACS-long (\d+) (\/[^\n]+)\n$/.exec(stdout) ?? [];
   if (file === undefined) return stdout;
   const bytes = Number(digits);
   if (bytes > MOST_BYTES) {
-    throw new AppError('conflict', `the changes are too large for a patch: more than ${MOST_BYTES / 1024 / 1024} MiB`, {
-      hint: 'copy the files out of the sandbox: acs sandbox cp <id>:<path> .',
-    });
+    throw new AppError(
+      'conflict',
+      `the changes are too large for a patch: more than ${MOST_BYTES / 1024 / 1024} MiB`,
+      {
+        hint: 'copy the files out of the sandbox: acs sandbox cp <id>:<path> .',
+      },
+    );
   }
   const pieces: string[] = [];
   for (let offset = 0; offset < bytes; offset += PIECE_BYTES) {
@@ -107,7 +139,12 @@ async function wholeAnswer(run: (command: string) => Promise<{ stdout: string }>
   return pieces.join('');
 }
 
-const STATUS: Record<string, FileChange['status']> = { A: 'added', C: 'added', D: 'deleted', R: 'renamed' };
+const STATUS: Record<string, FileChange['status']> = {
+  A: 'added',
+  C: 'added',
+  D: 'deleted',
+  R: 'renamed',
+};
 
 function readNameStatus(fields: readonly string[]): FileChange[] {
   const changes: FileChange[] = [];
@@ -136,12 +173,18 @@ const KNOWN_BASE = `  [ -n "$base" ] || {
 `;
 
 /**
- * In base64: paths and content may be in any encoding. The base is the last step of the set-up in the history of HEAD.
- * A nested repository that the base lacks leaves the index, unless .gitmodules names it: a patch would hold its commit
- * and none of its files; a file of Git LFS leaves it too, because the workspace has the pointer alone. The copy of the
- * index keeps its time: git reads the content of a file that is as old as the index or newer.
+ * In base64: paths and content may be in any encoding. The base is the last step of the set-up in
+ * the history of HEAD. A nested repository that the base lacks leaves the index, unless .gitmodules
+ * names it: a patch would hold its commit and none of its files; a file of Git LFS leaves it too,
+ * because the workspace has the pointer alone. The copy of the index keeps its time: git reads the
+ * content of a file that is as old as the index or newer.
  */
-function diffScript(enter: string, hasRepository: boolean, startedMs: number | null, against: DiffBase): string {
+function diffScript(
+  enter: string,
+  hasRepository: boolean,
+  startedMs: number | null,
+  against: DiffBase,
+): string {
   return `
 command -v git >/dev/null 2>&1 || exit 44
 command -v base64 >/dev/null 2>&1 || exit 44

@@ -8,7 +8,11 @@ import type { Redaction } from '../http/redaction.ts';
 import type { Links } from '../links.ts';
 import { searchAppEvents } from './calls.ts';
 
-export function toEvent(record: EventRecord, conversationId: string, redaction: Redaction): ConversationEvent {
+export function toEvent(
+  record: EventRecord,
+  conversationId: string,
+  redaction: Redaction,
+): ConversationEvent {
   const { id, source, kind } = record;
   const payload = redaction.part(record.payload);
   const text = eventTextV1(kind, payload);
@@ -28,15 +32,22 @@ export function toEvent(record: EventRecord, conversationId: string, redaction: 
 
 export function signalOf(event: EventRecord): RunSignal | null {
   if (event.kind === 'MessageEvent' && event.source === 'user') return 'message';
-  if (event.kind === 'ConversationStateUpdateEvent' && event.payload['key'] === 'execution_status') {
+  if (
+    event.kind === 'ConversationStateUpdateEvent' &&
+    event.payload['key'] === 'execution_status'
+  ) {
     const status = executionStatusOf(event);
-    if (status !== null) return status.toLowerCase() === 'running' ? 'status:running' : 'status:other';
+    if (status !== null)
+      return status.toLowerCase() === 'running' ? 'status:running' : 'status:other';
   }
   if (event.kind === 'UserRejectObservation') return 'rejection';
   return event.source === 'agent' ? 'activity' : null;
 }
 
-/** `idle`, `running`, `paused`, `waiting_for_confirmation`, `finished`, `error` or `stuck` (interface 7.2). */
+/**
+ * `idle`, `running`, `paused`, `waiting_for_confirmation`, `finished`, `error` or `stuck`
+ * (interface 7.2).
+ */
 export function executionStatusOf({ kind, payload }: EventRecord): string | null {
   if (kind !== 'ConversationStateUpdateEvent') return null;
   const { key, value } = payload;
@@ -46,10 +57,15 @@ export function executionStatusOf({ kind, payload }: EventRecord): string | null
 
 export function reasonOfEvent({ kind, payload }: EventRecord): Reason | null {
   if (kind !== 'ConversationErrorEvent' && kind !== 'ServerErrorEvent') return null;
-  return { code: textOf(payload['code']) || 'error', text: textOf(payload['detail']) || 'the server gives no reason' };
+  return {
+    code: textOf(payload['code']) || 'error',
+    text: textOf(payload['detail']) || 'the server gives no reason',
+  };
 }
 
-/** Deltas of a streamed text, and snapshots of the whole state: neither is an event of the history. */
+/**
+ * Deltas of a streamed text, and snapshots of the whole state: neither is an event of the history.
+ */
 export function isNoise({ kind, payload }: EventRecord): boolean {
   if (kind === 'StreamingDeltaEvent' || kind === 'TokenEvent') return true;
   return kind === 'ConversationStateUpdateEvent' && payload['key'] === 'full_state';
@@ -57,7 +73,11 @@ export function isNoise({ kind, payload }: EventRecord): boolean {
 
 /** Of the run, by the copy of the app server. */
 export async function lastExecutionStatus(links: Links, id: string): Promise<string | null> {
-  const filter = { kind: 'ConversationStateUpdateEvent', order: 'TIMESTAMP_DESC', limit: 50 } as const;
+  const filter = {
+    kind: 'ConversationStateUpdateEvent',
+    order: 'TIMESTAMP_DESC',
+    limit: 50,
+  } as const;
   let left = 200;
   for await (const event of allPages(byId, (page) => searchAppEvents(links, id, filter, page))) {
     const status = executionStatusOf(event);

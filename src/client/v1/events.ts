@@ -1,4 +1,7 @@
-/** The events of a V1 conversation: in its sandbox, and the copy of the app server, which lags by up to 30 s. */
+/**
+ * The events of a V1 conversation: in its sandbox, and the copy of the app server, which lags by up
+ * to 30 s.
+ */
 import { isAppError, type AppError } from '../../cli/errors.ts';
 import { contentTexts, member, textAt } from '../../domain/event-payload.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
@@ -64,15 +67,22 @@ export async function* eventPagesV1(
   }
 }
 
-/** Reads backwards to the latest user message: an answer to an older one never counts (interface 12). */
-export async function resultV1(links: Links, copy: CopyNotices, id: string): Promise<FinalAnswer | null> {
+/**
+ * Reads backwards to the latest user message: an answer to an older one never counts (interface
+ * 12).
+ */
+export async function resultV1(
+  links: Links,
+  copy: CopyNotices,
+  id: string,
+): Promise<FinalAnswer | null> {
   const record = await getConversation(links, id);
   const agent = agentOf(links, record);
   if (agent === null) await copy.asleep(record);
   const startedAtMs = links.clock.now();
   let isRetried = false;
-  // The copy may lack the newest message and return the answer to the previous one: the sandbox is read again, unless
-  // it has used up the time-out of a request.
+  // The copy may lack the newest message and return the answer to the previous one: the sandbox is
+  // read again, unless it has used up the time-out of a request.
   const onFailure = async (error: AppError): Promise<'again' | 'copy'> => {
     if (error.kind === 'not-found' || error.kind === 'unsupported') return 'copy';
     if (!isRetried && links.clock.now() - startedAtMs < 10_000) {
@@ -83,10 +93,17 @@ export async function resultV1(links: Links, copy: CopyNotices, id: string): Pro
     copy.unreachable(record.id, error);
     // A run that has ended has its answer, which may not have reached the app server yet.
     const status = record.execution_status;
-    if (status !== null && hasEnded(runStateV1(status, null).status)) await untilCopyHas(links, record.id, status);
+    if (status !== null && hasEnded(runStateV1(status, null).status))
+      await untilCopyHas(links, record.id, status);
     return 'copy';
   };
-  for await (const event of eventRecords(links, record.id, agent, { order: 'newest-first' }, onFailure)) {
+  for await (const event of eventRecords(
+    links,
+    record.id,
+    agent,
+    { order: 'newest-first' },
+    onFailure,
+  )) {
     const { kind, source, payload } = event;
     if (kind === 'MessageEvent' && source === 'user') return null;
     let text = '';
@@ -126,7 +143,10 @@ export async function* eventRecords(
 
 /** Where the sandbox does not answer so, the app server's copy may. */
 function isUnanswered(error: unknown): error is AppError {
-  return isAppError(error) && ['not-found', 'network', 'server', 'auth', 'unsupported'].includes(error.kind);
+  return (
+    isAppError(error) &&
+    ['not-found', 'network', 'server', 'auth', 'unsupported'].includes(error.kind)
+  );
 }
 
 function agentPages(agent: AgentClient, query: RecordQuery, known = new Set<string>()): Pages {
@@ -137,7 +157,9 @@ async function* copyPages(links: Links, id: string, query: RecordQuery): Pages {
   const sinceMs = parseTime(query.since ?? null);
   const fetchPage = filteredSearch(links, id, filterOf(query));
   for await (const page of eachPage(byId, fetchPage, { ahead: 'next' }))
-    yield sinceMs === null ? page : page.filter((event) => (parseTime(event.timestamp) ?? Infinity) >= sinceMs);
+    yield sinceMs === null
+      ? page
+      : page.filter((event) => (parseTime(event.timestamp) ?? Infinity) >= sinceMs);
 }
 
 function filterOf({ order, since }: RecordQuery) {

@@ -1,15 +1,28 @@
-/** A V1 conversation for runs/follower.ts: the record at the app server, events and socket at the sandbox. */
+/**
+ * A V1 conversation for runs/follower.ts: the record at the app server, events and socket at the
+ * sandbox.
+ */
 import { isAppError, isFailure } from '../../cli/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
-import type { FollowItem, FollowOptions, FollowSource, SourceEvent } from '../../runs/follow-source.ts';
+import type {
+  FollowItem,
+  FollowOptions,
+  FollowSource,
+  SourceEvent,
+} from '../../runs/follow-source.ts';
 import { follow } from '../../runs/follower.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { openEventSocket } from '../agent-server/socket.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../links.ts';
 import { createBusyWatch } from '../quirks/busy-sandbox.ts';
-import { COPY_OVERLAP_MS, createCopySource, lateReason, type CopyNotices } from '../quirks/late-copy.ts';
+import {
+  COPY_OVERLAP_MS,
+  createCopySource,
+  lateReason,
+  type CopyNotices,
+} from '../quirks/late-copy.ts';
 import { createLostWatch } from '../quirks/lost-at-sandbox.ts';
 import { createAvoidance } from '../quirks/silent-sandbox.ts';
 import { keyLocations } from '../quirks/socket-key-in-query.ts';
@@ -20,7 +33,12 @@ import { executionStatusOf, isNoise, reasonOfEvent, toEvent } from './event-reco
 import { eventRecords } from './events.ts';
 import { toConversation } from './records.ts';
 
-const SANDBOX_MEMBERS = ['sandbox_id', 'sandbox_status', 'conversation_url', 'session_api_key'] as const;
+const SANDBOX_MEMBERS = [
+  'sandbox_id',
+  'sandbox_status',
+  'conversation_url',
+  'session_api_key',
+] as const;
 
 export function followV1(
   links: Links,
@@ -39,7 +57,8 @@ export function followV1(
   const refuseLost = createLostWatch(clock);
   const agentFor = (current: AppConversationRecord): AgentClient | null =>
     avoidance.isOn() ? null : agentOf(links, current);
-  const latest = async (): Promise<AppConversationRecord> => (record ??= await getConversation(links, id));
+  const latest = async (): Promise<AppConversationRecord> =>
+    (record ??= await getConversation(links, id));
 
   const sourceEvent = (event: EventRecord): SourceEvent => {
     reason = redaction.value(reasonOfEvent(event)) ?? reason;
@@ -53,7 +72,10 @@ export function followV1(
     };
   };
 
-  /** Whether the sandbox answers. Throws `auth` or `not-found` when it refuses the key or lacks the conversation now. */
+  /**
+   * Whether the sandbox answers. Throws `auth` or `not-found` when it refuses the key or lacks the
+   * conversation now.
+   */
   const answersNow = async (): Promise<boolean> => {
     const before = await latest();
     try {
@@ -70,11 +92,16 @@ export function followV1(
   };
 
   const source: FollowSource = {
-    pollMs: links.app.loopback ? { reading: 500, listening: 3_000 } : { reading: 3_000, listening: 10_000 },
+    pollMs: links.app.loopback
+      ? { reading: 500, listening: 3_000 }
+      : { reading: 3_000, listening: 10_000 },
     async readRecord() {
       const started = links.starts.record;
       links.starts.record = null;
-      record = started !== null && normalId(started.id) === id ? started : await getConversation(links, id);
+      record =
+        started !== null && normalId(started.id) === id
+          ? started
+          : await getConversation(links, id);
       await refuseLost(record, agentFor(record));
       const conversation = toConversation(links, record);
       if (isBusy(conversation, reason !== null)) conversation.may_recover = true;
@@ -85,7 +112,10 @@ export function followV1(
       const { may_recover: _, ...state } = await completeRecord(links, await latest(), agentFor);
       // The record may have changed since; the status that was read before is the one to report.
       if (conversation.execution_status !== null)
-        Object.assign(state, { status: conversation.status, waiting_for: conversation.waiting_for });
+        Object.assign(state, {
+          status: conversation.status,
+          waiting_for: conversation.waiting_for,
+        });
       if (state.status !== 'failed') return state;
       state.reason = reason ?? state.reason;
       if (extent !== 'once') state.reason ??= await lateReason(links, await latest());
@@ -104,7 +134,8 @@ export function followV1(
       };
       if (agent === null) await readCopy();
       if (current.sandbox_status === 'PAUSED') await notices.asleep(current);
-      for await (const event of eventRecords(links, current.id, agent, { since }, readCopy)) yield sourceEvent(event);
+      for await (const event of eventRecords(links, current.id, agent, { since }, readCopy))
+        yield sourceEvent(event);
       copy.read(from, current);
     },
     catchUp: ({ execution_status: status }) => copy.catchUp(id, status),

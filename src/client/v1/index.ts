@@ -21,15 +21,27 @@ export function createV1(links: Links, facts: ProbeFacts): Adapter {
   };
   return {
     async account() {
-      // A self-hosted server has no users: all members are null there. Before settings are stored some releases answer 500.
+      // A self-hosted server has no users: all members are null there. Before settings are stored
+      // some releases answer 500.
       const known = [404, 405, 500];
-      const read = await links.app.request({ method: 'GET', path: '/api/v1/users/me', safe: 'read', accept: known });
+      const read = await links.app.request({
+        method: 'GET',
+        path: '/api/v1/users/me',
+        safe: 'read',
+        accept: known,
+      });
       const me = read.status === 200 && isRecord(read.body) ? read.body : {};
-      const text = (name: string): string | null => (typeof me[name] === 'string' && me[name] !== '' ? me[name] : null);
+      const text = (name: string): string | null =>
+        typeof me[name] === 'string' && me[name] !== '' ? me[name] : null;
       const user = { user: text('id'), email: text('email') ?? text('git_user_email') };
       if (facts.flavour !== 'cloud') return { ...user, organization: null };
       const accept = [400, 401, 403, 404, 405, 500];
-      const { body } = await links.app.request({ method: 'GET', path: '/api/keys/current', safe: 'read', accept });
+      const { body } = await links.app.request({
+        method: 'GET',
+        path: '/api/keys/current',
+        safe: 'read',
+        accept,
+      });
       const organization = isRecord(body) ? body['org_id'] : null;
       return { ...user, organization: typeof organization === 'string' ? organization : null };
     },
@@ -42,10 +54,13 @@ export function createV1(links: Links, facts: ProbeFacts): Adapter {
     settings: deferred(async () => (await import('./settings.ts')).createSettingsV1(links, facts)),
     secrets: deferred(async () => {
       // Releases that serve V0 too have no other routes for secrets.
-      const dialect = facts.dialects.includes('v0') && facts.features['v1-secrets'] !== 'present' ? 'v0' : 'v1';
+      const dialect =
+        facts.dialects.includes('v0') && facts.features['v1-secrets'] !== 'present' ? 'v0' : 'v1';
       return (await import('../secrets.ts')).createSecrets(links, facts, dialect);
     }),
     git: deferred(async () => (await import('../git/index.ts')).createGit(links, facts)),
-    modelProfiles: deferred(async () => (await import('./model-profiles.ts')).createModelProfilesV1(links)),
+    modelProfiles: deferred(async () =>
+      (await import('./model-profiles.ts')).createModelProfilesV1(links),
+    ),
   };
 }

@@ -20,18 +20,26 @@ const LISTED_MS = 6_000;
 /** The server's clock may be behind ours. */
 const CLOCK_MARGIN_MS = 600_000;
 
-/** The title of a start that the server chooses the id of. Servers repeat it in the start task and use it nowhere. */
+/**
+ * The title of a start that the server chooses the id of. Servers repeat it in the start task and
+ * use it nowhere.
+ */
 export function markingTitle(id: string): string {
   return `Conversation ${id}`;
 }
 
-/** Whether the server repeats the caller's id: it understood the member, and may still ignore it. */
+/**
+ * Whether the server repeats the caller's id: it understood the member, and may still ignore it.
+ */
 export function isEcho({ request }: StartTaskRecord, conversationId: string): boolean {
   const echoed = request['conversation_id'];
   return typeof echoed === 'string' && normalId(echoed) === normalId(conversationId);
 }
 
-/** For an id that no conversation has: of a start task, or the one that a start has chosen. Throws `not-found`. */
+/**
+ * For an id that no conversation has: of a start task, or the one that a start has chosen. Throws
+ * `not-found`.
+ */
 export async function getByStart(links: Links, id: string): Promise<Conversation> {
   const chosenBy = async (): Promise<StartTaskRecord | undefined> => {
     if (normalizeId(id) === null) return undefined;
@@ -51,50 +59,87 @@ export async function getByStart(links: Links, id: string): Promise<Conversation
   else if (isOnlyUnwritten(task)) record = known && (await find(links, CONVERSATIONS, known));
   else if (status !== 'ERROR') {
     const movedAtMs = parseTime(task.updated_at ?? task.created_at) ?? Infinity;
-    if (links.clock.now() - movedAtMs >= NO_PROGRESS_MS) record = await startedConversation(links, known);
+    if (links.clock.now() - movedAtMs >= NO_PROGRESS_MS)
+      record = await startedConversation(links, known);
   }
   if (record) return { ...toConversation(links, record), start_task_id: normalId(task.id) };
   // Until it is ready, and for good when it failed, the id a task names is that of no conversation.
   const conversation = { ...taskConversation(task), id: '' };
-  return status === 'ERROR' || chosen === null ? conversation : { ...conversation, chosen_id: normalId(chosen) };
+  return status === 'ERROR' || chosen === null
+    ? conversation
+    : { ...conversation, chosen_id: normalId(chosen) };
 }
 
-/** Null where the server shows neither task nor conversation. Throws `lost` when the server does not answer at all. */
-export async function findLostStart(links: Links, sent: SentStart, lost: AppError): Promise<StartTaskRecord | null> {
+/**
+ * Null where the server shows neither task nor conversation. Throws `lost` when the server does not
+ * answer at all.
+ */
+export async function findLostStart(
+  links: Links,
+  sent: SentStart,
+  lost: AppError,
+): Promise<StartTaskRecord | null> {
   const look = () => findTask(links, sent);
-  const task = await poll(look, { ...links, every: STEADY, until: links.clock.now() + LISTED_MS }).catch(
-    (error: unknown) => {
-      throw isFailure(error) ? lost : error;
-    },
-  );
+  const task = await poll(look, {
+    ...links,
+    every: STEADY,
+    until: links.clock.now() + LISTED_MS,
+  }).catch((error: unknown) => {
+    throw isFailure(error) ? lost : error;
+  });
   return task ?? null;
 }
 
-/** Throws `unknown-outcome` where the server does not repeat `conversation_id` in the start task. */
-export async function findStart(links: Links, sent: SentStart, echoesIds: boolean): Promise<Conversation | null> {
+/**
+ * Throws `unknown-outcome` where the server does not repeat `conversation_id` in the start task.
+ */
+export async function findStart(
+  links: Links,
+  sent: SentStart,
+  echoesIds: boolean,
+): Promise<Conversation | null> {
   const { id, title, sent_at } = sent;
   if (id !== null || title !== undefined) {
     const until = (parseTime(sent_at) ?? links.clock.now()) + LISTED_MS;
     const task = await poll(() => findTask(links, sent), { ...links, every: STEADY, until });
-    if (task !== undefined && task.id === id) return toConversation(links, await getConversation(links, id));
+    if (task !== undefined && task.id === id)
+      return toConversation(links, await getConversation(links, id));
     if (task !== undefined) return await getByStart(links, task.id);
   }
-  if (id !== null && (echoesIds || links.features.of('caller-conversation-id') === 'present')) return null;
-  throw new AppError('unknown-outcome', 'the server shows neither the conversation of the start nor its start task', {
-    hint: `it was sent at ${sent_at}; look for it: acs conv list`,
-  });
+  if (id !== null && (echoesIds || links.features.of('caller-conversation-id') === 'present'))
+    return null;
+  throw new AppError(
+    'unknown-outcome',
+    'the server shows neither the conversation of the start nor its start task',
+    {
+      hint: `it was sent at ${sent_at}; look for it: acs conv list`,
+    },
+  );
 }
 
 /** The task of this start; of a conversation that no task shows, one in its place. */
-async function findTask(links: Links, { id, title, sent_at }: SentStart): Promise<StartTaskRecord | undefined> {
+async function findTask(
+  links: Links,
+  { id, title, sent_at }: SentStart,
+): Promise<StartTaskRecord | undefined> {
   const sentAtMs = parseTime(sent_at) ?? links.clock.now();
   const created_at__gte = new Date(sentAtMs - CLOCK_MARGIN_MS).toISOString();
   const isOwn = (task: StartTaskRecord): boolean =>
-    id === null ? task.request['title'] === title : isEcho(task, id) || normalId(task.app_conversation_id ?? '') === id;
-  for await (const task of allPages(byId, (page_id) => search(links, START_TASKS, { created_at__gte, page_id })))
+    id === null
+      ? task.request['title'] === title
+      : isEcho(task, id) || normalId(task.app_conversation_id ?? '') === id;
+  for await (const task of allPages(byId, (page_id) =>
+    search(links, START_TASKS, { created_at__gte, page_id }),
+  ))
     if (isOwn(task)) return task;
   const record = id === null ? null : await find(links, CONVERSATIONS, id);
   if (id === null || record === null) return undefined;
   const ready = { id, status: 'READY', app_conversation_id: id, sandbox_id: record.sandbox_id };
-  return { ...ready, detail: null, created_at: null, updated_at: null, request: { conversation_id: id } };
+  return {
+    ...ready,
+    detail: null,
+    created_at: null,
+    updated_at: null,
+    request: { conversation_id: id },
+  };
 }

@@ -1,7 +1,13 @@
 /** Named model settings (interface 2.7). */
 import { AppError } from '../../cli/errors.ts';
 import type { ModelProfile } from '../../domain/settings.ts';
-import { asList, asRecord, optionalText, optionalTexts, requiredText } from '../../protocol/shape.ts';
+import {
+  asList,
+  asRecord,
+  optionalText,
+  optionalTexts,
+  requiredText,
+} from '../../protocol/shape.ts';
 import { refuseIfThere } from '../change-routes.ts';
 import { isMissingRoute } from '../features.ts';
 import { serverText, type Answer } from '../http/answer.ts';
@@ -11,7 +17,11 @@ import type { Server } from '../server.ts';
 const ROOT = '/api/v1/settings/profiles';
 
 export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
-  const send = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<Answer> => {
+  const send = async (
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body?: object,
+  ): Promise<Answer> => {
     const presence = links.features.of('model-profiles');
     if (presence !== 'absent') {
       const safe = method === 'GET' ? 'read' : 'idempotent';
@@ -20,7 +30,9 @@ export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
       if (presence === 'present' || !isMissingRoute(answer)) return answer;
     }
     const message = 'this server has no routes for model profiles';
-    throw new AppError('unsupported', message, { hint: 'set the model itself with: acs settings set llm_model=…' });
+    throw new AppError('unsupported', message, {
+      hint: 'set the model itself with: acs settings set llm_model=…',
+    });
   };
   /** @param missing the message where a 404 is about the model */
   const change = async (path: string, body: object, missing: string): Promise<void> => {
@@ -30,7 +42,9 @@ export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
       throw new AppError('config', missing, {
         status,
         request,
-        hint: 'set one with acs settings set llm_model=…, or give it: acs settings profile save <name> llm_model=…',
+        hint:
+          'set one with acs settings set llm_model=…, or give it: acs settings profile ' +
+          'save <name> llm_model=…',
       });
     if (status < 400) return;
     const text = serverText(answer.body) ?? `status ${status}`;
@@ -68,9 +82,16 @@ export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
     list,
     async save(name, choice) {
       links.network.redaction.add(choice?.api_key);
-      const llm = Object.fromEntries(Object.entries(choice ?? {}).filter(([, value]) => value !== null));
-      const body = choice === null ? {} : { llm, preserve_existing_api_key: choice.api_key === null };
-      await change(pathOf(name), body, 'no model is set at this server yet, so there is nothing to save');
+      const llm = Object.fromEntries(
+        Object.entries(choice ?? {}).filter(([, value]) => value !== null),
+      );
+      const body =
+        choice === null ? {} : { llm, preserve_existing_api_key: choice.api_key === null };
+      await change(
+        pathOf(name),
+        body,
+        'no model is set at this server yet, so there is nothing to save',
+      );
       return await find(name);
     },
     async use(name) {

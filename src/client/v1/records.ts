@@ -9,7 +9,11 @@ import {
 } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { normalizeTime } from '../../output/text/time.ts';
-import type { AppConversationRecord, SandboxRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
+import type {
+  AppConversationRecord,
+  SandboxRecord,
+  StartTaskRecord,
+} from '../../protocol/v1/records.ts';
 import { hasEnded } from '../../runs/status.ts';
 import { normalId } from '../../domain/ids.ts';
 import { webUrlOf, type Links } from '../links.ts';
@@ -34,7 +38,10 @@ const DOWN: Readonly<Record<string, ConversationStatus>> = {
   error: 'failed',
 };
 
-/** Without a running sandbox, an ended run keeps its end; in a paused one a pending confirmation still waits. */
+/**
+ * Without a running sandbox, an ended run keeps its end; in a paused one a pending confirmation
+ * still waits.
+ */
 export function runStateV1(lastStatus: string | null, sandbox: SandboxStatus | null): RunState {
   const down = sandbox === null ? undefined : DOWN[sandbox];
   if (lastStatus !== null) {
@@ -108,7 +115,9 @@ export function toSandbox(
   conversations: readonly AppConversationRecord[] = [],
 ): Sandbox {
   const created_at = normalizeTime(record.created_at);
-  const times = [...conversations.map(({ updated_at }) => updated_at), record.last_active_at].map(normalizeTime);
+  const times = [...conversations.map(({ updated_at }) => updated_at), record.last_active_at].map(
+    normalizeTime,
+  );
   return {
     id: record.id,
     status: sandboxStatus(record.status) ?? 'error',
@@ -121,7 +130,9 @@ export function toSandbox(
         .sort()
         .at(-1) ?? null,
     conversation_ids: conversations.map(({ id }) => normalId(id)),
-    repositories: [...new Set(conversations.flatMap(({ selected_repository: name }) => name ?? []))],
+    repositories: [
+      ...new Set(conversations.flatMap(({ selected_repository: name }) => name ?? [])),
+    ],
     // The editor's URL carries the session key as `tkn`.
     urls: record.exposed_urls.map(({ name, url }) => ({
       name,

@@ -13,7 +13,16 @@ import { foundNothing, unsupportedBy, type Answer } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import { read, type Links } from '../links.ts';
 import type { Server } from '../server.ts';
-import { find, getSandbox, keyed, noSandbox, SANDBOXES, search, searchConversations, SPECS } from './calls.ts';
+import {
+  find,
+  getSandbox,
+  keyed,
+  noSandbox,
+  SANDBOXES,
+  search,
+  searchConversations,
+  SPECS,
+} from './calls.ts';
 import { quietly } from './complete-record.ts';
 import { toSandbox } from './records.ts';
 import { cut } from '../../output/text/well-formed.ts';
@@ -23,7 +32,9 @@ const MOST_CONVERSATIONS = 1000;
 export function createSandboxes(links: Links): Server['sandboxes'] {
   const conversations = async (sandboxId?: string): Promise<AppConversationRecord[]> => {
     const found: AppConversationRecord[] = [];
-    for await (const record of allPages(byId, (page) => searchConversations(links, { sandboxId }, page)))
+    for await (const record of allPages(byId, (page) =>
+      searchConversations(links, { sandboxId }, page),
+    ))
       if (found.push(record) >= MOST_CONVERSATIONS) break;
     return found;
   };
@@ -45,28 +56,46 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
     pause: (id) => change(links, id, 'pause'),
     resume: (id, spec) => change(links, id, 'resume', { sandbox_spec_id: spec }),
     remove: (id) => removeSandbox(links, id),
-    /** Over the socket of the local service; elsewhere, where a program needs no stdin, over the bash routes of 7.5. */
+    /**
+     * Over the socket of the local service; elsewhere, where a program needs no stdin, over the
+     * bash routes of 7.5.
+     */
     async exec(id, program, streams) {
       const presence = links.features.of('exec-socket');
       const needsSocket = streams.stdin !== null || program.terminal !== null;
       if (needsSocket && presence === 'absent') {
         const what = program.terminal === null ? 'stdin of a program' : 'a terminal in a sandbox';
-        throw new AppError('unsupported', `this server has no route for ${what}; the local service has`);
+        throw new AppError(
+          'unsupported',
+          `this server has no route for ${what}; the local service has`,
+        );
       }
       const record = await getSandbox(links, id);
       const baseUrl = agentUrlOf(record, 'cannot run a program');
       if (needsSocket || presence === 'present') {
         const { execOverSocket } = await import('../agent-server/exec-socket.ts');
-        return await execOverSocket(links, { baseUrl, key: record.session_api_key }, program, streams);
+        return await execOverSocket(
+          links,
+          { baseUrl, key: record.session_api_key },
+          program,
+          streams,
+        );
       }
       const { execOverBash } = await import('../agent-server/exec-bash.ts');
       const agent = links.agent(baseUrl, record.session_api_key);
-      return await execOverBash(links, agent, { program, streams, workingDir: await workingDirOf(links, record) });
+      return await execOverBash(links, agent, {
+        program,
+        streams,
+        workingDir: await workingDirOf(links, record),
+      });
     },
     async files(id) {
       const { AgentFiles } = await import('../agent-server/files.ts');
       const record = await getSandbox(links, id);
-      const agent = links.agent(agentUrlOf(record, 'has no files that can be copied'), record.session_api_key);
+      const agent = links.agent(
+        agentUrlOf(record, 'has no files that can be copied'),
+        record.session_api_key,
+      );
       return new AgentFiles(links, agent, async () => {
         const folder = await workingDirOf(links, record);
         // A relative one is that of the agent server.
@@ -109,7 +138,13 @@ export async function getSpec(links: Links, id: string): Promise<SpecRecord> {
 export async function createSandbox(links: Links, specId: string | null): Promise<SandboxRecord> {
   if (specId !== null) await getSpec(links, specId);
   const query = { sandbox_spec_id: specId };
-  const call = { method: 'POST', path: SANDBOXES.path, query, safe: 'once', timeoutMs: LIMITS_MS.start } as const;
+  const call = {
+    method: 'POST',
+    path: SANDBOXES.path,
+    query,
+    safe: 'once',
+    timeoutMs: LIMITS_MS.start,
+  } as const;
   const answer = await links.app.request(call).catch((error: unknown) => {
     if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
     const hint = 'see whether it was created: acs sandbox list';
@@ -121,7 +156,8 @@ export async function createSandbox(links: Links, specId: string | null): Promis
 /** Throws `not-found`, and `unsupported` where the server lacks the route. */
 export async function removeSandbox(links: Links, id: string): Promise<void> {
   await removeOrRead(links, `sandbox ${id}`, {
-    // The handler reads the query and ignores the path; another name there would delete another sandbox.
+    // The handler reads the query and ignores the path; another name there would delete another
+    // sandbox.
     remove: () => change(links, id, 'delete', { sandbox_id: id }),
     isThere: () => isThere(links, id),
   });
@@ -135,7 +171,9 @@ async function change(
 ): Promise<void> {
   const path = `${SANDBOXES.path}/${encodeURIComponent(id)}`;
   const answer: Answer = await links.app.request({
-    ...(verb === 'delete' ? { method: 'DELETE', path } : { method: 'POST', path: `${path}/${verb}` }),
+    ...(verb === 'delete'
+      ? { method: 'DELETE', path }
+      : { method: 'POST', path: `${path}/${verb}` }),
     query,
     safe: 'idempotent',
     timeoutMs: LIMITS_MS.start,
@@ -152,9 +190,15 @@ async function isThere(links: Links, id: string): Promise<boolean> {
 }
 
 /** Null where the spec of the sandbox is not listed any more. */
-async function workingDirOf(links: Links, { sandbox_spec_id: spec }: SandboxRecord): Promise<string | null> {
+async function workingDirOf(
+  links: Links,
+  { sandbox_spec_id: spec }: SandboxRecord,
+): Promise<string | null> {
   if (spec === null) return null;
-  return await quietly(async () => (await getSpec(links, spec)).working_dir, ['not-found', 'unsupported']);
+  return await quietly(
+    async () => (await getSpec(links, spec)).working_dir,
+    ['not-found', 'unsupported'],
+  );
 }
 
 /** Throws `conflict` when the sandbox does not run. */
@@ -162,7 +206,9 @@ function agentUrlOf({ id, status, exposed_urls: urls }: SandboxRecord, cannot: s
   const url = urls.find(({ name }) => name === 'AGENT_SERVER')?.url;
   if (status === 'RUNNING' && url !== undefined && /^https?:\/\//.test(url)) return url;
   const state =
-    status === 'RUNNING' ? 'its record has no address of its agent server' : `it is ${status.toLowerCase()}`;
+    status === 'RUNNING'
+      ? 'its record has no address of its agent server'
+      : `it is ${status.toLowerCase()}`;
   throw new AppError('conflict', `sandbox ${id} ${cannot}: ${state}`, {
     hint: `see its state: acs sandbox show ${id}`,
     data: { id, sandbox_status: status.toLowerCase() },

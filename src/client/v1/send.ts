@@ -1,4 +1,7 @@
-/** While an action waits for a confirmation, a message that runs carries that action out (interface 7.4). */
+/**
+ * While an action waits for a confirmation, a message that runs carries that action out (interface
+ * 7.4).
+ */
 import { AppError, isAppError } from '../../cli/errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { waitsForConfirmation } from '../confirmation.ts';
@@ -27,14 +30,18 @@ export async function sendV1(links: Links, id: string, message: OutgoingMessage)
   if (message.effect === 'store') return await deliver(links, record, { content, run: false });
   const agent = agentOf(links, record);
   // The record may be older than the state in the sandbox, or its status null for a moment.
-  const inSandbox = agent && (await quietly(async () => (await agent.conversation()).execution_status));
+  const inSandbox =
+    agent && (await quietly(async () => (await agent.conversation()).execution_status));
   let status = inSandbox;
   if (agent !== null && status === null)
-    status = (await afterNullFlash(links, record)).execution_status ?? (await lastExecutionStatus(links, id));
+    status =
+      (await afterNullFlash(links, record)).execution_status ??
+      (await lastExecutionStatus(links, id));
   if (status?.toLowerCase() === WAITING) throw waitsForConfirmation(normalId(id));
   const isRunning = inSandbox?.toLowerCase() === 'running';
   const post = (): Promise<void> => deliver(links, record, { content, run: !isRunning });
-  // Releases before this call run a message even while an older run works: a second request would run it twice.
+  // Releases before this call run a message even while an older run works: a second request would
+  // run it twice.
   const isSure = links.features.of('send-message') === 'absent' && !isRunning;
   if (agent === null || inSandbox === null || isSure) return await post();
   await untilEffect(links, {
@@ -48,7 +55,8 @@ export async function sendV1(links: Links, id: string, message: OutgoingMessage)
       // Neither the agent nor the state of the run has moved since the message.
       const { items } = await agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null);
       const newest = items.find(
-        (event) => event.kind !== 'ConversationStateUpdateEvent' || executionStatusOf(event) !== null,
+        (event) =>
+          event.kind !== 'ConversationStateUpdateEvent' || executionStatusOf(event) !== null,
       );
       return newest?.kind !== 'MessageEvent' || newest.source !== 'user';
     },
@@ -67,10 +75,17 @@ async function deliver(
   body: { content: unknown[]; run: boolean },
 ): Promise<void> {
   const id = normalId(record.id);
-  const atSandbox = () => runningAgentOf(links, record).send(body.content, body.run ? 'run' : 'store');
-  const route = await readPresence(links.features, (call) => links.app.request(call), 'send-message');
+  const atSandbox = () =>
+    runningAgentOf(links, record).send(body.content, body.run ? 'run' : 'store');
+  const route = await readPresence(
+    links.features,
+    (call) => links.app.request(call),
+    'send-message',
+  );
   if (route === 'absent') return await atSandbox();
-  const lookFirst = { hint: `see whether the message arrived before sending it again: acs conv events ${id}` };
+  const lookFirst = {
+    hint: `see whether the message arrived before sending it again: acs conv events ${id}`,
+  };
   const call = {
     method: 'POST',
     path: `/api/v1/app-conversations/${encodeURIComponent(id)}/send-message`,
@@ -89,14 +104,23 @@ async function deliver(
   const { status, request } = answer;
   const text = serverText(answer.body);
   const said = text === null ? '' : `: ${text}`;
-  // Also after 30 s without an answer of the sandbox, which takes the message when the step in hand has ended.
+  // Also after 30 s without an answer of the sandbox, which takes the message when the step in hand
+  // has ended.
   if (status === 502) {
-    const message = `the server answered 502${said}; whether the sandbox takes the message is not known`;
-    throw new AppError('unknown-outcome', message, { status, request, ...lookFirst, retryable: false });
+    const message =
+      `the server answered 502${said}; whether the sandbox takes the message ` + `is not known`;
+    throw new AppError('unknown-outcome', message, {
+      status,
+      request,
+      ...lookFirst,
+      retryable: false,
+    });
   }
-  const now = await getConversation(links, id); // not-found when the conversation is the missing one
+  // not-found when the conversation is the missing one
+  const now = await getConversation(links, id);
   // Genuine servers execute the action instead; no server does both.
-  if (status === 409 && now.execution_status?.toLowerCase() === WAITING) throw waitsForConfirmation(id);
+  if (status === 409 && now.execution_status?.toLowerCase() === WAITING)
+    throw waitsForConfirmation(id);
   if (status === 409)
     throw new AppError('conflict', `the sandbox of this conversation does not run${said}`, {
       status,
@@ -104,9 +128,13 @@ async function deliver(
       hint: 'resume it with: acs conv send --resume, or acs sandbox resume',
       data: { sandbox_status: 'paused' },
     });
-  throw new AppError('conflict', 'the sandbox of this conversation is gone, it takes no more messages', {
-    status,
-    request,
-    data: { sandbox_status: 'missing' },
-  });
+  throw new AppError(
+    'conflict',
+    'the sandbox of this conversation is gone, it takes no more messages',
+    {
+      status,
+      request,
+      data: { sandbox_status: 'missing' },
+    },
+  );
 }

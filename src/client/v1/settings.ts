@@ -1,4 +1,7 @@
-/** Settings of V1 (interface 2.5, 2.6): flat names at the path where V1 keeps them, all others under their dotted path. */
+/**
+ * Settings of V1 (interface 2.5, 2.6): flat names at the path where V1 keeps them, all others under
+ * their dotted path.
+ */
 import { AppError } from '../../cli/errors.ts';
 import { isMasked, maskMcpConfig, mcpServers } from '../../domain/mcp-config.ts';
 import { FLAT_V1_FIELDS, V1_FIELDS } from '../../domain/settings-fields.ts';
@@ -15,7 +18,13 @@ import { isRecord } from '../../protocol/shape.ts';
 import { readPresence, type ProbeFacts } from '../features.ts';
 import type { Links } from '../links.ts';
 import type { Server } from '../server.ts';
-import { hasProviderTokens, mcpForWrite, readSettingsRecord, SETTINGS_ROUTES, writeSettings } from '../settings.ts';
+import {
+  hasProviderTokens,
+  mcpForWrite,
+  readSettingsRecord,
+  SETTINGS_ROUTES,
+  writeSettings,
+} from '../settings.ts';
 import { createSettingsV0 } from '../v0/settings.ts';
 
 const FIELDS: readonly SettingsField[] = [...FLAT_V1_FIELDS, ...V1_FIELDS];
@@ -23,10 +32,18 @@ const FLAT_PATHS = new Set(FIELDS.map((field) => field.path));
 /** A null here keeps the value (interface 2.6). */
 const NOT_CLEARED = new Set(['user_consents_to_analytics', 'disabled_skills']);
 /** Members that state what kind of record this is, or change by themselves. */
-const NO_SETTING = /(^|\.)(schema_version|agent_kind|current_datetime|condenser_kind|is_subscription)$/;
+const NO_SETTING =
+  /(^|\.)(schema_version|agent_kind|current_datetime|condenser_kind|is_subscription)$/;
 
-export async function createSettingsV1(links: Links, facts: ProbeFacts): Promise<Server['settings']> {
-  const presence = await readPresence(links.features, (call) => links.app.request(call), 'v1-settings');
+export async function createSettingsV1(
+  links: Links,
+  facts: ProbeFacts,
+): Promise<Server['settings']> {
+  const presence = await readPresence(
+    links.features,
+    (call) => links.app.request(call),
+    'v1-settings',
+  );
   // Where V1 has no route for settings, those of both dialects are at the route of V0.
   if (presence === 'absent' && facts.dialects.includes('v0')) return createSettingsV0(links);
   if (presence === 'absent')
@@ -36,7 +53,11 @@ export async function createSettingsV1(links: Links, facts: ProbeFacts): Promise
       return snapshotOf(await readSettingsRecord(links, 'v1'));
     },
     async write(change) {
-      await writeSettings(links, 'v1', bodyOf((await readSettingsRecord(links, 'v1')) ?? {}, change));
+      await writeSettings(
+        links,
+        'v1',
+        bodyOf((await readSettingsRecord(links, 'v1')) ?? {}, change),
+      );
       return snapshotOf(await readSettingsRecord(links, 'v1'));
     },
     async schema() {
@@ -49,18 +70,23 @@ export async function createSettingsV1(links: Links, facts: ProbeFacts): Promise
   };
 }
 
-/** Nested members go into the `_diff` members, where null removes one so that its default applies; the rest is top-level. */
+/**
+ * Nested members go into the `_diff` members, where null removes one so that its default applies;
+ * the rest is top-level.
+ */
 function bodyOf(record: JsonObject, change: SettingsChange): JsonObject {
   const body: JsonObject = {};
   const put = (name: string, value: JsonValue): void => {
     const [first = '', ...rest] = pathOf(name);
     const last = rest.pop() ?? first;
     let target = body;
-    if (last !== first) for (const part of [`${first}_diff`, ...rest]) target = (target[part] ??= {}) as JsonObject;
+    if (last !== first)
+      for (const part of [`${first}_diff`, ...rest]) target = (target[part] ??= {}) as JsonObject;
     target[last] = value;
   };
   for (const name of change.unset) {
-    if (NOT_CLEARED.has(name)) throw new AppError('unsupported', `V1 servers cannot unset ${name}; set it to a value`);
+    if (NOT_CLEARED.has(name))
+      throw new AppError('unsupported', `V1 servers cannot unset ${name}; set it to a value`);
     const field = FIELDS.find((one) => one.name === name);
     if (pathOf(name).length > 1 || field === undefined) put(name, null);
     else put(name, field.secret ? '' : field.nullable ? null : field.default);
@@ -92,14 +118,21 @@ function snapshotOf(record: JsonObject | null): SettingsSnapshot {
     if (secret) {
       const isSet = name === 'secrets_store' ? hasProviderTokens(stored) : stored[`${name}_set`];
       const isShown = typeof isSet === 'boolean' ? isSet : isMasked(value) ? true : null;
-      secrets[name] = record === null ? 'unset' : isShown === null ? 'unknown' : isShown ? 'set' : 'unset';
-    } else if (name === 'mcp_config') values[name] = mcpServers(value).size === 0 ? null : maskMcpConfig(value);
+      secrets[name] =
+        record === null ? 'unset' : isShown === null ? 'unknown' : isShown ? 'set' : 'unset';
+    } else if (name === 'mcp_config')
+      values[name] = mcpServers(value).size === 0 ? null : maskMcpConfig(value);
     // An empty text, as of a model, is a value that is not set.
     else values[name] = record === null ? usual : value === '' ? null : value;
   }
   for (const top of ['agent_settings', 'conversation_settings']) {
     for (const [path, value] of leavesOf(stored[top] ?? {}, top)) {
-      if (path === top || FLAT_PATHS.has(path) || path.startsWith('agent_settings.mcp_config') || NO_SETTING.test(path))
+      if (
+        path === top ||
+        FLAT_PATHS.has(path) ||
+        path.startsWith('agent_settings.mcp_config') ||
+        NO_SETTING.test(path)
+      )
         continue;
       if (!isSecretName(path.replace(/^.*\./, ''), 'member')) values[path] = value;
       else secrets[path] = isMasked(value) || typeof value === 'string' ? 'set' : 'unknown';
@@ -117,7 +150,12 @@ const TYPES = ['integer', 'number', 'boolean', 'array', 'object'] as const;
 
 async function readSchema(links: Links, route: string, prefix: string): Promise<SettingsField[]> {
   const path = `${SETTINGS_ROUTES.v1}${route}`;
-  const { status, body } = await links.app.request({ method: 'GET', path, safe: 'read', accept: [404, 405] });
+  const { status, body } = await links.app.request({
+    method: 'GET',
+    path,
+    safe: 'read',
+    accept: [404, 405],
+  });
   if (status !== 200 || !isRecord(body) || !Array.isArray(body['sections'])) return [];
   return body['sections']
     .flatMap((section: unknown): unknown[] =>
@@ -131,7 +169,9 @@ async function readSchema(links: Links, route: string, prefix: string): Promise<
         {
           name: `${prefix}.${item['key']}`,
           type:
-            item['value_type'] === 'float' ? 'number' : (TYPES.find((type) => type === item['value_type']) ?? 'string'),
+            item['value_type'] === 'float'
+              ? 'number'
+              : (TYPES.find((type) => type === item['value_type']) ?? 'string'),
           nullable: item['required'] !== true,
           secret: item['secret'] === true,
           default: (item['default'] ?? null) as JsonValue,

@@ -9,7 +9,11 @@ import { LIMITS_MS } from '../http/time-limits.ts';
 import { normalId } from '../../domain/ids.ts';
 import { read, webUrlOf, type Links } from '../links.ts';
 import type { ProbeFacts } from '../features.ts';
-import { refuseIgnoredMembers, refuseOtherModel, refuseUnechoedId } from '../quirks/ignored-start-members.ts';
+import {
+  refuseIgnoredMembers,
+  refuseOtherModel,
+  refuseUnechoedId,
+} from '../quirks/ignored-start-members.ts';
 import { checkRepositoryArrived } from '../quirks/missing-branch-v1.ts';
 import { NO_PROGRESS_MS, startedConversation } from '../quirks/stalled-start.ts';
 import { isOnlyUnwritten, unwrittenConversation } from '../quirks/unwritten-start.ts';
@@ -20,12 +24,21 @@ import { CONVERSATIONS, find, getConversation, getSandbox, START_TASKS } from '.
 import { findLostStart, isEcho, markingTitle } from './lookup.ts';
 import { startFailureText, taskConversation, toConversation } from './records.ts';
 import { createSandbox, getSpec, removeSandbox } from './sandboxes.ts';
-import { messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
+import {
+  messageContent,
+  POLICIES,
+  refuseWhatIsMissing,
+  startBody,
+  startsWithPolicy,
+} from './start-body.ts';
 import { cut } from '../../output/text/well-formed.ts';
 
 type Starting = AsyncGenerator<StartProgress, Conversation, void>;
 
-/** Where the start takes no spec, a sandbox of it is created first, and deleted when the start is not taken. */
+/**
+ * Where the start takes no spec, a sandbox of it is created first, and deleted when the start is
+ * not taken.
+ */
 export async function* startV1(
   links: Links,
   facts: ProbeFacts,
@@ -54,7 +67,11 @@ export async function* startV1(
       });
     };
     const signal = AbortSignal.any([options.signal, links.signal]);
-    await poll(isRunning, { clock: links.clock, signal, every: links.app.loopback ? QUICK : STEADY });
+    await poll(isRunning, {
+      clock: links.clock,
+      signal,
+      every: links.app.loopback ? QUICK : STEADY,
+    });
     return yield* startIn(links, facts, request, id, options, delivery);
   } catch (error) {
     if (delivery.isPossible && !(isAppError(error) && error.kind === 'failed')) throw error;
@@ -62,7 +79,9 @@ export async function* startV1(
     await removeSandbox(links, id).catch((failure: unknown) => {
       if (!isAppError(failure)) throw failure;
       if (failure.kind !== 'not-found')
-        links.notice(`warning: the sandbox ${id}, created for this start, remains: acs sandbox delete ${id}`);
+        links.notice(
+          `warning: the sandbox ${id}, created for this start, remains: acs sandbox delete ${id}`,
+        );
     });
     throw error;
   }
@@ -98,11 +117,17 @@ async function* startIn(
     if (task.status === 'ERROR') {
       const readRecord = () => getConversation(links, sentId);
       const isUnwritten = echoed !== null && isOnlyUnwritten(task);
-      const record = isUnwritten ? await unwrittenConversation(links, readRecord, signal) : undefined;
+      const record = isUnwritten
+        ? await unwrittenConversation(links, readRecord, signal)
+        : undefined;
       if (record === undefined)
-        throw new AppError('failed', `the conversation did not start: ${startFailureText(task.detail)}`, {
-          data: { start_task_id: normalId(task.id), sandbox_id: task.sandbox_id },
-        });
+        throw new AppError(
+          'failed',
+          `the conversation did not start: ${startFailureText(task.detail)}`,
+          {
+            data: { start_task_id: normalId(task.id), sandbox_id: task.sandbox_id },
+          },
+        );
       task = { ...task, status: 'READY', detail: null, app_conversation_id: record.id };
     } else task = await nextTask(links, task, echoed, signal);
     yield progress(task, echoed);
@@ -152,7 +177,9 @@ async function sendStart(
   const lookFirst =
     id === null
       ? 'look for it: acs conv list\nstop it: acs conv stop <id>'
-      : `look: acs conv show ${id}${isOwnId ? '' : '; if the server chose another id: acs conv list'}\nstop it: acs conv stop ${id}`;
+      : `look: acs conv show ` +
+        `${id}${isOwnId ? '' : '; if the server chose another id: ' + 'acs conv list'}\nstop ` +
+        `it: acs conv stop ${id}`;
   const maybeTaken = { as: id === null ? '' : `, as conversation ${id}`, hint: lookFirst, data };
   try {
     return await post();
@@ -168,29 +195,39 @@ async function sendStart(
     }
     // Whatever fails from here on, the server may have taken the start.
     let because = error;
-    let message = `${isUnreadable ? error.message : 'no answer came to the start'}; the server shows neither its conversation nor its start task`;
+    let message =
+      `${isUnreadable ? error.message : 'no answer came to the start'}; the ` +
+      `server shows neither its conversation nor its start task`;
     try {
       const found = await findLostStart(links, sent, error);
       if (found !== null) return found;
-      // A server that honours ids answers a second POST with the same id with the same conversation (interface 4.1).
+      // A server that honours ids answers a second POST with the same id with the same conversation
+      // (interface 4.1).
       if (request.sandbox_id !== null && facts.echoes_ids && !isUnreadable) return await post();
     } catch (other) {
       if (links.signal.aborted) throw abortedStart(links, other, { isPossible: true }, maybeTaken);
       if (!isAppError(other)) throw other;
       because = other;
       message =
-        other === error ? error.message : `no answer came to the start, and its repetition failed: ${other.message}`;
+        other === error
+          ? error.message
+          : `no answer came to the start, and its repetition failed: ${other.message}`;
     }
     throw new AppError(isUnreadable ? 'server' : 'unknown-outcome', message, {
       ...because.details,
       retryable: false,
-      hint: `it may still appear${id === null ? '' : ` as ${id}`}: look with acs conv list before starting it again`,
+      hint:
+        `it may still appear${id === null ? '' : ` as ${id}`}: look with acs conv list ` +
+        `before starting it again`,
       data,
     });
   }
 }
 
-/** Returns when status or detail have changed; as ready where the task makes no progress and its conversation is there. */
+/**
+ * Returns when status or detail have changed; as ready where the task makes no progress and its
+ * conversation is there.
+ */
 async function nextTask(
   links: Links,
   { id, status, detail }: StartTaskRecord,
@@ -206,15 +243,26 @@ async function nextTask(
       throw new AppError('server', `the server no longer has the start task ${start_task_id}`, {
         data: { start_task_id },
       });
-    if (task.status !== status || task.detail !== detail || (status === 'READY' && task.app_conversation_id !== null))
+    if (
+      task.status !== status ||
+      task.detail !== detail ||
+      (status === 'READY' && task.app_conversation_id !== null)
+    )
       return task;
     if (clock.now() < lookUpAtMs) return undefined;
     lookUpAtMs = clock.now() + NO_PROGRESS_MS;
     const record = await startedConversation(links, task.app_conversation_id ?? conversationId);
-    return record === null ? undefined : { ...task, status: 'READY', app_conversation_id: record.id };
+    return record === null
+      ? undefined
+      : { ...task, status: 'READY', app_conversation_id: record.id };
   };
   const every = links.app.loopback ? { ...STEADY, firstMs: QUICK.firstMs } : STEADY;
-  return await poll(changed, { clock, signal: AbortSignal.any([limit, links.signal]), every, readBefore: true });
+  return await poll(changed, {
+    clock,
+    signal: AbortSignal.any([limit, links.signal]),
+    every,
+    readBefore: true,
+  });
 }
 
 function progress(task: StartTaskRecord, conversationId: string | null): StartProgress {

@@ -16,7 +16,14 @@ import { answerPending, PAST, type Reply, showPending, takesReason } from './con
 import { conversations } from './conversations.ts';
 import { printDiff } from './diff.ts';
 import { eventView } from './event-view.ts';
-import { addFilterOptions, findForFollow, readSince, showOutcome, showRun, type FilterOptions } from './follow.ts';
+import {
+  addFilterOptions,
+  findForFollow,
+  readSince,
+  showOutcome,
+  showRun,
+  type FilterOptions,
+} from './follow.ts';
 import { checkMessage, keepingMessage } from './message.ts';
 import { beginConversation } from './new/index.ts';
 import { addStartOptions, flagOf, type NewOptions } from './new/options.ts';
@@ -26,7 +33,12 @@ import { endAs, failedStart } from './wait.ts';
 
 type ChatOptions = FilterOptions & NewOptions & { message?: string };
 
-const FILTERS: ReadonlySet<string> = new Set(['kind', 'source', 'since', 'tail'] satisfies (keyof FilterOptions)[]);
+const FILTERS: ReadonlySet<string> = new Set([
+  'kind',
+  'source',
+  'since',
+  'tail',
+] satisfies (keyof FilterOptions)[]);
 
 const COMMANDS = {
   diff: 'print the changes in the workspace',
@@ -40,40 +52,67 @@ const COMMANDS = {
 const HELP = [
   ...Object.entries(COMMANDS).map(([name, does]) => `/${name.padEnd(8)} ${does}`),
   '//…       send a message that begins with a slash',
-  'Enter sends; Alt-Enter, Ctrl-J, or a backslash before Enter begins a new line; Up and Down recall what was sent.',
-  'Ctrl-C stops the run, and leaves when pressed again; at an empty prompt Ctrl-C and Ctrl-D leave.',
+  'Enter sends; Alt-Enter, Ctrl-J, or a backslash before Enter begins a new line; Up and Down ' +
+    'recall what was sent.',
+  'Ctrl-C stops the run, and leaves when pressed again; at an empty prompt Ctrl-C and ' +
+    'Ctrl-D leave.',
 ];
 
 export function declare(command: Command, ctx: Context): void {
-  addFilterOptions(command.argument('[id]', 'the conversation; without it one is started as by `conv new`'));
+  addFilterOptions(
+    command.argument('[id]', 'the conversation; without it one is started as by `conv new`'),
+  );
   command.option('-m, --message <text>', 'the task of a new conversation');
   const own = command.options.length;
   for (const option of addStartOptions(command).options.slice(own)) option.hideHelp();
   explain(command, {
     notes: [
-      'Needs a terminal. Prints the events of the run as `conv follow` does, and shows a prompt when the run has ended or waits. Without an id it takes the start flags of `conv new` too.',
-      'Enter sends the message; Alt-Enter, Ctrl-J, or a backslash before Enter begins a new line. Up and Down recall what was typed.',
-      'Commands at the prompt: /diff, /stop, /approve, /reject [reason], /quit, /help; // begins a message with a slash.',
-      'Ctrl-C stops the run; pressed again, or at an empty prompt, it leaves (130). /quit and Ctrl-D exit 0. The conversation remains.',
+      'Needs a terminal. Prints the events of the run as `conv follow` does, and shows a ' +
+        'prompt when the run has ended or waits. Without an id it takes the start flags of ' +
+        '`conv new` too.',
+      'Enter sends the message; Alt-Enter, Ctrl-J, or a backslash before Enter begins a new ' +
+        'line. Up and Down recall what was typed.',
+      'Commands at the prompt: /diff, /stop, /approve, /reject [reason], /quit, /help; // ' +
+        'begins a message with a slash.',
+      'Ctrl-C stops the run; pressed again, or at an empty prompt, it leaves (130). /quit and ' +
+        'Ctrl-D exit 0. The conversation remains.',
     ],
     json: ({ objectForm }) => [['one a line', objectForm(eventView(null))]],
-    exits: ['failed', 'not-found', 'conflict', 'unknown-outcome', 'unsupported', 'timeout', 'interrupted'],
+    exits: [
+      'failed',
+      'not-found',
+      'conflict',
+      'unknown-outcome',
+      'unsupported',
+      'timeout',
+      'interrupted',
+    ],
     examples: [
       { command: 'acs conv chat @last --tail 20', does: 'continue it, with its newest 20 events' },
-      { command: 'acs conv chat --no-repo', does: 'ask for a task, start a conversation, and chat' },
+      {
+        command: 'acs conv chat --no-repo',
+        does: 'ask for a task, start a conversation, and chat',
+      },
     ],
   });
   command.action((id: string | undefined, options: ChatOptions) => chat(id, options, ctx));
 }
 
-async function chat(word: string | undefined, { message, ...options }: ChatOptions, ctx: Context): Promise<void> {
+async function chat(
+  word: string | undefined,
+  { message, ...options }: ChatOptions,
+  ctx: Context,
+): Promise<void> {
   ctx.out.check(eventView(null), 'stream');
   if (word !== undefined) {
     checkWord(conversations, word);
     const given = Object.entries({ ...options, ...(message !== undefined && { message }) });
     const other = given.find(([name]) => !FILTERS.has(name) && name !== 'R');
     if (other !== undefined)
-      throw new AppError('usage', `${flagOf(...other)} is about a new conversation, and the id of one was given`);
+      throw new AppError(
+        'usage',
+        `${flagOf(...other)} is about a new conversation, and the id of one was given`,
+      );
   }
   readSince(ctx, options);
   if (!ctx.interactive)
@@ -81,13 +120,18 @@ async function chat(word: string | undefined, { message, ...options }: ChatOptio
       hint: 'elsewhere send one message and follow the run: acs conv send <id> <message> --follow',
     });
   if (ctx.globals.mode === 'dry-run')
-    throw new AppError('usage', '--dry-run has no effect on conv chat, which asks for what it sends', {
-      hint: 'see the request of one message: acs conv send <id> <message> --dry-run',
-    });
+    throw new AppError(
+      'usage',
+      '--dry-run has no effect on conv chat, which asks for what it sends',
+      {
+        hint: 'see the request of one message: acs conv send <id> <message> --dry-run',
+      },
+    );
   let server: Server;
   let conversation: Conversation;
   if (word === undefined) {
-    if (options.file === '-') throw new AppError('usage', '--file - reads stdin, from which conv chat reads the keys');
+    if (options.file === '-')
+      throw new AppError('usage', '--file - reads stdin, from which conv chat reads the keys');
     const begun = await beginConversation(message, options, ctx);
     ({ server } = begun);
     ({ conversation } = begun.start);
@@ -108,13 +152,18 @@ async function chat(word: string | undefined, { message, ...options }: ChatOptio
   const lines = await ctx.lineInput();
   if (message !== undefined) lines.remember(message);
   try {
-    await new Chat(ctx, lines, server, conversation, options).run(isWithoutRun ? 'prompt' : 'follow');
+    await new Chat(ctx, lines, server, conversation, options).run(
+      isWithoutRun ? 'prompt' : 'follow',
+    );
   } finally {
     await lines.close();
   }
 }
 
-/** A message, or a command after a slash, where `text` of `/reject` is the reason; `//…` is a message. */
+/**
+ * A message, or a command after a slash, where `text` of `/reject` is the reason; `//…` is a
+ * message.
+ */
 export function readChatInput(
   text: string,
 ):
@@ -134,7 +183,10 @@ export function readChatInput(
 /** The run that follows a message has the newest event before it; an answer continues the run. */
 type Turn = { startedAfter?: ConversationEvent | null };
 
-/** Ends the chat: 0 on /quit and Ctrl-D, 130 on Ctrl-C. Not an AppError, because `attempt` reports those. */
+/**
+ * Ends the chat: 0 on /quit and Ctrl-D, 130 on Ctrl-C. Not an AppError, because `attempt` reports
+ * those.
+ */
 class Left extends Error {
   readonly exitCode: number;
 
@@ -155,7 +207,13 @@ class Chat {
   private readonly options: FilterOptions;
   private lastShown: string | null = null;
 
-  constructor(ctx: Context, lines: LineInput, server: Server, conversation: Conversation, options: FilterOptions) {
+  constructor(
+    ctx: Context,
+    lines: LineInput,
+    server: Server,
+    conversation: Conversation,
+    options: FilterOptions,
+  ) {
     this.ctx = ctx;
     this.lines = lines;
     this.server = server;
@@ -211,7 +269,8 @@ class Chat {
       this.lastShown = outcome.last_event_id ?? lastShown;
       await showOutcome(ctx, outcome);
       if (failure !== null) throw failure;
-      if (outcome.status === 'archived' || outcome.status === 'deleted') ctx.exitCode = outcome.exit_code;
+      if (outcome.status === 'archived' || outcome.status === 'deleted')
+        ctx.exitCode = outcome.exit_code;
     } catch (error) {
       if (error !== noRun) throw error;
     } finally {
@@ -243,11 +302,16 @@ class Chat {
     await showPending(ctx, pending);
     const takes = await takesReason(server, id);
     for (;;) {
-      const input = await this.read(await lines.read({ prompt: 'Accept? (y/n) ', kind: 'answer', until }));
+      const input = await this.read(
+        await lines.read({ prompt: 'Accept? (y/n) ', kind: 'answer', until }),
+      );
       if (input === null) continue;
       if (input.type === 'command') {
         if (input.text === '' || takes)
-          return { decision: input.name === 'approve' ? 'accept' : 'reject', reason: input.text || null };
+          return {
+            decision: input.name === 'approve' ? 'accept' : 'reject',
+            reason: input.text || null,
+          };
         await ctx.warn('this server passes no reason to the agent: reject the action without one');
         continue;
       }
@@ -256,7 +320,11 @@ class Chat {
       else if (answer === 'yes') return { decision: 'accept', reason: null };
       else if (!takes) return { decision: 'reject', reason: null };
       else {
-        const line = await lines.read({ prompt: 'Reason for the agent (optional): ', kind: 'answer', until });
+        const line = await lines.read({
+          prompt: 'Reason for the agent (optional): ',
+          kind: 'answer',
+          until,
+        });
         if (line.type !== 'text') throw new Left(line.type === 'end' ? 0 : 130);
         return { decision: 'reject', reason: line.text.trim() || null };
       }
@@ -285,7 +353,11 @@ class Chat {
 
   private async read(
     line: Line,
-  ): Promise<{ type: 'message'; text: string } | { type: 'command'; name: 'approve' | 'reject'; text: string } | null> {
+  ): Promise<
+    | { type: 'message'; text: string }
+    | { type: 'command'; name: 'approve' | 'reject'; text: string }
+    | null
+  > {
     const { ctx, lines, id } = this;
     if (line.type !== 'text') throw new Left(line.type === 'end' ? 0 : 130);
     const input = readChatInput(line.text);
@@ -293,7 +365,9 @@ class Chat {
     if (input.type === 'message') return input;
     if (input.type === 'unknown') {
       lines.putBack(line.text);
-      await ctx.warn(`unknown command ${input.word}; /help lists the commands, // begins a message with a slash`);
+      await ctx.warn(
+        `unknown command ${input.word}; /help lists the commands, // begins a message with a slash`,
+      );
       return null;
     }
     const { name, text } = input;
@@ -304,10 +378,15 @@ class Chat {
     else if (name === 'diff') await this.attempt((own) => printDiff(id, {}, own));
     else
       await this.attempt(async (own, server) => {
-        const { changed, after } = await stopOne(own, { server, seen: await server.conversations.getComplete(id) });
+        const { changed, after } = await stopOne(own, {
+          server,
+          seen: await server.conversations.getComplete(id),
+        });
         // stopOne prints a notice for a run that stays waiting.
         if (after !== 'waiting')
-          await own.notice(changed ? 'the run was stopped' : `no run is in progress; the status is ${after}`);
+          await own.notice(
+            changed ? 'the run was stopped' : `no run is in progress; the status is ${after}`,
+          );
       });
     return null;
   }
@@ -331,10 +410,13 @@ class Chat {
   }
 
   /** Ctrl-C aborts the command. Throws only the failures after which the chat cannot continue. */
-  private async attempt(work: (ctx: Context, server: Server) => Promise<unknown>): Promise<boolean> {
+  private async attempt(
+    work: (ctx: Context, server: Server) => Promise<unknown>,
+  ): Promise<boolean> {
     const { ctx, lines } = this;
     const cancelled = new AbortController();
-    lines.onInterrupt = () => cancelled.abort(new AppError('interrupted', 'cancelled by Ctrl-C', { exitCode: 130 }));
+    lines.onInterrupt = () =>
+      cancelled.abort(new AppError('interrupted', 'cancelled by Ctrl-C', { exitCode: 130 }));
     const signal = AbortSignal.any([ctx.signal, cancelled.signal]);
     try {
       await work(this.within(signal), await this.server.withSignal(signal));

@@ -19,7 +19,9 @@ interface Confirmation extends PendingAction {
   conversation_id: string;
   /** Null while it is pending. */
   answer: 'accepted' | 'rejected' | null;
-  /** What is pending besides, and gets the same answer: an agent may call several tools in one step. */
+  /**
+   * What is pending besides, and gets the same answer: an agent may call several tools in one step.
+   */
   others: PendingAction[];
 }
 
@@ -61,14 +63,19 @@ export function declare(command: Command, ctx: Context): void {
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'Without --accept or --reject acs asks for the answer on a terminal: y, yes, n or no. Outside a terminal the action is printed and the exit code is 8; -y does not answer it.',
-      'With --action <id> the exit code is 6 when another action, or none, awaits approval. The risk is low, medium, high or unknown.',
+      'Without --accept or --reject acs asks for the answer on a terminal: y, yes, n or no. ' +
+        'Outside a terminal the action is printed and the exit code is 8; -y does not answer it.',
+      'With --action <id> the exit code is 6 when another action, or none, awaits approval. ' +
+        'The risk is low, medium, high or unknown.',
     ],
     json: ({ objectForm }) => [objectForm(confirmationView, 'changed')],
     exits: ['not-found', 'conflict', 'needs-input', 'unknown-outcome', 'unsupported'],
     examples: [
       { command: 'acs conv confirm @last', does: 'show the pending action and ask' },
-      { command: "acs conv confirm @last --reject --reason 'Not on main'", does: 'reject it with a reason' },
+      {
+        command: "acs conv confirm @last --reject --reason 'Not on main'",
+        does: 'reject it with a reason',
+      },
     ],
   });
   command.action((id: string, options: ConfirmOptions) => confirm(id, options, ctx));
@@ -79,7 +86,8 @@ async function confirm(word: string, options: ConfirmOptions, ctx: Context): Pro
   checkWord(conversations, word);
   const decision = decisionOf(options);
   const { reason = null, action = null, resume } = options;
-  if (reason !== null && decision !== 'reject') throw new AppError('usage', '--reason needs --reject');
+  if (reason !== null && decision !== 'reject')
+    throw new AppError('usage', '--reason needs --reject');
   const server = await ctx.server();
   let seen = await findStarted(ctx, server, word);
   const { id } = seen;
@@ -93,20 +101,27 @@ async function confirm(word: string, options: ConfirmOptions, ctx: Context): Pro
     const pending = await server.conversations.pending(id, 'read-copy');
     const shown = confirmationOf(id, pending, null);
     if (action !== null && !pending.some(({ action_id }) => action_id === action))
-      throw new AppError('conflict', `another action is pending: ${shown.action_id}, not ${action}`, {
-        data: { pending: pending.map(({ action_id }) => action_id) },
-      });
+      throw new AppError(
+        'conflict',
+        `another action is pending: ${shown.action_id}, not ${action}`,
+        {
+          data: { pending: pending.map(({ action_id }) => action_id) },
+        },
+      );
     if (!ctx.interactive || ctx.globals.mode === 'dry-run') {
       ctx.exitCode = EXIT_CODES['needs-input'];
       await ctx.out.item(confirmationView, shown, { changed: false });
       return await ctx.notice(
-        `the action is pending; answer it: acs conv confirm ${id} --action ${shown.action_id} --accept or --reject`,
+        `the action is pending; answer it: acs conv confirm ${id} --action ${shown.action_id} ` +
+          `--accept or --reject`,
       );
     }
     reply = { ...(await askApproval(ctx, server, id, pending)), action_id: shown.action_id };
   }
   const answered = await answerPending(ctx, server, seen, reply, resume);
-  await ctx.out.item(confirmationView, confirmationOf(id, answered, PAST[reply.decision]), { changed: true });
+  await ctx.out.item(confirmationView, confirmationOf(id, answered, PAST[reply.decision]), {
+    changed: true,
+  });
 }
 
 function confirmationOf(
@@ -141,13 +156,22 @@ export async function answerPending(
   if (needsResume(seen)) {
     await server.conversations.checkAnswer(id, reply);
     refuseEnded(await server.conversations.getComplete(id));
-    await resumeSandbox(ctx, server, seen, { resume, command: `acs conv confirm ${id} --${reply.decision}` });
+    await resumeSandbox(ctx, server, seen, {
+      resume,
+      command: `acs conv confirm ${id} --${reply.decision}`,
+    });
   }
   return await server.conversations.answer(id, reply);
 }
 
 /** Throws `usage` for both. */
-export function decisionOf({ accept, reject }: { accept?: boolean; reject?: boolean }): ConfirmationDecision | null {
+export function decisionOf({
+  accept,
+  reject,
+}: {
+  accept?: boolean;
+  reject?: boolean;
+}): ConfirmationDecision | null {
   if (accept && reject) throw new AppError('usage', '--accept and --reject cannot be combined');
   return accept ? 'accept' : reject ? 'reject' : null;
 }
@@ -155,12 +179,19 @@ export function decisionOf({ accept, reject }: { accept?: boolean; reject?: bool
 export type Reply = Pick<ConfirmationAnswer, 'decision' | 'reason'>;
 
 export async function showPending(ctx: Context, pending: readonly PendingAction[]): Promise<void> {
-  const title = pending.length === 1 ? 'an action awaits approval:' : `${pending.length} actions await approval:`;
+  const title =
+    pending.length === 1
+      ? 'an action awaits approval:'
+      : `${pending.length} actions await approval:`;
   await ctx.notice(title, 'question');
-  for (const { kind, risk, text } of pending) await ctx.notice(`${kind}, risk ${risk}:\n${text}`, 'question');
+  for (const { kind, risk, text } of pending)
+    await ctx.notice(`${kind}, risk ${risk}:\n${text}`, 'question');
 }
 
-/** Prints the pending actions and prompts for the answer. Rejects with the reason of `until` when that aborts. */
+/**
+ * Prints the pending actions and prompts for the answer. Rejects with the reason of `until` when
+ * that aborts.
+ */
 export async function askApproval(
   ctx: Context,
   server: Server,
@@ -172,7 +203,9 @@ export async function askApproval(
   const prompt = await ctx.prompt();
   const open = until === undefined ? {} : { until };
   const message = pending.length === 1 ? 'Accept this action?' : 'Accept all of these actions?';
-  const decision = (await prompt.confirm({ message, default: 'none', ...open })) ? 'accept' : 'reject';
+  const decision = (await prompt.confirm({ message, default: 'none', ...open }))
+    ? 'accept'
+    : 'reject';
   if (decision === 'accept' || !(await takesReason(server, id))) return { decision, reason: null };
   const reason = await prompt.input({ message: 'Reason for the agent (optional):', ...open });
   return { decision, reason: reason.trim() || null };
@@ -180,7 +213,11 @@ export async function askApproval(
 
 export async function takesReason(server: Server, id: string): Promise<boolean> {
   try {
-    await server.conversations.checkAnswer(id, { decision: 'reject', reason: 'a reason', action_id: null });
+    await server.conversations.checkAnswer(id, {
+      decision: 'reject',
+      reason: 'a reason',
+      action_id: null,
+    });
     return true;
   } catch (error) {
     if (!isAppError(error) || error.kind !== 'unsupported') throw error;
@@ -202,7 +239,8 @@ export function addOnConfirm(command: Command): Command {
 
 /** Throws `usage`: a command that returns at once sees no confirmation. */
 export function checkOnConfirm({ onConfirm }: OnConfirmOptions, stays: boolean): void {
-  if (onConfirm !== undefined && !stays) throw new AppError('usage', '--on-confirm needs --wait or --follow');
+  if (onConfirm !== undefined && !stays)
+    throw new AppError('usage', '--on-confirm needs --wait or --follow');
 }
 
 export interface AnswererOptions extends OnConfirmOptions {
@@ -239,7 +277,9 @@ export function answerer(
     }
   };
 
-  const decide = async (pending: readonly PendingAction[]): Promise<Reply | 'elsewhere' | 'out-of-reach'> => {
+  const decide = async (
+    pending: readonly PendingAction[],
+  ): Promise<Reply | 'elsewhere' | 'out-of-reach'> => {
     if (onConfirm !== 'ask') return { decision: onConfirm, reason: null };
     const ids = new Set(pending.map(({ action_id }) => action_id));
     const needless = new AbortController();
@@ -256,7 +296,9 @@ export function answerer(
     const asked = ask(pending, AbortSignal.any([needless.signal, closed.signal]));
     // A read that fails leaves the question open; the tracker reports the failure.
     const signal = AbortSignal.any([over.signal, ctx.signal]);
-    const looking = poll(look, { clock: ctx.clock, signal, every: STEADY, readBefore: true }).catch(() => undefined);
+    const looking = poll(look, { clock: ctx.clock, signal, every: STEADY, readBefore: true }).catch(
+      () => undefined,
+    );
     recheck = async () => {
       await look().catch(() => undefined);
       if (needless.signal.aborted) await asked.catch(() => undefined);
@@ -295,7 +337,11 @@ export function answerer(
         } catch (error) {
           if (!isAppError(error) || error.kind !== 'conflict') throw error;
           const left = await pendingNow();
-          if (left !== 'out-of-reach' && left.some(({ action_id }) => action_id === first.action_id)) throw error;
+          if (
+            left !== 'out-of-reach' &&
+            left.some(({ action_id }) => action_id === first.action_id)
+          )
+            throw error;
         }
       }
       await ctx.notice(`${how}: ${first.text.split('\n', 1)[0] ?? ''}`);

@@ -34,11 +34,17 @@ export const conversationView: View<Conversation> = {
     { name: 'created_at', get: (conversation) => conversation.created_at, as: 'time', weight: 0 },
     { name: 'updated_at', get: (conversation) => conversation.updated_at, as: 'time', weight: 0 },
     { name: 'cost_usd', get: (conversation) => conversation.cost_usd, as: 'usd', weight: 0 },
-    { name: 'tokens', get: (conversation) => conversation.tokens, json: { members: ['input', 'output'] } },
+    {
+      name: 'tokens',
+      get: (conversation) => conversation.tokens,
+      json: { members: ['input', 'output'] },
+    },
     { name: 'url', get: (conversation) => conversation.url },
   ],
   table: ['id', 'status', 'title', 'repository', 'branch', 'updated_at'],
-  tsv: 'id status title repository branch model created_at updated_at cost_usd sandbox_id url'.split(' '),
+  tsv: 'id status title repository branch model created_at updated_at cost_usd sandbox_id url'.split(
+    ' ',
+  ),
 };
 
 export const outcomeView: View<Outcome> = {
@@ -55,13 +61,25 @@ export const outcomeView: View<Outcome> = {
     { name: 'last_event_id', get: (outcome) => outcome.last_event_id },
   ],
   table: ['conversation_id', 'status', 'exit_code', 'reason'],
-  tsv: ['conversation_id', 'status', 'exit_code', 'reason', 'waiting_for', 'cost_usd', 'last_event_id'],
+  tsv: [
+    'conversation_id',
+    'status',
+    'exit_code',
+    'reason',
+    'waiting_for',
+    'cost_usd',
+    'last_event_id',
+  ],
   record: (outcome) => outcome,
   line({ status, reason, exit_code, cost_usd }) {
     const tone = exit_code === 0 ? 'good' : exit_code === 1 ? 'bad' : 'warn';
     const why = exit_code === 0 || reason === null ? '' : `: ${reason.text}`;
     const cost = cost_usd === null || cost_usd === 0 ? '' : `  ${formatUsd(cost_usd)}`;
-    return [{ text: `${exit_code === 0 ? '✓' : '✗'} ${status}`, tone }, { text: why }, { text: cost, tone: 'dim' }];
+    return [
+      { text: `${exit_code === 0 ? '✓' : '✗'} ${status}`, tone },
+      { text: why },
+      { text: cost, tone: 'dim' },
+    ];
   },
 };
 
@@ -83,8 +101,10 @@ export const conversations: Resource<Conversation> = {
   async selector(ctx, server, selection) {
     const specs = new Map<string, string | null>();
     if (selection.spec !== undefined) {
-      const fetch = (page: string | null, pageSize: number) => server.sandboxes.list(page, pageSize);
-      for (const { id, spec_id } of (await collectPages({ fetch, id: byId })).items) specs.set(id, spec_id);
+      const fetch = (page: string | null, pageSize: number) =>
+        server.sandboxes.list(page, pageSize);
+      for (const { id, spec_id } of (await collectPages({ fetch, id: byId })).items)
+        specs.set(id, spec_id);
     }
     const nowMs = ctx.clock.now();
     return (conversation) => {
@@ -96,7 +116,10 @@ export const conversations: Resource<Conversation> = {
     };
   },
   gone: (word) => blankConversation(word, 'deleted'),
-  preview: (targets) => ({ preview: targets.map(({ id, seen }) => conversationLine({ ...seen, id })), suffix: '' }),
+  preview: (targets) => ({
+    preview: targets.map(({ id, seen }) => conversationLine({ ...seen, id })),
+    suffix: '',
+  }),
 };
 
 export function conversationLine({ id, status, title }: Conversation): string {
@@ -104,7 +127,11 @@ export function conversationLine({ id, status, title }: Conversation): string {
 }
 
 /** Throws `conflict` while the conversation is being started, `failed` when that failed. */
-export async function findStarted(ctx: Context, server: Server, word: string): Promise<Conversation> {
+export async function findStarted(
+  ctx: Context,
+  server: Server,
+  word: string,
+): Promise<Conversation> {
   const conversation = await findOne(ctx, server, conversations, word);
   refuseUnstarted(conversation, word);
   return conversation;
@@ -115,7 +142,10 @@ export function refuseUnstarted(conversation: Conversation, word: string): void 
   const { status, reason } = conversation;
   const task = conversation.start_task_id ?? word;
   if (status === 'failed')
-    throw new AppError('failed', `start task ${task} failed: ${reason?.text ?? 'no reason is known'}`);
+    throw new AppError(
+      'failed',
+      `start task ${task} failed: ${reason?.text ?? 'no reason is known'}`,
+    );
   throw new AppError('conflict', `start task ${task} has not started its conversation yet`, {
     hint: `wait for it: acs conv wait ${task}`,
     retryable: true,

@@ -8,7 +8,13 @@ import { poll, QUICK } from '../../runs/poll.ts';
 import type { Server } from '../../client/server.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
-import { addChoice, changeRecords, type ChangeOptions, type ChangeRequest, type Verb } from '../resource/change.ts';
+import {
+  addChoice,
+  changeRecords,
+  type ChangeOptions,
+  type ChangeRequest,
+  type Verb,
+} from '../resource/change.ts';
 import { conversationsIn, refuseRunsOf, runsIn } from '../resource/in-sandbox.ts';
 import type { Preview, Target } from '../resource/resource.ts';
 import { conversationLine, conversations, conversationView, idOf } from './conversations.ts';
@@ -24,17 +30,28 @@ export function declare(command: Command, ctx: Context): void {
     .option('--ignore-not-found', 'succeed when a conversation does not exist');
   explain(command, {
     notes: [
-      'Asks for confirmation unless -y is given. The server also deletes a sandbox that no other conversation uses. A server without the V1 route for deletion may delete a shared sandbox too: there --with-sandbox is required for a conversation in a shared sandbox (6).',
+      'Asks for confirmation unless -y is given. The server also deletes a sandbox that no ' +
+        'other conversation uses. A server without the V1 route for deletion may delete a ' +
+        'shared sandbox too: there --with-sandbox is required for a conversation in a shared ' +
+        'sandbox (6).',
     ],
     json: ({ changeForms }) => changeForms(conversationView),
     exits: ['failed', 'not-found', 'unsupported', 'conflict'],
     examples: [
       { command: 'acs conv delete @last --with-sandbox -y', does: 'delete it and its sandbox' },
-      { command: 'acs conv delete --status finished --older-than 30d --dry-run', does: 'print what would be deleted' },
+      {
+        command: 'acs conv delete --status finished --older-than 30d --dry-run',
+        does: 'print what would be deleted',
+      },
     ],
   });
   command.action((ids: string[], options: DeleteOptions) =>
-    changeRecords(ctx, options.withSandbox ? { ...removal, preview: previewWithSandboxes } : removal, ids, options),
+    changeRecords(
+      ctx,
+      options.withSandbox ? { ...removal, preview: previewWithSandboxes } : removal,
+      ids,
+      options,
+    ),
   );
 }
 
@@ -44,9 +61,12 @@ const removal: Verb<Context, Conversation, DeleteOptions> = {
   pastTense: 'deleted',
   confirms: 'always',
   apply: deleteOne,
-  // The deletion of another target in the same sandbox may have deleted this one (quirk deleted-neighbours).
+  // The deletion of another target in the same sandbox may have deleted this one (quirk
+  // deleted-neighbours).
   ifGone({ id, seen }, { targets, options: { ignoreNotFound } }) {
-    const hadNeighbour = targets.some((other) => other.id !== id && isInSandbox(other.seen, seen.sandbox_id));
+    const hadNeighbour = targets.some(
+      (other) => other.id !== id && isInSandbox(other.seen, seen.sandbox_id),
+    );
     if (hadNeighbour) return { changed: true, before: seen.status, after: null, record: seen };
     return ignoreNotFound ? { changed: false, before: null, after: null, record: seen } : null;
   },
@@ -59,7 +79,8 @@ async function deleteOne(
 ): Promise<Change<Conversation>> {
   const { server, seen } = target;
   const { id, status, sandbox_id: sandboxId } = seen;
-  if (id === '') throw new AppError('conflict', `start task ${idOf(seen)} has no conversation to delete`);
+  if (id === '')
+    throw new AppError('conflict', `start task ${idOf(seen)} has no conversation to delete`);
   // A selector does not choose a run in progress, unless forced.
   const isSpared = ({ chosenBy }: Target<Conversation>, now: Conversation): boolean =>
     chosenBy === 'selector' && !options.force && isRunInProgress(now);
@@ -70,7 +91,12 @@ async function deleteOne(
   // Whether the command deletes another conversation too, in the state that was read right before.
   const alsoGone = (other: Conversation): boolean => {
     const its = targets.find(({ seen: chosen }) => chosen.id === other.id);
-    return its !== undefined && !unchanged.has(its) && its.matches?.(other) !== false && !isSpared(its, other);
+    return (
+      its !== undefined &&
+      !unchanged.has(its) &&
+      its.matches?.(other) !== false &&
+      !isSpared(its, other)
+    );
   };
   const done = { changed: true, before: status, after: null, record: seen };
   if (!options.withSandbox || sandboxId === null) {
@@ -85,7 +111,9 @@ async function deleteOne(
   };
   await refuseOtherRuns(`the sandbox of conversation ${id} has another run in progress`);
   await server.conversations.remove(id, { alsoGone: 'any' });
-  await refuseOtherRuns(`conversation ${id} was deleted, but its sandbox ${sandboxId} has a run in progress`);
+  await refuseOtherRuns(
+    `conversation ${id} was deleted, but its sandbox ${sandboxId} has a run in progress`,
+  );
   try {
     // The server may have deleted the sandbox together with the conversation.
     await server.sandboxes.remove(sandboxId).catch((error: unknown) => {
@@ -94,14 +122,18 @@ async function deleteOne(
     await untilMissing(ctx, server, sandboxId);
   } catch (error) {
     if (!isAppError(error)) throw error;
-    throw new AppError(error.kind, `conversation ${id} was deleted, but its sandbox was not: ${error.message}`, {
-      ...error.details,
-      exitCode: error.exitCode,
-      // The conversation is no longer there.
-      retryable: false,
-      hint: `delete the sandbox: acs sandbox delete ${sandboxId}`,
-      data: { ...error.details.data, sandbox_id: sandboxId },
-    });
+    throw new AppError(
+      error.kind,
+      `conversation ${id} was deleted, but its sandbox was not: ${error.message}`,
+      {
+        ...error.details,
+        exitCode: error.exitCode,
+        // The conversation is no longer there.
+        retryable: false,
+        hint: `delete the sandbox: acs sandbox delete ${sandboxId}`,
+        data: { ...error.details.data, sandbox_id: sandboxId },
+      },
+    );
   }
   return done;
 }
@@ -122,7 +154,10 @@ async function untilMissing(ctx: Context, server: Server, sandboxId: string): Pr
   });
 }
 
-async function previewWithSandboxes(_: Context, targets: readonly Target<Conversation>[]): Promise<Preview> {
+async function previewWithSandboxes(
+  _: Context,
+  targets: readonly Target<Conversation>[],
+): Promise<Preview> {
   const { preview } = conversations.preview(targets);
   const sandboxIds = [...new Set(targets.flatMap(({ seen }) => seen.sandbox_id ?? []))];
   let others = 0;
@@ -135,7 +170,8 @@ async function previewWithSandboxes(_: Context, targets: readonly Target<Convers
     others += neighbours.length;
   }
   if (sandboxIds.length === 0) return { preview, suffix: '' };
-  const what = sandboxIds.length === 1 ? `sandbox ${sandboxIds[0] ?? ''}` : `${sandboxIds.length} sandboxes`;
+  const what =
+    sandboxIds.length === 1 ? `sandbox ${sandboxIds[0] ?? ''}` : `${sandboxIds.length} sandboxes`;
   const shared = others === 0 ? '' : ` with ${others} other conversation${others === 1 ? '' : 's'}`;
   return { preview, suffix: `, and ${what}${shared}` };
 }

@@ -41,14 +41,22 @@ export function declare(command: Command, ctx: Context): void {
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'Prints a unified diff as git does, byte for byte; --json and --fields list the changed files. Without changes there is only a notice on stderr.',
-      'No filter of git runs: files of Git LFS are pointers in the workspace, and changed ones are left out by name.',
+      'Prints a unified diff as git does, byte for byte; --json and --fields list the changed ' +
+        'files. Without changes there is only a notice on stderr.',
+      'No filter of git runs: files of Git LFS are pointers in the workspace, and changed ' +
+        'ones are left out by name.',
     ],
     json: ({ listForm }) => [listForm(fileView)],
     exits: ['not-found', 'conflict'],
     examples: [
-      { command: 'acs conv diff @last --stat', does: 'list the files that the last conversation changed' },
-      { command: 'acs conv diff @last | git apply', does: 'apply the changes to the current checkout' },
+      {
+        command: 'acs conv diff @last --stat',
+        does: 'list the files that the last conversation changed',
+      },
+      {
+        command: 'acs conv diff @last | git apply',
+        does: 'apply the changes to the current checkout',
+      },
     ],
   });
   command.action(async (id: string, options: DiffOptions) => {
@@ -69,7 +77,8 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   const conversation = await findStarted(ctx, server, word);
   const diff = await readChanges(ctx, server, conversation, { resume });
   if (isList) await ctx.out.list(fileView, changedFiles(diff), { has_more: false });
-  else if (nameOnly) await ctx.out.raw(diff.changes.map(({ path }) => `${safeLine(path)}\n`).join(''));
+  else if (nameOnly)
+    await ctx.out.raw(diff.changes.map(({ path }) => `${safeLine(path)}\n`).join(''));
   else await ctx.out.raw(diff.patch);
   await reportOmissions(ctx, diff);
 }
@@ -93,7 +102,8 @@ export async function compareWorkspace(
 ): Promise<WorkspaceDiff> {
   const progress = await ctx.progress(`conversation ${id}: comparing the workspace`, 'nothing');
   try {
-    const onRead = (read: number, of: number): void => progress.update(`${read} of ${of} files compared`);
+    const onRead = (read: number, of: number): void =>
+      progress.update(`${read} of ${of} files compared`);
     return await server.conversations.diff(id, { onRead, against });
   } finally {
     await progress.done();
@@ -103,5 +113,9 @@ export async function compareWorkspace(
 export async function reportOmissions(ctx: Context, diff: WorkspaceDiff): Promise<void> {
   for (const omission of diff.omissions) await ctx.warn(`left out: ${omission}`);
   if (diff.changes.length > 0 || diff.patch.length > 0) return;
-  await ctx.notice(diff.omissions.length === 0 ? 'nothing changed in the workspace' : 'no other changes were found');
+  await ctx.notice(
+    diff.omissions.length === 0
+      ? 'nothing changed in the workspace'
+      : 'no other changes were found',
+  );
 }

@@ -56,7 +56,8 @@ export function eventView(startedAt: string | null): View<ConversationEvent> {
 
 function eventLine(event: ConversationEvent, clock: string): LinePart[] {
   const start: LinePart = { text: `${clock.padStart(5)}  `, tone: 'dim' };
-  if (event.signal === 'message') return [start, { text: 'you    ', tone: 'accent' }, ...message(event, REQUEST)];
+  if (event.signal === 'message')
+    return [start, { text: 'you    ', tone: 'accent' }, ...message(event, REQUEST)];
   const word = statusWordOf(event);
   if (word !== null) return [start, { text: `· ${word.replaceAll('_', ' ')}`, tone: 'dim' }];
   switch (shapeOf(event)) {
@@ -108,7 +109,8 @@ function output(event: ConversationEvent): LinePart[] {
   const isError = isErrorOf(event) || (exitCode !== null && exitCode > 0);
   const lines = block(fullText(event), OUTPUT);
   const mark = exitCode === null ? '✗' : `✗ exit ${exitCode}`;
-  // Columns of what was printed stay columns: the mark does not stand before the first of several lines.
+  // Columns of what was printed stay columns: the mark does not stand before the first of several
+  // lines.
   const gap = lines.length > 1 ? '\n' : exitCode === null ? ' ' : '  ';
   const first: LinePart[] = isError ? [{ text: `${mark}${gap}`, tone: 'bad' }] : [];
   if (lines.length === 0) return [...first, { text: isError ? '' : '✓', tone: 'dim' }];

@@ -8,14 +8,24 @@ import { checkWord } from '../resource/resource.ts';
 import { addWaitTimeout, checkLimitHasWait, type WaitOptions } from '../wait-limit.ts';
 import { conversations, findStarted, outcomeView } from './conversations.ts';
 import { eventView } from './event-view.ts';
-import { addFilterOptions, eventTest, followConversation, readSince, readTail, type FilterOptions } from './follow.ts';
+import {
+  addFilterOptions,
+  eventTest,
+  followConversation,
+  readSince,
+  readTail,
+  type FilterOptions,
+} from './follow.ts';
 
 interface EventsOptions extends FilterOptions, WaitOptions {
   follow?: boolean;
   limit?: number;
 }
 
-/** Formats in which a part of a list is the same with the rest or without: a long history is written page by page. */
+/**
+ * Formats in which a part of a list is the same with the rest or without: a long history is written
+ * page by page.
+ */
 const STREAMED: ReadonlySet<string> = new Set(['ndjson', 'tsv', 'id']);
 
 export function declare(command: Command, ctx: Context): void {
@@ -32,8 +42,14 @@ export function declare(command: Command, ctx: Context): void {
     ],
     exits: ['not-found', 'conflict'],
     examples: [
-      { command: 'acs conv events @last --tail 5', does: 'print the newest five events of the last conversation' },
-      { command: 'acs conv events @last --source agent --format ndjson', does: 'print those of the agent as JSON' },
+      {
+        command: 'acs conv events @last --tail 5',
+        does: 'print the newest five events of the last conversation',
+      },
+      {
+        command: 'acs conv events @last --source agent --format ndjson',
+        does: 'print those of the agent as JSON',
+      },
     ],
   });
   command.action((id: string, options: EventsOptions) =>
@@ -79,7 +95,8 @@ async function printEvents(given: string, options: EventsOptions, ctx: Context):
     hasMore = events.length < matching.length;
     if (hasMore) break;
   }
-  if (after !== null) throw new AppError('not-found', `there is no event ${options.since} in this conversation`);
+  if (after !== null)
+    throw new AppError('not-found', `there is no event ${options.since} in this conversation`);
   if (!isStreamed) await ctx.out.list(view, kept, { has_more: hasMore });
   if (!hasMore) return await wanted.noticeMissing(ctx);
   await ctx.notice('more results are available: use a higher --limit, or omit it');

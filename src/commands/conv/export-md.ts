@@ -9,7 +9,14 @@ import { cut, shortened } from '../../output/text/well-formed.ts';
 
 /** GitHub takes 65,536 characters in a description; some room is left for what a person adds. */
 const MOST = 60_000;
-const MOST_OF = { answer: 20_000, commands: 10_000, command: 400, files: 4_000, omissions: 2_000, inline: 500 };
+const MOST_OF = {
+  answer: 20_000,
+  commands: 10_000,
+  command: 400,
+  files: 4_000,
+  omissions: 2_000,
+  inline: 500,
+};
 
 export async function* mdParts(record: PageRecord): AsyncGenerator<string> {
   const { conversation } = record;
@@ -27,25 +34,45 @@ export async function* mdParts(record: PageRecord): AsyncGenerator<string> {
   yield `${before}\n${patchText(diff, conversation, MOST - before.length)}`;
 }
 
-async function commandsOf({ events }: PageRecord): Promise<{ id: string; text: string; exitCode: number | null }[]> {
+async function commandsOf({
+  events,
+}: PageRecord): Promise<{ id: string; text: string; exitCode: number | null }[]> {
   const commands: Awaited<ReturnType<typeof commandsOf>> = [];
   for await (const page of events()) {
     for (const event of page) {
       const exitCode = exitCodeOf(event);
       const last = commands.at(-1);
       if (shapeOf({ ...event, text: event.text ?? '' }) === 'command') {
-        const text = safeText(commandOf(event).replaceAll('\r\n', '\n').trim()).replaceAll('\n', '\n  ');
+        const text = safeText(commandOf(event).replaceAll('\r\n', '\n').trim()).replaceAll(
+          '\n',
+          '\n  ',
+        );
         commands.push({ id: event.id, text: shortened(text, MOST_OF.command), exitCode: null });
-      } else if (exitCode !== null && last !== undefined && actionIdOf(event) === last.id) last.exitCode = exitCode;
+      } else if (exitCode !== null && last !== undefined && actionIdOf(event) === last.id)
+        last.exitCode = exitCode;
     }
   }
   return commands;
 }
 
 function facts(conversation: PageFacts): string {
-  const { status, reason, waiting_for, cost_usd: cost, tokens, model, repository, branch, url, id } = conversation;
+  const {
+    status,
+    reason,
+    waiting_for,
+    cost_usd: cost,
+    tokens,
+    model,
+    repository,
+    branch,
+    url,
+    id,
+  } = conversation;
   const why = reason?.text ?? (waiting_for === null ? '' : `waits for ${waiting_for}`);
-  const used = tokens === null ? '' : ` (${number(tokens.input)} input and ${number(tokens.output)} output tokens)`;
+  const used =
+    tokens === null
+      ? ''
+      : ` (${number(tokens.input)} input and ${number(tokens.output)} output tokens)`;
   const link = url !== null && /^https?:\/\/[^\s<>()]+$/.test(url) ? `[${id}](${url})` : id;
   const rows: [string, string][] = [
     ['Outcome', inline(why === '' ? status : `${status}: ${why}`)],
@@ -61,9 +88,14 @@ function facts(conversation: PageFacts): string {
 }
 
 function answerText(answer: string | null, { id }: PageFacts): string {
-  if (answer === null || answer.trim() === '') return 'The agent has not answered the latest message.';
-  const { text, left } = boundedLines(safeText(answer.replaceAll('\r\n', '\n').trim()), MOST_OF.answer);
-  const rest = left === 0 ? '' : `\n\n${leftOut(left, 'line', 'of the answer', `acs conv result ${id}`)}`;
+  if (answer === null || answer.trim() === '')
+    return 'The agent has not answered the latest message.';
+  const { text, left } = boundedLines(
+    safeText(answer.replaceAll('\r\n', '\n').trim()),
+    MOST_OF.answer,
+  );
+  const rest =
+    left === 0 ? '' : `\n\n${leftOut(left, 'line', 'of the answer', `acs conv result ${id}`)}`;
   return `${quoted(text)}${rest}`;
 }
 
@@ -72,14 +104,18 @@ function commandList(commands: Awaited<ReturnType<typeof commandsOf>>): string {
   const shown: string[] = [];
   let size = 0;
   for (const { text, exitCode } of commands) {
-    const line = `$ ${text}${exitCode === null || exitCode === 0 ? '' : `\n# exit code ${exitCode}`}`;
+    const line =
+      `$ ` + `${text}${exitCode === null || exitCode === 0 ? '' : `\n# exit code ${exitCode}`}`;
     size += line.length + 1;
     if (size > MOST_OF.commands) break;
     shown.push(line);
   }
   const left = commands.length - shown.length;
   const rest = left === 0 ? '' : `\n\n${leftOut(left, 'command')}`;
-  return `<details>\n<summary>Commands (${number(commands.length)})</summary>\n\n${fenced(shown.join('\n'), 'console')}${rest}\n\n</details>`;
+  return (
+    `<details>\n<summary>Commands ` +
+    `(${number(commands.length)})</summary>\n\n${fenced(shown.join('\n'), 'console')}${rest}\n\n</details>`
+  );
 }
 
 function changes({ source, files, omissions }: ConversationDiff): string {
@@ -87,16 +123,25 @@ function changes({ source, files, omissions }: ConversationDiff): string {
   if (source === 'edit-events') parts.push(`This diff is ${RECONSTRUCTED}.`);
   const stats = files.map(
     ({ path, status, added, removed }) =>
-      `${status.padEnd(8)} ${safeLine(path)}${added === null ? '' : `  +${added} -${removed ?? 0}`}`,
+      `${status.padEnd(8)} ` +
+      `${safeLine(path)}${added === null ? '' : `  +${added} -${removed ?? 0}`}`,
   );
   const stat = boundedLines(stats.join('\n'), MOST_OF.files);
   const { added, removed } = lineTotals(files);
-  const total = `${number(files.length)} ${files.length === 1 ? 'file' : 'files'}, +${added} -${removed}`;
+  const total =
+    `${number(files.length)} ${files.length === 1 ? 'file' : 'files'}, +${added} ` + `-${removed}`;
   if (files.length === 0) parts.push('No changed file is known.');
-  else parts.push(fenced(`${stat.text}${stat.left > 0 ? `\n… and ${stat.left} more` : ''}\n${total}`, 'text'));
+  else
+    parts.push(
+      fenced(`${stat.text}${stat.left > 0 ? `\n… and ${stat.left} more` : ''}\n${total}`, 'text'),
+    );
   const others = omissions.filter((omission) => omission !== RECONSTRUCTED);
-  const named = boundedLines(others.map((omission) => `- Left out: ${inline(omission)}`).join('\n'), MOST_OF.omissions);
-  if (others.length > 0) parts.push(`${named.text}${named.left > 0 ? `\n- and ${named.left} more` : ''}`);
+  const named = boundedLines(
+    others.map((omission) => `- Left out: ${inline(omission)}`).join('\n'),
+    MOST_OF.omissions,
+  );
+  if (others.length > 0)
+    parts.push(`${named.text}${named.left > 0 ? `\n- and ${named.left} more` : ''}`);
   return parts.join('\n\n');
 }
 
@@ -104,7 +149,8 @@ function patchText({ patch }: ConversationDiff, { id }: PageFacts, most: number)
   if (patch.length === 0) return '';
   const all = safeText(new TextDecoder().decode(patch).replaceAll('\r\n', '\n').replace(/\n$/, ''));
   const { text, left } = boundedLines(all, Math.max(0, most - 1_000));
-  const rest = left === 0 ? '' : `\n${leftOut(left, 'line', 'of the diff', `acs conv diff ${id}`)}\n`;
+  const rest =
+    left === 0 ? '' : `\n${leftOut(left, 'line', 'of the diff', `acs conv diff ${id}`)}\n`;
   return `${text === '' ? '' : `\n${fenced(text, 'diff')}\n`}${rest}`;
 }
 
@@ -128,7 +174,10 @@ function boundedLines(text: string, mostCharacters: number): { text: string; lef
     count += 1;
   }
   if (count === 0)
-    return { text: `${cut(text, Math.min(mostCharacters, lines[0]?.length ?? 0))}…`, left: lines.length };
+    return {
+      text: `${cut(text, Math.min(mostCharacters, lines[0]?.length ?? 0))}…`,
+      left: lines.length,
+    };
   return { text: lines.slice(0, count).join('\n'), left: lines.length - count };
 }
 
@@ -139,13 +188,19 @@ function fenced(text: string, language: string): string {
 }
 
 function inline(text: string): string {
-  return safeLine(shortened(text.trim(), MOST_OF.inline)).replace(/[\\`*_[\]<>#|~&]/g, (character) => `\\${character}`);
+  return safeLine(shortened(text.trim(), MOST_OF.inline)).replace(
+    /[\\`*_[\]<>#|~&]/g,
+    (character) => `\\${character}`,
+  );
 }
 
 /** The beginning or end of a fence; nothing between them is markup. */
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** A block quotation ends every block inside it. Unclosed HTML would take in what follows, so it is escaped. */
+/**
+ * A block quotation ends every block inside it. Unclosed HTML would take in what follows, so it is
+ * escaped.
+ */
 function quoted(markdown: string): string {
   let fence: string | null = null;
   const lines = markdown.split('\n').map((line) => {
@@ -153,7 +208,9 @@ function quoted(markdown: string): string {
     if (fence === null) {
       fence = mark ?? null;
       const inCode = /(`+)[^`]+\1(?!`)|</g;
-      return mark === undefined ? line.replace(inCode, (found) => (found === '<' ? '\\<' : found)) : line;
+      return mark === undefined
+        ? line.replace(inCode, (found) => (found === '<' ? '\\<' : found))
+        : line;
     }
     if (mark?.startsWith(fence) && line.trim() === mark) fence = null;
     return line;

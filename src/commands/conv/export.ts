@@ -4,7 +4,12 @@ import type { Context } from '../../cli/context.ts';
 import { type ErrorKind, isAppError } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { type ConversationDiff, createEditLog, type EditLog, RECONSTRUCTED } from '../../domain/edits.ts';
+import {
+  type ConversationDiff,
+  createEditLog,
+  type EditLog,
+  RECONSTRUCTED,
+} from '../../domain/edits.ts';
 import { changedFiles, patchFiles } from '../../domain/patch.ts';
 import type { PageRecord } from '../../output/page/page.ts';
 import { explain } from '../declare.ts';
@@ -26,19 +31,34 @@ export function declare(command: Command, ctx: Context): void {
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'Writes to stdout, or to the file of --output, which replaces an existing file once the export is complete. The keys of the server and the sandbox, and values with a name or a form of secrets, are redacted, also in the diff; other secrets are not.',
+      'Writes to stdout, or to the file of --output, which replaces an existing file once the ' +
+        'export is complete. The keys of the server and the sandbox, and values with a name ' +
+        'or a form of secrets, are redacted, also in the diff; other secrets are not.',
       {
         title: 'Forms',
         items: [
-          ['md', 'Markdown for a pull request: outcome, cost, answer, commands and diff, at most 60,000 characters'],
-          ['html', 'one page for a browser: timeline, commands, outputs, diffs and cost; no script, no request'],
+          [
+            'md',
+            'Markdown for a pull request: outcome, cost, answer, commands and diff, at most ' +
+              '60,000 characters',
+          ],
+          [
+            'html',
+            'one page for a browser: timeline, commands, outputs, diffs and cost; no ' +
+              'script, no request',
+          ],
         ],
       },
-      'The diff is that of the workspace while its sandbox runs; the local service also reads that of a paused one. Otherwise the diff is reconstructed from the edit events and marked as such, and does not include the changes made by commands.',
+      'The diff is that of the workspace while its sandbox runs; the local service also reads ' +
+        'that of a paused one. Otherwise the diff is reconstructed from the edit events and ' +
+        'marked as such, and does not include the changes made by commands.',
     ],
     exits: ['not-found', 'conflict'],
     examples: [
-      { command: 'acs conv export @last --as html -o run.html', does: 'write the last conversation as a page' },
+      {
+        command: 'acs conv export @last --as html -o run.html',
+        does: 'write the last conversation as a page',
+      },
       {
         command: 'acs conv export @last --as md | gh pr create --title Change --body-file -',
         does: 'open a pull request with it',
@@ -48,17 +68,27 @@ export function declare(command: Command, ctx: Context): void {
   command.action((id: string, options: ExportOptions) => exportConversation(id, options, ctx));
 }
 
-export async function exportConversation(word: string, options: ExportOptions, ctx: Context): Promise<void> {
+export async function exportConversation(
+  word: string,
+  options: ExportOptions,
+  ctx: Context,
+): Promise<void> {
   ctx.out.check(null, 'raw');
   checkWord(conversations, word);
   const server = await ctx.server();
   const conversation = await findStarted(ctx, server, word);
   if (needsResume(conversation) && (options.resume === true || !readsStopped(server))) {
-    const message = `the sandbox of conversation ${conversation.id} is paused. Resume it for the complete diff?`;
+    const message =
+      `the sandbox of conversation ${conversation.id} is paused. Resume it for ` +
+      `the complete diff?`;
     const isAgreed =
-      options.resume === true || (ctx.interactive && (await (await ctx.prompt()).confirm({ message, default: 'yes' })));
+      options.resume === true ||
+      (ctx.interactive && (await (await ctx.prompt()).confirm({ message, default: 'yes' })));
     if (isAgreed) await resumeSandboxNow(ctx, server, conversation);
-    else await ctx.warn('the sandbox is paused, and its workspace is not compared; --resume starts it');
+    else
+      await ctx.warn(
+        'the sandbox is paused, and its workspace is not compared; --resume starts it',
+      );
   }
   const record = await readRecord(ctx, server, conversation.id);
   const parts =
@@ -82,9 +112,15 @@ async function readRecord(ctx: Context, server: Server, id: string): Promise<Pag
     },
     answer: async () => ctx.out.redacted((await server.conversations.result(id))?.text ?? null),
     async diff() {
-      const diff = withoutSecrets(await readDiff(ctx, server, conversation, edits), (text) => server.redact(text));
+      const diff = withoutSecrets(await readDiff(ctx, server, conversation, edits), (text) =>
+        server.redact(text),
+      );
       for (const omission of diff.omissions)
-        await ctx.warn(omission === RECONSTRUCTED ? `the diff is ${omission}` : `left out of the diff: ${omission}`);
+        await ctx.warn(
+          omission === RECONSTRUCTED
+            ? `the diff is ${omission}`
+            : `left out of the diff: ${omission}`,
+        );
       return diff;
     },
   };
@@ -95,7 +131,13 @@ function readsStopped(server: Server): boolean {
 }
 
 /** With these the workspace cannot be read, and the events can. */
-const WITHOUT_WORKSPACE: readonly ErrorKind[] = ['conflict', 'not-found', 'network', 'server', 'unsupported'];
+const WITHOUT_WORKSPACE: readonly ErrorKind[] = [
+  'conflict',
+  'not-found',
+  'network',
+  'server',
+  'unsupported',
+];
 
 async function readDiff(
   ctx: Context,
@@ -112,7 +154,12 @@ async function readDiff(
         return { source: 'workspace', files, omissions: [], patch: Buffer.from(patch) };
       }
       const diff = await compareWorkspace(ctx, server, conversation.id);
-      return { source: 'workspace', files: changedFiles(diff), omissions: diff.omissions, patch: diff.patch };
+      return {
+        source: 'workspace',
+        files: changedFiles(diff),
+        omissions: diff.omissions,
+        patch: diff.patch,
+      };
     } catch (error) {
       if (!isAppError(error) || !WITHOUT_WORKSPACE.includes(error.kind)) throw error;
       // An answer that is no diff is not a workspace that cannot be read.
@@ -124,7 +171,10 @@ async function readDiff(
 }
 
 /** Bytes that are not UTF-8 stay as they are: paths and content may be in any encoding. */
-function withoutSecrets(diff: ConversationDiff, redact: (text: string) => string): ConversationDiff {
+function withoutSecrets(
+  diff: ConversationDiff,
+  redact: (text: string) => string,
+): ConversationDiff {
   const encoding = isUtf8(diff.patch) ? 'utf8' : 'latin1';
   const text = Buffer.from(diff.patch).toString(encoding);
   const redacted = redact(text);

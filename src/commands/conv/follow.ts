@@ -3,7 +3,13 @@ import type { Context } from '../../cli/context.ts';
 import { AppError, EXIT_CODES } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { member, elapsed, EVENT_KINDS, isBookkeeping, shapeOf } from '../../domain/event-payload.ts';
+import {
+  member,
+  elapsed,
+  EVENT_KINDS,
+  isBookkeeping,
+  shapeOf,
+} from '../../domain/event-payload.ts';
 import { type ConversationEvent, eachEvent, isUpTo } from '../../domain/event.ts';
 import { parseSince, parseTime } from '../../output/text/time.ts';
 import { formatUsd } from '../../output/text/usd.ts';
@@ -15,7 +21,13 @@ import { explain } from '../declare.ts';
 import { collectList, duration, someOf, wholeNumber } from '../option-parsers.ts';
 import { checkWord, findOne } from '../resource/resource.ts';
 import { addWaitTimeout, checkLimitHasWait, limitsOf, type WaitOptions } from '../wait-limit.ts';
-import { addOnConfirm, answerer, checkOnConfirm, type AnswererOptions, type OnConfirmOptions } from './confirm.ts';
+import {
+  addOnConfirm,
+  answerer,
+  checkOnConfirm,
+  type AnswererOptions,
+  type OnConfirmOptions,
+} from './confirm.ts';
 import { conversations, conversationView, outcomeView } from './conversations.ts';
 import { eventView } from './event-view.ts';
 import { beforeWatch, endAs, failedStart, waitForStart } from './wait.ts';
@@ -43,7 +55,8 @@ export function declare(command: Command, ctx: Context): void {
   addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
-      'Prints each event once, from the beginning unless --since or --tail is given, and reconnects when the connection is lost.',
+      'Prints each event once, from the beginning unless --since or --tail is given, and ' +
+        'reconnects when the connection is lost.',
       'Exits with the code of the outcome. Ctrl-C stops following; the run continues.',
     ],
     json: ({ objectForm }) => [
@@ -53,13 +66,20 @@ export function declare(command: Command, ctx: Context): void {
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
     examples: [
       { command: 'acs conv follow @last', does: 'follow the last conversation that was started' },
-      { command: 'acs conv follow @last --kind ActionEvent --json', does: 'print the actions as JSON, one a line' },
+      {
+        command: 'acs conv follow @last --kind ActionEvent --json',
+        does: 'print the actions as JSON, one a line',
+      },
     ],
   });
   command.action((id: string, options: FollowOptions) => followConversation(id, options, ctx));
 }
 
-export async function followConversation(given: string, options: FollowOptions, ctx: Context): Promise<void> {
+export async function followConversation(
+  given: string,
+  options: FollowOptions,
+  ctx: Context,
+): Promise<void> {
   ctx.out.check(eventView(null), 'stream');
   checkWord(conversations, given);
   readSince(ctx, options);
@@ -74,7 +94,11 @@ export async function followConversation(given: string, options: FollowOptions, 
 }
 
 /** The conversation once it has started; without an id when its start has failed. */
-export async function findForFollow(ctx: Context, limits: Limits, given: string): Promise<Conversation> {
+export async function findForFollow(
+  ctx: Context,
+  limits: Limits,
+  given: string,
+): Promise<Conversation> {
   return await beforeWatch(ctx, limits, given, async (timed, server, see) =>
     waitForStart(timed, server, see(await findOne(timed, server, conversations, given))),
   );
@@ -102,17 +126,24 @@ export async function showRun(
   const printed = new Set<string>();
   let tailEnd: ConversationEvent | null = null;
   if (tail !== undefined) {
-    const read = await beforeWatch(ctx, options, id, (_, bounded) => readTail(bounded, id, tail, wanted));
+    const read = await beforeWatch(ctx, options, id, (_, bounded) =>
+      readTail(bounded, id, tail, wanted),
+    );
     const shown = read.events.filter((event) => !isHidden(event));
     await ctx.out.lines(view, shown);
     for (const event of read.events) printed.add(event.id);
     tailEnd = read.newest;
     sinceTime = tailEnd?.timestamp ?? null;
   }
-  // Events before the ones to print are not shown, but the run is judged by them: the tracker then reads them itself.
+  // Events before the ones to print are not shown, but the run is judged by them: the tracker then
+  // reads them itself.
   const isFromBeginning = since === null && tail === undefined;
   const summary = startedAfter === undefined ? NO_EVENTS : beforeRun(startedAfter?.id ?? null);
-  const live = new LiveRun(conversation, ctx.clock.now(), startedAfter === undefined ? 'known' : 'requested');
+  const live = new LiveRun(
+    conversation,
+    ctx.clock.now(),
+    startedAfter === undefined ? 'known' : 'requested',
+  );
   const progress = await ctx.progress(() => live.line(ctx.clock.now()), 'nothing');
   const tracked = await trackRun(ctx, server, id, {
     ...options,
@@ -127,7 +158,8 @@ export async function showRun(
     },
     onEvent: async (event) => {
       live.onEvent(event);
-      if (!wanted(event) || printed.has(event.id) || isHidden(event) || isUpTo(event, tailEnd)) return;
+      if (!wanted(event) || printed.has(event.id) || isHidden(event) || isUpTo(event, tailEnd))
+        return;
       await ctx.out.lines(view, [event]);
     },
   }).finally(() => progress.done());
@@ -168,8 +200,11 @@ export class LiveRun {
     const uses = member(payload, 'value', 'usage_to_metrics');
     const hasUses = typeof uses === 'object' && uses !== null;
     const metrics = hasUses ? Object.values(uses) : [payload['llm_metrics']];
-    const costs = metrics.map((one) => member(one, 'local_cost_unknown') !== true && member(one, 'accumulated_cost'));
-    if (costs.every((cost) => typeof cost === 'number')) this.cost = costs.reduce((sum, cost) => sum + cost, 0);
+    const costs = metrics.map(
+      (one) => member(one, 'local_cost_unknown') !== true && member(one, 'accumulated_cost'),
+    );
+    if (costs.every((cost) => typeof cost === 'number'))
+      this.cost = costs.reduce((sum, cost) => sum + cost, 0);
     // The price of the model is not known.
     else if (hasUses) this.cost = null;
     if (signal === 'message') this.startMs = parseTime(timestamp) ?? this.startMs;
@@ -202,7 +237,8 @@ export function checkRunOptions(ctx: Context, options: RunOptions): void {
 
 /**
  * Prints the conversation, or waits for its run as --wait and --follow ask.
- * @param startedAfter the newest event before the run, null where there was none: only later events count for the outcome
+ * @param startedAfter the newest event before the run, null where there was none: only later events
+ * count for the outcome
  */
 export async function conclude(
   ctx: Context,
@@ -222,7 +258,8 @@ export async function conclude(
     tracked = await showRun(ctx, server, conversation, { ...options, ...since });
     await showOutcome(ctx, tracked.outcome);
   } else {
-    const status = startedAfter === undefined ? conversation.status : 'waiting for the run to start';
+    const status =
+      startedAfter === undefined ? conversation.status : 'waiting for the run to start';
     const progress = await ctx.progress(`conversation ${id}: ${status}`);
     tracked = await trackRun(ctx, server, id, {
       ...options,
@@ -246,7 +283,11 @@ export function addFilterOptions(command: Command): Command {
       'only events of these kinds, such as ActionEvent or action:run',
       Object.assign(collectList.bind(null), { words: EVENT_KINDS }),
     )
-    .option('--source <source,…>', 'only events from agent, user, environment or hook', someOf(SOURCES))
+    .option(
+      '--source <source,…>',
+      'only events from agent, user, environment or hook',
+      someOf(SOURCES),
+    )
     .option('--since <id|time|duration>', 'only events after this event or time')
     .addOption(
       command
@@ -287,12 +328,17 @@ export function eventTest({ kind, source }: FilterOptions) {
   const noticeMissing = async (ctx: Context): Promise<void> => {
     const missing = kind?.filter((name) => !tested.has(name.toLowerCase())) ?? [];
     if (missing.length > 0 && tested.size > 0)
-      await ctx.notice(`no event has the kind ${missing.join(', ')}; there are ${[...tested.values()].join(', ')}`);
+      await ctx.notice(
+        `no event has the kind ${missing.join(', ')}; there are ${[...tested.values()].join(', ')}`,
+      );
   };
   return Object.assign(test, { noticeMissing });
 }
 
-/** The newest n events that pass the filter, oldest first; and the newest event of all, null where there is none. */
+/**
+ * The newest n events that pass the filter, oldest first; and the newest event of all, null where
+ * there is none.
+ */
 export async function readTail(
   server: Server,
   id: string,
@@ -301,7 +347,9 @@ export async function readTail(
 ): Promise<{ events: ConversationEvent[]; newest: ConversationEvent | null }> {
   const newestFirst: ConversationEvent[] = [];
   let newest: ConversationEvent | null = null;
-  for await (const event of eachEvent(server.conversations.eventPages(id, { order: 'newest-first' }))) {
+  for await (const event of eachEvent(
+    server.conversations.eventPages(id, { order: 'newest-first' }),
+  )) {
     newest ??= event;
     if (newestFirst.length < tail && wanted(event)) newestFirst.push(event);
     if (newestFirst.length >= tail) break;

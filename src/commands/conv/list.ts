@@ -16,14 +16,21 @@ export function declare(command: Command, ctx: Context): void {
   addPagingOptions(addSelectorOptions(command, CONVERSATION_STATUSES));
   explain(command, {
     notes: [
-      'A conversation is listed when it matches all selectors. --limit applies after the selectors.',
+      'A conversation is listed when it matches all selectors. --limit applies after ' +
+        'the selectors.',
       'cost_usd and tokens are null in a list; acs conv show <id> prints them.',
     ],
     json: ({ listForm }) => [listForm(conversationView)],
     exits: ['failed'],
     examples: [
-      { command: 'acs conv list --status running,waiting', does: 'list conversations that run or wait for you' },
-      { command: "acs conv list --repo 'acme/*' --older-than 7d -q", does: 'print the ids of old ones of acme' },
+      {
+        command: 'acs conv list --status running,waiting',
+        does: 'list conversations that run or wait for you',
+      },
+      {
+        command: "acs conv list --repo 'acme/*' --older-than 7d -q",
+        does: 'print the ids of old ones of acme',
+      },
     ],
   });
   command.action((options: SelectorOptions & PagingOptions) =>

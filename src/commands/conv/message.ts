@@ -9,7 +9,10 @@ import { cut } from '../../output/text/well-formed.ts';
 /** Larger ones no server in use takes in one request. */
 const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
 
-/** `-` is stdin. Null when neither is given. Throws `usage` when both are, or when the message is empty or not text. */
+/**
+ * `-` is stdin. Null when neither is given. Throws `usage` when both are, or when the message is
+ * empty or not text.
+ */
 export async function readMessage(
   ctx: Context,
   { argument, file }: { argument?: string; file?: string },
@@ -24,7 +27,11 @@ export async function readMessage(
 }
 
 /** Throws `usage` when the message is left empty. */
-export async function writeMessage(ctx: Context, question: string, typed: TypedMessage): Promise<string> {
+export async function writeMessage(
+  ctx: Context,
+  question: string,
+  typed: TypedMessage,
+): Promise<string> {
   const prompt = await ctx.prompt();
   const written = await prompt.editor({
     message: 'Opening your editor …',
@@ -81,21 +88,32 @@ export function checkMessage(text: string): void {
   if (bytes > MESSAGE_MAX_BYTES) throw tooLong('the message', bytes);
 }
 
-/** A file, or stdin for `-`. Throws `usage` for what is not UTF-8 or too long, `config` when it cannot be read. */
+/**
+ * A file, or stdin for `-`. Throws `usage` for what is not UTF-8 or too long, `config` when it
+ * cannot be read.
+ */
 export async function readTextInput(ctx: Context, source: string): Promise<string> {
   if (source !== '-') return await readTextFile(ctx, source);
   return decode(await ctx.io.stdin.readAll(MESSAGE_MAX_BYTES), 'stdin');
 }
 
 /** Relative to where the command runs. Throws `config` when the file cannot be read. */
-export async function readInputFile(ctx: Context, file: string, maxBytes: number): Promise<Uint8Array> {
+export async function readInputFile(
+  ctx: Context,
+  file: string,
+  maxBytes: number,
+): Promise<Uint8Array> {
   return await readNamedFile(ctx, file, (size) => {
     if (size > maxBytes) throw tooLong(file, size);
   });
 }
 
 /** Throws `usage` when the text is not UTF-8. */
-export async function readTextFile(ctx: Context, file: string, maxBytes = MESSAGE_MAX_BYTES): Promise<string> {
+export async function readTextFile(
+  ctx: Context,
+  file: string,
+  maxBytes = MESSAGE_MAX_BYTES,
+): Promise<string> {
   return decode(await readInputFile(ctx, file, maxBytes), file);
 }
 
@@ -109,17 +127,29 @@ function decode(bytes: Uint8Array, name: string): string {
 
 function tooLong(name: string, bytes: number): AppError {
   const limit = MESSAGE_MAX_BYTES / 1024 / 1024;
-  return new AppError('usage', `${name} has ${(bytes / 1024 / 1024).toFixed(1)} MiB; the limit is ${limit} MiB`, {
-    hint: 'put long texts into the repository and give their paths',
-  });
+  return new AppError(
+    'usage',
+    `${name} has ${(bytes / 1024 / 1024).toFixed(1)} MiB; the limit is ${limit} MiB`,
+    {
+      hint: 'put long texts into the repository and give their paths',
+    },
+  );
 }
 
 const IMAGE_MAX_BYTES = 10 * 1024 * 1024;
 
 /** By their first bytes: a file's name may say anything. */
-const SIGNATURES = { png: /^\x89PNG/, jpeg: /^\xff\xd8\xff/, gif: /^GIF8/, webp: /^RIFF[^]{4}WEBP/ };
+const SIGNATURES = {
+  png: /^\x89PNG/,
+  jpeg: /^\xff\xd8\xff/,
+  gif: /^GIF8/,
+  webp: /^RIFF[^]{4}WEBP/,
+};
 
-/** http(s) and data URLs. Throws `config` for a file that cannot be read, `usage` for one that is too large or not an image. */
+/**
+ * http(s) and data URLs. Throws `config` for a file that cannot be read, `usage` for one that is
+ * too large or not an image.
+ */
 export async function readImages(ctx: Context, given: readonly string[]): Promise<string[]> {
   const urls: string[] = [];
   for (const image of given) {
@@ -130,11 +160,17 @@ export async function readImages(ctx: Context, given: readonly string[]): Promis
       continue;
     }
     const bytes = Buffer.from(await readInputFile(ctx, image, IMAGE_MAX_BYTES));
-    const found = Object.entries(SIGNATURES).find(([, pattern]) => pattern.test(bytes.toString('latin1', 0, 12)));
+    const found = Object.entries(SIGNATURES).find(([, pattern]) =>
+      pattern.test(bytes.toString('latin1', 0, 12)),
+    );
     if (found === undefined)
-      throw new AppError('usage', `--image: ${path.basename(image)} is not an image in a supported format`, {
-        hint: 'supported formats: PNG, JPEG, GIF, WebP',
-      });
+      throw new AppError(
+        'usage',
+        `--image: ${path.basename(image)} is not an image in a supported format`,
+        {
+          hint: 'supported formats: PNG, JPEG, GIF, WebP',
+        },
+      );
     urls.push(`data:image/${found[0]};base64,${bytes.toString('base64')}`);
   }
   return urls;

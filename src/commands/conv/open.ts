@@ -22,17 +22,25 @@ export const webPageView: View<{ id: string; url: string }> = {
 };
 
 export function declare(command: Command, ctx: Context): void {
-  command.argument('<id>', 'the conversation').option('-n, --no-browser', 'print the address, and open nothing');
+  command
+    .argument('<id>', 'the conversation')
+    .option('-n, --no-browser', 'print the address, and open nothing');
   explain(command, {
     notes: [
-      'On a terminal the page is opened in $BROWSER or the browser of the desktop. The address is printed. Outside a terminal, or with an output flag, nothing is opened.',
-      'The local service shows the conversation live and read-only. Its address is a link that can be used once, within 60 seconds; it contains no key. The browser then keeps a cookie for this page alone, for 12 hours. Other servers show their web interface.',
+      'On a terminal the page is opened in $BROWSER or the browser of the desktop. The ' +
+        'address is printed. Outside a terminal, or with an output flag, nothing is opened.',
+      'The local service shows the conversation live and read-only. Its address is a link ' +
+        'that can be used once, within 60 seconds; it contains no key. The browser then keeps ' +
+        'a cookie for this page alone, for 12 hours. Other servers show their web interface.',
     ],
     json: ({ objectForm }) => [objectForm(webPageView)],
     exits: ['not-found', 'conflict', 'unsupported'],
     examples: [
       { command: 'acs conv open @last', does: 'watch the last conversation in a browser' },
-      { command: 'acs conv open @last --no-browser', does: 'print its address, to be opened elsewhere' },
+      {
+        command: 'acs conv open @last --no-browser',
+        does: 'print its address, to be opened elsewhere',
+      },
     ],
   });
   command.action((id: string, options: OpenOptions) => openPage(id, options, ctx));
@@ -45,10 +53,13 @@ export async function openPage(word: string, options: OpenOptions, ctx: Context)
   const server = await ctx.server();
   const { id } = await findStarted(ctx, server, word);
   const { url, valid_seconds: seconds } = await server.conversations.webPage(id);
-  if (format !== undefined || fields !== undefined) return await ctx.out.item(webPageView, { id, url });
+  if (format !== undefined || fields !== undefined)
+    return await ctx.out.item(webPageView, { id, url });
   await ctx.out.raw(`${url}\n`);
   if (!options.browser || output !== undefined || ctx.offTerminal || !ctx.io.stdout.isTTY) return;
   const validity = seconds === null ? '' : `; the link is valid once, for ${seconds} s`;
   const isOpen = await ctx.openBrowser(url);
-  await ctx.notice(isOpen ? `opened it in the browser${validity}` : `no browser was found${validity}`);
+  await ctx.notice(
+    isOpen ? `opened it in the browser${validity}` : `no browser was found${validity}`,
+  );
 }

@@ -54,19 +54,36 @@ export function declare(command: Command, ctx: Context): void {
   command
     .argument('<id>', 'the conversation')
     .option('--3way', 'merge with later changes of the checkout; conflicts are marked in the files')
-    .option('--branch <name>', "commit the changes on a new branch, with the agent's answer as the message")
+    .option(
+      '--branch <name>',
+      "commit the changes on a new branch, with the agent's answer as the message",
+    )
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'Without flags the changes become uncommitted changes of the git checkout in the current folder. All or nothing: when a file with changes of yours would be touched, or the changes do not apply to HEAD, nothing is written.',
-      '--branch commits on the commit that the run started from, or on HEAD where the checkout does not have it. A checkout that does not have this commit and is of another repository is refused. -o <dir> writes the added and changed files into a new folder.',
+      'Without flags the changes become uncommitted changes of the git checkout in the ' +
+        'current folder. All or nothing: when a file with changes of yours would be touched, ' +
+        'or the changes do not apply to HEAD, nothing is written.',
+      '--branch commits on the commit that the run started from, or on HEAD where the ' +
+        'checkout does not have it. A checkout that does not have this commit and is of ' +
+        'another repository is refused. -o <dir> writes the added and changed files into a ' +
+        'new folder.',
     ],
     json: ({ objectForm }) => [objectForm(pulledView, 'changed')],
     exits: ['not-found', 'conflict'],
     examples: [
-      { command: 'acs conv pull @last', does: 'apply the changes of the last conversation to this checkout' },
-      { command: 'acs conv pull @last --branch agent/login-tests', does: 'commit them on a new branch' },
-      { command: 'acs conv pull @last -o ./result', does: 'write the changed files into a new folder' },
+      {
+        command: 'acs conv pull @last',
+        does: 'apply the changes of the last conversation to this checkout',
+      },
+      {
+        command: 'acs conv pull @last --branch agent/login-tests',
+        does: 'commit them on a new branch',
+      },
+      {
+        command: 'acs conv pull @last -o ./result',
+        does: 'write the changed files into a new folder',
+      },
     ],
   });
   command.action((id: string, options: PullOptions) => pull(id, options, ctx));
@@ -101,7 +118,8 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
     resume: options.resume,
     against: folder === null ? 'start' : 'nothing',
   });
-  if (checkout !== null) await refuseOtherRepository(ctx, retriever, checkout, conversation, diff.base);
+  if (checkout !== null)
+    await refuseOtherRepository(ctx, retriever, checkout, conversation, diff.base);
   await reportOmissions(ctx, diff);
 
   const dryRun = ctx.globals.mode === 'dry-run';
@@ -111,13 +129,15 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
   else if (branch === undefined) retrieved = await retriever.intoCheckout(target, asked);
   else {
     const answer = (await server.conversations.result(conversation.id))?.text.trim();
-    const message = answer || conversation.title?.trim() || `Changes of conversation ${conversation.id}`;
+    const message =
+      answer || conversation.title?.trim() || `Changes of conversation ${conversation.id}`;
     const commit = { branch, base: diff.base, message: ctx.redact(`${message}\n`) };
     retrieved = await retriever.ontoBranch(target, { ...asked, ...commit });
   }
 
   const { files, conflicts, submodules, commit } = retrieved;
-  for (const name of submodules) await ctx.warn(`left out: ${name}: a submodule, of which only the commit changed`);
+  for (const name of submodules)
+    await ctx.warn(`left out: ${name}: a submodule, of which only the commit changed`);
   if (dryRun) await ctx.notice('dry run: nothing was written');
   const pulled: Pulled = {
     conversation_id: conversation.id,
@@ -139,9 +159,9 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
 }
 
 /**
- * The same file names may be in both repositories, and a patch may apply by chance. A checkout that has the commit of
- * the start is of the repository, under any name; one that has not fetched it is when both have one name. Where no
- * commit is known, that of a local repository stands for it.
+ * The same file names may be in both repositories, and a patch may apply by chance. A checkout that
+ * has the commit of the start is of the repository, under any name; one that has not fetched it is
+ * when both have one name. Where no commit is known, that of a local repository stands for it.
  */
 async function refuseOtherRepository(
   ctx: Context,
@@ -150,21 +170,31 @@ async function refuseOtherRepository(
   { repository }: Conversation,
   base: string | null,
 ): Promise<void> {
-  if (repository === null) return ctx.warn('the conversation has no repository; its files go into this checkout');
+  if (repository === null)
+    return ctx.warn('the conversation has no repository; its files go into this checkout');
   const choice = await ctx.readRepository(repository).catch(() => null);
   const source =
-    choice?.kind === 'path' ? await ctx.checkout(choice.path) : { root: undefined, head: null, origin: choice };
+    choice?.kind === 'path'
+      ? await ctx.checkout(choice.path)
+      : { root: undefined, head: null, origin: choice };
   const commit = base ?? source?.head ?? null;
   if (commit !== null && (await retriever.hasCommit(root, commit))) return;
   const there = source?.origin?.repository;
   const ours = [origin?.repository?.toLowerCase(), origin?.url, root];
-  const isSame = [there?.toLowerCase(), source?.root].some((name) => name !== undefined && ours.includes(name));
+  const isSame = [there?.toLowerCase(), source?.root].some(
+    (name) => name !== undefined && ours.includes(name),
+  );
   const isUnknown = commit === null && (origin?.repository == null || there == null);
   if (isSame || isUnknown) return;
   const name = there ?? repository;
-  const lacks = commit === null ? '' : `, at commit ${commit.slice(0, 12)}, which this checkout does not have`;
+  const lacks =
+    commit === null ? '' : `, at commit ${commit.slice(0, 12)}, which this checkout does not have`;
   const here = origin?.repository ?? origin?.url ?? root;
-  throw new AppError('conflict', `the conversation is on the repository ${name}${lacks}; this checkout is of ${here}`, {
-    hint: `change to a checkout of ${name}, or write the changed files into a folder: -o <dir>`,
-  });
+  throw new AppError(
+    'conflict',
+    `the conversation is on the repository ${name}${lacks}; this checkout is of ${here}`,
+    {
+      hint: `change to a checkout of ${name}, or write the changed files into a folder: -o <dir>`,
+    },
+  );
 }

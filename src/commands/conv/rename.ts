@@ -14,11 +14,18 @@ import { conversations, conversationView, findStarted } from './conversations.ts
 const TITLE_MAX = 200;
 
 export function declare(command: Command, ctx: Context): void {
-  command.argument('<id>', 'the conversation').argument('<title>', `the new title, at most ${TITLE_MAX} characters`);
+  command
+    .argument('<id>', 'the conversation')
+    .argument('<title>', `the new title, at most ${TITLE_MAX} characters`);
   explain(command, {
     json: ({ objectForm }) => [objectForm(conversationView, 'changed')],
     exits: ['not-found', 'unsupported', 'conflict'],
-    examples: [{ command: "acs conv rename @last 'Repair the login tests'", does: 'rename the last conversation' }],
+    examples: [
+      {
+        command: "acs conv rename @last 'Repair the login tests'",
+        does: 'rename the last conversation',
+      },
+    ],
   });
   command.action((id: string, title: string) => renameConversation(id, title, ctx));
 }
@@ -38,15 +45,16 @@ export async function renameConversation(word: string, title: string, ctx: Conte
       await ctx.clock.sleep(1_000, ctx.signal);
       ({ record } = await keepTitle(ctx, server, conversation.id, wanted));
     }
-    if (record.title !== wanted) await ctx.warn(`the server replaced the title with ${JSON.stringify(record.title)}`);
+    if (record.title !== wanted)
+      await ctx.warn(`the server replaced the title with ${JSON.stringify(record.title)}`);
     else if (isUntitled(before)) await noticeOwnTitle(ctx, server, record);
     return { changed: true, before, after: record.title, record };
   });
 }
 
 /**
- * After a rename. Servers where V1 has no route for it store the title that they generate later, over any other; over
- * V0 also the one that an event of the run finds.
+ * After a rename. Servers where V1 has no route for it store the title that they generate later,
+ * over any other; over V0 also the one that an event of the run finds.
  */
 export async function noticeOwnTitle(
   ctx: Context,
@@ -75,6 +83,9 @@ export function checkTitle(title: string): string {
   const wanted = title.trim();
   if (wanted === '') throw new AppError('usage', 'the title is empty');
   if ([...wanted].length > TITLE_MAX)
-    throw new AppError('usage', `the title has ${[...wanted].length} characters; the limit is ${TITLE_MAX}`);
+    throw new AppError(
+      'usage',
+      `the title has ${[...wanted].length} characters; the limit is ${TITLE_MAX}`,
+    );
   return wanted;
 }

@@ -57,7 +57,11 @@ function noAnswer({ id, status, waiting_for, reason }: Conversation): AppError {
     stopped: `continue it: acs conv resume ${id}`,
     ...(waiting_for === 'confirmation' && { waiting: `see and answer it: acs conv confirm ${id}` }),
   };
-  return new AppError('not-found', `conversation ${id} (${status}) has no answer to the latest message${why}`, {
-    hint: hints[status] ?? `see its events: acs conv events ${id} --tail 5`,
-  });
+  return new AppError(
+    'not-found',
+    `conversation ${id} (${status}) has no answer to the latest message${why}`,
+    {
+      hint: hints[status] ?? `see its events: acs conv events ${id} --tail 5`,
+    },
+  );
 }

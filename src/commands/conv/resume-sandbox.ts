@@ -10,7 +10,10 @@ export function needsResume({ sandbox_status }: Conversation): boolean {
   return sandbox_status === 'paused' || sandbox_status === 'error';
 }
 
-/** Throws `conflict` without --resume or the user's agreement, and when the sandbox is missing or does not start. */
+/**
+ * Throws `conflict` without --resume or the user's agreement, and when the sandbox is missing or
+ * does not start.
+ */
 export async function resumeSandbox(
   ctx: Context,
   server: Server,
@@ -46,9 +49,12 @@ export async function resumeSandboxNow(
       const { sandbox_id, sandbox_status, status } = await server.conversations.get(id);
       // A V0 conversation is `starting` for a while after its sandbox is running.
       if (sandbox_status === 'running' && status !== 'starting') return true;
-      const hasFailed = sandbox_status === 'missing' || (sandbox_status === 'error' && clock.now() >= errorCountsAtMs);
+      const hasFailed =
+        sandbox_status === 'missing' ||
+        (sandbox_status === 'error' && clock.now() >= errorCountsAtMs);
       if (!hasFailed && clock.now() < until) return undefined;
-      const detail = sandbox_id === null ? null : (await server.sandboxes.get(sandbox_id)).status_detail;
+      const detail =
+        sandbox_id === null ? null : (await server.sandboxes.get(sandbox_id)).status_detail;
       const state = `its status is ${sandbox_status ?? 'unknown'}${detail ? `: ${detail}` : ''}`;
       throw new AppError('conflict', `${nameOf(conversation)} did not start: ${state}`, {
         data: { sandbox_id, sandbox_status },
@@ -58,7 +64,8 @@ export async function resumeSandboxNow(
   } finally {
     await progress.done();
   }
-  // Right after a start the run status may be null for a moment; a pending confirmation must not be missed.
+  // Right after a start the run status may be null for a moment; a pending confirmation must not be
+  // missed.
   return await readThroughOutage(ctx, () => server.conversations.getComplete(id));
 }
 

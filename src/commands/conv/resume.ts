@@ -14,7 +14,14 @@ import { checkWord } from '../resource/resource.ts';
 import { hasSelector } from '../lists.ts';
 import { addWaitTimeout, limitsOf } from '../wait-limit.ts';
 import { addOnConfirm } from './confirm.ts';
-import { conversations, conversationView, findStarted, idOf, outcomeView, refuseUnstarted } from './conversations.ts';
+import {
+  conversations,
+  conversationView,
+  findStarted,
+  idOf,
+  outcomeView,
+  refuseUnstarted,
+} from './conversations.ts';
 import { checkRunOptions, conclude, type RunOptions } from './follow.ts';
 import { needsResume, resumeSandboxNow } from './resume-sandbox.ts';
 import { beforeWatch } from './wait.ts';
@@ -28,7 +35,9 @@ export function declare(command: Command, ctx: Context): void {
   addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
-      'A run that was stopped, paused or failed continues; a running or finished one is left unchanged. A run that waits for a confirmation does not continue: its paused sandbox is started, and when its sandbox was not paused the exit code is 8.',
+      'A run that was stopped, paused or failed continues; a running or finished one is left ' +
+        'unchanged. A run that waits for a confirmation does not continue: its paused sandbox ' +
+        'is started, and when its sandbox was not paused the exit code is 8.',
     ],
     json: ({ changeForms, objectForm }) => [
       ...changeForms(conversationView),
@@ -37,15 +46,23 @@ export function declare(command: Command, ctx: Context): void {
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
     examples: [
       { command: 'acs conv resume @last --follow', does: 'continue it and print its events' },
-      { command: 'acs conv resume --status paused --repo acme/shop -y', does: 'continue those on a repository' },
+      {
+        command: 'acs conv resume --status paused --repo acme/shop -y',
+        does: 'continue those on a repository',
+      },
     ],
   });
   command.action((ids: string[], options: ResumeOptions) => resume(ids, options, ctx));
 }
 
-async function resume(given: readonly string[], options: ResumeOptions, ctx: Context): Promise<void> {
+async function resume(
+  given: readonly string[],
+  options: ResumeOptions,
+  ctx: Context,
+): Promise<void> {
   const [word = '', ...others] = given;
-  const isSingle = word !== '' && word !== '-' && others.length === 0 && !hasSelector(options) && !options.all;
+  const isSingle =
+    word !== '' && word !== '-' && others.length === 0 && !hasSelector(options) && !options.all;
   if (!isSingle && (options.wait || options.follow))
     throw new AppError('usage', '--wait and --follow need a single id', {
       hint: 'wait for several: acs conv wait <id> <id> …',
@@ -54,11 +71,16 @@ async function resume(given: readonly string[], options: ResumeOptions, ctx: Con
   const limits = limitsOf(ctx, options);
   if (!isSingle) return await changeRecords(ctx, resumption, given, options);
   checkWord(conversations, word);
-  const { changed, started, record, last } = await beforeWatch(ctx, limits, word, async (timed, server, see) => {
-    const seen = see(await findStarted(timed, server, word));
-    const run = await readKnownRun(server, seen.id);
-    return { last: run.last, ...(await resumeOne(timed, server, seen)) };
-  });
+  const { changed, started, record, last } = await beforeWatch(
+    ctx,
+    limits,
+    word,
+    async (timed, server, see) => {
+      const seen = see(await findStarted(timed, server, word));
+      const run = await readKnownRun(server, seen.id);
+      return { last: run.last, ...(await resumeOne(timed, server, seen)) };
+    },
+  );
   if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
   const after = started ? { startedAfter: last } : {};
   await conclude(ctx, await ctx.server(), record, { ...options, ...limits, ...after, changed });
@@ -74,7 +96,10 @@ const resumption: Verb<Context, Conversation, ResumeOptions> = {
   },
 };
 
-/** A run that waits for a confirmation is not continued: the server would execute the pending action. */
+/**
+ * A run that waits for a confirmation is not continued: the server would execute the pending
+ * action.
+ */
 async function resumeOne(
   ctx: Context,
   server: Server,
@@ -83,14 +108,20 @@ async function resumeOne(
 ): Promise<Change<Conversation> & { started: boolean }> {
   const { id } = seen;
   if (seen.status === 'archived' || seen.sandbox_status === 'missing')
-    throw new AppError('conflict', `the sandbox of conversation ${id} is gone: it cannot be resumed`, {
-      hint: `its events stay readable: acs conv events ${id}`,
-    });
+    throw new AppError(
+      'conflict',
+      `the sandbox of conversation ${id} is gone: it cannot be resumed`,
+      {
+        hint: `its events stay readable: acs conv events ${id}`,
+      },
+    );
   let record = await server.conversations.getComplete(id);
   const { status: before } = record;
   const isPaused = needsResume(record);
-  // A list may show a run as paused that has ended or waits: only the events of a paused sandbox have its last state.
-  if (isPaused && !isSelected(record)) return { started: false, changed: false, before, after: before, record };
+  // A list may show a run as paused that has ended or waits: only the events of a paused sandbox
+  // have its last state.
+  if (isPaused && !isSelected(record))
+    return { started: false, changed: false, before, after: before, record };
   if (isPaused) record = await resumeSandboxNow(ctx, server, record);
   let isPending = isPaused && before === 'waiting';
   let started = false;
@@ -107,14 +138,17 @@ async function resumeOne(
         }
       started = isRun && (await server.conversations.run(id)) === 'started';
     } catch (error) {
-      isPending = isPaused && isAppError(error) && error.details.data?.['waiting_for'] === 'confirmation';
+      isPending =
+        isPaused && isAppError(error) && error.details.data?.['waiting_for'] === 'confirmation';
       if (!isPending) throw error;
     }
   }
   if (started) record = await readThroughOutage(ctx, () => server.conversations.get(id));
   if (isPending) {
     record = await readThroughOutage(ctx, () => server.conversations.getComplete(id));
-    await ctx.notice(`the sandbox was started; ${staysWaiting(id)}: answer it with acs conv confirm ${id}`);
+    await ctx.notice(
+      `the sandbox was started; ${staysWaiting(id)}: answer it with acs conv confirm ${id}`,
+    );
   }
   return { started, changed: started || isPaused, before, after: record.status, record };
 }

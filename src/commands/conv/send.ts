@@ -39,23 +39,45 @@ export function declare(command: Command, ctx: Context): void {
   addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
-      'While a confirmation is pending the message is refused (8), because it would make the server run the pending action; --accept or --reject answers it first.',
+      'While a confirmation is pending the message is refused (8), because it would make the ' +
+        'server run the pending action; --accept or --reject answers it first.',
       'A text from the editor that could not be sent is kept in a file.',
     ],
     json: ({ objectForm }) => [
       ['default', objectForm(conversationView, 'changed')],
       ['--wait or --follow', objectForm(outcomeView)],
     ],
-    exits: ['failed', 'not-found', 'conflict', 'needs-input', 'unknown-outcome', 'timeout', 'interrupted'],
+    exits: [
+      'failed',
+      'not-found',
+      'conflict',
+      'needs-input',
+      'unknown-outcome',
+      'timeout',
+      'interrupted',
+    ],
     examples: [
-      { command: "acs conv send @last 'Now add a test for it' --wait", does: 'continue it and wait' },
-      { command: "acs conv send @last --reject 'Use another branch'", does: 'answer the pending action first' },
+      {
+        command: "acs conv send @last 'Now add a test for it' --wait",
+        does: 'continue it and wait',
+      },
+      {
+        command: "acs conv send @last --reject 'Use another branch'",
+        does: 'answer the pending action first',
+      },
     ],
   });
-  command.action((id: string, message: string | undefined, options: SendOptions) => send(id, message, options, ctx));
+  command.action((id: string, message: string | undefined, options: SendOptions) =>
+    send(id, message, options, ctx),
+  );
 }
 
-async function send(word: string, argument: string | undefined, options: SendOptions, ctx: Context): Promise<void> {
+async function send(
+  word: string,
+  argument: string | undefined,
+  options: SendOptions,
+  ctx: Context,
+): Promise<void> {
   checkRunOptions(ctx, options);
   checkWord(conversations, word);
   const { resume } = options;
@@ -81,21 +103,38 @@ async function send(word: string, argument: string | undefined, options: SendOpt
       state = 'whether the message was sent is not known';
       typed.text = null;
     };
-    const { conversation, last } = await beforeWatch(ctx, limits, word, async (timed, server, see) => {
-      const found = see(await findStarted(timed, server, word));
-      const delivered = await deliver(timed, server, found, { message, decision, resume, see, onSend });
-      if (decision === null) await ctx.notice(`sent to conversation ${found.id}`);
-      return delivered;
-    }).catch((error: unknown) => {
+    const { conversation, last } = await beforeWatch(
+      ctx,
+      limits,
+      word,
+      async (timed, server, see) => {
+        const found = see(await findStarted(timed, server, word));
+        const delivered = await deliver(timed, server, found, {
+          message,
+          decision,
+          resume,
+          see,
+          onSend,
+        });
+        if (decision === null) await ctx.notice(`sent to conversation ${found.id}`);
+        return delivered;
+      },
+    ).catch((error: unknown) => {
       if (!isAppError(error) || error.kind !== 'timeout') throw error;
       throw new AppError('timeout', `${error.message}; ${state}`, error.details);
     });
-    await conclude(ctx, await ctx.server(), conversation, { ...options, ...limits, startedAfter: last, changed: true });
+    await conclude(ctx, await ctx.server(), conversation, {
+      ...options,
+      ...limits,
+      startedAfter: last,
+      changed: true,
+    });
   });
 }
 
 /**
- * Throws `needs-input` where a pending action is not answered, `conflict` where the sandbox does not run.
+ * Throws `needs-input` where a pending action is not answered, `conflict` where the sandbox does
+ * not run.
  * @param options.decision the answer to the pending action, which is sent first
  */
 export async function deliver(
@@ -118,9 +157,13 @@ export async function deliver(
 ): Promise<{ conversation: Conversation; last: ConversationEvent | null }> {
   const { id } = found;
   if (found.status === 'archived' || found.sandbox_status === 'missing')
-    throw new AppError('conflict', `the sandbox of conversation ${id} no longer exists, so it accepts no messages`, {
-      hint: `its events are kept: acs conv events ${id}`,
-    });
+    throw new AppError(
+      'conflict',
+      `the sandbox of conversation ${id} no longer exists, so it accepts no messages`,
+      {
+        hint: `its events are kept: acs conv events ${id}`,
+      },
+    );
   let conversation = found;
   if (needsResume(found)) {
     // The last state of the run shows whether the command would be refused after the start.
@@ -136,7 +179,11 @@ export async function deliver(
     await server.conversations.send(id, message);
     return { conversation, last };
   }
-  const answered = await server.conversations.answer(id, { decision, reason: null, action_id: null });
+  const answered = await server.conversations.answer(id, {
+    decision,
+    reason: null,
+    action_id: null,
+  });
   await ctx.notice(`${PAST[decision]}: ${answered[0]?.text ?? ''}`);
   const pending = await server.conversations.pending(id);
   if (pending.length > 0)
@@ -144,7 +191,8 @@ export async function deliver(
       hint: `the message was not sent; see the action: acs conv confirm ${id}`,
       data: { id, waiting_for: 'confirmation', pending: pending.map(({ action_id }) => action_id) },
     });
-  // A message that starts a run would execute the next action without approval: the message is only stored.
+  // A message that starts a run would execute the next action without approval: the message is only
+  // stored.
   await server.conversations.send(id, { ...message, effect: 'store' });
   await ctx.notice(`sent to conversation ${id}`);
   await server.conversations.run(id);
@@ -153,10 +201,15 @@ export async function deliver(
 
 function refuseWaiting({ id, status, sandbox_status }: Conversation): void {
   if (status !== 'waiting') return;
-  const flags = sandbox_status === 'paused' ? '--resume and --accept or --reject' : '--accept or --reject';
-  const text = `conversation ${id} waits for a confirmation: a message would make the server run the pending action`;
+  const flags =
+    sandbox_status === 'paused' ? '--resume and --accept or --reject' : '--accept or --reject';
+  const text =
+    `conversation ${id} waits for a confirmation: a message would make the server ` +
+    `run the pending action`;
   throw new AppError('needs-input', text, {
-    hint: `see the action: acs conv confirm ${id}\nthen answer it, alone or with the message: ${flags}`,
+    hint:
+      `see the action: acs conv confirm ${id}\nthen answer it, alone or with the ` +
+      `message: ${flags}`,
     data: { id, waiting_for: 'confirmation' },
   });
 }

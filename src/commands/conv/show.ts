@@ -12,7 +12,8 @@ export function declare(command: Command, ctx: Context): void {
     .option('--exit-status', 'exit with the code of its status; of several with the worst');
   explain(command, {
     notes: [
-      'cost_usd and tokens are null while the run continues, and when the server has no metrics as new as its end.',
+      'cost_usd and tokens are null while the run continues, and when the server has no ' +
+        'metrics as new as its end.',
       'With --exit-status: finished 0, failed or stuck 1, waiting or idle 8, anything else 6.',
     ],
     json: ({ objectForm, listForm }) => [
@@ -22,7 +23,10 @@ export function declare(command: Command, ctx: Context): void {
     exits: ['failed', 'not-found', 'conflict', 'needs-input'],
     examples: [
       { command: 'acs conv show @last', does: 'show the last conversation that was started' },
-      { command: 'acs conv show @last --fields status,reason --json', does: 'print its status and the reason' },
+      {
+        command: 'acs conv show @last --fields status,reason --json',
+        does: 'print its status and the reason',
+      },
     ],
   });
   command.action(async (given: string[], options: { exitStatus?: boolean }) => {
@@ -30,12 +34,18 @@ export function declare(command: Command, ctx: Context): void {
     const shown = await showRecords(ctx, conversations, given, {
       view: conversationView,
       async read(server, found) {
-        const conversation = found.id === '' ? found : await server.conversations.getComplete(found.id);
-        const named = { ...conversation, start_task_id: conversation.start_task_id ?? found.start_task_id };
-        // The first column of tsv names the record, also one that has only the id of its start task, as -q does.
+        const conversation =
+          found.id === '' ? found : await server.conversations.getComplete(found.id);
+        const named = {
+          ...conversation,
+          start_task_id: conversation.start_task_id ?? found.start_task_id,
+        };
+        // The first column of tsv names the record, also one that has only the id of its start
+        // task, as -q does.
         return ctx.out.format === 'tsv' ? { ...named, id: conversationView.id(named) } : named;
       },
     });
-    if (options.exitStatus) ctx.exitCode = worstCode(shown.map(({ status }) => exitCodeOfStatus(status)));
+    if (options.exitStatus)
+      ctx.exitCode = worstCode(shown.map(({ status }) => exitCodeOfStatus(status)));
   });
 }

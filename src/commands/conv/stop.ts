@@ -16,13 +16,18 @@ export function declare(command: Command, ctx: Context): void {
   addChoice(command, conversations, CONVERSATION_STATUSES);
   explain(command, {
     notes: [
-      'A conversation that is not running is left unchanged: exit 0, "changed":false. On V1 a conversation that waits for a confirmation is also left unchanged: its run continues only after the answer.',
+      'A conversation that is not running is left unchanged: exit 0, "changed":false. On V1 a ' +
+        'conversation that waits for a confirmation is also left unchanged: its run continues ' +
+        'only after the answer.',
     ],
     json: ({ changeForms }) => changeForms(conversationView),
     exits: ['failed', 'not-found', 'conflict', 'unsupported', 'timeout'],
     examples: [
       { command: 'acs conv stop @last', does: 'stop the last conversation' },
-      { command: 'acs conv stop --status running --older-than 2h -y', does: 'stop those created 2 h ago or earlier' },
+      {
+        command: 'acs conv stop --status running --older-than 2h -y',
+        does: 'stop those created 2 h ago or earlier',
+      },
     ],
   });
   command.action((ids: string[], options: ChangeOptions) =>
@@ -35,7 +40,10 @@ export function declare(command: Command, ctx: Context): void {
   );
 }
 
-/** The server accepts a stop before the current step has ended. At the end of `polling`, the record that was read last. */
+/**
+ * The server accepts a stop before the current step has ended. At the end of `polling`, the record
+ * that was read last.
+ */
 export async function untilStopped(
   { conversations: { getComplete } }: Server,
   seen: Conversation,
@@ -56,14 +64,22 @@ export async function stopOne(
   { server, seen }: Pick<Target<Conversation>, 'server' | 'seen'>,
 ): Promise<Change<Conversation>> {
   const { id, status: before } = seen;
-  if (id === '') throw new AppError('conflict', `start task ${idOf(seen)} has not started its conversation yet`);
+  if (id === '')
+    throw new AppError('conflict', `start task ${idOf(seen)} has not started its conversation yet`);
   // A run whose status is not known may be in progress.
-  if (!isRunInProgress(seen) && !isUnknown(before)) return { changed: false, before, after: before, record: seen };
+  if (!isRunInProgress(seen) && !isUnknown(before))
+    return { changed: false, before, after: before, record: seen };
   await server.conversations.stop(id);
   const { clock, signal } = ctx;
-  const record = await untilStopped(server, seen, { clock, signal, every: STEADY, until: clock.now() + 60_000 });
+  const record = await untilStopped(server, seen, {
+    clock,
+    signal,
+    every: STEADY,
+    until: clock.now() + 60_000,
+  });
   if (!hasStopped(record.status)) {
-    const state = record.status === NO_STATUS ? 'its sandbox reports no status' : 'the run continues';
+    const state =
+      record.status === NO_STATUS ? 'its sandbox reports no status' : 'the run continues';
     throw new AppError('timeout', `conversation ${id} was not stopped within 60 s: ${state}`, {
       hint: `the current step may take long; see: acs conv show ${id}`,
       data: { id, last_status: record.status },
@@ -71,7 +87,8 @@ export async function stopOne(
   }
   // A V1 server accepts the stop of a run that waits, and changes nothing.
   const isWaiting = before === 'waiting' && record.status === 'waiting';
-  if (isWaiting) await ctx.notice(`${staysWaiting(id)}; answer it: acs conv confirm ${id} --reject`);
+  if (isWaiting)
+    await ctx.notice(`${staysWaiting(id)}; answer it: acs conv confirm ${id} --reject`);
   // A run that ended by itself before the server acted on the stop was not stopped.
   return { changed: !isWaiting && !hasEnded(record.status), before, after: record.status, record };
 }

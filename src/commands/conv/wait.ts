@@ -2,7 +2,12 @@ import type { Command } from 'commander';
 import type { Context } from '../../cli/context.ts';
 import { AppError, isAppError } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
-import { blankConversation, CONVERSATION_STATUSES, knownId, type Conversation } from '../../domain/conversation.ts';
+import {
+  blankConversation,
+  CONVERSATION_STATUSES,
+  knownId,
+  type Conversation,
+} from '../../domain/conversation.ts';
 import { errorRecord } from '../../output/render.ts';
 import type { RecordShape, View } from '../../output/view.ts';
 import { withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
@@ -46,8 +51,11 @@ export function declare(command: Command, ctx: Context): void {
   addWaitTimeout(command);
   explain(command, {
     notes: [
-      'Exits with the code of the outcome: finished 0, failed or stuck 1, waiting 8, paused, stopped or archived 6, deleted 5.',
-      'With several ids the worst code is used, in this order: a signal, 124, the code of another error, 1, 5, 6, 8; 0 when all have finished. An id that cannot be read does not end the wait for the others; with --any it is a warning.',
+      'Exits with the code of the outcome: finished 0, failed or stuck 1, waiting 8, paused, ' +
+        'stopped or archived 6, deleted 5.',
+      'With several ids the worst code is used, in this order: a signal, 124, the code of ' +
+        'another error, 1, 5, 6, 8; 0 when all have finished. An id that cannot be read does ' +
+        'not end the wait for the others; with --any it is a warning.',
       'Ctrl-C and a deadline end the wait; the run continues.',
     ],
     json: ({ listForm, objectForm }) => [
@@ -57,18 +65,27 @@ export function declare(command: Command, ctx: Context): void {
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
     examples: [
       { command: 'acs conv wait @last --wait-timeout 45m', does: 'wait at most 45 minutes' },
-      { command: 'acs conv list --status running -q | acs conv wait - --json', does: 'wait for all running ones' },
+      {
+        command: 'acs conv list --status running -q | acs conv wait - --json',
+        does: 'wait for all running ones',
+      },
     ],
   });
   command.action((ids: string[], options: WaitCommandOptions) => waitForRuns(ctx, ids, options));
 }
 
-async function waitForRuns(ctx: Context, given: string[], options: WaitCommandOptions): Promise<void> {
+async function waitForRuns(
+  ctx: Context,
+  given: string[],
+  options: WaitCommandOptions,
+): Promise<void> {
   const isSingle = given.length === 1 && given[0] !== '-';
   ctx.out.check(outcomeView, isSingle ? 'item' : 'list');
   const limits = limitsOf(ctx, options);
   const words = await readWords(ctx, conversations, given);
-  const waited = await withinDeadline(ctx, limits, (timed) => waitForAll(ctx, timed, words, options));
+  const waited = await withinDeadline(ctx, limits, (timed) =>
+    waitForAll(ctx, timed, words, options),
+  );
   const [first] = waited;
   if (!isSingle) await ctx.out.list(waitedView, waited, { has_more: false });
   else if (first !== undefined && !first.isUnread) await ctx.out.item(outcomeView, first.outcome);
@@ -90,7 +107,8 @@ async function waitForAll(
     if (!isOver(error)) throw error;
     return null;
   });
-  if (server === null) return words.map((word) => untracked(blankConversation(word, NOT_READ), waitMs));
+  if (server === null)
+    return words.map((word) => untracked(blankConversation(word, NOT_READ), waitMs));
   const finder = finderOf(timed, server, conversations);
   const otherEnded = new AbortController();
   const rules = { wanted: options.for ?? null, signal: otherEnded.signal };
@@ -109,7 +127,9 @@ async function waitForAll(
     for (const other of unread) await warnIfUnread(ctx, other);
     return [first];
   } finally {
-    otherEnded.abort(new AppError('interrupted', 'another conversation ended first', { exitCode: 0 }));
+    otherEnded.abort(
+      new AppError('interrupted', 'another conversation ended first', { exitCode: 0 }),
+    );
     await Promise.allSettled(waits);
   }
 }
@@ -127,7 +147,9 @@ async function waitForOne(
   try {
     seen = await finder.find(word).catch(async (error: unknown) => {
       if (!timed.deadline.isOver(error)) throw error;
-      const found = await timed.deadline.lastRead(server, (late) => finderOf(ctx, late, conversations).find(word));
+      const found = await timed.deadline.lastRead(server, (late) =>
+        finderOf(ctx, late, conversations).find(word),
+      );
       if (found === null) throw error;
       return found;
     });
@@ -160,7 +182,9 @@ async function waitForOne(
     if (!isAppError(error)) throw error;
     const named = withKnownId(seen);
     if (timed.deadline.isOver(error)) return untracked(named, timed.deadline.waitMs);
-    return error.kind === 'timeout' ? untracked(named, error) : { ...untracked(named, error), isUnread: true };
+    return error.kind === 'timeout'
+      ? untracked(named, error)
+      : { ...untracked(named, error), isUnread: true };
   }
 }
 
@@ -186,16 +210,25 @@ export async function endAs(ctx: Context, { outcome, failure }: TrackedRun): Pro
   ctx.exitCode = outcome.exit_code;
   const { conversation_id: id, status, reason } = outcome;
   if (outcome.exit_code !== 0)
-    await ctx.quietError(`conversation ${id}: ${status}${reason === null ? '' : `: ${reason.text}`}`);
+    await ctx.quietError(
+      `conversation ${id}: ${status}${reason === null ? '' : `: ${reason.text}`}`,
+    );
   if (status === 'waiting') await ctx.notice(`answer it: acs conv confirm ${id}`);
 }
 
-/** The tracker, which starts later, keeps the deadline itself. Throws `timeout` with the last status. */
+/**
+ * The tracker, which starts later, keeps the deadline itself. Throws `timeout` with the last
+ * status.
+ */
 export async function beforeWatch<T>(
   ctx: Context,
   limits: Limits,
   id: string,
-  work: (timed: TimedContext, server: Server, see: (conversation: Conversation) => Conversation) => Promise<T>,
+  work: (
+    timed: TimedContext,
+    server: Server,
+    see: (conversation: Conversation) => Conversation,
+  ) => Promise<T>,
 ): Promise<T> {
   let seen = blankConversation(id, NOT_READ);
   return await withinDeadline(ctx, limits, async (timed) => {
@@ -203,13 +236,20 @@ export async function beforeWatch<T>(
       return await work(timed, await timed.server(), (conversation) => (seen = conversation));
     } catch (error) {
       if (!timed.deadline.isOver(error)) throw error;
-      throw (seen.status === NOT_READ ? deadlinePassedUnanswered : deadlinePassed)(seen, limits.waitMs);
+      throw (seen.status === NOT_READ ? deadlinePassedUnanswered : deadlinePassed)(
+        seen,
+        limits.waitMs,
+      );
     }
   });
 }
 
 /** The conversation once it has an id; without one when its start has failed. */
-export async function waitForStart(ctx: TimedContext, server: Server, found: Conversation): Promise<Conversation> {
+export async function waitForStart(
+  ctx: TimedContext,
+  server: Server,
+  found: Conversation,
+): Promise<Conversation> {
   const { clock, signal, deadline } = ctx;
   const isOnlyTask = ({ id, status }: Conversation): boolean => id === '' && status === 'starting';
   if (!isOnlyTask(found)) return found;
@@ -237,7 +277,9 @@ export function failedStart(conversation: Conversation): TrackedRun {
   return { outcome: outcomeOf(named, NO_EVENTS, 1, conversation.reason), failure: null };
 }
 
-export const ERROR_MEMBERS: readonly string[] = Object.keys(errorRecord(new AppError('internal', '')).error);
+export const ERROR_MEMBERS: readonly string[] = Object.keys(
+  errorRecord(new AppError('internal', '')).error,
+);
 
 export const unreadShape: RecordShape = {
   noun: 'wait error',
@@ -252,10 +294,13 @@ const waitedView: View<Waited> = {
   id: ({ isUnread, outcome }) => (isUnread ? '' : outcomeView.id(outcome)),
   fields: outcomeView.fields.map((field) => ({
     ...field,
-    get: ({ isUnread, outcome }) => (isUnread && !UNREAD_FIELDS.includes(field.name) ? null : field.get(outcome)),
+    get: ({ isUnread, outcome }) =>
+      isUnread && !UNREAD_FIELDS.includes(field.name) ? null : field.get(outcome),
   })),
   table: outcomeView.table,
   tsv: outcomeView.tsv,
   record: ({ isUnread, outcome, failure }) =>
-    isUnread && failure ? { id: outcome.conversation_id, ok: false, ...errorRecord(failure) } : outcome,
+    isUnread && failure
+      ? { id: outcome.conversation_id, ok: false, ...errorRecord(failure) }
+      : outcome,
 };

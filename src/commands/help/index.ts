@@ -36,7 +36,9 @@ export function declareHelp(root: Command, ctx: Context): void {
       if (topic !== undefined) {
         ctx.out.check(null, 'raw');
         ctx.out.page();
-        return await ctx.out.raw(pageText(TOPIC_PAGES[topic], layoutFor(root, ctx.io.stdout.columns)));
+        return await ctx.out.raw(
+          pageText(TOPIC_PAGES[topic], layoutFor(root, ctx.io.stdout.columns)),
+        );
       }
       let command = root;
       for (const [index, word] of words.entries()) {
@@ -44,7 +46,10 @@ export function declareHelp(root: Command, ctx: Context): void {
         if (child === undefined) {
           const known = ['acs', ...words.slice(0, index)].join(' ');
           throw new AppError('usage', `no command or help topic "${words.join(' ')}"`, {
-            hint: index === 0 ? `topics: ${TOPICS.join(', ')}; commands: acs --help` : `see: ${known} --help`,
+            hint:
+              index === 0
+                ? `topics: ${TOPICS.join(', ')}; commands: acs --help`
+                : `see: ${known} --help`,
           });
         }
         command = child;
@@ -56,7 +61,8 @@ export function declareHelp(root: Command, ctx: Context): void {
 /** In the order of EXIT_CODES, which the compiler holds complete. */
 const EXIT_MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   ok: 'success; for follow and wait: the run finished',
-  failed: 'the run ended in error or is stuck, or part of a bulk command or a --jq expression failed',
+  failed:
+    'the run ended in error or is stuck, or part of a bulk command or a --jq expression failed',
   usage: 'wrong command, flag, value or id, or an answer is required and prompts are off',
   config: 'no usable server, no model on the local service, unreadable profile store or file',
   auth: 'the key is missing or refused, or access is denied',
@@ -66,11 +72,14 @@ const EXIT_MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   'needs-input': 'the run waits for a confirmation, or for the user',
   server: 'the server answers 5xx after the retries, or sends an invalid answer',
   network: 'no connection, or no answer in time',
-  'unknown-outcome': 'a create or send was sent, no answer arrived, and the result could not be looked up',
+  'unknown-outcome':
+    'a create or send was sent, no answer arrived, and the result could not be looked up',
   unsupported: 'this server lacks the feature; the message names the servers that have it',
   internal: 'a bug in acs',
   timeout: "the command's wait deadline passed; the run continues",
-  interrupted: 'Ctrl-C; 129 for SIGHUP, 143 for SIGTERM, 141 when the reader of follow or wait closed the pipe',
+  interrupted:
+    'Ctrl-C; 129 for SIGHUP, 143 for SIGTERM, 141 when the reader of follow or wait ' +
+    'closed the pipe',
 };
 
 const EXIT_CODE_PAGE: Page = [
@@ -102,12 +111,18 @@ const EXIT_CODE_PAGE: Page = [
       ['141', 'the reader of stdout closed the pipe; the program was ended'],
     ],
   },
-  'With several ids the worst code is used. A command that only reads exits 0 whatever it reads; `acs conv show --exit-status` exits with the code of the run, and with 6 while it is running or starting.',
+  'With several ids the worst code is used. A command that only reads exits 0 whatever it ' +
+    'reads; `acs conv show --exit-status` exits with the code of the run, and with 6 while it ' +
+    'is running or starting.',
 ];
 
 const ENVIRONMENT: Page = [
-  'Server: the first of --base-url, --profile, ACS_BASE_URL, ACS_PROFILE, the default profile (acs profile use), and on a terminal the built-in profile `local`. Outside a terminal (stdin or stderr is not a terminal, or CI is set) there is no fallback: exit code 3.',
-  "Key: --api-key-file, else the profile's own key, else ACS_API_KEY. `acs login` stores a key, `acs logout` removes it. A stored key is sent only to the server it was stored for. `local` uses only its own key.",
+  'Server: the first of --base-url, --profile, ACS_BASE_URL, ACS_PROFILE, the default profile ' +
+    '(acs profile use), and on a terminal the built-in profile `local`. Outside a terminal ' +
+    '(stdin or stderr is not a terminal, or CI is set) there is no fallback: exit code 3.',
+  "Key: --api-key-file, else the profile's own key, else ACS_API_KEY. `acs login` stores a " +
+    'key, `acs logout` removes it. A stored key is sent only to the server it was stored for. ' +
+    '`local` uses only its own key.',
   {
     title: 'Variables:',
     items: [
@@ -118,11 +133,13 @@ const ENVIRONMENT: Page = [
       ['OPENHANDS_CLOUD_API_KEY', 'read when neither of the two is set'],
       [
         'ACS_CONFIG_DIR',
-        'directory of profiles and caches (default on Linux: ~/.config/acs, or acs in XDG_CONFIG_HOME)',
+        'directory of profiles and caches (default on Linux: ~/.config/acs, or acs in ' +
+          'XDG_CONFIG_HOME)',
       ],
       [
         'ACS_DATA_DIR',
-        'directory of the local service (default on Linux: ~/.local/share/acs, or acs in XDG_DATA_HOME)',
+        'directory of the local service (default on Linux: ~/.local/share/acs, or acs in ' +
+          'XDG_DATA_HOME)',
       ],
       ['ACS_RATE', 'most requests per second to the app server'],
       ['CI', 'any value but false: never prompt, no default server'],
@@ -130,35 +147,52 @@ const ENVIRONMENT: Page = [
       ['FORCE_COLOR', 'any value but 0 or false: colours also in a pipe'],
       [
         'ACS_PAGER, PAGER',
-        'the pager for text on a terminal that is longer than the screen, in this order (default: less -FRX); empty or cat: none',
+        'the pager for text on a terminal that is longer than the screen, in this order ' +
+          '(default: less -FRX); empty or cat: none',
       ],
-      ['VISUAL, EDITOR', 'the editor for messages and settings, in this order; without both nano, else vi'],
+      [
+        'VISUAL, EDITOR',
+        'the editor for messages and settings, in this order; without both nano, else vi',
+      ],
       ['HTTPS_PROXY, HTTP_PROXY, NO_PROXY', 'proxies; not used for loopback addresses'],
       ['NODE_EXTRA_CA_CERTS', 'file of additional certificate authorities'],
     ],
   },
-  'ACS_BASE_URL, ACS_PROFILE or ACS_API_KEY that is set but empty, and a key without a server, are exit code 3: a job that lost its variables must not pass against an empty local service. `acs whoami` shows the active server and key and where they come from; `acs doctor` checks them.',
-  'Requests to the app server: at most ACS_RATE per second; by default 8, on the cloud 1.5, after a first 10 at once. The local service and the agent servers of sandboxes have no limit. Answers may be encoded with gzip or br. A document may have 256 MiB and a file 512 MiB, before and after decoding; a larger answer, or another encoding, is exit code 9.',
+  'ACS_BASE_URL, ACS_PROFILE or ACS_API_KEY that is set but empty, and a key without a ' +
+    'server, are exit code 3: a job that lost its variables must not pass against an empty ' +
+    'local service. `acs whoami` shows the active server and key and where they come from; ' +
+    '`acs doctor` checks them.',
+  'Requests to the app server: at most ACS_RATE per second; by default 8, on the cloud 1.5, ' +
+    'after a first 10 at once. The local service and the agent servers of sandboxes have no ' +
+    'limit. Answers may be encoded with gzip or br. A document may have 256 MiB and a file ' +
+    '512 MiB, before and after decoding; a larger answer, or another encoding, is exit code 9.',
 ];
 
 const OUTPUT: Page = [
-  'Data goes to stdout, or to the file of --output. Everything else goes to stderr; with -q only errors and questions.',
+  'Data goes to stdout, or to the file of --output. Everything else goes to stderr; with -q ' +
+    'only errors and questions.',
   {
     title: 'Formats:',
     items: [
       ['--format table', 'default on a terminal: fitted to its width, relative times'],
       [
         '--format tsv',
-        'default in a pipe: no header, no colours, nothing cut; \\t \\n \\\\ are escaped, times are RFC 3339, new columns are added on the right',
+        'default in a pipe: no header, no colours, nothing cut; \\t \\n \\\\ are escaped, ' +
+          'times are RFC 3339, new columns are added on the right',
       ],
       ['--format json', 'one document (--json)'],
       ['--format ndjson', 'one object a line, printed as soon as it is known'],
       ['--format id', 'ids only (-q)'],
       ['--fields <a,b,…>', 'choose and order the fields of table, tsv and json'],
-      ['--jq <expr>', 'what a jq 1.8 expression selects of the JSON: texts without quotes, anything else as JSON'],
+      [
+        '--jq <expr>',
+        'what a jq 1.8 expression selects of the JSON: texts without quotes, anything else as JSON',
+      ],
     ],
   },
-  'Streams (conv follow, conv events --follow) print plain lines by default; --json means ndjson there. Raw output (conv result, conv diff, conv export, completion) is printed byte for byte, and made safe on a terminal.',
+  'Streams (conv follow, conv events --follow) print plain lines by default; --json means ' +
+    'ndjson there. Raw output (conv result, conv diff, conv export, completion) is printed ' +
+    'byte for byte, and made safe on a terminal.',
   {
     title: 'JSON documents, with <record> as listed below:',
     items: [
@@ -169,12 +203,22 @@ const OUTPUT: Page = [
       ['a dry run', '{"dry_run":true,"requests":[{"method","url","body"},…]}'],
     ],
   },
-  'A --jq expression is checked before any request; an error of its syntax is exit code 2. It is applied to the document, and in streams and with --format ndjson to each object. When it fails, the results before are printed and the exit code is 1, although the command itself has succeeded. An expression that does not end is ended after --request-timeout (default 30s), and at the deadline of a command that waits: exit code 124. It can read neither files nor variables of the environment.',
+  'A --jq expression is checked before any request; an error of its syntax is exit code 2. It ' +
+    'is applied to the document, and in streams and with --format ndjson to each object. When ' +
+    'it fails, the results before are printed and the exit code is 1, although the command ' +
+    'itself has succeeded. An expression that does not end is ended after --request-timeout ' +
+    '(default 30s), and at the deadline of a command that waits: exit code 124. It can read neither files nor variables of the environment.',
   'With json and ndjson every line on stderr is an object: <notice>, or <error> as the last line.',
 ];
 
-const errorShape: RecordShape = { noun: 'error', fields: [{ name: 'error', json: { members: ERROR_MEMBERS } }] };
-const noticeShape: RecordShape = { noun: 'notice', fields: [{ name: 'notice' }, { name: 'level' }] };
+const errorShape: RecordShape = {
+  noun: 'error',
+  fields: [{ name: 'error', json: { members: ERROR_MEMBERS } }],
+};
+const noticeShape: RecordShape = {
+  noun: 'notice',
+  fields: [{ name: 'notice' }, { name: 'level' }],
+};
 
 export const RECORDS: readonly RecordShape[] = [
   conversationView,
@@ -227,8 +271,11 @@ const RECORD_LISTS: Page = [
 ];
 
 const AFTER_RECORDS: Page = [
-  'In a <bulk result> "before" and "after" are the status of the conversation or sandbox, or "present" for a secret or profile. null: it did not exist before, does not exist after, or was not read.',
-  'Keys, tokens and secret values are never printed, also not with --debug. The only exception is `acs sandbox show --show-secrets`.',
+  'In a <bulk result> "before" and "after" are the status of the conversation or sandbox, or ' +
+    '"present" for a secret or profile. null: it did not exist before, does not exist after, ' +
+    'or was not read.',
+  'Keys, tokens and secret values are never printed, also not with --debug. The only ' +
+    'exception is `acs sandbox show --show-secrets`.',
 ];
 
 export const TOPIC_PAGES: Readonly<Record<(typeof TOPICS)[number], Page>> = {

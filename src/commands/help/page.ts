@@ -17,13 +17,17 @@ export interface List {
 
 export type Page = readonly (string | List)[];
 
-/** The forms of JSON output: the noun of a view stands for its members, which `acs help output` lists. */
+/**
+ * The forms of JSON output: the noun of a view stands for its members, which `acs help output`
+ * lists.
+ */
 export const JSON_FORMS: JsonForms = {
   objectForm({ noun }, ...members) {
     const more = members.map((name) => `"${name}"`).join(', ');
     return more === '' ? `<${noun}>` : `<${noun}> plus ${more}`;
   },
-  listForm: (...shapes) => `{"items":[${shapes.map(({ noun }) => `<${noun}>`).join(' or ')},…],"has_more":false}`,
+  listForm: (...shapes) =>
+    `{"items":[${shapes.map(({ noun }) => `<${noun}>`).join(' or ')},…],"has_more":false}`,
   changeForms: (shape, [one, several] = ['one id', 'several ids, or selectors']) => [
     [one, JSON_FORMS.objectForm(shape, 'changed')],
     [several, JSON_FORMS.objectForm(bulkShape)],
@@ -34,8 +38,14 @@ const ROOT_END: Page = [
   {
     title: 'Examples:',
     items: [
-      ['acs conv new --replay demo --follow', 'run the built-in demo; needs no account and no model'],
-      ["acs conv new 'Fix the failing tests' --wait", 'let an agent work on this checkout, and wait'],
+      [
+        'acs conv new --replay demo --follow',
+        'run the built-in demo; needs no account and no model',
+      ],
+      [
+        "acs conv new 'Fix the failing tests' --wait",
+        'let an agent work on this checkout, and wait',
+      ],
       ['acs conv list --status running,waiting', 'list the conversations that run or wait for you'],
     ],
     below: true,
@@ -53,46 +63,58 @@ export function commandHelp(command: Command, columns: number | undefined): stri
   const layout = layoutFor(command, columns);
   const isRoot = command.parent === null;
   const names: string[] = [];
-  for (let each: Command | null = command; each !== null; each = each.parent) names.unshift(each.name());
+  for (let each: Command | null = command; each !== null; each = each.parent)
+    names.unshift(each.name());
   const usage = `Usage: ${names.join(' ')} ${command.usage().replace('[options]', '[flags]')}`;
-  const aliases = command.aliases().length === 0 ? '' : `\nAliases: ${command.aliases().join(', ')}`;
+  const aliases =
+    command.aliases().length === 0 ? '' : `\nAliases: ${command.aliases().join(', ')}`;
 
-  const commands = layout.visibleCommands(command).filter((each) => isRoot || each.name() !== 'help');
-  const commandLists = [...layout.groupItems(commands, commands, (each) => each.helpGroup() || 'Commands:')].map(
-    ([title, group]): List => ({
-      title,
-      items: group.map((each): Item => {
-        const words = each.registeredArguments.map((argument) => {
-          const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
-          return argument.required ? `<${name}>` : `[${name}]`;
-        });
-        return [[each.name(), ...words].join(' '), each.description()];
-      }),
+  const commands = layout
+    .visibleCommands(command)
+    .filter((each) => isRoot || each.name() !== 'help');
+  const commandLists = [
+    ...layout.groupItems(commands, commands, (each) => each.helpGroup() || 'Commands:'),
+  ].map(([title, group]): List => ({
+    title,
+    items: group.map((each): Item => {
+      const words = each.registeredArguments.map((argument) => {
+        const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+        return argument.required ? `<${name}>` : `[${name}]`;
+      });
+      return [[each.name(), ...words].join(' '), each.description()];
     }),
-  );
+  }));
   const argumentRows = layout
     .visibleArguments(command)
     .map((argument): Item => [layout.argumentTerm(argument), layout.argumentDescription(argument)]);
   // `--help` is listed with the flags of the root.
   const options = layout.visibleOptions(command).filter(({ long }) => isRoot || long !== '--help');
-  const optionLists = [...layout.groupItems(options, options, (option) => option.helpGroupHeading ?? 'Flags:')].map(
-    ([title, group]): List => ({
-      title,
-      items: group.map((option): Item => [layout.optionTerm(option), layout.optionDescription(option)]),
-    }),
-  );
+  const optionLists = [
+    ...layout.groupItems(options, options, (option) => option.helpGroupHeading ?? 'Flags:'),
+  ].map(([title, group]): List => ({
+    title,
+    items: group.map((option): Item => [
+      layout.optionTerm(option),
+      layout.optionDescription(option),
+    ]),
+  }));
   const help = explanationOf(command);
   const examples = help?.examples.map(({ command, does }): Item => [command, does]) ?? [];
   const page: Page = [
     command.description(),
     usage + aliases,
     ...aligned(commandLists),
-    ...aligned([...(argumentRows.length === 0 ? [] : [{ title: 'Arguments:', items: argumentRows }]), ...optionLists]),
+    ...aligned([
+      ...(argumentRows.length === 0 ? [] : [{ title: 'Arguments:', items: argumentRows }]),
+      ...optionLists,
+    ]),
     ...(isRoot ? ROOT_END : []),
     ...(help === undefined
       ? []
       : [...(help.notes ?? []), { title: 'Examples:', items: examples, below: true as const }]),
-    ...(isRoot ? [] : [[...(help === undefined ? [] : contract(help)), 'Global flags: acs --help'].join('\n')]),
+    ...(isRoot
+      ? []
+      : [[...(help === undefined ? [] : contract(help)), 'Global flags: acs --help'].join('\n')]),
   ];
   return pageText(page, layout);
 }
@@ -103,13 +125,18 @@ function aligned(lists: readonly List[]): List[] {
 }
 
 function contract({ json, exits = [], onlyExits, failureCode }: CommandHelp): string[] {
-  const forms = (json?.(JSON_FORMS) ?? []).map((form) => (typeof form === 'string' ? form : form.join(': ')));
+  const forms = (json?.(JSON_FORMS) ?? []).map((form) =>
+    typeof form === 'string' ? form : form.join(': '),
+  );
   const kinds = onlyExits === undefined ? exits : (['ok', ...onlyExits] as const);
   const codes = kinds.map((kind) => [EXIT_CODES[kind], kind] as const).sort(([a], [b]) => a - b);
   const listed = codes.map((each) => each.join(' ')).join(', ');
-  let exitCodes = onlyExits === undefined ? `${listed && `${listed}, and `}those of every command` : listed;
+  let exitCodes =
+    onlyExits === undefined ? `${listed && `${listed}, and `}those of every command` : listed;
   if (failureCode !== undefined) {
-    exitCodes = `that of the program; ${failureCode} when acs fails (the error has its kind), ${EXIT_CODES.interrupted} interrupted before the program began`;
+    exitCodes =
+      `that of the program; ${failureCode} when acs fails (the error has its kind), ` +
+      `${EXIT_CODES.interrupted} interrupted before the program began`;
   }
   return [
     ...(forms.length === 0 ? [] : [`JSON (acs help output): ${forms.join('; ')}`]),
@@ -136,14 +163,19 @@ export function pageText(page: Page, layout: Layout): string {
   const parts = page.map((part) => {
     if (typeof part === 'string') return indented(part, 0, layout);
     const width = part.below ? layout.helpWidth : (part.termWidth ?? termWidthOf(part.items));
-    const lines = part.items.map(([term, description]) => layout.formatItem(term, width, description, layout));
+    const lines = part.items.map(([term, description]) =>
+      layout.formatItem(term, width, description, layout),
+    );
     return [indented(part.title, 0, layout), ...lines].join('\n');
   });
   return `${parts.join('\n\n')}\n`;
 }
 
 function termWidthOf(items: readonly Item[]): number {
-  return Math.max(0, ...items.map(([term]) => term.length).filter((length) => length <= LONGEST_TERM));
+  return Math.max(
+    0,
+    ...items.map(([term]) => term.length).filter((length) => length <= LONGEST_TERM),
+  );
 }
 
 /** Commander's own, but for a long term, and for a description without room beside its term. */
@@ -151,10 +183,13 @@ function formatItem(this: Layout, term: string, termWidth: number, description: 
   const head = indented(term, INDENT, this);
   if (description === '') return head;
   const longestWord = Math.max(...description.split(/\s+/).map((word) => word.length));
-  const isBelow = this.helpWidth - INDENT - termWidth - GAP < Math.max(LEAST_DESCRIPTION, longestWord);
+  const isBelow =
+    this.helpWidth - INDENT - termWidth - GAP < Math.max(LEAST_DESCRIPTION, longestWord);
   const column = isBelow ? 3 * INDENT : INDENT + termWidth + GAP;
   const text = indented(description, column, this);
-  return isBelow || term.length > termWidth ? `${head}\n${text}` : head.padEnd(column) + text.slice(column);
+  return isBelow || term.length > termWidth
+    ? `${head}\n${text}`
+    : head.padEnd(column) + text.slice(column);
 }
 
 function indented(text: string, columns: number, layout: Layout): string {

@@ -5,7 +5,15 @@ import { collectPages } from '../../domain/pages.ts';
 import type { BulkItem } from '../../output/view.ts';
 import { changeEach, changeOne, confirmChange, failedItem, type Change } from '../bulk.ts';
 import { addSelectorOptions, hasSelector, readSelection, type SelectorOptions } from '../lists.ts';
-import { finderOf, idOf, readWords, type Preview, type Resource, type StatusRecord, type Target } from './resource.ts';
+import {
+  finderOf,
+  idOf,
+  readWords,
+  type Preview,
+  type Resource,
+  type StatusRecord,
+  type Target,
+} from './resource.ts';
 
 export interface ChangeOptions extends SelectorOptions {
   all?: boolean;
@@ -31,7 +39,10 @@ export interface Verb<C extends Context, R extends StatusRecord, O extends Chang
   confirms?: 'always';
   preview?(ctx: C, targets: readonly Target<R>[]): Promise<Preview>;
   apply(ctx: C, target: Target<R>, request: ChangeRequest<R, O>): Promise<Change<R>>;
-  /** The result for a record that disappeared after it was chosen; null, or no such member: `not-found`. */
+  /**
+   * The result for a record that disappeared after it was chosen; null, or no such member:
+   * `not-found`.
+   */
   ifGone?(target: Target<R>, request: ChangeRequest<R, O>): Change<R> | null;
 }
 
@@ -44,16 +55,16 @@ export function addChoice(
   return addSelectorOptions(command, statuses).option('--all', `select every ${noun}`);
 }
 
-export async function changeRecords<C extends Context, R extends StatusRecord, O extends ChangeOptions>(
-  ctx: C,
-  verb: Verb<C, R, O>,
-  given: readonly string[],
-  options: O,
-): Promise<void> {
+export async function changeRecords<
+  C extends Context,
+  R extends StatusRecord,
+  O extends ChangeOptions,
+>(ctx: C, verb: Verb<C, R, O>, given: readonly string[], options: O): Promise<void> {
   const { resource, word: verbWord, pastTense } = verb;
   const { command, noun, plural, view } = resource;
   const bySelector = options.all === true || hasSelector(options);
-  if (given.length > 0 && bySelector) throw new AppError('usage', 'give either ids or selectors, not both');
+  if (given.length > 0 && bySelector)
+    throw new AppError('usage', 'give either ids or selectors, not both');
   if (given.length === 0 && !bySelector) {
     throw new AppError('usage', `${command} ${verbWord} needs an id or a selector`, {
       hint: `acs ${command} ${verbWord} <id>, --status <word>, --older-than <duration>, … or --all`,
@@ -75,7 +86,13 @@ export async function changeRecords<C extends Context, R extends StatusRecord, O
       ...(matches && { filter: matches }),
     });
     for (const seen of items) {
-      targets.push({ id: idOf(resource, seen), server, seen, chosenBy: 'selector', ...(matches && { matches }) });
+      targets.push({
+        id: idOf(resource, seen),
+        server,
+        seen,
+        chosenBy: 'selector',
+        ...(matches && { matches }),
+      });
     }
   }
   const finder = finderOf(ctx, server, resource);
@@ -83,13 +100,21 @@ export async function changeRecords<C extends Context, R extends StatusRecord, O
     try {
       const seen = await finder.find(word);
       const id = idOf(resource, seen);
-      if (!targets.some((target) => target.id === id)) targets.push({ id, server, seen, chosenBy: 'id' });
+      if (!targets.some((target) => target.id === id))
+        targets.push({ id, server, seen, chosenBy: 'id' });
     } catch (error) {
       const isIgnored = options.ignoreNotFound === true && isNotFound(error);
       if (isSingle && !isIgnored) throw error;
       if (isSingle && ctx.globals.mode === 'dry-run') throw new DryRunStop();
       if (isSingle) return await ctx.out.item(view, resource.gone(word), { changed: false });
-      const untouched = { id: word, ok: true, changed: false, before: null, after: null, error: null };
+      const untouched = {
+        id: word,
+        ok: true,
+        changed: false,
+        before: null,
+        after: null,
+        error: null,
+      };
       unresolved.push(isIgnored ? untouched : failedItem(word, error));
     }
   }
@@ -108,7 +133,13 @@ export async function changeRecords<C extends Context, R extends StatusRecord, O
   };
   const apply = (target: Target<R>) => applyToFresh(ctx, verb, target, request);
   if (isSingle && first !== undefined) return await changeOne(ctx, view, () => apply(first));
-  await changeEach(ctx, { targets, unresolved, before: ({ seen }) => seen.status, pastTense, apply });
+  await changeEach(ctx, {
+    targets,
+    unresolved,
+    before: ({ seen }) => seen.status,
+    pastTense,
+    apply,
+  });
 }
 
 /** Reads the record again right before the change: what a selector chose must still satisfy it. */
@@ -123,7 +154,10 @@ async function applyToFresh<C extends Context, R extends StatusRecord, O extends
   try {
     const now = await get(server, id);
     if (matches?.(now) === false) {
-      throw new AppError('conflict', `${noun} ${id} is ${now.status} now and no longer matches the selectors`);
+      throw new AppError(
+        'conflict',
+        `${noun} ${id} is ${now.status} now and no longer matches the selectors`,
+      );
     }
     return await verb.apply(ctx, { ...target, seen: now }, request);
   } catch (error) {

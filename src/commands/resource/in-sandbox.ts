@@ -35,24 +35,39 @@ export const START_MS = 180_000;
 
 export interface ResumeOptions {
   resume?: boolean | undefined;
-  /** For the hint: the whole command without --resume. Absent: the user adds --resume to the command of this run. */
+  /**
+   * For the hint: the whole command without --resume. Absent: the user adds --resume to the command
+   * of this run.
+   */
   command?: string | undefined;
 }
 
-/** `what`: in the error, `the sandbox of conversation <id>`; `name`: in the question. Throws `conflict` when neither --resume was given nor the user agrees. */
+/**
+ * `what`: in the error, `the sandbox of conversation <id>`; `name`: in the question. Throws
+ * `conflict` when neither --resume was given nor the user agrees.
+ */
 export async function agreeToResume(
   ctx: Context,
-  { what, name, status, data }: { what: string; name: string; status: string; data: Record<string, unknown> },
+  {
+    what,
+    name,
+    status,
+    data,
+  }: { what: string; name: string; status: string; data: Record<string, unknown> },
   { resume, command }: ResumeOptions,
 ): Promise<void> {
   if (resume) return;
   const state = status === 'error' ? 'in error' : status;
   if (ctx.interactive) {
     const prompt = await ctx.prompt();
-    if (await prompt.confirm({ message: `${name} is ${state}. Resume it?`, default: 'yes' })) return;
+    if (await prompt.confirm({ message: `${name} is ${state}. Resume it?`, default: 'yes' }))
+      return;
   }
   throw new AppError('conflict', `${what} is ${state}`, {
-    hint: command === undefined ? 'add --resume to start it first' : `start it first: ${command} --resume`,
+    hint:
+      command === undefined
+        ? 'add --resume to start it first'
+        : `start it first: ${command} --resume`,
     data,
   });
 }

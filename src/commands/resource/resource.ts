@@ -20,7 +20,10 @@ export interface Resource<R extends StatusRecord> {
   view: View<R>;
   /** Null when the word cannot name a record. */
   readWord(word: string): IdWord | null;
-  /** All ids that a record is known by; empty ones never match a prefix. The first that is not empty is printed. */
+  /**
+   * All ids that a record is known by; empty ones never match a prefix. The first that is not empty
+   * is printed.
+   */
   idsOf(record: R): readonly string[];
   ofLast(server: Server, conversationId: string): Promise<R>;
   get(server: Server, id: string): Promise<R>;
@@ -51,17 +54,27 @@ export function idOf<R extends StatusRecord>(resource: Resource<R>, record: R): 
   return resource.idsOf(record).find((id) => id !== '') ?? '';
 }
 
-/** Prefixes are matched against the newest records only: a longer list would cost a request for every 100 records. */
+/**
+ * Prefixes are matched against the newest records only: a longer list would cost a request for
+ * every 100 records.
+ */
 const NEWEST_MAX = 1000;
 const CANDIDATES_PRINTED = 10;
 
 export interface Finder<R> {
-  /** Throws `not-found`, and `usage` for an ambiguous prefix. `id` is empty while a conversation is being started. */
+  /**
+   * Throws `not-found`, and `usage` for an ambiguous prefix. `id` is empty while a conversation is
+   * being started.
+   */
   find(word: string): Promise<R>;
 }
 
 /** One finder per server and command: the list that prefixes need is read once. */
-export function finderOf<R extends StatusRecord>(ctx: Context, server: Server, resource: Resource<R>): Finder<R> {
+export function finderOf<R extends StatusRecord>(
+  ctx: Context,
+  server: Server,
+  resource: Resource<R>,
+): Finder<R> {
   const { noun, plural, command } = resource;
   let newest: Promise<{ items: R[]; has_more: boolean }> | undefined;
   return {
@@ -70,9 +83,13 @@ export function finderOf<R extends StatusRecord>(ctx: Context, server: Server, r
       if (named === 'last') {
         const last = await ctx.lastConversation.get(originOf(server));
         if (last !== null) return await resource.ofLast(server, last);
-        throw new AppError('not-found', '@last is not set: no conversation was started on this server', {
-          hint: 'start one: acs conv new, or see: acs conv list',
-        });
+        throw new AppError(
+          'not-found',
+          '@last is not set: no conversation was started on this server',
+          {
+            hint: 'start one: acs conv new, or see: acs conv list',
+          },
+        );
       }
       const { ids, prefix } = named;
       for (const [index, id] of ids.entries()) {
@@ -93,17 +110,22 @@ export function finderOf<R extends StatusRecord>(ctx: Context, server: Server, r
       if (match === undefined) {
         throw new AppError('not-found', `no ${noun} begins with ${prefix}`, {
           hint: has_more
-            ? `the newest ${NEWEST_MAX} were searched; an older one needs its full id: acs ${command} list --all-pages`
+            ? `the newest ${NEWEST_MAX} were searched; an older one needs its full id: acs ` +
+              `${command} list --all-pages`
             : `list them with: acs ${command} list`,
         });
       }
       if (matches.length === 1) return match;
       const candidates = matches.map((record) => idOf(resource, record));
       const printed = candidates.slice(0, CANDIDATES_PRINTED).join(', ');
-      throw new AppError('usage', `${candidates.length} ${plural} begin with ${prefix}: ${printed}`, {
-        hint: 'give more characters of the id',
-        data: { candidates },
-      });
+      throw new AppError(
+        'usage',
+        `${candidates.length} ${plural} begin with ${prefix}: ${printed}`,
+        {
+          hint: 'give more characters of the id',
+          data: { candidates },
+        },
+      );
     },
   };
 }
@@ -118,15 +140,23 @@ export async function findOne<R extends StatusRecord>(
 }
 
 /** Checks the form of an id before any request; throws `usage`. */
-export function checkWord<R extends StatusRecord>({ noun, readWord }: Resource<R>, word: string): IdWord {
+export function checkWord<R extends StatusRecord>(
+  { noun, readWord }: Resource<R>,
+  word: string,
+): IdWord {
   const named = readWord(word);
   if (named !== null) return named;
   throw new AppError('usage', `"${cut(word, 200)}" is not a ${noun} id`, {
-    hint: `give a full id, its first ${PREFIX_MIN} or more characters, a URL that contains it, or @last`,
+    hint:
+      `give a full id, its first ${PREFIX_MIN} or more characters, a URL that contains ` +
+      `it, or @last`,
   });
 }
 
-/** The ids that were given, those on stdin for `-`. Throws `usage` for the form of one before any request. */
+/**
+ * The ids that were given, those on stdin for `-`. Throws `usage` for the form of one before any
+ * request.
+ */
 export async function readWords<R extends StatusRecord>(
   ctx: Context,
   resource: Resource<R>,
@@ -138,7 +168,10 @@ export async function readWords<R extends StatusRecord>(
   return words;
 }
 
-/** One record as an object, several as a list. Throws `failed`, after the list, for those that cannot be read. */
+/**
+ * One record as an object, several as a list. Throws `failed`, after the list, for those that
+ * cannot be read.
+ */
 export async function showRecords<R extends StatusRecord, S>(
   ctx: Context,
   resource: Resource<R>,
@@ -165,9 +198,13 @@ export async function showRecords<R extends StatusRecord, S>(
   else await ctx.out.list(view, shown, { has_more: false });
   if (failures.length === 0) return shown;
   await ctx.out.close();
-  throw new AppError('failed', `${failures.length} of ${words.length} cannot be shown: ${failures.join('; ')}`, {
-    hint: `list them with: acs ${resource.command} list`,
-  });
+  throw new AppError(
+    'failed',
+    `${failures.length} of ${words.length} cannot be shown: ${failures.join('; ')}`,
+    {
+      hint: `list them with: acs ${resource.command} list`,
+    },
+  );
 }
 
 /** Null: an id that is not known. */

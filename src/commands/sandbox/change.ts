@@ -6,10 +6,21 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
-import { addChoice, changeRecords, type ChangeOptions, type ChangeRequest, type Verb } from '../resource/change.ts';
+import {
+  addChoice,
+  changeRecords,
+  type ChangeOptions,
+  type ChangeRequest,
+  type Verb,
+} from '../resource/change.ts';
 import { refuseRunsOf, runsIn } from '../resource/in-sandbox.ts';
 import type { Target } from '../resource/resource.ts';
-import { addWaitTimeout, checkLimitWithoutNoWait, limitsOf, type WaitOptions } from '../wait-limit.ts';
+import {
+  addWaitTimeout,
+  checkLimitWithoutNoWait,
+  limitsOf,
+  type WaitOptions,
+} from '../wait-limit.ts';
 import { gone, readOrGone, sandboxes, sandboxView } from './sandboxes.ts';
 import { waitForStatus } from './wait-for-status.ts';
 
@@ -18,7 +29,9 @@ type SandboxVerb = Omit<Verb<TimedContext, Sandbox, Options>, 'resource'>;
 type Request = ChangeRequest<Sandbox, Options>;
 
 export function declarePause(parent: Command, ctx: Context): void {
-  const command = parent.command('pause').description('pause sandboxes: their processes stop, their files are kept');
+  const command = parent
+    .command('pause')
+    .description('pause sandboxes: their processes stop, their files are kept');
   declareChange(command, ctx, {
     word: 'pause',
     pastTense: 'paused',
@@ -34,13 +47,18 @@ export function declarePause(parent: Command, ctx: Context): void {
     exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
     examples: [
       { command: 'acs sandbox pause @last', does: 'pause the sandbox of the last conversation' },
-      { command: 'acs sandbox pause --idle 2h -y', does: 'pause all sandboxes that were idle for two hours' },
+      {
+        command: 'acs sandbox pause --idle 2h -y',
+        does: 'pause all sandboxes that were idle for two hours',
+      },
     ],
   });
 }
 
 export function declareResume(parent: Command, ctx: Context): void {
-  const command = parent.command('resume').description('resume paused sandboxes, without continuing their runs');
+  const command = parent
+    .command('resume')
+    .description('resume paused sandboxes, without continuing their runs');
   declareChange(command, ctx, resume());
   explain(command, {
     notes: [
@@ -51,12 +69,17 @@ export function declareResume(parent: Command, ctx: Context): void {
     exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
     examples: [
       { command: 'acs sandbox resume @last', does: 'resume the sandbox of the last conversation' },
-      { command: 'acs sandbox list --status paused -q | acs sandbox resume -', does: 'resume all paused sandboxes' },
+      {
+        command: 'acs sandbox list --status paused -q | acs sandbox resume -',
+        does: 'resume all paused sandboxes',
+      },
     ],
   });
 }
 
-/** Of one sandbox. Throws `conflict` for one that was created from another spec than the one given. */
+/**
+ * Of one sandbox. Throws `conflict` for one that was created from another spec than the one given.
+ */
 export async function resumeSandbox(
   ctx: Context,
   id: string,
@@ -72,7 +95,10 @@ function resume(spec?: string): SandboxVerb {
     apply(timed, target, request) {
       const { id, spec_id: its } = target.seen;
       if (spec !== undefined && its !== spec) {
-        throw new AppError('conflict', `sandbox ${id} has the spec ${its ?? '(unknown)'}, not ${spec}`);
+        throw new AppError(
+          'conflict',
+          `sandbox ${id} has the spec ${its ?? '(unknown)'}, not ${spec}`,
+        );
       }
       return move(timed, 'running', target, request, spec);
     },
@@ -80,24 +106,35 @@ function resume(spec?: string): SandboxVerb {
 }
 
 export function declareDelete(parent: Command, ctx: Context): void {
-  const command = parent.command('delete').aliases(['rm', 'remove']).description('delete sandboxes and their files');
+  const command = parent
+    .command('delete')
+    .aliases(['rm', 'remove'])
+    .description('delete sandboxes and their files');
   declareChange(command, ctx, {
     word: 'delete',
     pastTense: 'deleted',
     confirms: 'always',
     apply: deleteOne,
     ifGone: ({ id, seen }, { options }) =>
-      options.ignoreNotFound ? { changed: false, before: null, after: null, record: gone(id, seen) } : null,
+      options.ignoreNotFound
+        ? { changed: false, before: null, after: null, record: gone(id, seen) }
+        : null,
   });
   command
     .option('--force', 'also delete sandboxes with a run in progress')
     .option('--ignore-not-found', 'succeed when a sandbox does not exist');
   explain(command, {
-    notes: ['Asks for confirmation unless -y is given. The conversations can still be read, but cannot continue.'],
+    notes: [
+      'Asks for confirmation unless -y is given. The conversations can still be read, but ' +
+        'cannot continue.',
+    ],
     json: ({ changeForms }) => changeForms(sandboxView),
     exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
     examples: [
-      { command: 'acs sandbox delete @last -y', does: 'delete the sandbox of the last conversation' },
+      {
+        command: 'acs sandbox delete @last -y',
+        does: 'delete the sandbox of the last conversation',
+      },
       {
         command: 'acs sandbox delete --status paused --older-than 7d --dry-run',
         does: 'print which sandboxes would be deleted',
@@ -115,14 +152,22 @@ function declareChange(command: Command, ctx: Context, verb: SandboxVerb): void 
   command.action((ids: string[], options: Options) => changeSandboxes(ctx, verb, ids, options));
 }
 
-async function changeSandboxes(ctx: Context, verb: SandboxVerb, ids: string[], options: Options): Promise<void> {
+async function changeSandboxes(
+  ctx: Context,
+  verb: SandboxVerb,
+  ids: string[],
+  options: Options,
+): Promise<void> {
   checkLimitWithoutNoWait(options);
   await withinDeadline(ctx, limitsOf(ctx, options), (timed) =>
     changeRecords(timed, { ...verb, resource: sandboxes }, ids, options),
   );
 }
 
-/** Idempotent: a sandbox that has the status gets no request, and `resume` of one that is starting only waits. */
+/**
+ * Idempotent: a sandbox that has the status gets no request, and `resume` of one that is starting
+ * only waits.
+ */
 async function move(
   ctx: TimedContext,
   to: 'paused' | 'running',
@@ -135,16 +180,28 @@ async function move(
   if (before === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);
   const isStarting = before === 'starting' && to === 'running';
   if (!isStarting)
-    await orDeadline(ctx, to === 'paused' ? server.sandboxes.pause(id) : server.sandboxes.resume(id, spec));
+    await orDeadline(
+      ctx,
+      to === 'paused' ? server.sandboxes.pause(id) : server.sandboxes.resume(id, spec),
+    );
   const record =
     options.wait === false
       ? await server.sandboxes.get(id)
-      : await waitForStatus(ctx, { server, id, wanted: [to], progress: result === 'object' ? 'shown' : 'hidden' });
+      : await waitForStatus(ctx, {
+          server,
+          id,
+          wanted: [to],
+          progress: result === 'object' ? 'shown' : 'hidden',
+        });
   // Without the wait the server may have done nothing yet.
   return { changed: !isStarting && record.status !== before, before, after: record.status, record };
 }
 
-async function deleteOne(ctx: TimedContext, target: Target<Sandbox>, { options }: Request): Promise<Change<Sandbox>> {
+async function deleteOne(
+  ctx: TimedContext,
+  target: Target<Sandbox>,
+  { options }: Request,
+): Promise<Change<Sandbox>> {
   const { server, id, seen } = target;
   await refuseRuns('delete', target, options);
   await orDeadline(ctx, server.sandboxes.remove(id));
@@ -157,16 +214,27 @@ async function deleteOne(ctx: TimedContext, target: Target<Sandbox>, { options }
   return { changed: true, before: seen.status, after: null, record: gone(id, seen) };
 }
 
-/** A request that the deadline cuts off may have been carried out: the read after the deadline shows it. */
+/**
+ * A request that the deadline cuts off may have been carried out: the read after the deadline shows
+ * it.
+ */
 async function orDeadline({ deadline }: TimedContext, request: Promise<void>): Promise<void> {
   await request.catch((error: unknown) => {
     if (!deadline.isOver(error)) throw error;
   });
 }
 
-async function refuseRuns(verb: string, { server, id }: Target<Sandbox>, { force }: Options): Promise<void> {
+async function refuseRuns(
+  verb: string,
+  { server, id }: Target<Sandbox>,
+  { force }: Options,
+): Promise<void> {
   if (force) return;
-  refuseRunsOf(await runsIn(server, id), { sandboxId: id, verb, about: `sandbox ${id} has a run in progress` });
+  refuseRunsOf(await runsIn(server, id), {
+    sandboxId: id,
+    verb,
+    about: `sandbox ${id} has a run in progress`,
+  });
 }
 
 interface StartOptions extends WaitOptions {
@@ -174,10 +242,15 @@ interface StartOptions extends WaitOptions {
 }
 
 export function declareStart(parent: Command, ctx: Context): void {
-  const command = parent.command('start').description('create a sandbox, or resume an existing one');
+  const command = parent
+    .command('start')
+    .description('create a sandbox, or resume an existing one');
   command
     .argument('[id]', 'an existing sandbox to resume')
-    .option('--spec <id>', 'create it from this spec (acs specs list); an existing sandbox must have it')
+    .option(
+      '--spec <id>',
+      'create it from this spec (acs specs list); an existing sandbox must have it',
+    )
     .option('--no-wait', 'return as soon as the server has accepted the request');
   addWaitTimeout(command);
   explain(command, {
@@ -188,7 +261,10 @@ export function declareStart(parent: Command, ctx: Context): void {
         command: 'acs sandbox start --json',
         does: 'create a sandbox from the default spec and print it when it is running',
       },
-      { command: 'acs sandbox start --spec process --no-wait -q', does: 'create a sandbox and print its id at once' },
+      {
+        command: 'acs sandbox start --spec process --no-wait -q',
+        does: 'create a sandbox and print its id at once',
+      },
     ],
   });
   command.action(async (id: string | undefined, options: StartOptions) => {
@@ -203,10 +279,14 @@ async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<
   const server = await ctx.server();
   const created = await server.sandboxes.create(options.spec ?? null).catch((error: unknown) => {
     if (!isAppError(error) || !ctx.deadline.isOver(error)) throw error;
-    throw new AppError('timeout', `${error.message}; whether the sandbox was created is not known`, {
-      ...error.details,
-      hint: 'list the sandboxes: acs sandbox list',
-    });
+    throw new AppError(
+      'timeout',
+      `${error.message}; whether the sandbox was created is not known`,
+      {
+        ...error.details,
+        hint: 'list the sandboxes: acs sandbox list',
+      },
+    );
   });
   const { id } = created;
   let sandbox = created;

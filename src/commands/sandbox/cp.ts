@@ -2,7 +2,13 @@ import type { Command } from 'commander';
 import type { Context } from '../../cli/context.ts';
 import { AppError } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
-import { checkSource, nameOf, targetOf, type SandboxContent, type SandboxFiles } from '../../domain/sandbox-files.ts';
+import {
+  checkSource,
+  nameOf,
+  targetOf,
+  type SandboxContent,
+  type SandboxFiles,
+} from '../../domain/sandbox-files.ts';
 import { fileDestination } from '../../output/destination.ts';
 import { byteSize } from '../../output/render.ts';
 import { shellQuote } from '../../output/text/shell-quote.ts';
@@ -13,29 +19,45 @@ import { findRunning } from './wait-for-status.ts';
 import { sandboxes, copiedView, type Copied } from './sandboxes.ts';
 
 export function declareCopy(parent: Command, ctx: Context): void {
-  const command = parent.command('cp').description('copy files and folders from a sandbox or to it');
+  const command = parent
+    .command('cp')
+    .description('copy files and folders from a sandbox or to it');
   command
     .argument('<src>', 'a path, or <id>:<path> in a sandbox')
     .argument('<dst>', 'the same; one of the two is in a sandbox')
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'One side is <id>:<path>, with the id of the sandbox or of a conversation in it. A relative path there begins at the workspace folder of the sandbox. A path of this machine with a colon needs a slash before it: ./a:b.',
-      'As with `cp -r`: into a folder that is there, else under the name of <dst>, whose folder has to be there. Folders are merged, and files of the same name replaced. <folder>/. copies what is in a folder. A file never replaces a folder, nor a folder a file.',
-      'A file or folder is written under a temporary name and renamed when it is complete. The executable bit is kept. Links within a folder are copied as links; devices and links that lead out of it are skipped, with a warning.',
-      'What git would run is left out of a copy from a sandbox, with a warning: hooks, config and attributes of any repository (.git/hooks, .git/config, .git/info/attributes), and a .git that is a file. A .gitattributes is copied: it names no program.',
+      'One side is <id>:<path>, with the id of the sandbox or of a conversation in it. A ' +
+        'relative path there begins at the workspace folder of the sandbox. A path of this ' +
+        'machine with a colon needs a slash before it: ./a:b.',
+      'As with `cp -r`: into a folder that is there, else under the name of <dst>, whose ' +
+        'folder has to be there. Folders are merged, and files of the same name replaced. ' +
+        '<folder>/. copies what is in a folder. A file never replaces a folder, nor a ' +
+        'folder a file.',
+      'A file or folder is written under a temporary name and renamed when it is complete. ' +
+        'The executable bit is kept. Links within a folder are copied as links; devices and ' +
+        'links that lead out of it are skipped, with a warning.',
+      'What git would run is left out of a copy from a sandbox, with a warning: hooks, config ' +
+        'and attributes of any repository (.git/hooks, .git/config, .git/info/attributes), ' +
+        'and a .git that is a file. A .gitattributes is copied: it names no program.',
       '- is stdin or stdout: the bytes of one file.',
     ],
     json: ({ objectForm }) => [objectForm(copiedView, 'changed')],
     exits: ['not-found', 'conflict', 'unsupported'],
     examples: [
-      { command: 'acs sandbox cp @last:report.md .', does: 'copy a file of the last sandbox into this folder' },
+      {
+        command: 'acs sandbox cp @last:report.md .',
+        does: 'copy a file of the last sandbox into this folder',
+      },
       { command: 'acs sandbox cp ./data @last:', does: 'copy a folder into its workspace folder' },
       { command: 'acs sandbox cp @last:src/. ./src', does: 'copy what is in a folder' },
       { command: 'acs sandbox cp @last:out.json - | jq .', does: 'print a file' },
     ],
   });
-  command.action((source: string, target: string, options: { resume?: boolean }) => copy(source, target, options, ctx));
+  command.action((source: string, target: string, options: { resume?: boolean }) =>
+    copy(source, target, options, ctx),
+  );
 }
 
 /** The side in a sandbox (`id`), and the one on this machine, where `-` is stdin or stdout. */
@@ -46,13 +68,20 @@ interface Sides {
   local: string;
 }
 
-async function copy(source: string, target: string, { resume }: { resume?: boolean }, ctx: Context): Promise<void> {
+async function copy(
+  source: string,
+  target: string,
+  { resume }: { resume?: boolean },
+  ctx: Context,
+): Promise<void> {
   const sides = readSides(source, target);
   const isToStdout = sides.way === 'download' && sides.local === '-';
   if (isToStdout) ctx.out.check(null, 'raw');
   else ctx.out.check(copiedView, 'item');
   if (source === '-' && ctx.globals.apiKeyFile === '-') {
-    throw new AppError('usage', 'stdin can be read only once in a command', { hint: 'use "-" in one place' });
+    throw new AppError('usage', 'stdin can be read only once in a command', {
+      hint: 'use "-" in one place',
+    });
   }
   checkWord(sandboxes, sides.id);
   const upload = sides.way === 'upload' ? await readSource(ctx, sides.local) : null;
@@ -69,7 +98,8 @@ async function copy(source: string, target: string, { resume }: { resume?: boole
         : await uploadTo(ctx, files, upload, { ...sides, id });
     if (!isToStdout) await ctx.out.item(copiedView, copied, { changed: true });
   } finally {
-    if (files.temporary !== null && ctx.globals.mode === 'live') await remove(ctx, server, id, files.temporary);
+    if (files.temporary !== null && ctx.globals.mode === 'live')
+      await remove(ctx, server, id, files.temporary);
   }
 }
 
@@ -80,9 +110,13 @@ function shown(text: string): string {
 function readSides(source: string, target: string): Sides {
   const [from, to] = [readSide(source), readSide(target)];
   if (from !== null && to !== null) {
-    throw new AppError('usage', 'both sides name a sandbox; one of them has to be on this machine', {
-      hint: 'a path of this machine with a colon needs a slash before it: ./a:b',
-    });
+    throw new AppError(
+      'usage',
+      'both sides name a sandbox; one of them has to be on this machine',
+      {
+        hint: 'a path of this machine with a colon needs a slash before it: ./a:b',
+      },
+    );
   }
   if (from !== null) return { way: 'download', ...from, local: target };
   if (to !== null) return { way: 'upload', ...to, local: source };
@@ -91,9 +125,13 @@ function readSides(source: string, target: string): Sides {
   });
 }
 
-/** Null for a path of this machine. One with a colon is written with a slash before it, as for scp: `./a:b`. */
+/**
+ * Null for a path of this machine. One with a colon is written with a slash before it, as for scp:
+ * `./a:b`.
+ */
 function readSide(text: string): { id: string; path: string } | null {
-  if (text === '') throw new AppError('usage', 'a path is empty', { hint: 'the current folder is .' });
+  if (text === '')
+    throw new AppError('usage', 'a path is empty', { hint: 'the current folder is .' });
   // Of a URL with an id, the colons of the scheme and the port are part of the id.
   const url = /^https?:\/\/[^/:]+(?::\d+)?\/[^:]+(?=:)/.exec(text)?.[0];
   const colon = url?.length ?? text.indexOf(':');
@@ -113,9 +151,22 @@ interface Upload extends SandboxContent {
 
 async function readSource(ctx: Context, given: string): Promise<Upload> {
   const { fileParts, isPipe, openFolder, statPath } = await import('../../local/files/pack.ts');
-  const stream = { kind: 'file', name: null, mode: null, bytes: null, total: null, files: 1, leftOut: [] } as const;
+  const stream = {
+    kind: 'file',
+    name: null,
+    mode: null,
+    bytes: null,
+    total: null,
+    files: 1,
+    leftOut: [],
+  } as const;
   if (given === '-') {
-    return { ...stream, leftOut: [], from: '-', parts: once(ctx.io.stdin.raw as AsyncIterable<Uint8Array>) };
+    return {
+      ...stream,
+      leftOut: [],
+      from: '-',
+      parts: once(ctx.io.stdin.raw as AsyncIterable<Uint8Array>),
+    };
   }
   const info = statPath(given, ctx.cwd);
   const { path: from, mode, bytes } = info;
@@ -128,7 +179,15 @@ async function readSource(ctx: Context, given: string): Promise<Upload> {
   const kind = checkSource(info, given);
   const named = { kind, from, name: nameOf(given) };
   if (kind === 'file') {
-    return { ...named, mode, bytes, total: bytes, files: 1, leftOut: [], parts: () => fileParts(from, bytes) };
+    return {
+      ...named,
+      mode,
+      bytes,
+      total: bytes,
+      files: 1,
+      leftOut: [],
+      parts: () => fileParts(from, bytes),
+    };
   }
   const { parts, files, bytes: total, leftOut } = await openFolder(from, ctx.signal);
   return { ...named, mode: null, bytes: null, total, files, leftOut, parts };
@@ -138,9 +197,13 @@ function once(stream: AsyncIterable<Uint8Array>): () => AsyncIterable<Uint8Array
   let isRead = false;
   return () => {
     if (isRead) {
-      throw new AppError('network', 'the connection was cut while a stream was sent; it cannot be read again', {
-        retryable: true,
-      });
+      throw new AppError(
+        'network',
+        'the connection was cut while a stream was sent; it cannot be read again',
+        {
+          retryable: true,
+        },
+      );
     }
     isRead = true;
     return stream;
@@ -148,11 +211,18 @@ function once(stream: AsyncIterable<Uint8Array>): () => AsyncIterable<Uint8Array
 }
 
 function missingIn(path: string, message: string): AppError {
-  const hint = path.startsWith('/') ? {} : { hint: 'a relative path begins at the workspace folder of the sandbox' };
+  const hint = path.startsWith('/')
+    ? {}
+    : { hint: 'a relative path begins at the workspace folder of the sandbox' };
   return new AppError('not-found', message, hint);
 }
 
-async function uploadTo(ctx: Context, files: SandboxFiles, content: Upload, { id, path }: Sides): Promise<Copied> {
+async function uploadTo(
+  ctx: Context,
+  files: SandboxFiles,
+  content: Upload,
+  { id, path }: Sides,
+): Promise<Copied> {
   const stat = (each: string) => files.stat(each);
   const missing = (message: string) => missingIn(path, `${message} in the sandbox`);
   const target = await targetOf(content, path, stat, missing);
@@ -174,12 +244,20 @@ async function uploadTo(ctx: Context, files: SandboxFiles, content: Upload, { id
   return { from: content.from, to: `${id}:${target.path}`, files: content.files, bytes };
 }
 
-async function downloadTo(ctx: Context, files: SandboxFiles, { id, path, local }: Sides): Promise<Copied> {
+async function downloadTo(
+  ctx: Context,
+  files: SandboxFiles,
+  { id, path, local }: Sides,
+): Promise<Copied> {
   const source = await files.stat(path);
   if (source.kind === 'none') throw missingIn(path, `sandbox ${id} has no ${source.path}`);
   const kind = checkSource(source, path);
   const from = `${id}:${source.path}`;
-  const counter = await countBytes(ctx, `copying from sandbox ${id}`, kind === 'file' ? source.bytes : null);
+  const counter = await countBytes(
+    ctx,
+    `copying from sandbox ${id}`,
+    kind === 'file' ? source.bytes : null,
+  );
   const receive = (into: (part: Uint8Array) => Promise<void>): Promise<void> =>
     files
       .download(source, (part) => {
@@ -189,7 +267,8 @@ async function downloadTo(ctx: Context, files: SandboxFiles, { id, path, local }
       .then(() => ctx.signal.throwIfAborted())
       .finally(() => counter.done());
   if (local === '-') {
-    if (kind === 'folder') throw new AppError('usage', `${source.path} is a folder; only a file goes to stdout`);
+    if (kind === 'folder')
+      throw new AppError('usage', `${source.path} is a folder; only a file goes to stdout`);
     await receive((part) => ctx.out.raw(part));
     return { from, to: '-', files: 1, bytes: counter.bytes };
   }
@@ -206,7 +285,9 @@ async function downloadTo(ctx: Context, files: SandboxFiles, { id, path, local }
   }
   const { RUN_BY_GIT, isRunByGit } = await import('../../local/files/git-programs.ts');
   if (isRunByGit(target.path))
-    throw new AppError('conflict', `${target.path}: ${RUN_BY_GIT}`, { hint: 'nothing was copied; give another name' });
+    throw new AppError('conflict', `${target.path}: ${RUN_BY_GIT}`, {
+      hint: 'nothing was copied; give another name',
+    });
   const destination = fileDestination(target.path, ctx.cwd, source.mode);
   try {
     // An empty file has no part.
@@ -238,7 +319,9 @@ async function countBytes(ctx: Context, text: string, total: number | null) {
     bytes: 0,
     add(part: Uint8Array): void {
       this.bytes += part.length;
-      progress?.update(`${text}: ${byteSize(this.bytes)}${total === null ? '' : ` of ${byteSize(total)}`}`);
+      progress?.update(
+        `${text}: ${byteSize(this.bytes)}${total === null ? '' : ` of ${byteSize(total)}`}`,
+      );
     },
     done: async () => await progress?.done(),
   };

@@ -29,7 +29,10 @@ export function declareExec(parent: Command, ctx: Context): void {
     .usage('[options] <id> -- <program> [arguments...]')
     .argument('<id>', 'the sandbox, or a conversation in it')
     .allowExcessArguments()
-    .option('--cwd <dir>', 'run it there; a relative path starts in the working directory of the sandbox')
+    .option(
+      '--cwd <dir>',
+      'run it there; a relative path starts in the working directory of the sandbox',
+    )
     .option(
       '--env <NAME=value>',
       'set a variable; NAME alone takes the value from this environment (repeatable)',
@@ -41,26 +44,42 @@ export function declareExec(parent: Command, ctx: Context): void {
   explain(command, {
     failureCode: 125,
     notes: [
-      'The program is started without a shell. Its output is printed as it arrives, and acs exits with its code, when it has ended and closed its output. Signals are passed on to it; a second one ends both.',
-      'The local service passes all bytes on unchanged. Other servers return the output about every 200 ms; there the sandbox needs a shell, setsid and base64.',
+      'The program is started without a shell. Its output is printed as it arrives, and acs ' +
+        'exits with its code, when it has ended and closed its output. Signals are passed on ' +
+        'to it; a second one ends both.',
+      'The local service passes all bytes on unchanged. Other servers return the output about ' +
+        'every 200 ms; there the sandbox needs a shell, setsid and base64.',
     ],
     json: () => [
       ['each part of the output', '{"type":"output","stream":"stdout"|"stderr","text"}'],
       ['last', '{"type":"exit","exit_code"}'],
     ],
     examples: [
-      { command: 'acs sandbox exec @last --cwd app -- npm test', does: 'run the tests of the repository app there' },
+      {
+        command: 'acs sandbox exec @last --cwd app -- npm test',
+        does: 'run the tests of the repository app there',
+      },
       {
         command: "acs sandbox exec @last --cwd src --env CI=1 -- sh -c 'ls | wc -l'",
         does: 'run a shell line in a folder, with a variable',
       },
-      { command: 'acs sandbox exec -i @last -- tar xf - <files.tar', does: 'pass a file to a program' },
+      {
+        command: 'acs sandbox exec -i @last -- tar xf - <files.tar',
+        does: 'pass a file to a program',
+      },
     ],
   });
-  command.action((id: string, options: ExecOptions, { args }: Command) => exec(id, args.slice(1), options, ctx));
+  command.action((id: string, options: ExecOptions, { args }: Command) =>
+    exec(id, args.slice(1), options, ctx),
+  );
 }
 
-async function exec(word: string, excess: readonly string[], options: ExecOptions, ctx: Context): Promise<void> {
+async function exec(
+  word: string,
+  excess: readonly string[],
+  options: ExecOptions,
+  ctx: Context,
+): Promise<void> {
   const argv = requiredProgram(excess, options);
   const env = readEnvironment(options.env ?? [], ctx.env);
   const isJson = ctx.globals.format === 'json' || ctx.globals.format === 'ndjson';
@@ -69,7 +88,8 @@ async function exec(word: string, excess: readonly string[], options: ExecOption
   const server = await ctx.server();
   if (options.stdin) requireSocket(server, 'pass stdin to a program');
   else if (ctx.io.stdin.isPiped) {
-    const next = server.presence('exec-socket') === 'absent' ? 'this server cannot' : 'add -i to pass it on';
+    const next =
+      server.presence('exec-socket') === 'absent' ? 'this server cannot' : 'add -i to pass it on';
     await ctx.notice(`stdin is not passed on to the program: ${next}`);
   }
   const { id } = await findRunning(ctx, server, word, { resume: options.resume });
@@ -95,13 +115,18 @@ async function exec(word: string, excess: readonly string[], options: ExecOption
   const limit = timeLimit(ctx, options.timeout ?? Infinity);
   limit.signal.addEventListener('abort', () =>
     fail(
-      new AppError('timeout', `the program was ended after ${formatDuration(options.timeout ?? 0)}`, {
-        hint: 'allow more time: --timeout <duration>',
-      }),
+      new AppError(
+        'timeout',
+        `the program was ended after ${formatDuration(options.timeout ?? 0)}`,
+        {
+          hint: 'allow more time: --timeout <duration>',
+        },
+      ),
     ),
   );
   try {
-    // Signals are passed on to the program; they end neither its connection nor the requests for its output.
+    // Signals are passed on to the program; they end neither its connection nor the requests for
+    // its output.
     const connected = await server.withSignal(new AbortController().signal);
     const program = { argv, cwd: options.cwd ?? null, env, terminal: null };
     ctx.exitCode = await connected.sandboxes.exec(id, program, {
@@ -130,9 +155,13 @@ async function exec(word: string, excess: readonly string[], options: ExecOption
   } else if (safe !== null) await stderr.write(safe.end());
 }
 
-/** @param excess words between the id and `--`: they belong to no flag, and may be meant for the program */
+/**
+ * @param excess words between the id and `--`: they belong to no flag, and may be meant for the
+ * program
+ */
 function requiredProgram([excess]: readonly string[], { program }: ExecOptions): readonly string[] {
-  if (excess === undefined && program !== undefined && program.length > 0 && program[0] !== '') return program;
+  if (excess === undefined && program !== undefined && program.length > 0 && program[0] !== '')
+    return program;
   const message =
     program === undefined
       ? 'the program is missing: it follows --'
@@ -150,7 +179,8 @@ function readEnvironment(given: readonly string[], own: Context['env']): Record<
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
       throw new AppError('usage', `--env: "${cut(name, 100)}" is not the name of a variable`);
     }
-    if (value === undefined) throw new AppError('usage', `--env ${name}: this environment has no variable ${name}`);
+    if (value === undefined)
+      throw new AppError('usage', `--env ${name}: this environment has no variable ${name}`);
     return [name, value];
   });
   return Object.fromEntries(variables);
@@ -161,7 +191,10 @@ function requireSocket(server: Server, what: string): void {
   throw new AppError('unsupported', `this server cannot ${what}; the local service can`);
 }
 
-/** A control from before the program has started is sent at its start. `onSignal`: what the program gets. */
+/**
+ * A control from before the program has started is sent at its start. `onSignal`: what the program
+ * gets.
+ */
 function createControls(signal: AbortSignal, onSignal: 'signal' | 'kill') {
   const waiting: ProgramControl[] = [];
   let send = (control: ProgramControl): void => void waiting.push(control);
@@ -183,23 +216,36 @@ function createControls(signal: AbortSignal, onSignal: 'signal' | 'kill') {
 }
 
 export function declareShell(parent: Command, ctx: Context): void {
-  const command = parent.command('shell').description('open a shell in a sandbox of the local service');
-  command.argument('<id>', 'the sandbox, or a conversation in it').option('--resume', 'start a paused sandbox first');
+  const command = parent
+    .command('shell')
+    .description('open a shell in a sandbox of the local service');
+  command
+    .argument('<id>', 'the sandbox, or a conversation in it')
+    .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'The shell has a terminal of its own: every key is passed on to it, Ctrl-C and Ctrl-Z as well, and its output is written to the terminal as it is. The exit code is that of the shell. It ends when acs ends.',
+      'The shell has a terminal of its own: every key is passed on to it, Ctrl-C and Ctrl-Z ' +
+        'as well, and its output is written to the terminal as it is. The exit code is that ' +
+        'of the shell. It ends when acs ends.',
       'stdin and stdout must be a terminal; elsewhere use `acs sandbox exec`.',
     ],
     exits: ['not-found', 'conflict', 'unsupported', 'interrupted'],
     examples: [
       { command: 'acs sandbox shell @last', does: 'open a shell in the last sandbox' },
-      { command: 'acs sandbox shell @last --resume', does: 'the same, starting a paused sandbox first' },
+      {
+        command: 'acs sandbox shell @last --resume',
+        does: 'the same, starting a paused sandbox first',
+      },
     ],
   });
   command.action((id: string, options: { resume?: boolean }) => openShell(id, options, ctx));
 }
 
-async function openShell(word: string, { resume }: { resume?: boolean }, ctx: Context): Promise<void> {
+async function openShell(
+  word: string,
+  { resume }: { resume?: boolean },
+  ctx: Context,
+): Promise<void> {
   const { stdin, stdout } = ctx.io;
   ctx.out.check(null, 'raw');
   if (ctx.globals.output !== undefined) throw new AppError('usage', 'a shell has no --output');
@@ -211,10 +257,15 @@ async function openShell(word: string, { resume }: { resume?: boolean }, ctx: Co
   checkWord(sandboxes, word);
   const server = await ctx.server();
   requireSocket(server, 'open a shell in a sandbox');
-  const { id } = await findRunning(ctx, server, word, { resume, command: (id) => `acs sandbox shell ${id}` });
+  const { id } = await findRunning(ctx, server, word, {
+    resume,
+    command: (id) => `acs sandbox shell ${id}`,
+  });
   const controls = createControls(ctx.signal, 'kill');
   const connected = await server.withSignal(new AbortController().signal);
-  const stopResizing = stdout.onResize?.(() => controls.send({ type: 'resize', size: sizeOf(stdout) }));
+  const stopResizing = stdout.onResize?.(() =>
+    controls.send({ type: 'resize', size: sizeOf(stdout) }),
+  );
   const leaveRawMode = ctx.globals.mode === 'live' ? stdin.rawMode?.() : undefined;
   try {
     const env = { TERM: ctx.env.TERM ?? 'xterm' };

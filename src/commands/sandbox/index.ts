@@ -36,7 +36,9 @@ function declareList(parent: Command, ctx: Context): void {
   const command = parent.command('list').alias('ls').description('list sandboxes, newest first');
   addPagingOptions(addSelectorOptions(command, SANDBOX_STATUSES));
   explain(command, {
-    notes: ['A sandbox is listed when it matches all selectors. --limit applies after the selectors.'],
+    notes: [
+      'A sandbox is listed when it matches all selectors. --limit applies after the selectors.',
+    ],
     json: ({ listForm }) => [listForm(sandboxView)],
     exits: ['failed', 'unsupported'],
     examples: [
@@ -47,7 +49,9 @@ function declareList(parent: Command, ctx: Context): void {
       },
     ],
   });
-  command.action((options: SelectorOptions & PagingOptions) => printList(ctx, selectedList(ctx, sandboxes, options)));
+  command.action((options: SelectorOptions & PagingOptions) =>
+    printList(ctx, selectedList(ctx, sandboxes, options)),
+  );
 }
 
 function declareShow(parent: Command, ctx: Context): void {
@@ -64,13 +68,19 @@ function declareShow(parent: Command, ctx: Context): void {
     exits: ['not-found', 'unsupported'],
     examples: [
       { command: 'acs sandbox show @last', does: 'show the sandbox of the last conversation' },
-      { command: 'acs sandbox show @last --fields status --format tsv', does: 'print only its status' },
+      {
+        command: 'acs sandbox show @last --fields status --format tsv',
+        does: 'print only its status',
+      },
     ],
   });
   command.action(async (given: string[], { showSecrets }: { showSecrets?: boolean }) => {
     await showRecords(ctx, sandboxes, given, {
       view: showSecrets ? sandboxWithKeyView : sandboxView,
-      read: async (server, found) => ({ ...found, ...(showSecrets && (await server.sandboxes.secrets(found.id))) }),
+      read: async (server, found) => ({
+        ...found,
+        ...(showSecrets && (await server.sandboxes.secrets(found.id))),
+      }),
     });
   });
 }

@@ -19,17 +19,38 @@ export const sandboxView: View<Sandbox> = {
     { name: 'created_at', get: (sandbox) => sandbox.created_at, as: 'time', weight: 0 },
     { name: 'last_active_at', get: (sandbox) => sandbox.last_active_at, as: 'time', weight: 0 },
     { name: 'conversation_ids', get: (sandbox) => sandbox.conversation_ids, json: { list: true } },
-    { name: 'repositories', get: (sandbox) => sandbox.repositories, weight: 2, json: { list: true } },
-    { name: 'urls', get: (sandbox) => sandbox.urls, json: { list: true, members: ['name', 'url'] } },
+    {
+      name: 'repositories',
+      get: (sandbox) => sandbox.repositories,
+      weight: 2,
+      json: { list: true },
+    },
+    {
+      name: 'urls',
+      get: (sandbox) => sandbox.urls,
+      json: { list: true, members: ['name', 'url'] },
+    },
   ],
   table: ['id', 'status', 'spec_id', 'created_at', 'last_active_at', 'repositories'],
-  tsv: ['id', 'status', 'status_detail', 'spec_id', 'created_at', 'last_active_at', 'conversation_ids', 'repositories'],
+  tsv: [
+    'id',
+    'status',
+    'status_detail',
+    'spec_id',
+    'created_at',
+    'last_active_at',
+    'conversation_ids',
+    'repositories',
+  ],
 };
 
 /** The one view that shows a key: behind `show --show-secrets`. */
 export const sandboxWithKeyView: View<Sandbox & Partial<SandboxSecrets>> = {
   ...sandboxView,
-  fields: [...sandboxView.fields, { name: 'session_api_key', get: (sandbox) => sandbox.session_api_key, weight: 0 }],
+  fields: [
+    ...sandboxView.fields,
+    { name: 'session_api_key', get: (sandbox) => sandbox.session_api_key, weight: 0 },
+  ],
   table: [...sandboxView.table, 'session_api_key'],
   tsv: [...sandboxView.tsv, 'session_api_key'],
 };
@@ -63,8 +84,10 @@ export const sandboxes: Resource<Sandbox> = {
   readWord: readSandboxWord,
   idsOf: ({ id }) => [id],
   async ofLast(server, conversationId) {
-    // Where no server of this kind has sandboxes, that is the error, and not that this conversation has none.
-    if (server.presence('sandboxes') === 'absent') return await server.sandboxes.get(conversationId);
+    // Where no server of this kind has sandboxes, that is the error, and not that this conversation
+    // has none.
+    if (server.presence('sandboxes') === 'absent')
+      return await server.sandboxes.get(conversationId);
     const { sandbox_id } = await server.conversations.get(conversationId);
     if (sandbox_id !== null) return await server.sandboxes.get(sandbox_id);
     throw new AppError('not-found', `the last conversation, ${conversationId}, has no sandbox`);
@@ -74,13 +97,18 @@ export const sandboxes: Resource<Sandbox> = {
   async selector(ctx, server, selection) {
     const busy = new Set<string | null>();
     if (selection.idleMs !== undefined) {
-      const fetch = (page: string | null, pageSize: number) => server.conversations.list({ pageSize }, page);
+      const fetch = (page: string | null, pageSize: number) =>
+        server.conversations.list({ pageSize }, page);
       const { items } = await collectPages({ fetch, id: byId });
       for (const { sandbox_id } of items.filter(isRunInProgress)) busy.add(sandbox_id);
     }
     const nowMs = ctx.clock.now();
     return (sandbox) =>
-      isSelected({ ...sandbox, updated_at: sandbox.last_active_at, running: busy.has(sandbox.id) }, selection, nowMs);
+      isSelected(
+        { ...sandbox, updated_at: sandbox.last_active_at, running: busy.has(sandbox.id) },
+        selection,
+        nowMs,
+      );
   },
   gone,
   preview(targets) {
@@ -88,9 +116,13 @@ export const sandboxes: Resource<Sandbox> = {
     return {
       preview: targets.map(
         ({ id, seen }) =>
-          `sandbox ${id} (${seen.status}), conversations: ${seen.conversation_ids.join(', ') || 'none'}`,
+          `sandbox ${id} (${seen.status}), conversations: ` +
+          `${seen.conversation_ids.join(', ') || 'none'}`,
       ),
-      suffix: conversations === 0 ? '' : ` with ${conversations} conversation${conversations === 1 ? '' : 's'}`,
+      suffix:
+        conversations === 0
+          ? ''
+          : ` with ${conversations} conversation${conversations === 1 ? '' : 's'}`,
     };
   },
 };

@@ -11,7 +11,10 @@ import { formatDuration } from '../../output/text/time.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import { cut } from '../../output/text/well-formed.ts';
 
-/** Throws `conflict` when it is paused or in error and may not be resumed, `not-found`, `failed`, `timeout`. */
+/**
+ * Throws `conflict` when it is paused or in error and may not be resumed, `not-found`, `failed`,
+ * `timeout`.
+ */
 export async function findRunning(
   ctx: Context,
   server: Server,
@@ -23,8 +26,14 @@ export async function findRunning(
   if (status === 'running') return sandbox;
   if (status === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);
   if (status !== 'starting') {
-    if (status === 'unknown') throw new AppError('conflict', `sandbox ${id}: the server does not know whether it runs`);
-    const paused = { what: `sandbox ${id}`, name: `Sandbox ${id}`, status, data: { id, sandbox_status: status } };
+    if (status === 'unknown')
+      throw new AppError('conflict', `sandbox ${id}: the server does not know whether it runs`);
+    const paused = {
+      what: `sandbox ${id}`,
+      name: `Sandbox ${id}`,
+      status,
+      data: { id, sandbox_status: status },
+    };
     await agreeToResume(ctx, paused, { resume: options.resume, command: options.command?.(id) });
     await server.sandboxes.resume(id);
   }
@@ -49,7 +58,9 @@ export async function waitForStatus(
   const { server, id, wanted, onStatus } = wait;
   const { deadline, clock, signal } = ctx;
   const progress =
-    wait.progress === 'shown' ? await ctx.progress(`sandbox ${id}: waiting until it is ${wanted.join(' or ')}`) : null;
+    wait.progress === 'shown'
+      ? await ctx.progress(`sandbox ${id}: waiting until it is ${wanted.join(' or ')}`)
+      : null;
   let status: SandboxStatus | null = null;
   const ifWanted = (sandbox: Sandbox): Sandbox | undefined => {
     const { status_detail } = sandbox;
@@ -60,7 +71,10 @@ export async function waitForStatus(
     progress?.update(`sandbox ${id}: ${status}${isWanted ? '' : detail}`);
     if (isWanted) return sandbox;
     if (status === 'missing')
-      throw new AppError('not-found', `sandbox ${id} is gone: it will not become ${wanted.join(' or ')}`);
+      throw new AppError(
+        'not-found',
+        `sandbox ${id} is gone: it will not become ${wanted.join(' or ')}`,
+      );
     if (status !== 'error') return undefined;
     // A sandbox in error keeps this status until it is deleted.
     throw new AppError('failed', `sandbox ${id} ended in an error${detail}`, {
@@ -80,7 +94,9 @@ export async function waitForStatus(
         const seen = status === null ? '' : `; sandbox ${id} was last seen ${status}`;
         throw new AppError(
           'timeout',
-          last === null ? `${after} the server does not answer${seen}` : `sandbox ${id} is still ${status} ${after}`,
+          last === null
+            ? `${after} the server does not answer${seen}`
+            : `sandbox ${id} is still ${status} ${after}`,
           { hint: `see its status: acs sandbox show ${id}`, data: { last_status: status, id } },
         );
       },

@@ -2,14 +2,26 @@ import type { Command } from 'commander';
 import type { Context } from '../../cli/context.ts';
 import { AppError, DryRunStop, isAppError } from '../../cli/errors.ts';
 import type { Server } from '../../client/server.ts';
-import { differencesOf, recordOf, unstoredOf, type RequestedSettings } from '../../domain/settings-diff.ts';
+import {
+  differencesOf,
+  recordOf,
+  unstoredOf,
+  type RequestedSettings,
+} from '../../domain/settings-diff.ts';
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../declare.ts';
 import { readText, warnOfUnmasked } from '../files.ts';
 import { modelChange } from './model.ts';
 import { declareModelProfile } from './profile.ts';
-import { findField, parseDocument, readAssignments, requireField, valuesOf, valuesOfDocument } from './values.ts';
+import {
+  findField,
+  parseDocument,
+  readAssignments,
+  requireField,
+  valuesOf,
+  valuesOfDocument,
+} from './values.ts';
 
 export const fieldView: View<SettingsField> = {
   noun: 'setting',
@@ -26,11 +38,24 @@ export const fieldView: View<SettingsField> = {
     { name: 'description', get: (field) => field.description, weight: 2 },
   ],
   table: ['name', 'type', 'secret', 'default', 'description'],
-  tsv: ['name', 'type', 'nullable', 'secret', 'default', 'choices', 'minimum', 'maximum', 'description'],
+  tsv: [
+    'name',
+    'type',
+    'nullable',
+    'secret',
+    'default',
+    'choices',
+    'minimum',
+    'maximum',
+    'description',
+  ],
 };
 
 const ALL_SETTINGS = '{"<name>":<value>,…} of all settings, plus "changed"';
-const ALLOW_LOSS = ['--allow-loss', 'write even when a secret that cannot be read back is lost'] as const;
+const ALLOW_LOSS = [
+  '--allow-loss',
+  'write even when a secret that cannot be read back is lost',
+] as const;
 const NO_CHECK = ['--no-check', 'store llm_… without a call of the model'] as const;
 
 interface WriteOptions {
@@ -40,9 +65,15 @@ interface WriteOptions {
 }
 
 export function declareSettings(root: Command, ctx: Context): void {
-  const command = root.command('settings').alias('setting').description('read and change your settings on the server');
+  const command = root
+    .command('settings')
+    .alias('setting')
+    .description('read and change your settings on the server');
 
-  const get = command.command('get').aliases(['show', 'view', 'list', 'ls']).description('show settings');
+  const get = command
+    .command('get')
+    .aliases(['show', 'view', 'list', 'ls'])
+    .description('show settings');
   get.argument('[key...]', 'names of settings (acs settings schema); default: all');
   explain(get, {
     notes: [
@@ -60,23 +91,35 @@ export function declareSettings(root: Command, ctx: Context): void {
 
   const set = command.command('set').description('change the named settings');
   set
-    .argument('[key=value...]', 'key=value, key=@file, key=- for stdin, or a secret alone to be asked for it')
-    .option('--file <settings.json>', 'read a JSON object of settings, or - for stdin; arguments take precedence')
+    .argument(
+      '[key=value...]',
+      'key=value, key=@file, key=- for stdin, or a secret alone to be asked for it',
+    )
+    .option(
+      '--file <settings.json>',
+      'read a JSON object of settings, or - for stdin; arguments take precedence',
+    )
     .option(...ALLOW_LOSS)
     .option(...NO_CHECK);
   explain(set, {
     notes: [
-      'Values are checked before they are sent. The changes are printed to stderr; unchanged settings are not written.',
+      'Values are checked before they are sent. The changes are printed to stderr; unchanged ' +
+        'settings are not written.',
       'A secret is read from a file, stdin or a prompt, never from the command line.',
-      'On the local service, a change of llm_model, llm_base_url or llm_api_key is stored when the model has answered one call with a tool.',
+      'On the local service, a change of llm_model, llm_base_url or llm_api_key is stored ' +
+        'when the model has answered one call with a tool.',
       'A secret that is null or masked in --file is left unchanged.',
-      'mcp_config has the form of the server: on V0 three lists (sse_servers, shttp_servers, stdio_servers), on V1 an object of servers by name.',
+      'mcp_config has the form of the server: on V0 three lists (sse_servers, shttp_servers, ' +
+        'stdio_servers), on V1 an object of servers by name.',
     ],
     json: () => [ALL_SETTINGS],
     exits: ['not-found', 'conflict', 'rate-limited', 'unsupported'],
     examples: [
       { command: 'acs settings set max_iterations=7', does: 'change one setting' },
-      { command: 'acs settings set llm_model=openai/gpt-4o llm_api_key=@key.txt', does: 'read the key from a file' },
+      {
+        command: 'acs settings set llm_model=openai/gpt-4o llm_api_key=@key.txt',
+        does: 'read the key from a file',
+      },
       {
         command: 'acs settings set llm_model=qwen3 llm_base_url=http://127.0.0.1:11434/v1',
         does: 'a model of Ollama, for the local service',
@@ -105,26 +148,35 @@ export function declareSettings(root: Command, ctx: Context): void {
   edit.option(...ALLOW_LOSS).option(...NO_CHECK);
   explain(edit, {
     notes: [
-      'The file has all settings but the secrets. A removed line leaves the setting unchanged; null clears it.',
+      'The file has all settings but the secrets. A removed line leaves the setting ' +
+        'unchanged; null clears it.',
       'An invalid file opens the editor again. An unchanged file writes nothing.',
     ],
     json: () => [ALL_SETTINGS],
     exits: ['conflict', 'unsupported'],
     examples: [
       { command: 'acs settings edit', does: 'edit the settings' },
-      { command: 'EDITOR=nano acs settings edit -p work', does: 'edit the settings of another profile in nano' },
+      {
+        command: 'EDITOR=nano acs settings edit -p work',
+        does: 'edit the settings of another profile in nano',
+      },
     ],
   });
   edit.action((options: WriteOptions) => editSettings(ctx, options));
 
-  const schema = command.command('schema').description('list the settings, with types, bounds and choices');
+  const schema = command
+    .command('schema')
+    .description('list the settings, with types, bounds and choices');
   schema.argument('[key...]', 'names of settings; default: all');
   explain(schema, {
     json: ({ listForm }) => [listForm(fieldView)],
     exits: ['unsupported'],
     examples: [
       { command: 'acs settings schema', does: 'list all settings of the server' },
-      { command: 'acs settings schema max_iterations --json', does: 'print the bounds of one setting' },
+      {
+        command: 'acs settings schema max_iterations --json',
+        does: 'print the bounds of one setting',
+      },
     ],
   });
   schema.action(async (keys: string[]) => {
@@ -148,15 +200,22 @@ async function getSettings(ctx: Context, keys: readonly string[]): Promise<void>
   });
   const record = keys.length === 0 ? all : Object.fromEntries(entries);
   // A table has no rows for settings without a value; programs rely on every field.
-  const isTable = keys.length === 0 && ctx.out.format === 'table' && ctx.globals.fields === undefined;
+  const isTable =
+    keys.length === 0 && ctx.out.format === 'table' && ctx.globals.fields === undefined;
   const names = Object.keys(record).filter((name) => !isTable || record[name] !== null);
   await printSettings(ctx, names, record);
 }
 
-async function setSettings(ctx: Context, words: readonly string[], options: WriteOptions): Promise<void> {
+async function setSettings(
+  ctx: Context,
+  words: readonly string[],
+  options: WriteOptions,
+): Promise<void> {
   const { file } = options;
   if (words.length === 0 && file === undefined)
-    throw new AppError('usage', 'nothing to set', { hint: 'acs settings set key=value, or --file settings.json' });
+    throw new AppError('usage', 'nothing to set', {
+      hint: 'acs settings set key=value, or --file settings.json',
+    });
   const assignments = readAssignments(words, file === '-');
   const source = file === '-' ? 'stdin' : (file ?? '');
   const document = file === undefined ? {} : parseDocument(await readText(ctx, file), source);
@@ -168,17 +227,26 @@ async function setSettings(ctx: Context, words: readonly string[], options: Writ
   await applySettings(ctx, { server, fields, snapshot }, { set, unset: [] }, options);
 }
 
-async function unsetSettings(ctx: Context, keys: readonly string[], options: WriteOptions): Promise<void> {
+async function unsetSettings(
+  ctx: Context,
+  keys: readonly string[],
+  options: WriteOptions,
+): Promise<void> {
   const { server, fields, snapshot } = await readSettings(ctx);
   const unset = [...new Set(keys.map((key) => requireField(fields, key)))];
   if (unset.some(({ name }) => name === 'secrets_store'))
-    throw new AppError('usage', 'secrets_store is changed with acs secret delete and acs git-provider delete');
+    throw new AppError(
+      'usage',
+      'secrets_store is changed with acs secret delete and acs git-provider delete',
+    );
   await applySettings(ctx, { server, fields, snapshot }, { set: new Map(), unset }, options);
 }
 
 async function editSettings(ctx: Context, options: WriteOptions): Promise<void> {
   if (!ctx.interactive)
-    throw new AppError('usage', 'an editor needs a terminal', { hint: 'use acs settings set key=value or --file' });
+    throw new AppError('usage', 'an editor needs a terminal', {
+      hint: 'use acs settings set key=value or --file',
+    });
   const { server, fields, snapshot } = await readSettings(ctx);
   const shown = fields.filter((field) => !field.secret);
   const current = recordOf(snapshot, shown);
@@ -188,11 +256,16 @@ async function editSettings(ctx: Context, options: WriteOptions): Promise<void> 
   for (;;) {
     text = await prompt.editor({ message: 'Settings', initial: text, extension: '.json' });
     try {
-      const set = text === initial ? new Map() : valuesOfDocument(fields, parseDocument(text, 'the file'), current);
+      const set =
+        text === initial
+          ? new Map()
+          : valuesOfDocument(fields, parseDocument(text, 'the file'), current);
       return await applySettings(ctx, { server, fields, snapshot }, { set, unset: [] }, options);
     } catch (error) {
       if (!isAppError(error) || error.kind !== 'usage') throw error;
-      await ctx.warn(error.details.hint ? `${error.message} (${error.details.hint})` : error.message);
+      await ctx.warn(
+        error.details.hint ? `${error.message} (${error.details.hint})` : error.message,
+      );
       if (!(await prompt.confirm({ message: 'Edit it again?', default: 'yes' })))
         throw new AppError('usage', 'nothing was changed, because the file is invalid');
     }
@@ -206,7 +279,8 @@ interface ReadSettings {
 }
 
 async function readSettings(ctx: Context): Promise<ReadSettings> {
-  if (ctx.out.format === 'id') throw new AppError('usage', 'settings have no ids', { hint: 'use --format tsv' });
+  if (ctx.out.format === 'id')
+    throw new AppError('usage', 'settings have no ids', { hint: 'use --format tsv' });
   const server = await ctx.server();
   const [fields, snapshot] = await Promise.all([server.settings.schema(), server.settings.read()]);
   return { server, fields, snapshot };
@@ -219,7 +293,8 @@ async function applySettings(
   { allowLoss, check }: WriteOptions,
 ): Promise<void> {
   // JSON has the whole object, as of every write; a table and columns only what was named.
-  const isWhole = ctx.out.format === 'json' || ctx.out.format === 'ndjson' || ctx.globals.fields !== undefined;
+  const isWhole =
+    ctx.out.format === 'json' || ctx.out.format === 'ndjson' || ctx.globals.fields !== undefined;
   const named = [...asked.set.keys(), ...asked.unset];
   const names = (isWhole ? fields : named).map((field) => field.name);
   ctx.out.check(settingsView(names), 'item');
@@ -234,23 +309,38 @@ async function applySettings(
     if (field.secret || field.name === 'mcp_config') await warnOfUnmasked(ctx, field.name, value);
   }
   // The difference is printed before the write, which may fail.
-  for (const { field, before, after } of differences) await ctx.notice(`${field.name}: ${before} -> ${after}`);
-  const set = differences.filter(({ effect }) => effect === 'set').map(({ field, value }) => [field.name, value]);
-  const unset = differences.filter(({ effect }) => effect === 'unset').map(({ field }) => field.name);
+  for (const { field, before, after } of differences)
+    await ctx.notice(`${field.name}: ${before} -> ${after}`);
+  const set = differences
+    .filter(({ effect }) => effect === 'set')
+    .map(({ field, value }) => [field.name, value]);
+  const unset = differences
+    .filter(({ effect }) => effect === 'unset')
+    .map(({ field }) => field.name);
   const change = { set: Object.fromEntries(set) as Record<string, JsonValue>, unset };
-  const after = await server.settings.write({ ...change, allow_loss: allowLoss ? 'allow' : 'refuse' });
+  const after = await server.settings.write({
+    ...change,
+    allow_loss: allowLoss ? 'allow' : 'refuse',
+  });
   const unstored = unstoredOf(after, snapshot, differences);
   if (unstored.length > 0)
-    throw new AppError('server', `the server accepted the settings but stored other values: ${unstored.join('; ')}`, {
-      hint: 'read them with: acs settings get',
-    });
+    throw new AppError(
+      'server',
+      `the server accepted the settings but stored other values: ${unstored.join('; ')}`,
+      {
+        hint: 'read them with: acs settings get',
+      },
+    );
   await printSettings(ctx, names, recordOf(after, fields), { changed: true });
 }
 
 type SettingsRecord = Record<string, JsonValue>;
 
 function settingsView(names: readonly string[]): View<SettingsRecord> {
-  const fields = names.map((name) => ({ name, get: (record: SettingsRecord) => record[name] ?? null }));
+  const fields = names.map((name) => ({
+    name,
+    get: (record: SettingsRecord) => record[name] ?? null,
+  }));
   return { noun: 'settings', id: () => '', fields, table: names, tsv: names };
 }
 

@@ -8,12 +8,16 @@ import { callsModelFromHere, modelOf, tryModel, type ModelSettings } from '../mo
 import { requireField } from './values.ts';
 
 /**
- * The change with what the model needs: a stored key is used at its own origin alone, and a name is one that the
- * endpoint has. Throws as tryModel; without `check` no model is called.
+ * The change with what the model needs: a stored key is used at its own origin alone, and a name is
+ * one that the endpoint has. Throws as tryModel; without `check` no model is called.
  */
 export async function modelChange(
   ctx: Context,
-  { server, fields, snapshot }: { server: Server; fields: readonly SettingsField[]; snapshot: SettingsSnapshot },
+  {
+    server,
+    fields,
+    snapshot,
+  }: { server: Server; fields: readonly SettingsField[]; snapshot: SettingsSnapshot },
   { set, unset }: RequestedSettings,
   check: boolean,
 ): Promise<RequestedSettings> {
@@ -39,14 +43,18 @@ export async function modelChange(
   try {
     const { llm_model } = await tryModel(ctx, after);
     if (llm_model !== after.llm_model) {
-      await ctx.notice(`llm_model: the endpoint lists ${after.llm_model}, which is stored as ${llm_model}`);
+      await ctx.notice(
+        `llm_model: the endpoint lists ${after.llm_model}, which is stored as ${llm_model}`,
+      );
       wanted.set.set(requireField(fields, 'llm_model'), llm_model);
     }
   } catch (error) {
     if (!isFailure(error)) throw error;
     const { kind, message, details } = error;
     const next = kind === 'auth' ? 'give the key in the same command: llm_api_key=-' : details.hint;
-    const hint = [next, 'nothing was stored; --no-check stores it without a call'].filter(Boolean).join('\n');
+    const hint = [next, 'nothing was stored; --no-check stores it without a call']
+      .filter(Boolean)
+      .join('\n');
     throw new AppError(kind, message, { ...details, hint, cause: error });
   } finally {
     await progress.done();
@@ -55,7 +63,10 @@ export async function modelChange(
 }
 
 /** Null: the URL of the model is not known. */
-async function originOf(ctx: Context, { llm_model, llm_base_url }: ModelSettings): Promise<string | null> {
+async function originOf(
+  ctx: Context,
+  { llm_model, llm_base_url }: ModelSettings,
+): Promise<string | null> {
   const service = await ctx.localService();
   // A URL is that of the key also before a model is set.
   const found = await service.modelEndpoint({ model: llm_model || 'none', base_url: llm_base_url });

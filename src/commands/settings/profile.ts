@@ -38,30 +38,49 @@ const MODEL_PROFILES: NamedItems<ModelProfile> = {
   several: 'model profiles',
   paging: 'all at once',
   fetch: async (server) => ({ items: await server.modelProfiles.list(), next: null }),
-  listHelp: { description: 'list the model profiles of the server; keys are never shown', exits: ['unsupported'] },
-  deleteHelp: { notes: ['The current model settings are left unchanged.'], exits: ['conflict', 'unsupported'] },
+  listHelp: {
+    description: 'list the model profiles of the server; keys are never shown',
+    exits: ['unsupported'],
+  },
+  deleteHelp: {
+    notes: ['The current model settings are left unchanged.'],
+    exits: ['conflict', 'unsupported'],
+  },
   checkName,
   absent: (name) => ({ name, model: null, base_url: null, api_key_set: false, active: false }),
   remove: (server, name) => server.modelProfiles.remove(name),
 };
 
 export function declareModelProfile(parent: Command, ctx: Context): void {
-  const command = parent.command('profile').alias('profiles').description('manage stored model settings of the server');
+  const command = parent
+    .command('profile')
+    .alias('profiles')
+    .description('manage stored model settings of the server');
   declareNamedList(command, ctx, MODEL_PROFILES);
 
-  const save = command.command('save').description('store the current model settings, or others, as a model profile');
+  const save = command
+    .command('save')
+    .description('store the current model settings, or others, as a model profile');
   save
     .argument('<name>', 'the model profile; an existing one is replaced')
-    .argument('[key=value...]', 'llm_model=…, llm_base_url=…, llm_api_key=@file, llm_api_key=-, or llm_api_key alone');
+    .argument(
+      '[key=value...]',
+      'llm_model=…, llm_base_url=…, llm_api_key=@file, llm_api_key=-, or llm_api_key alone',
+    );
   explain(save, {
     notes: [
-      'Without values the current model settings are stored, including the key. With values llm_model is required, settings that are not named get the default of the server, and an existing profile keeps its key unless another is given.',
+      'Without values the current model settings are stored, including the key. With values ' +
+        'llm_model is required, settings that are not named get the default of the server, ' +
+        'and an existing profile keeps its key unless another is given.',
     ],
     json: ({ objectForm }) => [objectForm(modelProfileView, 'changed')],
     exits: ['conflict', 'unsupported'],
     examples: [
       { command: 'acs settings profile save usual', does: 'store the current model settings' },
-      { command: 'acs settings profile save fast llm_model=openai/gpt-4o-mini', does: 'store other settings' },
+      {
+        command: 'acs settings profile save fast llm_model=openai/gpt-4o-mini',
+        does: 'store other settings',
+      },
     ],
   });
   save.action((name: string, words: string[]) => saveProfile(ctx, name, words));
@@ -73,8 +92,14 @@ export function declareModelProfile(parent: Command, ctx: Context): void {
     json: ({ objectForm }) => [objectForm(modelProfileView, 'changed')],
     exits: ['not-found', 'unsupported'],
     examples: [
-      { command: 'acs settings profile use fast', does: 'use the model profile "fast" from now on' },
-      { command: 'acs settings profile use fast --dry-run', does: 'print the request without sending it' },
+      {
+        command: 'acs settings profile use fast',
+        does: 'use the model profile "fast" from now on',
+      },
+      {
+        command: 'acs settings profile use fast --dry-run',
+        does: 'print the request without sending it',
+      },
     ],
   });
   use.action(async (name: string) => {
@@ -102,14 +127,21 @@ async function warnOfModel(ctx: Context, { settings }: Server): Promise<void> {
 async function saveProfile(ctx: Context, name: string, words: readonly string[]): Promise<void> {
   ctx.out.check(modelProfileView, 'item');
   checkName(name);
-  const fields = SETTINGS_FIELDS.filter((field) => ['llm_model', 'llm_base_url', 'llm_api_key'].includes(field.name));
+  const fields = SETTINGS_FIELDS.filter((field) =>
+    ['llm_model', 'llm_base_url', 'llm_api_key'].includes(field.name),
+  );
   const assignments = readAssignments(words, false);
   for (const assignment of assignments) {
     if (fields.some((field) => field.name === assignment.name)) continue;
     const known = fields.map((field) => field.name).join(', ');
-    throw new AppError('usage', `a model profile has no setting "${cut(assignment.name, 80)}"; it has ${known}`);
+    throw new AppError(
+      'usage',
+      `a model profile has no setting "${cut(assignment.name, 80)}"; it has ${known}`,
+    );
   }
-  const values = new Map([...(await valuesOf(ctx, fields, assignments))].map(([field, value]) => [field.name, value]));
+  const values = new Map(
+    [...(await valuesOf(ctx, fields, assignments))].map(([field, value]) => [field.name, value]),
+  );
   const textOf = (key: string): string | null => {
     const value = values.get(key);
     return typeof value === 'string' && value !== '' ? value : null;
@@ -117,10 +149,15 @@ async function saveProfile(ctx: Context, name: string, words: readonly string[])
   const model = textOf('llm_model');
   if (words.length > 0 && model === null)
     throw new AppError('usage', 'a model profile with values needs llm_model=<model>');
-  const choice = model === null ? null : { model, base_url: textOf('llm_base_url'), api_key: textOf('llm_api_key') };
+  const choice =
+    model === null
+      ? null
+      : { model, base_url: textOf('llm_base_url'), api_key: textOf('llm_api_key') };
   await warnOfUnmasked(ctx, 'llm_api_key', choice?.api_key ?? '');
   const server = await ctx.server();
-  await ctx.out.item(modelProfileView, await server.modelProfiles.save(name, choice), { changed: true });
+  await ctx.out.item(modelProfileView, await server.modelProfiles.save(name, choice), {
+    changed: true,
+  });
 }
 
 function checkName(name: string): void {

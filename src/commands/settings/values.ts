@@ -3,7 +3,12 @@ import { AppError } from '../../cli/errors.ts';
 import { maskMcpConfig } from '../../domain/mcp-config.ts';
 import { hasMask } from '../../domain/settings-diff.ts';
 import { checkSettingsValue, SETTINGS_FIELDS, V1_FIELDS } from '../../domain/settings-fields.ts';
-import { isJsonObject, type JsonObject, type JsonValue, type SettingsField } from '../../domain/settings.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type SettingsField,
+} from '../../domain/settings.ts';
 import { mapStrings } from '../../output/json.ts';
 import { positionInJson } from '../../output/text/json-position.ts';
 import { redactPatterns } from '../../output/text/redact.ts';
@@ -11,7 +16,10 @@ import { promptForSecret, readText } from '../files.ts';
 import { cut } from '../../output/text/well-formed.ts';
 
 /** By its name, or the path that V1 has it at: `agent_settings.llm.model` is `llm_model`. */
-export function findField(fields: readonly SettingsField[], name: string): SettingsField | undefined {
+export function findField(
+  fields: readonly SettingsField[],
+  name: string,
+): SettingsField | undefined {
   return fields.find((field) => field.name === name || field.path === name);
 }
 
@@ -29,7 +37,10 @@ export function requireField(
       ? findField(SETTINGS_FIELDS, name)
       : (findField(V1_FIELDS, name) ?? /^(agent|conversation)_settings\.\w/.test(name))
   )
-    throw new AppError('unsupported', `this server has no setting ${name}; ${isV1 ? 'V0' : 'V1'} servers do`);
+    throw new AppError(
+      'unsupported',
+      `this server has no setting ${name}; ${isV1 ? 'V0' : 'V1'} servers do`,
+    );
   const word = cut(name, 100).toLowerCase();
   const isNear = (known: string): boolean => {
     const shared = [...`${known}\n`].findIndex((letter, at) => letter !== word[at]);
@@ -37,7 +48,9 @@ export function requireField(
   };
   const near = fields.map((one) => one.name).filter(isNear);
   const suggestion = near.length === 0 ? '' : `did you mean ${near.slice(0, 3).join(', ')}? `;
-  throw new AppError(kind, `no setting "${name}"`, { hint: `${suggestion}see: acs settings schema` });
+  throw new AppError(kind, `no setting "${name}"`, {
+    hint: `${suggestion}see: acs settings schema`,
+  });
 }
 
 /** `key=value`, `key=@file`, `key=-`; `text` is null for a bare `key`, which is asked for. */
@@ -50,7 +63,9 @@ export interface Assignment {
 export function readAssignments(words: readonly string[], hasFileOnStdin: boolean): Assignment[] {
   const assignments = words.map((word): Assignment => {
     const at = word.indexOf('=');
-    return at === -1 ? { name: word, text: null } : { name: word.slice(0, at), text: word.slice(at + 1) };
+    return at === -1
+      ? { name: word, text: null }
+      : { name: word.slice(0, at), text: word.slice(at + 1) };
   });
   for (const [index, { name, text }] of assignments.entries()) {
     if (assignments.findIndex((other) => other.name === name) !== index)
@@ -59,7 +74,8 @@ export function readAssignments(words: readonly string[], hasFileOnStdin: boolea
     if (field && text !== null && text !== '-' && !text.startsWith('@')) inlineValue(field, text);
   }
   const readers = assignments.filter(({ text }) => text === '-').length + (hasFileOnStdin ? 1 : 0);
-  if (readers > 1) throw new AppError('usage', 'two values are read from stdin, which can be read only once');
+  if (readers > 1)
+    throw new AppError('usage', 'two values are read from stdin, which can be read only once');
   return assignments;
 }
 
@@ -79,28 +95,44 @@ export async function valuesOf(
   return values;
 }
 
-async function valueOf(ctx: Context, field: SettingsField, text: string | null): Promise<JsonValue> {
+async function valueOf(
+  ctx: Context,
+  field: SettingsField,
+  text: string | null,
+): Promise<JsonValue> {
   const { name, secret, type } = field;
   if (text === '-') return parseValue(field, await readText(ctx, '-'));
   if (text?.startsWith('@')) return parseValue(field, await readText(ctx, text.slice(1)));
   if (text !== null) return inlineValue(field, text);
   if (!secret || type !== 'string')
-    throw new AppError('usage', `${name} has no value`, { hint: `write ${name}=<value> or ${name}=@<file>` });
-  return parseValue(field, await promptForSecret(ctx, name, `write ${name}=@<file>, or ${name}=- for stdin`));
+    throw new AppError('usage', `${name} has no value`, {
+      hint: `write ${name}=<value> or ${name}=@<file>`,
+    });
+  return parseValue(
+    field,
+    await promptForSecret(ctx, name, `write ${name}=@<file>, or ${name}=- for stdin`),
+  );
 }
 
 /** Throws `usage` for a secret: other users and the history of the shell have the command line. */
 function inlineValue(field: SettingsField, text: string): JsonValue {
   const { name, type, secret } = field;
   const value = parseValue(field, text);
-  const isSecret = secret ? value !== null && value !== '' : name === 'mcp_config' && maskMcpConfig(value) !== value;
+  const isSecret = secret
+    ? value !== null && value !== ''
+    : name === 'mcp_config' && maskMcpConfig(value) !== value;
   if (!isSecret) return value;
   throw new AppError('usage', `${name} is a secret, which is not accepted on the command line`, {
-    hint: `write ${name}=@<file>${type === 'string' ? `, ${name}=- for stdin, or ${name} alone to be asked` : ` or ${name}=- for stdin`}`,
+    hint:
+      `write ` +
+      `${name}=@<file>${type === 'string' ? `, ${name}=- for stdin, or ${name} ` + `alone to be asked` : ` or ${name}=- for stdin`}`,
   });
 }
 
-/** A field of type string has the text as it is; `null` and other types are JSON. Messages never repeat a value. */
+/**
+ * A field of type string has the text as it is; `null` and other types are JSON. Messages never
+ * repeat a value.
+ */
 function parseValue(field: SettingsField, text: string): JsonValue {
   const { name, type, nullable } = field;
   if (type === 'string') return checkValue(field, text === 'null' && nullable ? null : text);
@@ -117,9 +149,13 @@ function parseValue(field: SettingsField, text: string): JsonValue {
 function checkValue(field: SettingsField, value: JsonValue): JsonValue {
   // The masked parts of mcp_config are restored from what is stored.
   const isMasked = field.name !== 'mcp_config' && hasMask(value);
-  const problem = isMasked ? 'is masked; a masked value is not written' : checkSettingsValue(field, value);
+  const problem = isMasked
+    ? 'is masked; a masked value is not written'
+    : checkSettingsValue(field, value);
   if (problem === null) return value;
-  throw new AppError('usage', `${field.name}: ${problem}`, { hint: `see: acs settings schema ${field.name}` });
+  throw new AppError('usage', `${field.name}: ${problem}`, {
+    hint: `see: acs settings schema ${field.name}`,
+  });
 }
 
 /** The message of Node quotes the text, which may be a secret. */
@@ -140,10 +176,16 @@ export function parseDocument(text: string, source: string): JsonObject {
   throw new AppError('usage', `${source} must contain a JSON object of settings`);
 }
 
-/** Read-only members of servers' answers and of acs's own; a document that was saved may contain them. */
+/**
+ * Read-only members of servers' answers and of acs's own; a document that was saved may contain
+ * them.
+ */
 const READ_ONLY = /^(changed|\w+_set)$/;
 
-/** Leaves out secrets that are masked or null: a printed document can be written back without losing a key. */
+/**
+ * Leaves out secrets that are masked or null: a printed document can be written back without losing
+ * a key.
+ */
 export function valuesOfDocument(
   fields: readonly SettingsField[],
   document: JsonObject,
@@ -164,10 +206,15 @@ export function valuesOfDocument(
 }
 
 /** V1 paths may be nested objects. */
-function membersOf(fields: readonly SettingsField[], record: JsonObject, prefix: string): [string, JsonValue][] {
+function membersOf(
+  fields: readonly SettingsField[],
+  record: JsonObject,
+  prefix: string,
+): [string, JsonValue][] {
   return Object.entries(record).flatMap(([member, value]): [string, JsonValue][] => {
     const name = `${prefix}${member}`;
-    if (!isJsonObject(value) || Object.keys(value).length === 0 || findField(fields, name)) return [[name, value]];
+    if (!isJsonObject(value) || Object.keys(value).length === 0 || findField(fields, name))
+      return [[name, value]];
     return membersOf(fields, value, `${name}.`);
   });
 }

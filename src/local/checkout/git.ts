@@ -17,16 +17,19 @@ export interface GitOptions {
   repositoryEnv?: Readonly<Record<string, string>>;
 }
 
-/** Git sets some for its hooks. With them acs would read another repository, configuration or pattern of paths. */
+/**
+ * Git sets some for its hooks. With them acs would read another repository, configuration or
+ * pattern of paths.
+ */
 const FOREIGN = (
   'GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_PREFIX GIT_NAMESPACE ' +
   'GIT_LITERAL_PATHSPECS GIT_CONFIG GIT_ATTR_SOURCE GIT_DEFAULT_HASH'
 ).split(' ');
 
 /**
- * No prompts and no locks. CRLF of a file counts as LF where the commit has LF. The code is null when git was ended
- * because it took too long; in stderr the credentials in URLs are replaced. Throws `config` without git, and the
- * signal's reason.
+ * No prompts and no locks. CRLF of a file counts as LF where the commit has LF. The code is null
+ * when git was ended because it took too long; in stderr the credentials in URLs are replaced.
+ * Throws `config` without git, and the signal's reason.
  */
 export function git(
   args: readonly string[],
@@ -38,7 +41,12 @@ export function git(
     const child = execFile(
       'git',
       [...GIT_DEFAULTS, '-c', 'core.autocrlf=input', ...args],
-      { cwd, env: { ...gitEnvironment(options.env), ...options.repositoryEnv }, maxBuffer: 64 * 1024 * 1024, encoding },
+      {
+        cwd,
+        env: { ...gitEnvironment(options.env), ...options.repositoryEnv },
+        maxBuffer: 64 * 1024 * 1024,
+        encoding,
+      },
       (error, stdout, stderr) => {
         clearTimeout(deadline);
         signal?.removeEventListener('abort', stop);
@@ -49,7 +57,9 @@ export function git(
           const [reason, hint] = existsSync(cwd)
             ? ['git is not installed', 'install git, or add its folder to PATH']
             : [`the folder ${cwd} does not exist`, undefined];
-          return reject(new AppError('config', `cannot run git: ${reason}`, { hint, cause: error }));
+          return reject(
+            new AppError('config', `cannot run git: ${reason}`, { hint, cause: error }),
+          );
         }
         const hidden = stderr.trim().replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, '$1***@');
         resolve({ code: typeof code === 'number' ? code : null, stdout, stderr: hidden });
@@ -75,7 +85,9 @@ export async function inRepository<T extends GitOptions>(options: T): Promise<T>
 }
 
 function reasonOf(signal: AbortSignal): Error {
-  return signal.reason instanceof Error ? signal.reason : new AppError('interrupted', 'interrupted');
+  return signal.reason instanceof Error
+    ? signal.reason
+    : new AppError('interrupted', 'interrupted');
 }
 
 /** Null: git is not installed. */

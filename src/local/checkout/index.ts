@@ -12,7 +12,12 @@ export interface Checkout {
   branch: string | null;
   head: string | null;
   /** Null without a remote `origin`. The URL has no credentials. */
-  origin: { url: string; host: string | null; repository: string | null; git_provider: string | null } | null;
+  origin: {
+    url: string;
+    host: string | null;
+    repository: string | null;
+    git_provider: string | null;
+  } | null;
   /** Null when git cannot determine them. */
   unpushed: number | null;
   /** Untracked files count; files of Git LFS, and changes in submodules, do not. */
@@ -23,8 +28,14 @@ export interface Checkout {
 
 export type CheckoutOptions = Omit<GitOptions, 'cwd'>;
 
-/** Null when there is none. Throws `config` for one that git refuses because of its owner, or without git. */
-export async function readCheckout(dir: string, options: CheckoutOptions): Promise<Checkout | null> {
+/**
+ * Null when there is none. Throws `config` for one that git refuses because of its owner, or
+ * without git.
+ */
+export async function readCheckout(
+  dir: string,
+  options: CheckoutOptions,
+): Promise<Checkout | null> {
   const root = await topFolder(dir, options);
   if (root === null) return null;
   const ask = await inRepository({ ...options, cwd: root });
@@ -33,7 +44,10 @@ export async function readCheckout(dir: string, options: CheckoutOptions): Promi
   let unpushed = head === null ? null : upstream;
   if (head !== null && upstream === null && origin !== null) {
     // What no branch of origin has, as of the last fetch.
-    const { code, stdout } = await git(['rev-list', '--count', 'HEAD', '--not', '--remotes=origin'], ask);
+    const { code, stdout } = await git(
+      ['rev-list', '--count', 'HEAD', '--not', '--remotes=origin'],
+      ask,
+    );
     if (code === 0) unpushed = Number(stdout.trim());
   }
   return { root, branch, head, origin, unpushed, dirty, submodules: await readSubmodules(ask) };
@@ -41,19 +55,35 @@ export async function readCheckout(dir: string, options: CheckoutOptions): Promi
 
 async function readSubmodules(options: GitOptions): Promise<string[]> {
   if (!existsSync(path.join(options.cwd, '.gitmodules'))) return [];
-  const { stdout } = await git(['config', '-z', '-f', '.gitmodules', '--get-regexp', String.raw`\.path$`], options);
+  const { stdout } = await git(
+    ['config', '-z', '-f', '.gitmodules', '--get-regexp', String.raw`\.path$`],
+    options,
+  );
   return [...stdout.matchAll(/\n([^\0]*)\0/g)].map(([, folder = '']) => folder);
 }
 
 export type BranchOnRemote = { state: 'present' | 'absent' } | { state: 'unknown'; reason: string };
 
-/** Unknown when the remote does not answer. The name of a remote as `remote` makes git use its credentials. */
-export async function branchOnRemote(remote: string, branch: string, options: GitOptions): Promise<BranchOnRemote> {
+/**
+ * Unknown when the remote does not answer. The name of a remote as `remote` makes git use its
+ * credentials.
+ */
+export async function branchOnRemote(
+  remote: string,
+  branch: string,
+  options: GitOptions,
+): Promise<BranchOnRemote> {
   const ref = `refs/heads/${branch}`;
-  const asked = await git(['ls-remote', '--heads', '--', remote, ref], { timeoutMs: 15_000, ...options });
+  const asked = await git(['ls-remote', '--heads', '--', remote, ref], {
+    timeoutMs: 15_000,
+    ...options,
+  });
   if (asked.code === null) return { state: 'unknown', reason: 'the remote did not answer in time' };
   if (asked.code !== 0)
-    return { state: 'unknown', reason: asked.stderr.split('\n').at(-1) ?? `git exited with code ${asked.code}` };
+    return {
+      state: 'unknown',
+      reason: asked.stderr.split('\n').at(-1) ?? `git exited with code ${asked.code}`,
+    };
   // A pattern also matches the ends of longer names.
   const found = asked.stdout.split('\n').some((line) => line.split('\t')[1] === ref);
   return { state: found ? 'present' : 'absent' };
@@ -74,9 +104,13 @@ async function topFolder(dir: string, options: CheckoutOptions): Promise<string 
     });
   }
   if (/dubious ownership/.test(answer.stderr)) {
-    throw new AppError('config', `git does not trust the repository at ${dir}: it belongs to another user`, {
-      hint: `git config --global --add safe.directory ${path.resolve(dir)}`,
-    });
+    throw new AppError(
+      'config',
+      `git does not trust the repository at ${dir}: it belongs to another user`,
+      {
+        hint: `git config --global --add safe.directory ${path.resolve(dir)}`,
+      },
+    );
   }
   const root = answer.stdout.replace(/\r?\n$/, '');
   return answer.code === 0 && root !== '' ? root : null;
@@ -90,8 +124,10 @@ function markedFolder(dir: string): string | null {
 
 /** `upstream`: the commits that it lacks; null without one. */
 async function readStatus(options: GitOptions) {
-  // Of a submodule git would run the filters; only its filter could show whether a file of Git LFS has changed.
-  const status = 'status --porcelain=v2 --branch --ignore-submodules=dirty -z -- :(exclude,attr:filter=lfs)';
+  // Of a submodule git would run the filters; only its filter could show whether a file of Git LFS
+  // has changed.
+  const status =
+    'status --porcelain=v2 --branch --ignore-submodules=dirty -z -- :(exclude,attr:filter=lfs)';
   const { code, stdout, stderr } = await git(status.split(' '), options);
   if (code !== 0) {
     throw new AppError(

@@ -37,7 +37,11 @@ export function parseRemoteUrl(text: string): RemoteUrl | null {
   const scp = /^(?:([^@/\s:]+)@)?([^:/\s@]+|\[[^\]]+\]):(?!\/\/)(.+)$/.exec(trimmed);
   if (scp && !isDrive(trimmed)) {
     const [, user, host = '', path = ''] = scp;
-    return describe(`${user === undefined ? '' : `${user}@`}${host}:${path}`, host.toLowerCase(), path);
+    return describe(
+      `${user === undefined ? '' : `${user}@`}${host}:${path}`,
+      host.toLowerCase(),
+      path,
+    );
   }
   return { url: trimmed, host: null, repository: null, git_provider: null };
 }
@@ -52,7 +56,8 @@ function parseUrl(text: string): RemoteUrl | null {
   if (url.protocol === 'file:')
     return { url: `file://${url.pathname}`, host: null, repository: null, git_provider: null };
   if (url.hostname === '') return null;
-  // `git@` of ssh is an account name that everybody shares; over http the user name may be the token itself.
+  // `git@` of ssh is an account name that everybody shares; over http the user name may be the
+  // token itself.
   const user = url.protocol === 'ssh:' || url.protocol === 'git+ssh:' ? url.username : '';
   const shown = `${url.protocol}//${user === '' ? '' : `${user}@`}${url.host}${url.pathname}`;
   return describe(shown, url.hostname.toLowerCase(), safeDecode(url.pathname));
@@ -67,11 +72,16 @@ function describe(url: string, host: string, path: string): RemoteUrl {
   return { url, host, repository, git_provider: provider };
 }
 
-/** `org/project/_git/name` over https, `v3/org/project/name` over ssh, and the organisation in the host of the old form. */
+/**
+ * `org/project/_git/name` over https, `v3/org/project/name` over ssh, and the organisation in the
+ * host of the old form.
+ */
 function azureGroups(host: string, parts: string[]): string[] {
   const groups = parts.filter((part, index) => part !== '_git' && !(part === 'v3' && index === 0));
   const organization = /^(?!vs-ssh\.)([^.]+)\.visualstudio\.com$/.exec(host)?.[1];
-  return organization === undefined ? groups : [organization, ...groups.filter((part) => part !== 'DefaultCollection')];
+  return organization === undefined
+    ? groups
+    : [organization, ...groups.filter((part) => part !== 'DefaultCollection')];
 }
 
 function safeDecode(path: string): string {
@@ -88,13 +98,16 @@ export type RepositoryChoice =
   /** `owner/name`: the server knows which provider has it. */
   | { kind: 'name'; repository: string };
 
-/** A path begins with `.` or `/`: `owner/name` is never a folder. Throws `usage` for anything else. */
+/**
+ * A path begins with `.` or `/`: `owner/name` is never a folder. Throws `usage` for anything else.
+ */
 export function parseRepository(text: string): RepositoryChoice {
   const trimmed = text.trim();
   if (/^\.{1,2}($|[\\/])/.test(trimmed) || trimmed.startsWith('/') || isDrive(trimmed))
     return { kind: 'path', path: trimmed };
   const words = /^[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)+$/.test(trimmed) ? trimmed.split('/') : [];
-  if (words.length > 2 && providerOf((words[0] ?? '').toLowerCase()) !== null) return asUrl(`https://${trimmed}`, text);
+  if (words.length > 2 && providerOf((words[0] ?? '').toLowerCase()) !== null)
+    return asUrl(`https://${trimmed}`, text);
   if (words.length > 1 && words.every((word) => !/^\.+$/.test(word) && !word.startsWith('-'))) {
     return { kind: 'name', repository: trimmed.replace(/\.git$/, '') };
   }
@@ -110,7 +123,11 @@ function asUrl(url: string, text: string): RepositoryChoice {
 
 /** The text is not repeated: it may be a URL with a token in it. */
 function unreadable(text: string): AppError {
-  return new AppError('usage', text.trim() === '' ? '--repo is empty' : '--repo: not a repository', {
-    hint: 'give owner/name, a URL, a path such as ./name, or . for the current checkout',
-  });
+  return new AppError(
+    'usage',
+    text.trim() === '' ? '--repo is empty' : '--repo: not a repository',
+    {
+      hint: 'give owner/name, a URL, a path such as ./name, or . for the current checkout',
+    },
+  );
 }

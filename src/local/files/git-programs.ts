@@ -7,8 +7,8 @@ export const RUN_BY_GIT = 'git would run it, or programs that it names';
 const END = '[ .]*(?::[^/]*)?';
 
 /**
- * In `.git`, as the file systems of Windows and macOS read the name: programs, and files that name programs or another
- * place with such files. Only folders end with a slash.
+ * In `.git`, as the file systems of Windows and macOS read the name: programs, and files that name
+ * programs or another place with such files. Only folders end with a slash.
  */
 const PROGRAMS = new RegExp(
   `/(?:[.]git|git~1)${END}(?:$|/(?:info|modules|worktrees)${END}$|` +
@@ -22,14 +22,23 @@ export function isRunByGit(full: string) {
   return PROGRAMS.test(full.replaceAll('\\', '/').replace(IGNORED, ''));
 }
 
-/** Removes it from a tree; returns the topmost paths. `folders`: where the tree will be, and where it is. */
-export function withoutGitPrograms(tree: Map<string, { kind: string }>, folders: readonly string[]): string[] {
+/**
+ * Removes it from a tree; returns the topmost paths. `folders`: where the tree will be, and where
+ * it is.
+ */
+export function withoutGitPrograms(
+  tree: Map<string, { kind: string }>,
+  folders: readonly string[],
+): string[] {
   const full = new Map([['.', folders[0]]]);
   const removed = new Set<string>();
   for (const [name, { kind }] of tree) {
-    // git takes a folder of any name for a repository; of a submodule and a linked work tree it is below .git.
-    const has = (child: string) => folders.some((folder) => isThere(path.join(folder, name, child)));
-    const isRepository = kind === 'folder' && (has('commondir') || ['HEAD', 'objects', 'refs'].every(has));
+    // git takes a folder of any name for a repository; of a submodule and a linked work tree it is
+    // below .git.
+    const has = (child: string) =>
+      folders.some((folder) => isThere(path.join(folder, name, child)));
+    const isRepository =
+      kind === 'folder' && (has('commondir') || ['HEAD', 'objects', 'refs'].every(has));
     const read = `${full.get(path.posix.dirname(name))}/${isRepository ? '.git' : path.posix.basename(name)}`;
     full.set(name, read);
     if (name !== '.' && isRunByGit(kind === 'folder' ? `${read}/` : read)) removed.add(name);

@@ -10,9 +10,11 @@ export function statPath(given: string, cwd: string): PathInfo {
   const full = path.resolve(cwd, given);
   const found = tried(() => statSync(full));
   const may = (file: string, mode: number) => tried(() => accessSync(file, mode)) !== null;
-  const kind = found === null ? 'none' : found.isDirectory() ? 'folder' : found.isFile() ? 'file' : 'other';
+  const kind =
+    found === null ? 'none' : found.isDirectory() ? 'folder' : found.isFile() ? 'file' : 'other';
   // The pipe of `<(command)` has no path but that of its descriptor.
-  const real = (kind === 'file' || kind === 'folder' ? tried(() => realpathSync(full)) : null) ?? full;
+  const real =
+    (kind === 'file' || kind === 'folder' ? tried(() => realpathSync(full)) : null) ?? full;
   const folder = path.dirname(real);
   return {
     path: real,
@@ -45,7 +47,9 @@ export function fileError(what: 'read' | 'write', file: string, error: unknown):
   return new AppError('config', `cannot ${what} ${file}: ${reason}`, { hint, cause: error });
 }
 
-/** `bytes`: the announced size; without it all of a pipe. Throws `failed` when the file has fewer. */
+/**
+ * `bytes`: the announced size; without it all of a pipe. Throws `failed` when the file has fewer.
+ */
 export async function* fileParts(file: string, bytes?: number): AsyncGenerator<Uint8Array, void> {
   try {
     let left = bytes ?? 0;
@@ -109,7 +113,10 @@ export async function openFolder(root: string, signal: AbortSignal): Promise<Fol
 export const LEADS_OUT = 'a link that leads out of the folder';
 export const NO_FILE = 'neither a file, a folder nor a link';
 
-/** The target has to be relative and to climb only at its start, where the folders above are known to be folders. */
+/**
+ * The target has to be relative and to climb only at its start, where the folders above are known
+ * to be folders.
+ */
 export function staysInside(target: string, name: string): boolean {
   if (target.startsWith('/') || target === '') return false;
   const parts = target.split('/').filter((part) => part !== '' && part !== '.');
@@ -118,7 +125,10 @@ export function staysInside(target: string, name: string): boolean {
   return up < name.split('/').length && !parts.slice(up).includes('..');
 }
 
-async function* packed(root: string, entries: readonly Entry[]): AsyncGenerator<Uint8Array, void, void> {
+async function* packed(
+  root: string,
+  entries: readonly Entry[],
+): AsyncGenerator<Uint8Array, void, void> {
   const archive = pack();
   const add = (entry: Entry): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -146,7 +156,10 @@ async function* packed(root: string, entries: readonly Entry[]): AsyncGenerator<
 }
 
 /** Waits while the buffer is full. False: the stream has been destroyed. */
-export async function writePart(stream: ReturnType<Pack['entry']>, part: Uint8Array): Promise<boolean> {
+export async function writePart(
+  stream: ReturnType<Pack['entry']>,
+  part: Uint8Array,
+): Promise<boolean> {
   if (!stream.write(part) && !stream.destroying) {
     await new Promise<void>((resolve) => {
       const go = (): void => {

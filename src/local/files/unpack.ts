@@ -1,6 +1,17 @@
 /** The archive is not trusted: no name and no link of it leads out of the folder. */
 import { constants } from 'node:fs';
-import { chmod, copyFile, lstat, mkdir, mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  lstat,
+  mkdir,
+  mkdtemp,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { extract, type Extract } from 'tar-stream';
 import { AppError, isAppError } from '../../cli/errors.ts';
@@ -18,7 +29,10 @@ interface Unpacked {
   leftOut: string[];
 }
 
-/** Changes nothing when it throws: `conflict` where a file and a folder collide, `server` for a bad archive. */
+/**
+ * Changes nothing when it throws: `conflict` where a file and a folder collide, `server` for a bad
+ * archive.
+ */
 export async function unpackInto(
   { path: target, kind }: PathInfo,
   receive: (into: (part: Uint8Array) => Promise<void>) => Promise<void>,
@@ -40,13 +54,21 @@ export async function unpackInto(
       await rm(path.join(folder, name), { recursive: true });
     }
     const files = [...tree.values()].filter((entry) => entry.kind !== 'folder');
-    const made = kind === 'folder' ? await merge(tree, folder, target) : await rename(folder, target).then(() => tree);
+    const made =
+      kind === 'folder'
+        ? await merge(tree, folder, target)
+        : await rename(folder, target).then(() => tree);
     // Folders whose owner must not write to them or read them get these modes last.
     for (const [name, { kind: each, mode }] of [...made].reverse()) {
       const full = path.join(target, name);
-      if (each === 'folder' && (mode & 0o700) !== 0o700) await chmod(full, (await stat(full)).mode & mode);
+      if (each === 'folder' && (mode & 0o700) !== 0o700)
+        await chmod(full, (await stat(full)).mode & mode);
     }
-    return { files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0), leftOut };
+    return {
+      files: files.length,
+      bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+      leftOut,
+    };
   } catch (error) {
     throw fileError('write', target, error);
   } finally {
@@ -68,8 +90,10 @@ async function unpack(archive: Extract, root: string, leftOut: string[]): Promis
       let kind: 'file' | 'folder' | 'link' = 'file';
       if (name.includes('\uFFFD')) leftOut.push(`${name}: its name is not UTF-8`);
       // Nothing is written through a link: what an entry is in was unpacked as a folder.
-      else if (tree.has(name) || (parent !== '.' && tree.get(parent)?.kind !== 'folder')) throw leadsOut(name);
-      else if (type === 'symlink' && !staysInside(linkname, name)) leftOut.push(`${name}: ${LEADS_OUT}`);
+      else if (tree.has(name) || (parent !== '.' && tree.get(parent)?.kind !== 'folder'))
+        throw leadsOut(name);
+      else if (type === 'symlink' && !staysInside(linkname, name))
+        leftOut.push(`${name}: ${LEADS_OUT}`);
       else {
         switch (type) {
           case 'directory':
@@ -79,7 +103,10 @@ async function unpack(archive: Extract, root: string, leftOut: string[]): Promis
             break;
           case 'file':
           case 'contiguous-file':
-            await writeFile(full, entry as AsyncIterable<Uint8Array>, { flag: 'wx', mode: mode & 0o777 });
+            await writeFile(full, entry as AsyncIterable<Uint8Array>, {
+              flag: 'wx',
+              mode: mode & 0o777,
+            });
             break;
           case 'link': {
             // The other name of a file that was packed before.
@@ -105,7 +132,10 @@ async function unpack(archive: Extract, root: string, leftOut: string[]): Promis
     return tree;
   } catch (error) {
     if (isAppError(error) || 'syscall' in (error as Error)) throw fileError('write', root, error);
-    throw new AppError('server', `the archive of the sandbox cannot be read: ${(error as Error).message}`);
+    throw new AppError(
+      'server',
+      `the archive of the sandbox cannot be read: ${(error as Error).message}`,
+    );
   }
 }
 
@@ -117,9 +147,13 @@ function safeName(name: string): string {
 
 function leadsOut(name: string): AppError {
   const shown = JSON.stringify(cut(name, 200));
-  return new AppError('server', `the archive of the sandbox has a path that is not allowed: ${shown}`, {
-    hint: 'nothing was written',
-  });
+  return new AppError(
+    'server',
+    `the archive of the sandbox has a path that is not allowed: ${shown}`,
+    {
+      hint: 'nothing was written',
+    },
+  );
 }
 
 async function merge(tree: Tree, from: string, target: string): Promise<Tree> {
@@ -128,7 +162,8 @@ async function merge(tree: Tree, from: string, target: string): Promise<Tree> {
     const full = path.join(target, name);
     const there = await lstat(full).catch(() => null);
     if (there === null) made.set(name, entry);
-    else if (name !== '.' && there.isDirectory() !== (entry.kind === 'folder')) throw clash(full, there.isDirectory());
+    else if (name !== '.' && there.isDirectory() !== (entry.kind === 'folder'))
+      throw clash(full, there.isDirectory());
   }
   for (const [name, { kind, mode }] of tree) {
     const full = path.join(target, name);

@@ -25,7 +25,8 @@ interface Entry {
 export function openServerCache(options: { configDir: string }): ServerCache {
   const dir = path.join(options.configDir, 'cache');
   // An origin is not a file name; one that is too long for one is not remembered.
-  const fileOf = (kind: string, origin: string) => path.join(dir, `${kind}-${encodeURIComponent(origin)}.json`);
+  const fileOf = (kind: string, origin: string) =>
+    path.join(dir, `${kind}-${encodeURIComponent(origin)}.json`);
   const get = (kind: string, origin: string): unknown => {
     const entry = readEntry(fileOf(kind, origin));
     return entry?.origin === origin ? entry.value : null;
@@ -39,7 +40,9 @@ export function openServerCache(options: { configDir: string }): ServerCache {
     last: {
       get(origin) {
         const id = get('last', origin);
-        return Promise.resolve(typeof id === 'string' && /^[A-Za-z0-9-]{1,64}$/.test(id) ? id : null);
+        return Promise.resolve(
+          typeof id === 'string' && /^[A-Za-z0-9-]{1,64}$/.test(id) ? id : null,
+        );
       },
       set: (origin, id) => writeEntry(fileOf('last', origin), { origin, value: id }),
     },
@@ -50,7 +53,9 @@ export function openServerCache(options: { configDir: string }): ServerCache {
 function readEntry(file: string): Entry | null {
   try {
     const entry = JSON.parse(readFileSync(file, 'utf8')) as Partial<Entry> | null;
-    return typeof entry?.origin === 'string' ? { origin: entry.origin, value: entry.value ?? null } : null;
+    return typeof entry?.origin === 'string'
+      ? { origin: entry.origin, value: entry.value ?? null }
+      : null;
   } catch {
     return null;
   }

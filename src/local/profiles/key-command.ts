@@ -18,12 +18,21 @@ export interface KeyCommandOptions {
 
 const MAX_OUTPUT_BYTES = 16_384;
 
-/** Its stdin is empty: that of acs may be a message. Throws `config` on failure, too much output or a timeout. */
+/**
+ * Its stdin is empty: that of acs may be a message. Throws `config` on failure, too much output or
+ * a timeout.
+ */
 export async function runKeyCommand(command: string, options: KeyCommandOptions): Promise<string> {
   const { cwd, signal, report, timeoutMs = 30_000 } = options;
   signal.throwIfAborted();
   const stdio = ['ignore', 'pipe', 'pipe'] as ['ignore', 'pipe', 'pipe'];
-  const child = spawn(command, { shell: true, cwd, env: { ...options.env }, stdio, windowsHide: true });
+  const child = spawn(command, {
+    shell: true,
+    cwd,
+    env: { ...options.env },
+    stdio,
+    windowsHide: true,
+  });
   let printed = '';
   createInterface({ input: child.stderr }).on('line', (line) => {
     const shown = cut(createRedactor([printed]).known(line), 500);
@@ -37,7 +46,10 @@ export async function runKeyCommand(command: string, options: KeyCommandOptions)
       stopping = true;
       void endTree(child).then(() => reject(error as Error));
     };
-    const late = setTimeout(() => stop(failure(`did not exit within ${timeoutMs / 1000} s`)), timeoutMs);
+    const late = setTimeout(
+      () => stop(failure(`did not exit within ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    );
     ended.signal.addEventListener('abort', () => clearTimeout(late));
     signal.addEventListener('abort', () => stop(signal.reason), { signal: ended.signal });
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -48,13 +60,18 @@ export async function runKeyCommand(command: string, options: KeyCommandOptions)
     });
   });
   try {
-    const [code, killedBy] = (await Promise.race([once(child, 'close'), stopped])) as [number | null, string | null];
+    const [code, killedBy] = (await Promise.race([once(child, 'close'), stopped])) as [
+      number | null,
+      string | null,
+    ];
     // The command may exit, by the kill or by itself, before the reason for stopping it is thrown.
     if (stopping) return await stopped;
     if (code === 0) return printed;
     throw failure(code === null ? `was killed by ${killedBy}` : `exited with code ${code}`);
   } catch (error) {
-    throw isAppError(error) || signal.aborted ? error : failure(`could not be started: ${(error as Error).message}`);
+    throw isAppError(error) || signal.aborted
+      ? error
+      : failure(`could not be started: ${(error as Error).message}`);
   } finally {
     ended.abort();
     // What the command left behind may hold the pipes open.

@@ -15,7 +15,12 @@ const MAX_KEY_BYTES = 16_384;
 export async function fillTarget(plan: TargetPlan, readers: KeyReaders): Promise<ResolvedTarget> {
   if (plan.key.from === 'local') {
     const running = await readers.local();
-    return { ...plan, base_url: running?.url ?? null, key: running?.key ?? null, key_source: 'local' };
+    return {
+      ...plan,
+      base_url: running?.url ?? null,
+      key: running?.key ?? null,
+      key_source: 'local',
+    };
   }
   const key = await fetchKey(plan.key, readers);
   return { ...plan, key: key?.value ?? null, key_source: key?.source ?? null };
@@ -30,29 +35,47 @@ export async function fetchKey(
       return null;
     case 'value': {
       const { value, source } = plan;
-      const name = source.startsWith('env:') ? source.slice('env:'.length) : `the stored key (${source})`;
+      const name = source.startsWith('env:')
+        ? source.slice('env:'.length)
+        : `the stored key (${source})`;
       return { value: readKeyText(value, name), source };
     }
     case 'file':
-      return { value: readKeyText(await fileText(plan.path, readers), `the key in ${plan.path}`), source: 'file' };
+      return {
+        value: readKeyText(await fileText(plan.path, readers), `the key in ${plan.path}`),
+        source: 'file',
+      };
     case 'stdin':
-      return { value: readKeyText(decode(await readers.readStdin(), 'stdin'), 'the key from stdin'), source: 'stdin' };
+      return {
+        value: readKeyText(decode(await readers.readStdin(), 'stdin'), 'the key from stdin'),
+        source: 'stdin',
+      };
     case 'command':
       return {
-        value: readKeyText(await readers.runCommand(plan.command), 'the key that the command printed'),
+        value: readKeyText(
+          await readers.runCommand(plan.command),
+          'the key that the command printed',
+        ),
         source: 'command',
       };
   }
 }
 
-/** Throws `config` without repeating the key: Node's own error for a bad header prints the whole value. */
+/**
+ * Throws `config` without repeating the key: Node's own error for a bad header prints the whole
+ * value.
+ */
 export function readKeyText(text: string, what: string): string {
   const key = text.replace(/\r?\n$/, '');
   const hint = 'a key is one line of ASCII letters, digits and punctuation';
   if (key.trim() === '') throw new AppError('config', `${what} is empty`, { hint });
   if (/[\r\n]/.test(key)) throw new AppError('config', `${what} has more than one line`, { hint });
   if (!/^[\x21-\x7e]+$/.test(key)) {
-    throw new AppError('config', `${what} holds a space or a character that cannot be sent in a header`, { hint });
+    throw new AppError(
+      'config',
+      `${what} holds a space or a character that cannot be sent in a header`,
+      { hint },
+    );
   }
   return key;
 }
@@ -63,10 +86,16 @@ async function fileText(path: string, readers: Pick<KeyReaders, 'readFile'>): Pr
   } catch (error) {
     if (isAppError(error)) throw error;
     // Not the path: it may be the key itself, given in the wrong place.
-    throw new AppError('config', `cannot read the file that --api-key-file names: ${fileProblem(error).reason}`, {
-      hint: 'the flag takes the path of a file that holds the key, or - for stdin; not the key itself',
-      cause: error,
-    });
+    throw new AppError(
+      'config',
+      `cannot read the file that --api-key-file names: ${fileProblem(error).reason}`,
+      {
+        hint:
+          'the flag takes the path of a file that holds the key, or - for stdin; not ' +
+          'the key itself',
+        cause: error,
+      },
+    );
   }
 }
 

@@ -17,7 +17,9 @@ export function checkNewProfileName(name: string): void {
   }
   if (!NAME.test(name)) {
     throw new AppError('usage', `${JSON.stringify(cut(name, 80))} is not a valid profile name`, {
-      hint: 'use 1 to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit',
+      hint:
+        'use 1 to 64 letters, digits, dots, dashes and underscores, starting with a ' +
+        'letter or digit',
     });
   }
 }
@@ -29,19 +31,26 @@ export function isProfileName(name: string): boolean {
 /** The pages of the web interface: a URL that was copied from a browser is cut to its server. */
 const PAGE = /\/(conversations|settings|shared|login)(\/.*)?$/;
 
-/** `kind`: `usage` for a flag, `config` for a variable or a stored value. Credentials in a URL are never repeated. */
+/**
+ * `kind`: `usage` for a flag, `config` for a variable or a stored value. Credentials in a URL are
+ * never repeated.
+ */
 export function normalizeServerUrl(text: string, source: string, kind: ErrorKind): string {
   const trimmed = text.trim();
   const refuse = (why: string, hint = 'give one such as https://acs.example.com') =>
     new AppError(kind, `${source}: ${why}`, { hint });
   if (trimmed === '') throw refuse('the URL is empty');
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed)) {
-    throw refuse('the URL has no scheme', 'begin it with https:// (or http:// for a server on this machine)');
+    throw refuse(
+      'the URL has no scheme',
+      'begin it with https:// (or http:// for a server on this machine)',
+    );
   }
   if (!URL.canParse(trimmed)) throw refuse('this is not a URL');
   const { protocol, username, password, search, hash, origin, pathname } = new URL(trimmed);
   const path = pathname.replace(PAGE, '');
-  if (protocol !== 'https:' && protocol !== 'http:') throw refuse(`${protocol}// is not http:// or https://`);
+  if (protocol !== 'https:' && protocol !== 'http:')
+    throw refuse(`${protocol}// is not http:// or https://`);
   if (username !== '' || password !== '') {
     throw refuse('the URL has a user name or password', 'omit them: the key is given separately');
   }
@@ -101,7 +110,10 @@ export interface StoredProfiles {
   defaultName: string | null;
 }
 
-/** Called only when the answer depends on the store: a corrupt one does not stop a command that names its URL. */
+/**
+ * Called only when the answer depends on the store: a corrupt one does not stop a command that
+ * names its URL.
+ */
 export type LoadProfiles = () => Promise<StoredProfiles>;
 
 const CHECKED_VARIABLES = ['ACS_BASE_URL', 'ACS_PROFILE', 'ACS_API_KEY'] as const;
@@ -116,7 +128,9 @@ export async function planTarget(query: TargetQuery, load: LoadProfiles): Promis
   if (query.apiKeyFile === '') throw new AppError('usage', '--api-key-file: the path is empty');
   const named = query.profile?.trim();
   if (named === '') {
-    throw new AppError('usage', '--profile: the name is empty', { hint: 'list the profiles: acs profile list' });
+    throw new AppError('usage', '--profile: the name is empty', {
+      hint: 'list the profiles: acs profile list',
+    });
   }
   if (query.baseUrl !== undefined) {
     const url = normalizeServerUrl(query.baseUrl, '--base-url', 'usage');
@@ -133,22 +147,30 @@ export async function planTarget(query: TargetQuery, load: LoadProfiles): Promis
   const { defaultName } = await load();
   if (defaultName !== null) return planProfile(query, defaultName, 'default', load);
   const given =
-    query.apiKeyFile !== undefined ? '--api-key-file' : KEY_VARIABLES.find((name) => env[name] !== undefined);
+    query.apiKeyFile !== undefined
+      ? '--api-key-file'
+      : KEY_VARIABLES.find((name) => env[name] !== undefined);
   if (given !== undefined) {
     throw new AppError('config', `${given} gives a key, but no server is given`, {
       hint: 'give its server with ACS_BASE_URL or --profile; --profile local needs no key',
     });
   }
   if (query.offTerminal) {
-    throw new AppError('config', 'no server is configured, and there is no default outside a terminal', {
-      hint: 'set ACS_BASE_URL and ACS_API_KEY, or use the local service with --profile local',
-    });
+    throw new AppError(
+      'config',
+      'no server is configured, and there is no default outside a terminal',
+      {
+        hint: 'set ACS_BASE_URL and ACS_API_KEY, or use the local service with --profile local',
+      },
+    );
   }
   return planLocal(query, 'built-in');
 }
 
 function emptyVariable(name: string): AppError {
-  return new AppError('config', `${name} is set but empty`, { hint: `give it a value, or unset it: unset ${name}` });
+  return new AppError('config', `${name} is set but empty`, {
+    hint: `give it a value, or unset it: unset ${name}`,
+  });
 }
 
 async function planUrl(
@@ -177,12 +199,19 @@ async function planUrl(
   }
   const { key, notices } = planKey(query, null);
   if (profile.key !== undefined || profile.key_command !== undefined) {
-    notices.unshift(`the key of profile "${name}" belongs to ${itsOrigin} and is not sent to ${origin}`);
+    notices.unshift(
+      `the key of profile "${name}" belongs to ${itsOrigin} and is not sent to ${origin}`,
+    );
   }
   return { ...plan, key, notices };
 }
 
-async function planProfile(query: TargetQuery, name: string, source: string, load: LoadProfiles): Promise<TargetPlan> {
+async function planProfile(
+  query: TargetQuery,
+  name: string,
+  source: string,
+  load: LoadProfiles,
+): Promise<TargetPlan> {
   if (name === LOCAL_PROFILE) return planLocal(query, source);
   const profile = await findProfile(name, load);
   const baseUrl = normalizeServerUrl(profile.base_url, `profile "${name}"`, 'config');
@@ -198,7 +227,9 @@ async function planProfile(query: TargetQuery, name: string, source: string, loa
 
 function planLocal(query: TargetQuery, source: string): TargetPlan {
   if (query.apiKeyFile !== undefined) {
-    throw new AppError('usage', 'the local service accepts only its own key', { hint: 'omit --api-key-file' });
+    throw new AppError('usage', 'the local service accepts only its own key', {
+      hint: 'omit --api-key-file',
+    });
   }
   return {
     base_url: null,
@@ -212,9 +243,13 @@ function planLocal(query: TargetQuery, source: string): TargetPlan {
 }
 
 /** `profile`: the one whose key may be sent to this server. */
-function planKey({ apiKeyFile, env }: TargetQuery, profile: Profile | null): { key: KeyPlan; notices: string[] } {
+function planKey(
+  { apiKeyFile, env }: TargetQuery,
+  profile: Profile | null,
+): { key: KeyPlan; notices: string[] } {
   if (apiKeyFile !== undefined) {
-    const key: KeyPlan = apiKeyFile === '-' ? { from: 'stdin' } : { from: 'file', path: apiKeyFile };
+    const key: KeyPlan =
+      apiKeyFile === '-' ? { from: 'stdin' } : { from: 'file', path: apiKeyFile };
     return { key, notices: unusedKey(env, '--api-key-file gives the key') };
   }
   if (profile?.key_command !== undefined || profile?.key !== undefined) {

@@ -4,7 +4,13 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError, isAppError, fileProblem } from '../../cli/errors.ts';
 import { makeFolder } from '../make-folder.ts';
-import { checkNewProfileName, isProfileName, LOCAL_PROFILE, normalizeServerUrl, type Profile } from './resolve.ts';
+import {
+  checkNewProfileName,
+  isProfileName,
+  LOCAL_PROFILE,
+  normalizeServerUrl,
+  type Profile,
+} from './resolve.ts';
 import { cut } from '../../output/text/well-formed.ts';
 
 type StoredProfile = Omit<Profile, 'name'>;
@@ -45,7 +51,9 @@ export function openProfileStore({
 }: {
   configDir: string;
   lock: (file: string) => Promise<{ release(): void } | { pid: number }>;
-  /** Takes a line about a store that others may read. Absent on systems whose files have no mode. */
+  /**
+   * Takes a line about a store that others may read. Absent on systems whose files have no mode.
+   */
   notice?: (text: string) => Promise<void>;
 }): ProfileStore {
   const file = path.join(configDir, 'profiles.json');
@@ -58,16 +66,23 @@ export function openProfileStore({
   const change = async (edit: (document: ProfileDocument) => void): Promise<void> => {
     try {
       makeFolder(configDir, 0o700);
-      // An existing directory is closed to others only when nothing but our files is in it: it may be /tmp.
-      const isOpen = ((await stat(configDir)).mode & 0o077) !== 0 && !(await lstat(configDir)).isSymbolicLink();
-      if (isOpen && (await readdir(configDir)).every((name) => OWN_FILES.test(name))) await chmod(configDir, 0o700);
+      // An existing directory is closed to others only when nothing but our files is in it: it may
+      // be /tmp.
+      const isOpen =
+        ((await stat(configDir)).mode & 0o077) !== 0 && !(await lstat(configDir)).isSymbolicLink();
+      if (isOpen && (await readdir(configDir)).every((name) => OWN_FILES.test(name)))
+        await chmod(configDir, 0o700);
       let held = await lock(file);
       for (let waitedMs = 0; 'pid' in held; waitedMs += RETRY_MS) {
         if (waitedMs >= LOCK_WAIT_MS) {
-          throw new AppError('config', `another acs process (pid ${held.pid}) holds the lock of ${file}`, {
-            hint: 'end that process, or wait for it',
-            retryable: true,
-          });
+          throw new AppError(
+            'config',
+            `another acs process (pid ${held.pid}) holds the lock of ${file}`,
+            {
+              hint: 'end that process, or wait for it',
+              retryable: true,
+            },
+          );
         }
         await delay(RETRY_MS);
         held = await lock(file);
@@ -76,7 +91,8 @@ export function openProfileStore({
         const document = await readDocument(file);
         edit(document);
         const { default: Conf } = await import('conf');
-        // conf writes a temporary file of this mode and renames it; it writes through an existing link.
+        // conf writes a temporary file of this mode and renames it; it writes through an existing
+        // link.
         const conf = new Conf<ProfileDocument>({
           cwd: configDir,
           configName: 'profiles',
@@ -89,10 +105,14 @@ export function openProfileStore({
       }
     } catch (error) {
       if (isAppError(error)) throw error;
-      throw new AppError('config', `cannot write the profile store ${file}: ${fileProblem(error).reason}`, {
-        hint: 'make its directory writable, or set ACS_CONFIG_DIR to another one',
-        cause: error,
-      });
+      throw new AppError(
+        'config',
+        `cannot write the profile store ${file}: ${fileProblem(error).reason}`,
+        {
+          hint: 'make its directory writable, or set ACS_CONFIG_DIR to another one',
+          cause: error,
+        },
+      );
     }
   };
   return {
@@ -123,7 +143,9 @@ export function openProfileStore({
         refuseUnknown(document, from);
         checkNewProfileName(to);
         if (from !== to && Object.hasOwn(document.profiles, to)) {
-          throw new AppError('conflict', `profile "${to}" exists already`, { hint: 'choose another name' });
+          throw new AppError('conflict', `profile "${to}" exists already`, {
+            hint: 'choose another name',
+          });
         }
         const renamed = Object.entries(document.profiles).map(([name, profile]) => [
           name === from ? to : name,
@@ -153,7 +175,10 @@ function refuseUnknown({ profiles }: ProfileDocument, name: string): void {
   });
 }
 
-/** Without a file the document is empty. Throws `config` with the path; the message never repeats content. */
+/**
+ * Without a file the document is empty. Throws `config` with the path; the message never repeats
+ * content.
+ */
 async function readDocument(file: string): Promise<ProfileDocument> {
   let text: string;
   try {
@@ -161,10 +186,14 @@ async function readDocument(file: string): Promise<ProfileDocument> {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { default: null, profiles: {} };
-    throw new AppError('config', `cannot read the profile store ${file}: ${code ?? 'unknown error'}`, {
-      hint: 'make the file readable, or set ACS_CONFIG_DIR to another directory',
-      cause: error,
-    });
+    throw new AppError(
+      'config',
+      `cannot read the profile store ${file}: ${code ?? 'unknown error'}`,
+      {
+        hint: 'make the file readable, or set ACS_CONFIG_DIR to another directory',
+        cause: error,
+      },
+    );
   }
   const corrupt = (why: string) =>
     new AppError('config', `the profile store ${file} cannot be used: ${why}`, {
@@ -174,7 +203,8 @@ async function readDocument(file: string): Promise<ProfileDocument> {
   try {
     document = JSON.parse(text);
   } catch {
-    throw corrupt(text.trim() === '' ? 'it is empty' : 'it is not valid JSON'); // the error of the parser has content
+    // the error of the parser has content
+    throw corrupt(text.trim() === '' ? 'it is empty' : 'it is not valid JSON');
   }
   if (!isObject(document)) throw corrupt('it is not a JSON object');
   const { profiles = {}, default: defaultName = null } = document;
@@ -183,8 +213,13 @@ async function readDocument(file: string): Promise<ProfileDocument> {
     const problem = isProfileName(name) ? problemOf(profile) : 'its name is not allowed';
     if (problem !== null) throw corrupt(`profile ${JSON.stringify(cut(name, 80))}: ${problem}`);
   }
-  if (defaultName !== null && typeof defaultName !== 'string') throw corrupt('"default" is not a string');
-  if (defaultName !== null && defaultName !== LOCAL_PROFILE && !Object.hasOwn(profiles, defaultName)) {
+  if (defaultName !== null && typeof defaultName !== 'string')
+    throw corrupt('"default" is not a string');
+  if (
+    defaultName !== null &&
+    defaultName !== LOCAL_PROFILE &&
+    !Object.hasOwn(profiles, defaultName)
+  ) {
     throw corrupt('"default" names a profile that does not exist');
   }
   return { ...document, default: defaultName, profiles: profiles as Record<string, StoredProfile> };
@@ -195,7 +230,8 @@ function problemOf(profile: unknown): string | null {
   const { base_url: url } = profile;
   if (typeof url !== 'string' || !URL.canParse(url)) return '"base_url" is not a URL';
   for (const member of ['key', 'key_command', 'created_at']) {
-    if (profile[member] !== undefined && typeof profile[member] !== 'string') return `"${member}" is not a string`;
+    if (profile[member] !== undefined && typeof profile[member] !== 'string')
+      return `"${member}" is not a string`;
   }
   return null;
 }
@@ -207,11 +243,15 @@ function isObject(value: unknown): value is Record<string, unknown> {
 async function closeToOthers(file: string, notice: (text: string) => Promise<void>): Promise<void> {
   const found = await stat(file).catch(() => null); // readDocument reports what is wrong with it
   if (found === null || (found.mode & 0o077) === 0) return;
-  const was = `other users had access to the profile store ${file} (mode ${(found.mode & 0o777).toString(8)})`;
+  const was =
+    `other users had access to the profile store ${file} (mode ` +
+    `${(found.mode & 0o777).toString(8)})`;
   try {
     await chmod(file, 0o600);
   } catch (error) {
-    return await notice(`warning: ${was}, and it cannot be set to 0600: ${fileProblem(error).reason}`);
+    return await notice(
+      `warning: ${was}, and it cannot be set to 0600: ${fileProblem(error).reason}`,
+    );
   }
   await notice(`${was}; its mode is now 0600; renew its keys if others use this machine`);
 }

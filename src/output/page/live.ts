@@ -1,4 +1,7 @@
-/** The text of the script is constant, and the policy names its hash: nothing else on the page can run. */
+/**
+ * The text of the script is constant, and the policy names its hash: nothing else on the page can
+ * run.
+ */
 import { type ConversationDiff, createEditLog, type EditLog } from '../../domain/edits.ts';
 import { patchFiles } from '../../domain/patch.ts';
 import { markup, Markup } from './markup.ts';
@@ -20,7 +23,10 @@ import { cut } from '../text/well-formed.ts';
 
 export type { ConversationDiff };
 
-/** A hidden page has no connection: a browser allows six to one server, and the service must be able to end. */
+/**
+ * A hidden page has no connection: a browser allows six to one server, and the service must be able
+ * to end.
+ */
 export const LIVE_SCRIPT = `
 'use strict';
 const find = (id) => document.getElementById(id);
@@ -97,7 +103,10 @@ export const LIVE_POLICY = [
 ].join('; ');
 
 /** `lastEvent` is called when all events have been read. */
-export function livePageParts(record: PageRecord, lastEvent: () => number): AsyncGenerator<string, void, void> {
+export function livePageParts(
+  record: PageRecord,
+  lastEvent: () => number,
+): AsyncGenerator<string, void, void> {
   const { id, status } = record.conversation;
   return documentParts(record, {
     head: null,
@@ -120,7 +129,10 @@ export function stepsMessage(steps: readonly (Markup | null)[], position: number
 }
 
 export function factsMessage(facts: PageFacts): string {
-  return message('part', `${titleHeading(facts).html}${factsList(facts).html}${runWord(facts.status).html}`);
+  return message(
+    'part',
+    `${titleHeading(facts).html}${factsList(facts).html}${runWord(facts.status).html}`,
+  );
 }
 
 export function answerMessage(answer: string | null): string {

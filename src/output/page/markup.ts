@@ -21,10 +21,18 @@ export function markup(literals: TemplateStringsArray, ...values: readonly Value
     const text = safeText(String(value).replaceAll('\r\n', '\n'));
     return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
   };
-  return new Markup(literals.reduce((all, literal, at) => all + htmlOf(values[at - 1] ?? null) + literal));
+  return new Markup(
+    literals.reduce((all, literal, at) => all + htmlOf(values[at - 1] ?? null) + literal),
+  );
 }
 
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const ENTITIES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 export function number(value: number): string {
   return value.toLocaleString('en-US');
@@ -34,7 +42,8 @@ export function number(value: number): string {
 const MARKDOWN = new MarkdownIt({ html: false, linkify: true }).disable('image');
 MARKDOWN.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 MARKDOWN.validateLink = (url) => /^https?:\/\//i.test(url);
-// Headings are below those of the page, and none is empty. The policy of the page refuses the style of an aligned cell.
+// Headings are below those of the page, and none is empty. The policy of the page refuses the style
+// of an aligned cell.
 MARKDOWN.core.ruler.push('headings and cells', ({ tokens }) => {
   let isEmpty = false;
   for (const [at, token] of tokens.entries()) {
@@ -46,7 +55,10 @@ MARKDOWN.core.ruler.push('headings and cells', ({ tokens }) => {
 });
 MARKDOWN.renderer.rules.link_open = (tokens, at, options, _, renderer) => {
   const hasText = tokens[at + 1]?.type !== 'link_close';
-  return renderer.renderToken(tokens, at, options) + (hasText ? '' : markup`${tokens[at]?.attrGet('href') ?? ''}`.html);
+  return (
+    renderer.renderToken(tokens, at, options) +
+    (hasText ? '' : markup`${tokens[at]?.attrGet('href') ?? ''}`.html)
+  );
 };
 
 export type Form = 'text' | 'code' | 'diff' | 'markdown';
@@ -60,7 +72,9 @@ export function block(
   const shown = clipped(text, mostCharacters, mostLines);
   const left = text.length - shown.length;
   const rest =
-    left === 0 ? null : markup`<p class="quiet">${number(left)} more characters are left out of this page.</p>`;
+    left === 0
+      ? null
+      : markup`<p class="quiet">${number(left)} more characters are left out of this page.</p>`;
   if (form === 'text') return markup`<pre class="plain">${shown}</pre>${rest}`;
   if (form === 'code') return markup`<pre>${shown}</pre>${rest}`;
   if (form === 'markdown') {
@@ -77,7 +91,9 @@ export function block(
     if (last?.mark === mark) last.lines.push(line);
     else parts.push({ mark, lines: [line] });
   }
-  const spans = parts.map(({ mark, lines }) => markup`<span class="${mark}">${lines.join('\n')}</span>`);
+  const spans = parts.map(
+    ({ mark, lines }) => markup`<span class="${mark}">${lines.join('\n')}</span>`,
+  );
   return markup`<pre class="diff">${spans}</pre>${rest}`;
 }
 

@@ -18,7 +18,8 @@ export interface PageRecord {
 }
 
 export function pageParts(record: PageRecord): AsyncGenerator<string, void, void> {
-  const policy = `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'; form-action 'none'`;
+  const policy =
+    `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'; ` + `form-action 'none'`;
   return documentParts(record, {
     head: markup`<meta http-equiv="Content-Security-Policy" content="${policy}">
 `,
@@ -120,7 +121,12 @@ ${more}<meta name="viewport" content="width=device-width,initial-scale=1">
 
 export type PageFacts = Omit<
   Conversation,
-  'start_task_id' | 'dialect' | 'execution_status' | 'sandbox_id' | 'sandbox_status' | 'git_provider'
+  | 'start_task_id'
+  | 'dialect'
+  | 'execution_status'
+  | 'sandbox_id'
+  | 'sandbox_status'
+  | 'git_provider'
 >;
 
 function titleOf({ title, id }: Pick<PageFacts, 'title' | 'id'>): string {
@@ -139,16 +145,34 @@ ${answer === null ? markup`<p class="quiet">The agent has not answered the lates
 </section>`;
 }
 
-const TONES: Partial<Record<string, string>> = { finished: 'good', failed: 'bad', stuck: 'bad', waiting: 'warn' };
+const TONES: Partial<Record<string, string>> = {
+  finished: 'good',
+  failed: 'bad',
+  stuck: 'bad',
+  waiting: 'warn',
+};
 
 export function statusWord(status: PageFacts['status']): Markup {
   return markup`<strong class="${TONES[status] ?? 'quiet'}">${status}</strong>`;
 }
 
 export function factsList(conversation: PageFacts): Markup {
-  const { status, reason, waiting_for, cost_usd: cost, tokens, model, repository, branch, url } = conversation;
+  const {
+    status,
+    reason,
+    waiting_for,
+    cost_usd: cost,
+    tokens,
+    model,
+    repository,
+    branch,
+    url,
+  } = conversation;
   const why = reason?.text ?? (waiting_for === null ? null : `waits for ${waiting_for}`);
-  const [started, updated] = [parseTime(conversation.created_at), parseTime(conversation.updated_at)];
+  const [started, updated] = [
+    parseTime(conversation.created_at),
+    parseTime(conversation.updated_at),
+  ];
   const rows: [string, Markup | string | null][] = [
     ['Outcome', markup`${statusWord(status)}${why === null ? null : markup`: ${why}`}`],
     ['Cost', cost === null || usedNoModel(conversation) ? null : formatUsd(cost)],
@@ -170,14 +194,22 @@ export function factsList(conversation: PageFacts): Markup {
     ],
     [
       'Address',
-      url !== null && /^https?:\/\//i.test(url) ? markup`<a rel="noopener noreferrer" href="${url}">${url}</a>` : null,
+      url !== null && /^https?:\/\//i.test(url)
+        ? markup`<a rel="noopener noreferrer" href="${url}">${url}</a>`
+        : null,
     ],
   ];
-  const shown = rows.flatMap(([name, value]) => (value === null ? [] : [markup`<dt>${name}</dt><dd>${value}</dd>`]));
+  const shown = rows.flatMap(([name, value]) =>
+    value === null ? [] : [markup`<dt>${name}</dt><dd>${value}</dd>`],
+  );
   return markup`<dl id="facts">${shown}</dl>`;
 }
 
-const DAY_AND_TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+const DAY_AND_TIME = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+});
 
 function timeOf(ms: number): Markup {
   return markup`<time datetime="${new Date(ms).toISOString()}">${DAY_AND_TIME.format(ms)} UTC</time>`;
@@ -188,7 +220,9 @@ export function changesSection({ source, files, omissions, patch }: Conversation
   const parts = patchFiles(new TextDecoder().decode(patch));
   const left = Math.max(0, files.length - MOST_FILES);
   const { added, removed } = lineTotals(files);
-  const total = `${number(files.length)} ${files.length === 1 ? 'file' : 'files'} changed, lines added: ${number(added)}, removed: ${number(removed)}`;
+  const total =
+    `${number(files.length)} ${files.length === 1 ? 'file' : 'files'} changed, ` +
+    `lines added: ${number(added)}, removed: ${number(removed)}`;
   return markup`<section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes</h2>
 ${source === 'edit-events' ? markup`<p class="warn">This diff is ${RECONSTRUCTED}.</p>` : null}
 ${files.length === 0 ? markup`<p class="quiet">No changed file is known.</p>` : markup`<p>${total}</p>`}
@@ -200,7 +234,10 @@ ${others.length === 0 ? null : markup`<p>Left out of the diff:</p><ul>${others.s
 
 const MOST_FILES = 500;
 
-function fileItem({ path, status, added, removed }: ChangedFile, patch: string | undefined): Markup {
+function fileItem(
+  { path, status, added, removed }: ChangedFile,
+  patch: string | undefined,
+): Markup {
   const counts = added === null ? '' : ` +${added} −${removed ?? 0}`;
   const heading = markup`<span class="path">${safeLine(path)}</span> <span class="quiet">${status}${counts}</span>`;
   if (patch === undefined) return markup`<p>${heading}</p>`;

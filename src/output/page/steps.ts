@@ -39,7 +39,9 @@ interface Step {
 }
 
 /** Without `text`: an event of V1, whose text is made from its payload. */
-export type PageEvent = Omit<ConversationEvent, 'type' | 'conversation_id' | 'text'> & { text?: string };
+export type PageEvent = Omit<ConversationEvent, 'type' | 'conversation_id' | 'text'> & {
+  text?: string;
+};
 
 /** `startedAt` null: the clock begins with the first event. */
 export function createStepReader(startedAt: string | null) {
@@ -54,7 +56,9 @@ export function createStepReader(startedAt: string | null) {
       firstMs ??= ms;
       const clock = ms === null || firstMs === null ? '' : elapsed(ms - firstMs);
       const time =
-        clock === '' ? markup`<span></span>` : markup`<time datetime="${event.timestamp ?? ''}">${clock}</time>`;
+        clock === ''
+          ? markup`<span></span>`
+          : markup`<time datetime="${event.timestamp ?? ''}">${clock}</time>`;
       const step = edit === null ? stepOf(event) : await editStep(edit);
       return step === null ? null : stepItem(step, time);
     },
@@ -71,7 +75,8 @@ function stepOf(event: PageEvent & { text: string }): Step | null {
   if (event.signal === 'message') return { kind: 'user', ...said };
   const status = statusWordOf(event);
   if (status !== null && IMPLIED_STATES.test(status)) return null;
-  if (status !== null) return { kind: 'status', title: status.replaceAll('_', ' '), body: null, form: 'text' };
+  if (status !== null)
+    return { kind: 'status', title: status.replaceAll('_', ' '), body: null, form: 'text' };
   const thought = thoughtOf(event).trim();
   switch (shapeOf(event)) {
     case 'message':
@@ -79,7 +84,13 @@ function stepOf(event: PageEvent & { text: string }): Step | null {
       return { kind: 'agent', ...said, form: 'markdown' };
     case 'command': {
       const body = commandOf(event);
-      return { kind: 'command', title: isLong(body) ? event.text : '', thought, body, form: 'code' };
+      return {
+        kind: 'command',
+        title: isLong(body) ? event.text : '',
+        thought,
+        body,
+        form: 'code',
+      };
     }
     case 'output': {
       const exitCode = exitCodeOf(event) ?? 0;
@@ -93,27 +104,43 @@ function stepOf(event: PageEvent & { text: string }): Step | null {
       return { kind: 'action', title: event.text, thought: reason, body: null, form: 'text' };
     }
     case 'other':
-      return { kind: 'other', title: event.text, body: text === event.text ? null : text || null, form: 'text' };
+      return {
+        kind: 'other',
+        title: event.text,
+        body: text === event.text ? null : text || null,
+        form: 'text',
+      };
   }
 }
 
 async function editStep({ path, before, after }: Edit): Promise<Step> {
   const step = { kind: 'edit', title: safeLine(path), body: null, form: 'diff' } as const;
   const sides = { original: before ?? null, modified: after ?? null };
-  if (after === undefined || before === undefined || before === after || isBinary(sides)) return step;
+  if (after === undefined || before === undefined || before === after || isBinary(sides))
+    return step;
   const patch = await filePatch({ path, status: statusOf(sides) }, sides);
   // Without the lines before the first hunk, which name the file.
-  return { ...step, body: patch === null ? null : patch.slice(Math.max(0, patch.indexOf('\n@@') + 1)).trimEnd() };
+  return {
+    ...step,
+    body: patch === null ? null : patch.slice(Math.max(0, patch.indexOf('\n@@') + 1)).trimEnd(),
+  };
 }
 
 function isLong(body: string): boolean {
   return body.length > 2_000 || body.split('\n').length > 14;
 }
 
-/** Long bodies, and those of other events, are closed at first; what people and agents say is always open. */
-function stepItem({ kind, title, thought = '', body, form, failure = null }: Step, time: Markup): Markup {
+/**
+ * Long bodies, and those of other events, are closed at first; what people and agents say is always
+ * open.
+ */
+function stepItem(
+  { kind, title, thought = '', body, form, failure = null }: Step,
+  time: Markup,
+): Markup {
   const name = markup`<span class="${kind === 'other' || kind === 'status' ? 'quiet' : 'who'}">${NAMES[kind]}</span> `;
-  const shownTitle = title === '' ? null : markup`<span class="${form === 'diff' ? 'path' : ''}">${title}</span> `;
+  const shownTitle =
+    title === '' ? null : markup`<span class="${form === 'diff' ? 'path' : ''}">${title}</span> `;
   const shownFailure = failure === null ? null : markup`<strong class="bad">${failure}</strong> `;
   const heading = markup`${name}${shownTitle}${shownFailure}`;
   let content = markup`${heading}${body === null ? null : block(body, form)}`;

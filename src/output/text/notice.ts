@@ -8,7 +8,14 @@ export type Palette = Readonly<Record<Tone, (text: string) => string>>;
 
 const same = (text: string): string => text;
 
-export const NO_COLORS: Palette = { dim: same, bold: same, good: same, bad: same, warn: same, accent: same };
+export const NO_COLORS: Palette = {
+  dim: same,
+  bold: same,
+  good: same,
+  bad: same,
+  warn: same,
+  accent: same,
+};
 
 export function isForPrograms(format: string | undefined): boolean {
   return format === 'json' || format === 'ndjson';
@@ -26,7 +33,8 @@ export function warningLine(
   palette: Palette = NO_COLORS,
   columns?: number,
 ): string {
-  if (isForPrograms(format)) return `${escapeJson(JSON.stringify({ notice: text, level: 'warning' }))}\n`;
+  if (isForPrograms(format))
+    return `${escapeJson(JSON.stringify({ notice: text, level: 'warning' }))}\n`;
   const label = 'warning:';
   return `${palette.warn(label)}${plainLines(`${label} ${text}`, columns).slice(label.length)}\n`;
 }

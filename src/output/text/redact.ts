@@ -12,10 +12,16 @@ import { formsOf } from './secret-values.ts';
 /** Every expression is bounded or linear: the text comes from servers and agents. */
 
 const R = REDACTED;
-/** From the first backslash on, so that a run of them is looked at once; a string within seven others has 127. */
+/**
+ * From the first backslash on, so that a run of them is looked at once; a string within seven
+ * others has 127.
+ */
 const ESCAPED_QUOTE = '(?<!\\\\)\\\\{1,127}["\']';
 
-/** Where a word begins; a line may begin behind its escape, in JSON inside a JSON string. Slow before a literal. */
+/**
+ * Where a word begins; a line may begin behind its escape, in JSON inside a JSON string. Slow
+ * before a literal.
+ */
 const WORD = String.raw`(?:\b|(?<=\\[nrt]))`;
 /** The same for forms of tokens, which are no part of `disk-usage-sk-learn`. */
 const TOKEN = String.raw`(?:(?<![\w-])|(?<=\\[nrt]))`;
@@ -36,7 +42,8 @@ export const RULES: readonly {
 }[] = [
   {
     near: /private key-----/,
-    pattern: /(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)[\s\S]*?(-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
+    pattern:
+      /(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)[\s\S]*?(-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
     replacement: `$1${R}$2`,
   },
   {
@@ -47,7 +54,10 @@ export const RULES: readonly {
   },
   {
     near: NEAR_NAMES,
-    pattern: new RegExp(`([?&;#]|\\\\u0026|%3F|%26)(${name('query')})(=|%3D)(?:(?!%26)[^&\\s"'<>\\\\;#])+`, 'gi'),
+    pattern: new RegExp(
+      `([?&;#]|\\\\u0026|%3F|%26)(${name('query')})(=|%3D)(?:(?!%26)[^&\\s"'<>\\\\;#])+`,
+      'gi',
+    ),
     replacement: named('query'),
   },
   {
@@ -73,7 +83,10 @@ export const RULES: readonly {
   },
   {
     near: /bearer/,
-    pattern: new RegExp(String.raw`(Bearer(?<=${WORD}Bearer)\s{1,4})(?=[\w.~+/=-]*\d)[\w.~+/-]{12,}=*`, 'gi'),
+    pattern: new RegExp(
+      String.raw`(Bearer(?<=${WORD}Bearer)\s{1,4})(?=[\w.~+/=-]*\d)[\w.~+/-]{12,}=*`,
+      'gi',
+    ),
     replacement: `$1${R}`,
   },
   {
@@ -87,11 +100,15 @@ export const RULES: readonly {
   {
     // A header has several cookies, each of which may be the secret one.
     near: /cookie/,
-    pattern: new RegExp(String.raw`(cookie:(?<=${WORD}cookie:)\s{0,4})[^\s"'<\\][^"'\\\r\n]*`, 'gi'),
+    pattern: new RegExp(
+      String.raw`(cookie:(?<=${WORD}cookie:)\s{0,4})[^\s"'<\\][^"'\\\r\n]*`,
+      'gi',
+    ),
     replacement: `$1${R}`,
   },
   {
-    // Environment variables as `env` and shell lines write them; a reference such as $NAME is not a secret.
+    // Environment variables as `env` and shell lines write them; a reference such as $NAME is not a
+    // secret.
     near: NEAR_NAMES,
     pattern: new RegExp(
       `(?=[A-Z])${WORD}()([A-Z0-9_]{0,81}?${lastWords('variable').toUpperCase()})(=)("(?!\\$)[^"\\n]+"|'[^'\\n]+'|[^\\s"'\`$<>&;|)\\\\][^\\s"'\`&;|)\\\\]*)`,
@@ -131,7 +148,10 @@ export function redactPatterns(text: string): string {
   let result = text;
   for (const { near, pattern, replacement } of RULES) {
     if (near.test(lower))
-      result = result.replace(pattern, replacement as (match: string, ...groups: string[]) => string);
+      result = result.replace(
+        pattern,
+        replacement as (match: string, ...groups: string[]) => string,
+      );
   }
   return result;
 }
@@ -142,7 +162,9 @@ const FLAG = /^--?([\w.-]{1,100})(=[\s\S]+)?$/;
 const ASSIGNMENT = /^([\w.-]{1,100})=[\s\S]+$/;
 const HEADER = /^([\w-]{1,100}):\s*[\s\S]+$/;
 
-/** Null where a value holds no secret of an argument. Values that are not text are never arguments. */
+/**
+ * Null where a value holds no secret of an argument. Values that are not text are never arguments.
+ */
 export function shownArguments(values: readonly unknown[]): (string | null)[] {
   let isValueNext = false;
   return values.map((value) => {
@@ -157,7 +179,10 @@ export function shownArguments(values: readonly unknown[]): (string | null)[] {
     const [, name = '', given] = FLAG.exec(value) ?? [];
     const isSecret = name !== '' && isSecretArgument(name, given?.slice(1));
     isValueNext = isSecret && given === undefined;
-    if (name !== '') return isSecret && given !== undefined ? `${value.slice(0, -given.length)}=${REDACTED}` : null;
+    if (name !== '')
+      return isSecret && given !== undefined
+        ? `${value.slice(0, -given.length)}=${REDACTED}`
+        : null;
     return hidden(value, 'variable', ASSIGNMENT, '=') ?? hidden(value, 'header', HEADER, ': ');
   });
 }
@@ -197,7 +222,9 @@ export function createRedactor(secrets: readonly string[]): Redactor {
 }
 
 /** No text shorter than `least` can hold a secret. */
-function knownPattern(secrets: readonly string[]): { first: RegExp; all: RegExp; least: number } | null {
+function knownPattern(
+  secrets: readonly string[],
+): { first: RegExp; all: RegExp; least: number } | null {
   const forms = formsOf(secrets);
   if (forms.length === 0) return null;
   const source = forms.map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|');
@@ -236,11 +263,24 @@ export function createSecretKeeper(known: readonly string[]): SecretKeeper {
   };
 }
 
-/** Deeper than any document of the interface; what is below is dropped instead of overflowing the stack. */
+/**
+ * Deeper than any document of the interface; what is below is dropped instead of overflowing the
+ * stack.
+ */
 const DEEPEST = 200;
 
 /** Members that only describe a secret and stay readable in an entry of a map of secrets. */
-const DESCRIBING = new Set(['name', 'kind', 'type', 'description', 'host', 'id', 'user_id', 'provider', 'key_name']);
+const DESCRIBING = new Set([
+  'name',
+  'kind',
+  'type',
+  'description',
+  'host',
+  'id',
+  'user_id',
+  'provider',
+  'key_name',
+]);
 
 /** Names that a document invents are not kept for ever. */
 const MOST_NAMES = 2000;
@@ -261,13 +301,18 @@ interface Name {
 
 /** `text` is applied to each name, and to each string that is not replaced as a whole. */
 export function memberRedaction(text: (text: string) => string): (value: unknown) => unknown {
-  const names = { member: new Map<string, Name>(), mcp: new Map<string, Name>(), header: new Map<string, Name>() };
+  const names = {
+    member: new Map<string, Name>(),
+    mcp: new Map<string, Name>(),
+    header: new Map<string, Name>(),
+  };
 
   const nameOf = (name: string, kind: MemberKind): Name => {
     const known = names[kind].get(name);
     if (known !== undefined) return known;
     const canonical = canonicalName(name);
-    const below = kind === 'mcp' || isMcpName(name) ? 'mcp' : canonical === 'headers' ? 'header' : kind;
+    const below =
+      kind === 'mcp' || isMcpName(name) ? 'mcp' : canonical === 'headers' ? 'header' : kind;
     const fresh: Name = {
       shown: text(name),
       isSecret: isSecretName(name, kind),
@@ -281,14 +326,18 @@ export function memberRedaction(text: (text: string) => string): (value: unknown
 
   const redact = (value: unknown, name: Name, inside: Inside, depth: number): unknown => {
     if (typeof value === 'string') {
-      const isHidden = inside === 'map' || (inside === 'entry' ? !name.isDescribing : name.isSecret);
+      const isHidden =
+        inside === 'map' || (inside === 'entry' ? !name.isDescribing : name.isSecret);
       return isHidden && value !== '' ? REDACTED : text(value);
     }
     if (typeof value === 'number') return inside === 'map' ? REDACTED : value;
     if (typeof value !== 'object' || value === null) return value;
     if (depth > DEEPEST) return REDACTED;
-    // Counts of tokens are figures, not secrets. In a map of secrets the name of one shows nothing about its entry.
-    const isFigures = Object.values(value).every((member) => member === null || typeof member === 'number');
+    // Counts of tokens are figures, not secrets. In a map of secrets the name of one shows nothing
+    // about its entry.
+    const isFigures = Object.values(value).every(
+      (member) => member === null || typeof member === 'number',
+    );
     const isEntry = inside === 'map' && !Array.isArray(value);
     const next = isFigures ? 'open' : isEntry ? 'entry' : name.isSecretMap ? 'map' : inside;
     if (Array.isArray(value)) {

@@ -1,13 +1,17 @@
 /** Unsafe characters are shown as an escape (`\x1b`, `\u202e`), not dropped. */
 import { wellFormedJson } from './well-formed.ts';
 
-// Soft hyphens, variation selectors of emoji and combining marks stay: text needs them and they hide nothing.
+// Soft hyphens, variation selectors of emoji and combining marks stay: text needs them and they
+// hide nothing.
 const INVISIBLE =
   '\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb';
 const ASTRAL_INVISIBLE = '\\u{e0000}-\\u{e0fff}\\u{1d173}-\\u{1d17a}';
 const LONE_SURROGATES = '\\ud800-\\udfff';
 
-/** Joiners belong to emoji and to Persian and Indic scripts; next to ASCII or at an end they only hide something. */
+/**
+ * Joiners belong to emoji and to Persian and Indic scripts; next to ASCII or at an end they only
+ * hide something.
+ */
 const STRAY_JOINERS = '(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])';
 
 const UNSAFE_BUT_LINES = new RegExp(
@@ -28,7 +32,10 @@ export function safeLine(text: string): string {
   return PLAIN.test(text) ? text : text.replace(UNSAFE, visible);
 }
 
-/** For the text of JSON.stringify, which leaves C1 controls, bidirectional controls and invisible characters raw. */
+/**
+ * For the text of JSON.stringify, which leaves C1 controls, bidirectional controls and invisible
+ * characters raw.
+ */
 export function escapeJson(json: string): string {
   return wellFormedJson(json).replace(UNSAFE_IN_JSON, (found) =>
     Array.from(
@@ -37,7 +44,8 @@ export function escapeJson(json: string): string {
     ).join(''),
   );
 }
-// Line feeds are the layout of a pretty document; inside strings JSON.stringify has escaped them already.
+// Line feeds are the layout of a pretty document; inside strings JSON.stringify has escaped them
+// already.
 const UNSAFE_IN_JSON = new RegExp(`[\\x7f-\\x9f${INVISIBLE}${ASTRAL_INVISIBLE}]`, 'gu');
 
 function visible(found: string): string {
@@ -59,7 +67,8 @@ export function createSafeStream(): { push(chunk: string | Uint8Array): string; 
   const release = (text: string): string => {
     const safe = safeText(before + text.replaceAll('\r\n', '\n')).slice(before.length);
     const last = text.slice(-2).match(/.$/su)?.[0] ?? '';
-    if (text !== '') before = /[^\0-\x7f\u200c\u200d]/u.test(last) && safeText(last) === last ? 'é' : 'a';
+    if (text !== '')
+      before = /[^\0-\x7f\u200c\u200d]/u.test(last) && safeText(last) === last ? 'é' : 'a';
     return safe;
   };
   return {

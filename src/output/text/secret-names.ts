@@ -15,7 +15,10 @@ const KINDS = ['member', 'mcp', 'header', 'query', 'variable', 'argument'] as co
 /** `mcp`: a member that describes a server of the Model Context Protocol. */
 export type NameKind = (typeof KINDS)[number];
 
-/** Null: a secret in names of every kind, and in the plural; else in names of these kinds as whole words (`_key`: as the last of several). */
+/**
+ * Null: a secret in names of every kind, and in the plural; else in names of these kinds as whole
+ * words (`_key`: as the last of several).
+ */
 export const SECRET_NAMES: Readonly<Record<string, readonly NameKind[] | null>> = {
   api_key: null,
   session_key: null,
@@ -46,7 +49,10 @@ export const SECRET_NAMES: Readonly<Record<string, readonly NameKind[] | null>> 
   signature: ['query'],
 };
 
-/** Cursors of paged lists and prices end in `token` and are not secrets; a script needs them. Keys of caches and lists are data. */
+/**
+ * Cursors of paged lists and prices end in `token` and are not secrets; a script needs them. Keys
+ * of caches and lists are data.
+ */
 const NOT_SECRET =
   /(?:^|_)(?:(?:(?:next_|prev_|previous_)?page|continuation|next|sync)_token|cost_per_token|(?:public|cache|idempotency|sort|primary|foreign|partition)_key|(?:max|min)_(?:\w+_)?tokens|(?:has|is|use|no)_\w+)$/;
 
@@ -61,7 +67,9 @@ function endsIn(kind: NameKind): RegExp {
 }
 
 function rowsOf(kind?: NameKind): [name: string, kinds: readonly NameKind[] | null][] {
-  return Object.entries(SECRET_NAMES).filter(([, kinds]) => kind === undefined || (kinds?.includes(kind) ?? true));
+  return Object.entries(SECRET_NAMES).filter(
+    ([, kinds]) => kind === undefined || (kinds?.includes(kind) ?? true),
+  );
 }
 
 export function isSecretName(name: string, kind: NameKind): boolean {
@@ -82,13 +90,22 @@ export function isMcpName(name: string): boolean {
   return /(?:^|_)mcp(?:_config|_servers)?$/.test(canonicalName(name));
 }
 
-/** The source of an expression without capturing groups: a name of a secret in text ends with one of these words. */
+/**
+ * The source of an expression without capturing groups: a name of a secret in text ends with one of
+ * these words.
+ */
 export function lastWords(kind?: NameKind): string {
-  const words = rowsOf(kind).map(([name]) => name.replace(/^.*_(?!id$)/, '').replace('_', '[_.-]?'));
+  const words = rowsOf(kind).map(([name]) =>
+    name.replace(/^.*_(?!id$)/, '').replace('_', '[_.-]?'),
+  );
   return `(?:${[...new Set(words)].join('|')})s?`;
 }
 
-export const KEY_VARIABLES = ['ACS_API_KEY', 'OPENHANDS_API_KEY', 'OPENHANDS_CLOUD_API_KEY'] as const;
+export const KEY_VARIABLES = [
+  'ACS_API_KEY',
+  'OPENHANDS_API_KEY',
+  'OPENHANDS_CLOUD_API_KEY',
+] as const;
 
 /** A variable that the command text `named` names is kept. */
 export function withoutKeys(
@@ -96,5 +113,7 @@ export function withoutKeys(
   named = '',
 ): Record<string, string | undefined> {
   const dropped = KEY_VARIABLES.filter((name) => !named.includes(name));
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !(dropped as string[]).includes(name)));
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => !(dropped as string[]).includes(name)),
+  );
 }

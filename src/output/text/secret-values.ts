@@ -5,7 +5,10 @@ const LONGEST_WORDS = 15;
 /** Also `EMPTY`, `camelCase`, `LiteLLM`; few random letters are of this form. */
 const WORD = /^\p{Ll}?(?:\p{Lu}*\p{Ll}{2,})*\p{Lu}*$/u;
 
-/** False: the value cannot be distinguished from ordinary words and numbers, and is not replaced in free text. */
+/**
+ * False: the value cannot be distinguished from ordinary words and numbers, and is not replaced in
+ * free text.
+ */
 export function isMaskable(value: string): boolean {
   const text = value.trim();
   if (text.length < SHORTEST || text.length > LONGEST_WORDS) return text.length >= SHORTEST;
@@ -13,7 +16,9 @@ export function isMaskable(value: string): boolean {
   return !parts.every((part) => WORD.test(part)) && !parts.every((part) => /^\d*$/.test(part));
 }
 
-/** The forms of all values that are maskable; the longest first: a value may contain another one. */
+/**
+ * The forms of all values that are maskable; the longest first: a value may contain another one.
+ */
 export function formsOf(secrets: readonly string[]): string[] {
   const parts = secrets.flatMap((secret) => {
     const lines = secret.trim().split(/\r?\n/);

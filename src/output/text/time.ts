@@ -29,17 +29,27 @@ export function roundDuration(ms: number): string {
   const unit = (['d', 'h', 'm'] as const).find((longer) => ms >= UNITS_MS[longer]) ?? 's';
   const smaller = ({ d: 'h', h: 'm', m: 's', s: 'ms' } as const)[unit];
   const first = `${Math.floor(ms / UNITS_MS[unit])}${unit}`;
-  return unit === 's' ? first : `${first} ${Math.floor((ms % UNITS_MS[unit]) / UNITS_MS[smaller])}${smaller}`;
+  return unit === 's'
+    ? first
+    : `${first} ${Math.floor((ms % UNITS_MS[unit]) / UNITS_MS[smaller])}${smaller}`;
 }
 
 const TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}(?::?\d{2})?)?)?$/;
-/** UTC, complete, and there in every year: no month is shorter than 28 days. What nearly all events carry. */
-const PLAIN_TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z?$/;
+/**
+ * UTC, complete, and there in every year: no month is shorter than 28 days. What nearly all events
+ * carry.
+ */
+const PLAIN_TIME =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z?$/;
 
-/** RFC 3339 with `Z`; the fraction keeps its digits. A time without a zone is UTC. Null when it is not a time. */
+/**
+ * RFC 3339 with `Z`; the fraction keeps its digits. A time without a zone is UTC. Null when it is
+ * not a time.
+ */
 export function normalizeTime(text: string | null | undefined): string | null {
-  if (typeof text === 'string' && PLAIN_TIME.test(text)) return text.endsWith('Z') ? text : `${text}Z`;
+  if (typeof text === 'string' && PLAIN_TIME.test(text))
+    return text.endsWith('Z') ? text : `${text}Z`;
   const match = TIME.exec(text?.trim() ?? '');
   if (!match) return null;
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction, zone] = match;

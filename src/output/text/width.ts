@@ -25,7 +25,10 @@ export function truncate(text: string, columns: number): string {
   return `${kept}…`;
 }
 
-/** A word longer than a line is left to the terminal, which copies it as one word. `columns` may be Infinity. */
+/**
+ * A word longer than a line is left to the terminal, which copies it as one word. `columns` may be
+ * Infinity.
+ */
 export function wrap(text: string, columns: number, indent: number): string {
   const isBroken = Number.isFinite(columns) && columns - indent >= LEAST_COLUMNS;
   const lines: string[] = [];
@@ -47,5 +50,7 @@ export function wrap(text: string, columns: number, indent: number): string {
     lines.push(line.trimEnd());
   }
   const [first = '', ...further] = lines;
-  return [first, ...further.map((line) => (line === '' ? '' : ' '.repeat(indent) + line))].join('\n');
+  return [first, ...further.map((line) => (line === '' ? '' : ' '.repeat(indent) + line))].join(
+    '\n',
+  );
 }

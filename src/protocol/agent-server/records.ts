@@ -1,5 +1,13 @@
 /** Interface 7.4, 7.5. */
-import { asList, asRecord, optionalNumber, optionalRecord, optionalText, requiredText, type Json } from '../shape.ts';
+import {
+  asList,
+  asRecord,
+  optionalNumber,
+  optionalRecord,
+  optionalText,
+  requiredText,
+  type Json,
+} from '../shape.ts';
 
 export interface AgentConversationRecord {
   execution_status: string | null;
@@ -7,7 +15,10 @@ export interface AgentConversationRecord {
   payload: Json;
 }
 
-export function readAgentConversation(value: unknown, subject = 'conversation'): AgentConversationRecord {
+export function readAgentConversation(
+  value: unknown,
+  subject = 'conversation',
+): AgentConversationRecord {
   const record = asRecord(value, subject);
   const workspace = optionalRecord(record, 'workspace', subject);
   return {
@@ -44,12 +55,18 @@ export interface GitChange {
 export function readGitChanges(value: unknown, subject = 'changes'): GitChange[] {
   return asList(value, subject).map((item, index) => {
     const record = asRecord(item, `${subject}[${index}]`);
-    return { path: requiredText(record, 'path', subject), status: requiredText(record, 'status', subject) };
+    return {
+      path: requiredText(record, 'path', subject),
+      status: requiredText(record, 'status', subject),
+    };
   });
 }
 
 /** Null where a side does not exist or is not text. */
-export function readGitDiff(value: unknown, subject = 'diff'): { original: string | null; modified: string | null } {
+export function readGitDiff(
+  value: unknown,
+  subject = 'diff',
+): { original: string | null; modified: string | null } {
   const record = asRecord(value, subject);
   return {
     original: optionalText(record, 'original', subject),

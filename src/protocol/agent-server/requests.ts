@@ -35,7 +35,10 @@ export const sendMessage = record({
   run: v.optional(truth(), false),
 });
 
-export const socketMessage = record({ role: oneOf(ROLES), content: v.optional(list(contentPart), []) });
+export const socketMessage = record({
+  role: oneOf(ROLES),
+  content: v.optional(list(contentPart), []),
+});
 
 export const socketAuthentication = record({ type: oneOf(['auth']), session_api_key: text() });
 
@@ -67,7 +70,10 @@ export const setSecurityAnalyzer = record({ security_analyzer: v.nullable(securi
 
 const numberOrNull = v.nullish(number());
 
-/** The members of an LLM of openhands-sdk that the local service obeys; `timeout` in seconds, costs in US dollars. */
+/**
+ * The members of an LLM of openhands-sdk that the local service obeys; `timeout` in seconds, costs
+ * in US dollars.
+ */
 export const llm = record({
   model: v.nullish(text()),
   api_key: v.nullish(text()),
@@ -135,7 +141,9 @@ const withModel = record({
   llm: v.nullish(llm),
   tools: v.nullish(list(record({ name: text() }))),
   mcp_config: v.nullish(dictionary()),
-  agent_context: v.nullish(record({ system_message_suffix: v.nullish(text()), secrets: v.nullish(mapOf(secret)) })),
+  agent_context: v.nullish(
+    record({ system_message_suffix: v.nullish(text()), secrets: v.nullish(mapOf(secret)) }),
+  ),
 });
 const AGENT = 'openhands.sdk.agent.base.AgentBase';
 
@@ -169,7 +177,10 @@ const startMembers = record({
   llm_of_settings: v.nullish(truth()),
 });
 
-/** `POST /api/conversations`; `replay`, `llm_of_settings` and `max_budget_per_task` are members of the local service alone. */
+/**
+ * `POST /api/conversations`; `replay`, `llm_of_settings` and `max_budget_per_task` are members of
+ * the local service alone.
+ */
 export const startConversation = v.pipe(
   startMembers,
   v.check(
@@ -201,7 +212,16 @@ export const eventSearch = record({
 });
 
 const conversationStatus = v.optional(
-  oneOf(['idle', 'running', 'paused', 'waiting_for_confirmation', 'finished', 'error', 'stuck', 'deleting']),
+  oneOf([
+    'idle',
+    'running',
+    'paused',
+    'waiting_for_confirmation',
+    'finished',
+    'error',
+    'stuck',
+    'deleting',
+  ]),
 );
 
 export const conversationCount = record({ status: conversationStatus });
@@ -212,7 +232,10 @@ export const conversationSearch = record({
   page_id: v.optional(text()),
   limit: v.optional(pageLimit(100), 100),
   status: conversationStatus,
-  sort_order: v.optional(oneOf(['CREATED_AT', 'UPDATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT_DESC']), 'CREATED_AT_DESC'),
+  sort_order: v.optional(
+    oneOf(['CREATED_AT', 'UPDATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT_DESC']),
+    'CREATED_AT_DESC',
+  ),
 });
 
 export const bashEventSearch = record({
@@ -229,7 +252,10 @@ export const bashEventSearch = record({
 export const pathQuery = record({ path: text() });
 /** Query of `/api/git/changes` and `/api/git/diff`. */
 export const refQuery = record({ path: text(), ref: v.optional(text()) });
-export const archiveQuery = record({ ...refQuery.entries, format: v.optional(text(), 'git-delta') });
+export const archiveQuery = record({
+  ...refQuery.entries,
+  format: v.optional(text(), 'git-delta'),
+});
 
 export const socketQuery = record({
   session_api_key: v.optional(text()),
@@ -252,10 +278,11 @@ export type SocketQuery = v.InferOutput<typeof socketQuery>;
 /**
  * The text frames that a client sends over `/sockets/exec`, a socket of the local service alone.
  *
- * The first frame is `start`. Then binary frames are stdin, up to `EXEC_WINDOW` bytes more than the service has
- * acknowledged with `taken`. The service answers with `started`, then binary frames of output (the first byte is 1 for
- * stdout and 2 for stderr), up to `EXEC_WINDOW` bytes more than the client has acknowledged, and last `exit` or `failed`.
- * A client that closes the socket before that ends the program with everything it started.
+ * The first frame is `start`. Then binary frames are stdin, up to `EXEC_WINDOW` bytes more than the
+ * service has acknowledged with `taken`. The service answers with `started`, then binary frames of
+ * output (the first byte is 1 for stdout and 2 for stderr), up to `EXEC_WINDOW` bytes more than the
+ * client has acknowledged, and last `exit` or `failed`. A client that closes the socket before that
+ * ends the program with everything it started.
  */
 
 export const EXEC_WINDOW = 1024 * 1024;

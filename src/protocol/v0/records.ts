@@ -40,10 +40,17 @@ export function readEventV0(value: unknown, subject = 'event') {
   const record = asRecord(value, subject);
   const id = record['id'];
   if (typeof id !== 'number') throw new ShapeError(`${subject}.id`, 'a number');
-  return { id, ...optionalTexts(record, ['timestamp', 'source', 'action', 'observation'], subject), payload: record };
+  return {
+    id,
+    ...optionalTexts(record, ['timestamp', 'source', 'action', 'observation'], subject),
+    payload: record,
+  };
 }
 
-export function readEventsV0(value: unknown, subject = 'events'): { events: EventRecordV0[]; has_more: boolean } {
+export function readEventsV0(
+  value: unknown,
+  subject = 'events',
+): { events: EventRecordV0[]; has_more: boolean } {
   const record = asRecord(value, subject);
   return {
     events: asList(record['events'], `${subject}.events`).map((item, index) =>

@@ -20,13 +20,16 @@ import {
 import { provider, suggestedTask, TASK_TYPES, TRIGGERS } from '../v1/requests.ts';
 
 const URL_SCHEME = /^(?:https?|wss?):\/\/[^\s/]+/i;
-const url = () => textThat((value) => URL_SCHEME.test(value), 'URL must use http, https, ws or wss scheme');
+const url = () =>
+  textThat((value) => URL_SCHEME.test(value), 'URL must use http, https, ws or wss scheme');
 
 const stdioArguments = v.pipe(
   v.unknown(),
   v.transform((given) =>
     typeof given === 'string'
-      ? [...given.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+      ? [...given.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+          (match) => match[1] ?? match[2] ?? match[3] ?? '',
+        )
       : given,
   ),
   list(text()),
@@ -38,7 +41,9 @@ const stdioEnvironment = v.pipe(
   mapOf(text()),
 );
 
-/** The MCP servers of V0; unknown members at the top are refused, within a server they are ignored. */
+/**
+ * The MCP servers of V0; unknown members at the top are refused, within a server they are ignored.
+ */
 export const mcpConfig = closedRecord({
   sse_servers: v.optional(list(record({ url: url(), api_key: maybe(text()) })), []),
   shttp_servers: v.optional(
@@ -52,7 +57,10 @@ export const mcpConfig = closedRecord({
           (name) => /^[A-Za-z0-9_-]+$/.test(name),
           'Server name can only contain letters, numbers, hyphens, and underscores',
         ),
-        command: textThat((command) => /^\S+$/.test(command), 'Command should be a single executable without spaces'),
+        command: textThat(
+          (command) => /^\S+$/.test(command),
+          'Command should be a single executable without spaces',
+        ),
         args: v.optional(v.nullable(stdioArguments)),
         env: v.optional(v.nullable(stdioEnvironment)),
       }),
@@ -66,7 +74,10 @@ function splitAssignments(given: string): Record<string, string> | string {
   const pairs = given.split(',').filter((pair) => pair.trim() !== '');
   if (pairs.some((pair) => !pair.includes('='))) return given;
   return Object.fromEntries(
-    pairs.map((pair) => [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()]),
+    pairs.map((pair) => [
+      pair.slice(0, pair.indexOf('=')).trim(),
+      pair.slice(pair.indexOf('=') + 1).trim(),
+    ]),
   );
 }
 
@@ -103,7 +114,9 @@ export const settings = record({
   search_api_key: maybe(text()),
   sandbox_api_key: maybe(text()),
   max_budget_per_task: maybe(number()),
-  condenser_max_size: maybe(v.pipe(integer(), v.minValue(20, 'value_error: condenser_max_size must be at least 20'))),
+  condenser_max_size: maybe(
+    v.pipe(integer(), v.minValue(20, 'value_error: condenser_max_size must be at least 20')),
+  ),
   email: maybe(text()),
   email_verified: maybe(truth()),
   git_user_name: maybe(text()),
@@ -121,7 +134,9 @@ export const conversationCreate = closedRecord({
   image_urls: maybe(list(text())),
   replay_json: maybe(text()),
   suggested_task: maybe(suggestedTask([...TASK_TYPES, 'CREATE_MICROAGENT'])),
-  create_microagent: maybe(record({ repo: text(), git_provider: maybe(provider()), title: maybe(text()) })),
+  create_microagent: maybe(
+    record({ repo: text(), git_provider: maybe(provider()), title: maybe(text()) }),
+  ),
   conversation_instructions: maybe(text()),
   mcp_config: maybe(mcpConfig),
   conversation_id: maybe(text()),
@@ -157,7 +172,9 @@ export const secretCreate = record({
 /** Provider names are checked by the route, for the sake of the place it names. */
 export const gitProviders = record({
   provider_tokens: v.optional(
-    v.nullable(mapOf(record({ token: maybe(text()), user_id: maybe(text()), host: maybe(text()) }))),
+    v.nullable(
+      mapOf(record({ token: maybe(text()), user_id: maybe(text()), host: maybe(text()) })),
+    ),
   ),
   mcp_config: maybe(mcpConfig),
 });
@@ -168,7 +185,11 @@ export const repositoryListQuery = record({
   page: v.optional(integerFrom(1)),
   per_page: v.optional(integerFrom(1)),
 });
-export const repositorySearchQuery = record({ ...selected, query: text(), per_page: v.optional(integerFrom(1), 5) });
+export const repositorySearchQuery = record({
+  ...selected,
+  query: text(),
+  per_page: v.optional(integerFrom(1), 5),
+});
 const ofRepository = { ...selected, repository: text(), per_page: v.optional(integerFrom(1), 30) };
 export const branchSearchQuery = record({ ...ofRepository, query: text() });
 export const branchListQuery = record({ ...ofRepository, page: v.optional(integerFrom(1), 1) });

@@ -1,5 +1,13 @@
 /** Interface 4.2, 4.3, 5.1, 6. */
-import { asList, asRecord, optionalRecord, optionalText, optionalTexts, requiredText, textList } from '../shape.ts';
+import {
+  asList,
+  asRecord,
+  optionalRecord,
+  optionalText,
+  optionalTexts,
+  requiredText,
+  textList,
+} from '../shape.ts';
 
 export type AppConversationRecord = ReturnType<typeof readAppConversation>;
 
@@ -35,7 +43,11 @@ export function readStartTask(value: unknown, subject = 'start task') {
     id: requiredText(record, 'id', subject),
     /** WORKING … READY or ERROR; words invented later are steps. */
     status: requiredText(record, 'status', subject),
-    ...optionalTexts(record, ['detail', 'app_conversation_id', 'sandbox_id', 'created_at', 'updated_at'], subject),
+    ...optionalTexts(
+      record,
+      ['detail', 'app_conversation_id', 'sandbox_id', 'created_at', 'updated_at'],
+      subject,
+    ),
     request: optionalRecord(record, 'request', subject) ?? {},
   };
 }
@@ -43,7 +55,13 @@ export function readStartTask(value: unknown, subject = 'start task') {
 export type SandboxRecord = ReturnType<typeof readSandbox>;
 
 /** Only the local service sends `last_active_at`. */
-const SANDBOX_TEXTS = ['sandbox_spec_id', 'status_detail', 'session_api_key', 'created_at', 'last_active_at'] as const;
+const SANDBOX_TEXTS = [
+  'sandbox_spec_id',
+  'status_detail',
+  'session_api_key',
+  'created_at',
+  'last_active_at',
+] as const;
 
 export function readSandbox(value: unknown, subject = 'sandbox') {
   const record = asRecord(value, subject);

@@ -106,7 +106,14 @@ export const appConversationStart = record({
   agent_type: v.optional(oneOf(['default', 'plan'] as const), 'default'),
   public: maybe(truth()),
   plugins: maybe(
-    list(record({ source: text(), ref: maybe(text()), repo_path: maybe(text()), parameters: maybe(dictionary()) })),
+    list(
+      record({
+        source: text(),
+        ref: maybe(text()),
+        repo_path: maybe(text()),
+        parameters: maybe(dictionary()),
+      }),
+    ),
   ),
   secrets: maybe(mapOf(text())),
   observability_metadata: maybe(dictionary()),
@@ -152,7 +159,10 @@ const conversationFilter = {
 export const conversationCountQuery = record(conversationFilter);
 export const conversationSearchQuery = record({ ...conversationFilter, ...page(100, 100) });
 
-const startTaskFilter = { conversation_id__eq: v.optional(uuid()), created_at__gte: v.optional(time()) };
+const startTaskFilter = {
+  conversation_id__eq: v.optional(uuid()),
+  created_at__gte: v.optional(time()),
+};
 export const startTaskSearchQuery = record({
   ...startTaskFilter,
   ...page(100, 100),
@@ -202,17 +212,30 @@ export const pageQuery = record(page(100, 100));
 export const startTaskQuery = record({ ids: filledList(uuid()) });
 
 export const gitSearchQuery = record({ provider: provider(), ...page(100, 100) });
-export const repositorySearchQuery = record({ ...gitSearchQuery.entries, query: v.optional(text(), '') });
-export const branchSearchQuery = record({ provider: provider(), repository: text(), query: text(), ...page(100, 30) });
+export const repositorySearchQuery = record({
+  ...gitSearchQuery.entries,
+  query: v.optional(text(), ''),
+});
+export const branchSearchQuery = record({
+  provider: provider(),
+  repository: text(),
+  query: text(),
+  ...page(100, 30),
+});
 export const configSearchQuery = record({ query: v.optional(text()), ...page(100, 50) });
 
 const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const secretName = () =>
   textThat(
     (name) => SECRET_NAME.test(name),
-    'Invalid secret name. Must start with a letter or underscore, and contain only alphanumeric characters and underscores.',
+    'Invalid secret name. Must start with a letter or underscore, and contain only ' +
+      'alphanumeric characters and underscores.',
   );
-export const secretCreate = record({ name: secretName(), value: storableText(), description: maybe(storableText()) });
+export const secretCreate = record({
+  name: secretName(),
+  value: storableText(),
+  description: maybe(storableText()),
+});
 export const secretUpdate = record({ name: secretName(), description: maybe(storableText()) });
 export const secretSearchQuery = record({ name__contains: v.optional(text()), ...page(100, 100) });
 

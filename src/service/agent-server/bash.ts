@@ -1,7 +1,14 @@
-/** Commands that a client runs beside the agent (`/api/bash/...`); the newest events are kept in memory only. */
+/**
+ * Commands that a client runs beside the agent (`/api/bash/...`); the newest events are kept in
+ * memory only.
+ */
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
-import type { BashCommandRequest, BashEventSearch, SocketQuery } from '../../protocol/agent-server/requests.ts';
+import type {
+  BashCommandRequest,
+  BashEventSearch,
+  SocketQuery,
+} from '../../protocol/agent-server/requests.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
 import type { Sandbox } from './sandbox.ts';
 import { runShell, type ShellCommand, type ShellResult } from './shell.ts';
@@ -12,7 +19,10 @@ const KEPT_CHARACTERS = 64 * 1024 * 1024;
 const KEPT_IN_ONE = 2 * 1024 * 1024;
 const KEPT_HEAD = 8 * 1024 * 1024;
 const KEPT_TAIL = 1024 * 1024;
-/** A running command has an event for each output of this size, as on genuine servers; the last event has the rest. */
+/**
+ * A running command has an event for each output of this size, as on genuine servers; the last
+ * event has the rest.
+ */
 const PIECE_CHARACTERS = 1024 * 1024;
 /** A subscriber that is this far behind is disconnected. */
 const LARGEST_LAG = 32 * 1024 * 1024;
@@ -79,17 +89,27 @@ export class BashService {
     })
       .catch((error: unknown) => ({ exitCode: -1, stdout: '', stderr: (error as Error).message }))
       .then(({ exitCode, stdout, stderr }) => {
-        this.#addOutput(command.id, order, exitCode, stdout.slice(sent.stdout), stderr.slice(sent.stderr));
+        this.#addOutput(
+          command.id,
+          order,
+          exitCode,
+          stdout.slice(sent.stdout),
+          stderr.slice(sent.stderr),
+        );
       })
       .catch(() => undefined);
     return command;
   }
 
-  /** A search for the output of a command does not find the command itself, which has no `command_id`. */
+  /**
+   * A search for the output of a command does not find the command itself, which has no
+   * `command_id`.
+   */
   search(wanted: BashEventSearch): { items: BashEvent[]; next_page_id: string | null } {
     const { kind__eq, command_id__eq, timestamp__gte, timestamp__lt, order__gt, limit } = wanted;
     const found = this.#events.filter((event) => {
-      const { command_id, order } = event.kind === 'BashOutput' ? event : { command_id: null, order: -1 };
+      const { command_id, order } =
+        event.kind === 'BashOutput' ? event : { command_id: null, order: -1 };
       return (
         (kind__eq === undefined || event.kind === kind__eq) &&
         (command_id__eq === undefined || command_id === command_id__eq) &&
@@ -101,7 +121,10 @@ export class BashService {
     if (wanted.sort_order === 'TIMESTAMP_DESC') found.reverse();
     const at = found.findIndex((event) => event.id === wanted.page_id);
     const start = Math.max(0, at);
-    return { items: found.slice(start, start + limit), next_page_id: found[start + limit]?.id ?? null };
+    return {
+      items: found.slice(start, start + limit),
+      next_page_id: found[start + limit]?.id ?? null,
+    };
   }
 
   subscribe(client: WebSocket, { resend_mode, resend_all, after_timestamp }: SocketQuery): void {
@@ -110,7 +133,8 @@ export class BashService {
       if (client.bufferedAmount > LARGEST_LAG) client.close(1013, 'Too slow');
     };
     const isWanted = ({ timestamp }: BashEvent): boolean => {
-      if (resend_mode === 'since') return after_timestamp !== undefined && timestamp >= after_timestamp;
+      if (resend_mode === 'since')
+        return after_timestamp !== undefined && timestamp >= after_timestamp;
       return resend_mode === 'all' || resend_all === true;
     };
     for (const event of this.#events.filter(isWanted)) send(event);
@@ -123,7 +147,13 @@ export class BashService {
     keepHead: number,
     onOutput?: ShellCommand['onOutput'],
   ): Promise<ShellResult> {
-    const kept = { merged: false, keepHead, keepTail: KEPT_TAIL, timeoutMs: timeout * 1000, onOutput };
+    const kept = {
+      merged: false,
+      keepHead,
+      keepTail: KEPT_TAIL,
+      timeoutMs: timeout * 1000,
+      onOutput,
+    };
     const env = { ACS_BASES: (await this.#sandbox.folders()).bases };
     return await runShell(this.#sandbox, { command, cwd: cwd ?? '.', env, ...kept }, null);
   }
@@ -132,20 +162,39 @@ export class BashService {
     return this.#add({ command, cwd, timeout, ...this.#stamp(), kind: 'BashCommand' });
   }
 
-  #addOutput(command_id: string, order: number, exit_code: number | null, out: string, err: string): BashOutputEvent {
+  #addOutput(
+    command_id: string,
+    order: number,
+    exit_code: number | null,
+    out: string,
+    err: string,
+  ): BashOutputEvent {
     const output = { stdout: out === '' ? null : out, stderr: err === '' ? null : err };
-    return this.#add({ ...this.#stamp(), command_id, order, exit_code, ...output, kind: 'BashOutput' });
+    return this.#add({
+      ...this.#stamp(),
+      command_id,
+      order,
+      exit_code,
+      ...output,
+      kind: 'BashOutput',
+    });
   }
 
   /** Ids are without dashes, unlike those of events of conversations. */
   #stamp(): { id: string; timestamp: string } {
-    return { id: randomUUID().replaceAll('-', ''), timestamp: zonedTimestamp(this.#nowMicroseconds()) };
+    return {
+      id: randomUUID().replaceAll('-', ''),
+      timestamp: zonedTimestamp(this.#nowMicroseconds()),
+    };
   }
 
   #add<Event extends BashEvent>(event: Event): Event {
     this.#events.push(event);
     this.#characters += sizeOf(event);
-    while (this.#events.length > KEPT_EVENTS || (this.#characters > KEPT_CHARACTERS && this.#events.length > 1)) {
+    while (
+      this.#events.length > KEPT_EVENTS ||
+      (this.#characters > KEPT_CHARACTERS && this.#events.length > 1)
+    ) {
       const oldest = this.#events.shift();
       if (oldest !== undefined) this.#characters -= sizeOf(oldest);
     }

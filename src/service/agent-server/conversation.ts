@@ -9,7 +9,11 @@ import { offeredTools } from '../agents/model/definitions.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 import type { ModelUsage } from '../agents/steps.ts';
-import { addUsage, type ConversationState, type StoredEvent } from '../storage/conversation-state.ts';
+import {
+  addUsage,
+  type ConversationState,
+  type StoredEvent,
+} from '../storage/conversation-state.ts';
 import { type EventLog, parseStored } from '../storage/event-log.ts';
 import type { Mask } from '../storage/masking.ts';
 import {
@@ -77,14 +81,17 @@ export class Conversation {
 
   /** The secrets whose names are valid names of variables. */
   get environment(): Record<string, string> {
-    return Object.fromEntries(Object.entries(this.#secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)));
+    return Object.fromEntries(
+      Object.entries(this.#secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)),
+    );
   }
 
   /** Writes events and what they change, both or neither, and notifies the listeners. */
   record(events: NewEvent[], change: Partial<ConversationState> = {}): void {
     const written = events.map((event) => this.stamp(event));
     const state = wellFormed({ ...this.#state, ...change, updated_at: `${this.#clock.next()}Z` });
-    const runEnded = this.#state.execution_status === 'running' && state.execution_status !== 'running';
+    const runEnded =
+      this.#state.execution_status === 'running' && state.execution_status !== 'running';
     this.log.appendWithState(written, state);
     this.#state = state;
     this.report(false);
@@ -107,7 +114,8 @@ export class Conversation {
     more: NewEvent[] = [],
     change: Partial<ConversationState> = {},
   ): void {
-    const events = status === this.#state.execution_status ? [] : [stateUpdate('execution_status', status)];
+    const events =
+      status === this.#state.execution_status ? [] : [stateUpdate('execution_status', status)];
     this.record([...events, ...more], { ...change, execution_status: status });
   }
 
@@ -129,10 +137,13 @@ export class Conversation {
     const first = this.log.lastSequence() === 0 ? [prompt] : [];
     if (['finished', 'error', 'stuck'].includes(execution_status)) this.setStatus('idle');
     const id = randomUUID();
-    this.record([...first, { ...messageEvent(role, content), id }, stateUpdate('last_user_message_id', id)], {
-      last_user_message_id: id,
-      title: title ?? titleOf(this.masked(content.map((part) => part.text ?? '').join(' '))),
-    });
+    this.record(
+      [...first, { ...messageEvent(role, content), id }, stateUpdate('last_user_message_id', id)],
+      {
+        last_user_message_id: id,
+        title: title ?? titleOf(this.masked(content.map((part) => part.text ?? '').join(' '))),
+      },
+    );
   }
 
   /** For what commands and tools print, and for texts that are shown. */
@@ -180,7 +191,10 @@ export class Conversation {
     this.#mask = this.log.mask();
   }
 
-  /** Sends each part of an answer to the sockets. Null: no socket is open, or `llm.stream` is not set. */
+  /**
+   * Sends each part of an answer to the sockets. Null: no socket is open, or `llm.stream` is not
+   * set.
+   */
   get onText(): Situation['onText'] {
     if (this.#model?.llm.stream !== true || this.listeners.size === 0) return null;
     let rest = '';
@@ -199,7 +213,11 @@ export class Conversation {
     const id = this.#state.pending_action_id;
     const event = id === null ? null : (this.log.get([id])[0] ?? null);
     if (event === null) return null;
-    return { tool_name: String(event['tool_name']), tool_call_id: String(event['tool_call_id']), action_id: event.id };
+    return {
+      tool_name: String(event['tool_name']),
+      tool_call_id: String(event['tool_call_id']),
+      action_id: event.id,
+    };
   }
 
   /** After a crash: a run in progress is paused, and its pending action gets an AgentErrorEvent. */
@@ -210,7 +228,10 @@ export class Conversation {
     this.record([...lost, stateUpdate('execution_status', 'paused')], change);
   }
 
-  /** A run in progress has failed; `detail` has the reason in sentences. `lost` is for its pending action. */
+  /**
+   * A run in progress has failed; `detail` has the reason in sentences. `lost` is for its pending
+   * action.
+   */
   fail(code: string, detail: string, lost: string): void {
     const events = [...this.#lost(lost), conversationError(code, detail)];
     this.setStatus('error', events, { pending_action_id: null });
@@ -221,7 +242,10 @@ export class Conversation {
     return cause === null ? [] : [agentError(cause, why)];
   }
 
-  /** Ends a run that cannot be written because the disk is full. In the log it ends when the sandbox ends. */
+  /**
+   * Ends a run that cannot be written because the disk is full. In the log it ends when the sandbox
+   * ends.
+   */
   breakOff(): void {
     this.#state = { ...this.#state, execution_status: 'error', pending_action_id: null };
     this.report(false);

@@ -1,8 +1,19 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import type { ForkConversation, Llm, SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
+import type {
+  ForkConversation,
+  Llm,
+  SecretInput,
+  StartConversation,
+} from '../../protocol/agent-server/requests.ts';
 import { toDashedId } from '../../protocol/detail.ts';
-import { deleteEventLog, eventLogFile, type EventLog, openEventLog, parseStored } from '../storage/event-log.ts';
+import {
+  deleteEventLog,
+  eventLogFile,
+  type EventLog,
+  openEventLog,
+  parseStored,
+} from '../storage/event-log.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
 import { readSteps, type ReplayStep } from '../agents/steps.ts';
 import type { WorkerNotice } from '../sandboxes/worker-protocol.ts';
@@ -14,7 +25,11 @@ import { LazyMcpClient } from './mcp.ts';
 import { RunLoop } from './run-loop.ts';
 import type { Sandbox } from './sandbox.ts';
 import { Tools } from './tools.ts';
-import { noMetrics, type ConversationState, type StoredEvent } from '../storage/conversation-state.ts';
+import {
+  noMetrics,
+  type ConversationState,
+  type StoredEvent,
+} from '../storage/conversation-state.ts';
 
 /** Files of the repository with instructions for the agent. */
 const INSTRUCTIONS = ['AGENTS.md', '.openhands/microagents/repo.md', '.openhands/instructions.md'];
@@ -86,11 +101,19 @@ export class Conversations {
   }
 
   /** The id must not be in use. Throws ReplayError when the steps are invalid. */
-  create(id: string, wanted: StartConversation, workingDir: string, instructions: Instructions): ConversationEntry {
+  create(
+    id: string,
+    wanted: StartConversation,
+    workingDir: string,
+    instructions: Instructions,
+  ): ConversationEntry {
     const replay = wanted.replay == null ? this.#options.defaultReplay : readSteps(wanted.replay);
     const log = openEventLog(eventLogFile(this.#options.eventsDir, id));
     const now = zonedTimestamp(this.#options.nowMicroseconds());
-    const model = wanted.agent?.llm?.model ?? wanted.agent_settings?.llm?.model ?? (replay === null ? '' : 'replay');
+    const model =
+      wanted.agent?.llm?.model ??
+      wanted.agent_settings?.llm?.model ??
+      (replay === null ? '' : 'replay');
     const state: ConversationState = {
       conversation_id: id,
       execution_status: 'idle',
@@ -111,10 +134,20 @@ export class Conversations {
     if (replay !== null) log.write('replay', replay);
     else {
       const { llm, tools, mcp_config, agent_context } = wanted.agent ?? wanted.agent_settings ?? {};
-      const system_prompt = systemPrompt(workingDir, instructions, agent_context?.system_message_suffix ?? '');
+      const system_prompt = systemPrompt(
+        workingDir,
+        instructions,
+        agent_context?.system_message_suffix ?? '',
+      );
       const names = tools?.map(({ name }) => name) ?? null;
       const of_settings = wanted.llm_of_settings === true;
-      log.write('model', { llm: llm ?? {}, tools: names, mcp_config: mcp_config ?? {}, system_prompt, of_settings });
+      log.write('model', {
+        llm: llm ?? {},
+        tools: names,
+        mcp_config: mcp_config ?? {},
+        system_prompt,
+        of_settings,
+      });
     }
     // Written last: a log without a state is ignored.
     log.write('state', state);
@@ -123,7 +156,10 @@ export class Conversations {
     return entry;
   }
 
-  /** An idle copy with another id and the events up to `from_event_id`. Null: the source has no such event. */
+  /**
+   * An idle copy with another id and the events up to `from_event_id`. Null: the source has no such
+   * event.
+   */
   fork(source: Conversation, id: string, wanted: ForkConversation): ConversationEntry | null {
     const { from_event_id: last, title = null, tags, reset_metrics: isFresh } = wanted;
     const { metrics, model } = source.state;
@@ -140,7 +176,9 @@ export class Conversations {
       title,
       created_at: now,
       updated_at: now,
-      metrics: isFresh ? { ...noMetrics(model), max_budget_per_task: metrics.max_budget_per_task } : metrics,
+      metrics: isFresh
+        ? { ...noMetrics(model), max_budget_per_task: metrics.max_budget_per_task }
+        : metrics,
       steps_done: source.state.steps_done - left.filter(endsStep).length,
       pending_action_id: null,
       tags: tags ?? source.state.tags,
@@ -186,9 +224,15 @@ function endsStep({ kind, source }: StoredEvent): boolean {
   return kind === 'ObservationEvent' || kind === 'UserRejectObservation';
 }
 
-export function policyOf(wanted: StartConversation['confirmation_policy']): ConversationState['confirmation_policy'] {
+export function policyOf(
+  wanted: StartConversation['confirmation_policy'],
+): ConversationState['confirmation_policy'] {
   if (wanted?.kind !== 'ConfirmRisky') return { kind: wanted?.kind ?? 'NeverConfirm' };
-  return { kind: wanted.kind, threshold: wanted.threshold, confirm_unknown: wanted.confirm_unknown };
+  return {
+    kind: wanted.kind,
+    threshold: wanted.threshold,
+    confirm_unknown: wanted.confirm_unknown,
+  };
 }
 
 export function secretValues(secrets: Record<string, SecretInput>): Record<string, string> {

@@ -1,4 +1,7 @@
-/** The file editor tool: view, create, str_replace, insert, undo_edit. Its refusals are texts for the agent. */
+/**
+ * The file editor tool: view, create, str_replace, insert, undo_edit. Its refusals are texts for
+ * the agent.
+ */
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { EditStep } from '../agents/steps.ts';
@@ -32,16 +35,30 @@ export class Editor {
   }
 
   async edit(step: EditStep, file: string, signal?: AbortSignal): Promise<EditResult> {
-    const result = { isError: false, path: file, previouslyExisted: true, oldContent: null, newContent: null };
+    const result = {
+      isError: false,
+      path: file,
+      previouslyExisted: true,
+      oldContent: null,
+      newContent: null,
+    };
     try {
       return { ...result, ...(await this.#perform(step, file, signal)) };
     } catch (error) {
       if (!(error instanceof IsolationError) || error.code === 'gone') throw error;
-      return { ...result, text: error.code === 'not-found' ? `No such file: ${file}` : error.message, isError: true };
+      return {
+        ...result,
+        text: error.code === 'not-found' ? `No such file: ${file}` : error.message,
+        isError: true,
+      };
     }
   }
 
-  async #perform(step: EditStep, file: string, signal?: AbortSignal): Promise<{ text: string } & Partial<EditResult>> {
+  async #perform(
+    step: EditStep,
+    file: string,
+    signal?: AbortSignal,
+  ): Promise<{ text: string } & Partial<EditResult>> {
     const { command, new_str } = step;
     const required = (name: 'file_text' | 'old_str' | 'new_str'): string => {
       const value = step[name];
@@ -49,10 +66,17 @@ export class Editor {
     };
     const write = async (text: string): Promise<void> => {
       const data = Buffer.from(text).toString('base64');
-      await this.#sandbox.ask('write', { path: file, token: randomUUID(), data, then: 'done' }, signal);
+      await this.#sandbox.ask(
+        'write',
+        { path: file, token: randomUUID(), data, then: 'done' },
+        signal,
+      );
     };
     const remember = (content: string | null): void => {
-      this.#versions.set(file, [...(this.#versions.get(file) ?? []), content].slice(-KEPT_VERSIONS));
+      this.#versions.set(
+        file,
+        [...(this.#versions.get(file) ?? []), content].slice(-KEPT_VERSIONS),
+      );
     };
     const change = async (before: string, after: string, line: number) => {
       if (after === before) refuse(`No change: the edit leaves ${file} as it is.`);
@@ -72,7 +96,10 @@ export class Editor {
         const count = content.split('\n').length - (content.endsWith('\n') ? 1 : 0);
         const [first, end] = step.view_range ?? [1, -1];
         const last = end === -1 ? count : Math.min(end, count);
-        if (step.view_range !== undefined && (first < 1 || first > Math.max(1, count) || last < first)) {
+        if (
+          step.view_range !== undefined &&
+          (first < 1 || first > Math.max(1, count) || last < first)
+        ) {
           refuse(`view_range must lie between 1 and ${String(count)}.`);
         }
         return { text: `Lines of ${file}:\n${numbered(content, first, last)}` };
@@ -84,7 +111,12 @@ export class Editor {
         remember(before);
         await write(content);
         const text = before === null ? `File created: ${file}` : `File written anew: ${file}`;
-        return { text, previouslyExisted: before !== null, oldContent: before, newContent: content };
+        return {
+          text,
+          previouslyExisted: before !== null,
+          oldContent: before,
+          newContent: content,
+        };
       }
 
       case 'str_replace': {
@@ -92,7 +124,10 @@ export class Editor {
         const old = withLineEnds(required('old_str'), content);
         const found = old === '' ? 0 : content.split(old).length - 1;
         if (found === 0) refuse(`No replacement: old_str does not occur in ${file}.`);
-        if (found > 1) refuse(`No replacement: old_str occurs ${String(found)} times in ${file}; make it unique.`);
+        if (found > 1)
+          refuse(
+            `No replacement: old_str occurs ${String(found)} times in ${file}; make it unique.`,
+          );
         const at = content.indexOf(old);
         const before = content.slice(0, at);
         return change(
@@ -108,9 +143,12 @@ export class Editor {
         const lines = content.split('\n');
         const count = content === '' ? 0 : lines.length - (content.endsWith('\n') ? 1 : 0);
         const at = step.insert_line ?? -1;
-        if (at < 0 || at > count) refuse(`insert_line must lie between 0 and ${String(count)} in ${file}.`);
+        if (at < 0 || at > count)
+          refuse(`insert_line must lie between 0 and ${String(count)} in ${file}.`);
         const end = withLineEnds('\n', content);
-        const before = lines.slice(0, at).map((line, index) => line + (index < lines.length - 1 ? '\n' : end));
+        const before = lines
+          .slice(0, at)
+          .map((line, index) => line + (index < lines.length - 1 ? '\n' : end));
         const after = lines.slice(at).join('\n');
         const between = text.endsWith('\n') || after === '' ? '' : end;
         return change(content, before.join('') + text + between + after, at + 1);
@@ -125,7 +163,11 @@ export class Editor {
           const remove = { argv: ['rm', '-f', '--', file], cwd: '/' };
           await this.#sandbox.run(remove, { signal, onOutput: () => undefined });
         }
-        return { text: `Last edit of ${file} taken back.`, oldContent: content, newContent: before };
+        return {
+          text: `Last edit of ${file} taken back.`,
+          oldContent: content,
+          newContent: before,
+        };
       }
     }
   }
@@ -134,7 +176,9 @@ export class Editor {
     const bytes = await this.#sandbox.readFile(file, LARGEST_FILE, signal);
     if (bytes.includes(0)) refuse(`${file} is a binary file.`);
     // An edit would replace what is not UTF-8.
-    return isUtf8(bytes) ? bytes.toString('utf8') : refuse(`${file} is not UTF-8: use the terminal.`);
+    return isUtf8(bytes)
+      ? bytes.toString('utf8')
+      : refuse(`${file} is not UTF-8: use the terminal.`);
   }
 
   async #readIfThere(file: string, signal?: AbortSignal): Promise<string | null> {
@@ -152,7 +196,10 @@ export class Editor {
       .sort();
     const rest = names.length - LONGEST_LISTING;
     const more = rest > 0 ? `\n[... ${String(rest)} more ...]` : '';
-    return `Entries of ${folder}, hidden ones left out:\n${names.slice(0, LONGEST_LISTING).join('\n')}${more}`;
+    return (
+      `Entries of ${folder}, hidden ones left ` +
+      `out:\n${names.slice(0, LONGEST_LISTING).join('\n')}${more}`
+    );
   }
 }
 
@@ -174,5 +221,8 @@ function numbered(content: string, first: number, last: number): string {
     .map((line, index) => `${String(first + index).padStart(6)}\t${line}`)
     .join('\n');
   if (text.length <= LONGEST_VIEW) return text;
-  return `${cut(text, LONGEST_VIEW)}\n[... ${String(text.length - LONGEST_VIEW)} characters left out ...]`;
+  return (
+    `${cut(text, LONGEST_VIEW)}\n[... ${String(text.length - LONGEST_VIEW)} characters ` +
+    `left out ...]`
+  );
 }

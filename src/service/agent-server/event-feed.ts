@@ -12,18 +12,29 @@ import { conversationView } from './views.ts';
 
 const BATCH = 50;
 /**
- * openhands-sdk 1.58.0 ignores a full state that arrives before it has read the answer to `POST …/run`; a short run has
- * ended by then. Genuine servers send the state 33 ms after the end.
+ * openhands-sdk 1.58.0 ignores a full state that arrives before it has read the answer to `POST
+ * …/run`; a short run has ended by then. Genuine servers send the state 33 ms after the end.
  */
 const STATE_AFTER_MS = 100;
 
-/** Sends the stored events that the query asks for, then each new one; a message of the client starts a run. */
-export function feedEvents(client: WebSocket, { conversation, loop }: ConversationEntry, query: SocketQuery): void {
+/**
+ * Sends the stored events that the query asks for, then each new one; a message of the client
+ * starts a run.
+ */
+export function feedEvents(
+  client: WebSocket,
+  { conversation, loop }: ConversationEntry,
+  query: SocketQuery,
+): void {
   const { shown: log, listeners } = conversation;
   const { resend_mode, resend_all, after_timestamp } = query;
   const isWhole = resend_mode === 'all' || (resend_mode === undefined && resend_all === true);
   const isSince = resend_mode === 'since' && after_timestamp !== undefined;
-  let at = isSince ? log.sequenceBefore(after_timestamp.slice(0, -1)) : isWhole ? 0 : log.lastSequence();
+  let at = isSince
+    ? log.sequenceBefore(after_timestamp.slice(0, -1))
+    : isWhole
+      ? 0
+      : log.lastSequence();
   let isPumping = false;
   let isStateDue = false;
   let timer: NodeJS.Timeout | undefined;
@@ -58,7 +69,9 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
   const sendPassing = (event: NewEvent): void => {
     client.send(wellFormedJson(JSON.stringify(conversation.stamp(event))));
   };
-  /** At the begin, and after each run: openhands-sdk 1.58.0 accepts this alone as the end of a run. */
+  /**
+   * At the begin, and after each run: openhands-sdk 1.58.0 accepts this alone as the end of a run.
+   */
   const sendState = (): void => {
     isStateDue = false;
     sendPassing(stateUpdate('full_state', conversationView(conversation)));
@@ -91,7 +104,10 @@ export function feedEvents(client: WebSocket, { conversation, loop }: Conversati
     try {
       const message = check(socketMessage, parseFrame(data), 'body');
       if (!message.ok) {
-        refuse('ValidationError', message.detail.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; '));
+        refuse(
+          'ValidationError',
+          message.detail.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; '),
+        );
         return;
       }
       loop.assertNotWaiting();

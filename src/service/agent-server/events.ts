@@ -1,4 +1,7 @@
-/** The events of a conversation as agent server 1.34.0 writes them: members that are null are left out. */
+/**
+ * The events of a conversation as agent server 1.34.0 writes them: members that are null are left
+ * out.
+ */
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import type { CondensationStep, InvalidStep, ToolStep } from '../agents/steps.ts';
@@ -20,9 +23,14 @@ export interface Cause {
 }
 
 export function newCause({ type, call }: Pick<ToolStep | InvalidStep, 'type' | 'call'>): Cause {
-  // Not the id of a model: some endpoints give each call the same one. Mistral accepts nine letters and digits alone.
+  // Not the id of a model: some endpoints give each call the same one. Mistral accepts nine letters
+  // and digits alone.
   const tool_call_id = randomUUID().replaceAll('-', '').slice(0, 9);
-  return { tool_name: call?.name ?? (type === 'edit' ? 'file_editor' : type), tool_call_id, action_id: randomUUID() };
+  return {
+    tool_name: call?.name ?? (type === 'edit' ? 'file_editor' : type),
+    tool_call_id,
+    action_id: randomUUID(),
+  };
 }
 
 export function textContent(text: string): { cache_prompt: boolean; type: 'text'; text: string }[] {
@@ -55,7 +63,9 @@ export function actionEvent(
 ): NewEvent {
   const { kind, ...parameters } = step.type === 'invalid' ? {} : actionMembers(step);
   // As a model calls the tool: arguments that are false or empty are omitted.
-  const written = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== false));
+  const written = Object.fromEntries(
+    Object.entries(parameters).filter(([, value]) => value !== false),
+  );
   const given = step.call?.arguments ?? JSON.stringify(written);
   return {
     id: action_id,
@@ -84,11 +94,26 @@ function actionMembers(step: ToolStep): Record<string, unknown> {
   switch (step.type) {
     case 'terminal': {
       const timeout = step.timeout_seconds === undefined ? {} : { timeout: step.timeout_seconds };
-      return { command: step.command, is_input: step.is_input, ...timeout, reset: step.reset, kind: 'TerminalAction' };
+      return {
+        command: step.command,
+        is_input: step.is_input,
+        ...timeout,
+        reset: step.reset,
+        kind: 'TerminalAction',
+      };
     }
     case 'edit': {
       const { command, path, file_text, old_str, new_str, insert_line, view_range } = step;
-      return { command, path, file_text, old_str, new_str, insert_line, view_range, kind: 'FileEditorAction' };
+      return {
+        command,
+        path,
+        file_text,
+        old_str,
+        new_str,
+        insert_line,
+        view_range,
+        kind: 'FileEditorAction',
+      };
     }
     case 'think':
       return { thought: step.thought, kind: 'ThinkAction' };

@@ -1,4 +1,7 @@
-/** Git runs inside the isolation: the agent controls the repository, whose configuration must not run programs. */
+/**
+ * Git runs inside the isolation: the agent controls the repository, whose configuration must not
+ * run programs.
+ */
 import path from 'node:path';
 import { GIT_IN_SHELL } from '../../local/git-config.ts';
 import { IsolationError } from '../isolation/connection.ts';
@@ -15,8 +18,9 @@ const LARGEST_DIFFED_FILE = 5 * 1024 * 1024;
 const [NO_REPOSITORY, UNKNOWN_REF] = [3, 4];
 
 /**
- * `$1`: a folder; `$2`: a ref, or empty. Sets `base`, empty when every file is new, and `tree`, its form for git. With
- * the commit of the clone as the base, git uses the copy of that commit, and nothing of the `.git` of the workspace.
+ * `$1`: a folder; `$2`: a ref, or empty. Sets `base`, empty when every file is new, and `tree`, its
+ * form for git. With the commit of the clone as the base, git uses the copy of that commit, and
+ * nothing of the `.git` of the workspace.
  */
 const BEGIN = `${GIT_IN_SHELL}
 commit() { git rev-parse --verify --quiet "$1^{commit}"; }
@@ -44,7 +48,10 @@ tree=$base
 [ -n "$tree" ] || tree=$(git hash-object -t tree /dev/null) || exit
 `;
 
-/** Prints the files that differ, each with the letter of its change, an empty field, and the files that git does not track. */
+/**
+ * Prints the files that differ, each with the letter of its change, an empty field, and the files
+ * that git does not track.
+ */
 const CHANGES = `${BEGIN}
 git diff --name-status -z --no-renames --no-ext-diff --relative "$tree" -- . || exit
 printf '\\0'
@@ -75,14 +82,22 @@ for d in "$1"/*/ "$1"/.[!.]*/; do
   if [ -e "$d/.git" ] && [ ! -L "\${d%/}" ]; then printf '%s\\0' "$d"; fi
 done`;
 
-/** Changed and new files, relative to `folder`, or of the repositories directly below it. Throws IsolationError. */
-export async function gitChanges(sandbox: Sandbox, folder: string, ref: string | null): Promise<GitChange[]> {
+/**
+ * Changed and new files, relative to `folder`, or of the repositories directly below it. Throws
+ * IsolationError.
+ */
+export async function gitChanges(
+  sandbox: Sandbox,
+  folder: string,
+  ref: string | null,
+): Promise<GitChange[]> {
   const root = path.resolve((await sandbox.folders()).workingDir, folder);
   let changes = await changesOf(sandbox, root, ref);
   if (changes === null) {
     changes = [];
     for (const below of (await script(sandbox, REPOSITORIES, [root])).stdout.split('\0')) {
-      if (below !== '') changes.push(...prefixed(await changesOf(sandbox, below, ref), path.basename(below)));
+      if (below !== '')
+        changes.push(...prefixed(await changesOf(sandbox, below, ref), path.basename(below)));
     }
   }
   return changes.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
@@ -106,7 +121,13 @@ async function changesOf(
   for (const file of fields.slice(end + 1).filter((name) => name !== '')) {
     // A folder is a repository of its own.
     if (!file.endsWith('/')) changes.push({ status: 'ADDED', path: file });
-    else changes.push(...prefixed(await changesOf(sandbox, path.join(repository, file), ref, '/'), file.slice(0, -1)));
+    else
+      changes.push(
+        ...prefixed(
+          await changesOf(sandbox, path.join(repository, file), ref, '/'),
+          file.slice(0, -1),
+        ),
+      );
   }
   return changes;
 }
@@ -115,7 +136,10 @@ function prefixed(changes: GitChange[] | null, folder: string): GitChange[] {
   return (changes ?? []).map((change) => ({ ...change, path: `${folder}/${change.path}` }));
 }
 
-/** Both sides without their last line end, as genuine servers; null: not in a repository. Throws IsolationError. */
+/**
+ * Both sides without their last line end, as genuine servers; null: not in a repository. Throws
+ * IsolationError.
+ */
 export async function gitDiff(
   sandbox: Sandbox,
   file: string,
@@ -127,7 +151,8 @@ export async function gitDiff(
     throw error;
   });
   // The folder of the file may have been deleted.
-  const nearest = 'd=$1; while [ ! -d "$d" ]; do d=$(dirname "$d"); done; set -- "$d" "$2" "${3#"${d%/}"/}"';
+  const nearest =
+    'd=$1; while [ ! -d "$d" ]; do d=$(dirname "$d"); done; set -- "$d" "$2" "${3#"${d%/}"/}"';
   const args: [string, string, string] = [path.dirname(absolute), ref ?? '', absolute];
   const { exitCode, stdout } = await script(sandbox, `${nearest}\n${BLOB}`, args, absolute);
   const original = stdout === '' ? null : stdout.slice(1);
@@ -140,15 +165,23 @@ export async function gitDiff(
 }
 
 /** One patch of what gitChanges lists, with binary files and modes. Throws IsolationError. */
-export async function gitDelta(sandbox: Sandbox, folder: string, ref: string | null): Promise<string> {
+export async function gitDelta(
+  sandbox: Sandbox,
+  folder: string,
+  ref: string | null,
+): Promise<string> {
   const { workingDir, scratch } = await sandbox.folders();
   const root = path.resolve(workingDir, folder);
   const { exitCode, stdout } = await script(sandbox, DELTA, [root, ref ?? '', scratch]);
-  if (exitCode === NO_REPOSITORY) throw new IsolationError('invalid', `Not a git repository: ${root}`);
+  if (exitCode === NO_REPOSITORY)
+    throw new IsolationError('invalid', `Not a git repository: ${root}`);
   return stdout;
 }
 
-/** `target`: what is asked about; its first folder in the workspace may be a clone, of whose commit there is a copy. */
+/**
+ * `target`: what is asked about; its first folder in the workspace may be a clone, of whose commit
+ * there is a copy.
+ */
 async function script(
   sandbox: Sandbox,
   text: string,
@@ -177,10 +210,15 @@ async function script(
       },
     },
   );
-  if (killed) throw new IsolationError('invalid', 'git: the answer is too large, or takes too long');
-  if (exitCode === UNKNOWN_REF) throw new IsolationError('invalid', `Unknown ref: ${args[1] ?? ''}`);
+  if (killed)
+    throw new IsolationError('invalid', 'git: the answer is too large, or takes too long');
+  if (exitCode === UNKNOWN_REF)
+    throw new IsolationError('invalid', `Unknown ref: ${args[1] ?? ''}`);
   if (exitCode !== 0 && exitCode !== NO_REPOSITORY) {
-    throw new IsolationError('invalid', `git: ${cut(Buffer.concat(output.stderr).toString('utf8').trim(), 500)}`);
+    throw new IsolationError(
+      'invalid',
+      `git: ${cut(Buffer.concat(output.stderr).toString('utf8').trim(), 500)}`,
+    );
   }
   return { exitCode, stdout: Buffer.concat(output.stdout).toString('utf8') };
 }

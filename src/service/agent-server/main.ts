@@ -1,4 +1,7 @@
-/** The process of a worker, outside of the isolation: only processes that sandbox.ts starts run inside. */
+/**
+ * The process of a worker, outside of the isolation: only processes that sandbox.ts starts run
+ * inside.
+ */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { LineReader } from '../isolation/inside/lines.ts';
 import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../sandboxes/worker-protocol.ts';
@@ -7,7 +10,10 @@ import type { RunningWorker } from './server.ts';
 
 declare const ACS_VERSION: string;
 
-/** O_CLOEXEC on Linux. Files that node opens have it; files that a shell opened for the service do not. */
+/**
+ * O_CLOEXEC on Linux. Files that node opens have it; files that a shell opened for the service do
+ * not.
+ */
 const CLOSE_ON_EXEC = 0o2000000;
 
 closeInheritedFiles();
@@ -15,7 +21,10 @@ let worker: Promise<RunningWorker> | null = null;
 let queue: Promise<void> = Promise.resolve();
 let isEnding = false;
 
-/** Programs inside would inherit the files that the program that started the service had open. Only on Linux. */
+/**
+ * Programs inside would inherit the files that the program that started the service had open. Only
+ * on Linux.
+ */
 function closeInheritedFiles(): void {
   let descriptors: number[];
   try {

@@ -1,4 +1,7 @@
-/** The MCP servers of a conversation. Their client is loaded on first use, and only where there are servers. */
+/**
+ * The MCP servers of a conversation. Their client is loaded on first use, and only where there are
+ * servers.
+ */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { McpClient } from '../agents/mcp/client.ts';
 import type { McpTools } from '../agents/model/agent.ts';
@@ -12,7 +15,9 @@ import { BoundedText, KEPT_OUTPUT } from './shell.ts';
 /** Characters of the images of one result; each request sends them again. */
 const MOST_IMAGES = 5_000_000;
 
-type Content = ReturnType<typeof textContent>[number] | { cache_prompt: boolean; type: 'image'; image_urls: string[] };
+type Content =
+  | ReturnType<typeof textContent>[number]
+  | { cache_prompt: boolean; type: 'image'; image_urls: string[] };
 
 export class LazyMcpClient implements McpTools {
   readonly #conversation: Conversation;
@@ -29,7 +34,10 @@ export class LazyMcpClient implements McpTools {
   }
 
   /** Null: the signal interrupted the call. */
-  async observe({ name, data }: McpStep, signal?: AbortSignal): Promise<Record<string, unknown> | null> {
+  async observe(
+    { name, data }: McpStep,
+    signal?: AbortSignal,
+  ): Promise<Record<string, unknown> | null> {
     const members = { tool_name: name, kind: 'MCPToolObservation' };
     const masked = (text: string) => this.#conversation.masked(text);
     try {
@@ -43,7 +51,9 @@ export class LazyMcpClient implements McpTools {
       return { content, is_error: result.isError === true, ...members };
     } catch (error) {
       if (signal?.aborted) return null;
-      const content = textContent(masked(`Error calling MCP tool ${name}: ${(error as Error).message}`));
+      const content = textContent(
+        masked(`Error calling MCP tool ${name}: ${(error as Error).message}`),
+      );
       return { content, is_error: true, ...members };
     }
   }
@@ -63,7 +73,9 @@ export class LazyMcpClient implements McpTools {
         secrets: () => this.#conversation.environment,
         // The next request to the model contains this message, too.
         notice: (text) => {
-          this.#conversation.record([messageEvent('system', textContent(this.#conversation.masked(text)))]);
+          this.#conversation.record([
+            messageEvent('system', textContent(this.#conversation.masked(text))),
+          ]);
         },
       });
     });
@@ -76,7 +88,8 @@ function contentOf({ content }: CallToolResult): Content[] {
   let size = 0;
   const parts = content.flatMap((block): Content[] => {
     if (block.type === 'text') return textContent(block.text);
-    if (block.type === 'resource' && 'text' in block.resource) return textContent(block.resource.text);
+    if (block.type === 'resource' && 'text' in block.resource)
+      return textContent(block.resource.text);
     if (block.type === 'image' && /^image\/[\w.+-]+$/.test(block.mimeType)) {
       size += block.data.length;
       const url = `data:${block.mimeType};base64,${block.data}`;

@@ -42,7 +42,10 @@ export class LazyModelAgent implements Agent {
     const { model, environment } = this.#conversation;
     if (model === null) return { llm: {}, tools: null, mcp_config: {}, system_prompt: '' };
     const names = Object.keys(environment);
-    const secrets = names.length === 0 ? '' : `\n\nVariables of the terminal that hold secrets: ${names.join(', ')}.`;
+    const secrets =
+      names.length === 0
+        ? ''
+        : `\n\nVariables of the terminal that hold secrets: ${names.join(', ')}.`;
     return { ...model, system_prompt: `${model.system_prompt}${secrets}` };
   }
 
@@ -53,7 +56,10 @@ export class LazyModelAgent implements Agent {
     return ask(agent).catch((error: unknown) => {
       // Compared by name: the other file of the build has its own copy of the class.
       if (!(error instanceof Error) || error.name !== 'ModelFailure') throw error;
-      throw refuse((error as ModelFailure).code === 'NoModel' ? 400 : 502, this.#conversation.masked(error.message));
+      throw refuse(
+        (error as ModelFailure).code === 'NoModel' ? 400 : 502,
+        this.#conversation.masked(error.message),
+      );
     });
   }
 

@@ -1,10 +1,17 @@
-/** A program that a client runs over `/sockets/exec`; it ends with the socket, a pause or a stop. */
+/**
+ * A program that a client runs over `/sockets/exec`; it ends with the socket, a pause or a stop.
+ */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { RawData, WebSocket } from 'ws';
 import { shellQuote } from '../../output/text/shell-quote.ts';
-import { EXEC_WINDOW, execControl, execStart, type ExecStart } from '../../protocol/agent-server/requests.ts';
+import {
+  EXEC_WINDOW,
+  execControl,
+  execStart,
+  type ExecStart,
+} from '../../protocol/agent-server/requests.ts';
 import { check } from '../../protocol/detail.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { ProgramSignal } from '../isolation/protocol.ts';
@@ -15,7 +22,9 @@ import { SHELL } from './shell.ts';
 /** Of one frame to the helper, which answers when the program has taken it. */
 const PIECE = 64 * 1024;
 /** Of util-linux. Inside are the programs of this machine. */
-const SCRIPT = ['/usr/bin/script', '/bin/script', '/usr/local/bin/script'].find((file) => existsSync(file));
+const SCRIPT = ['/usr/bin/script', '/bin/script', '/usr/local/bin/script'].find((file) =>
+  existsSync(file),
+);
 
 export function serveProgram(client: WebSocket, sandbox: Sandbox): void {
   let program: Promise<RunningProgram> | null = null;
@@ -31,17 +40,26 @@ export function serveProgram(client: WebSocket, sandbox: Sandbox): void {
     if (client.readyState === client.OPEN) client.send(JSON.stringify(frame));
   };
   const signal = (name: ProgramSignal): void => {
-    program?.then(({ connection, run }) => connection.ask('signal', { run, signal: name }).answer).catch(ignore);
+    program
+      ?.then(({ connection, run }) => connection.ask('signal', { run, signal: name }).answer)
+      .catch(ignore);
   };
 
-  const begin = async ({ argv, cwd, env, stdin: hasStdin, terminal }: ExecStart): Promise<RunningProgram> => {
+  const begin = async ({
+    argv,
+    cwd,
+    env,
+    stdin: hasStdin,
+    terminal,
+  }: ExecStart): Promise<RunningProgram> => {
     let commandLine = argv;
     if (terminal !== null) {
       if (SCRIPT === undefined) {
         const why = 'A terminal needs the program script (util-linux), which is not installed';
         throw new IsolationError('unsupported', why);
       }
-      // `script` makes the pseudo-terminal and writes its name to a file; the size is changed through that file.
+      // `script` makes the pseudo-terminal and writes its name to a file; the size is changed
+      // through that file.
       ttyFile = path.join((await sandbox.folders()).scratch, `tty-${randomUUID()}`);
       const setUp = `tty >${shellQuote(ttyFile)}; stty ${sizeOf(terminal)} echo`;
       const shown = (argv ?? [SHELL]).map(shellQuote).join(' ');
@@ -49,9 +67,12 @@ export function serveProgram(client: WebSocket, sandbox: Sandbox): void {
     }
     if (commandLine === null) throw new IsolationError('invalid', 'A shell needs a terminal');
     const parameters = { argv: commandLine, cwd: cwd ?? '.', env, inherits: true, stdin: hasStdin };
-    return sandbox.start({ ...parameters, until: 'closed', window: EXEC_WINDOW }, (stream, data) => {
-      client.send(Buffer.concat([Buffer.of(stream === 'stdout' ? 1 : 2), data]));
-    });
+    return sandbox.start(
+      { ...parameters, until: 'closed', window: EXEC_WINDOW },
+      (stream, data) => {
+        client.send(Buffer.concat([Buffer.of(stream === 'stdout' ? 1 : 2), data]));
+      },
+    );
   };
 
   const runToEnd = async (started: Promise<RunningProgram>): Promise<void> => {

@@ -1,4 +1,7 @@
-/** A step is done when its observation is written; one that was cut off is tried again by the next run. */
+/**
+ * A step is done when its observation is written; one that was cut off is tried again by the next
+ * run.
+ */
 import type { Agent } from '../agents/agent.ts';
 import { RISKS, type Step, type ToolStep } from '../agents/steps.ts';
 import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
@@ -42,14 +45,18 @@ export class RunLoop {
     this.tools = tools;
   }
 
-  /** Runs in the background. Throws ConflictError while a run is in progress or a confirmation is pending. */
+  /**
+   * Runs in the background. Throws ConflictError while a run is in progress or a confirmation is
+   * pending.
+   */
   start(): void {
     if (this.#running !== null) {
       throw new ConflictError('Conversation already running. Wait for completion or pause first.');
     }
     this.assertNotWaiting();
     // Genuine servers end such a run at once, and send the state.
-    if (this.#conversation.state.execution_status === 'finished') return this.#conversation.notify(true);
+    if (this.#conversation.state.execution_status === 'finished')
+      return this.#conversation.notify(true);
     this.#launch(() => this.#loop());
   }
 
@@ -73,7 +80,8 @@ export class RunLoop {
   /** Answers the pending action; does nothing when none is pending, as genuine servers do. */
   respond(accept: boolean, reason: string): void {
     const cause = this.#conversation.pending();
-    if (cause === null || this.#conversation.state.execution_status !== 'waiting_for_confirmation') return;
+    if (cause === null || this.#conversation.state.execution_status !== 'waiting_for_confirmation')
+      return;
     const step = this.#conversation.log.read('asked');
     if (step === null) return;
     if (accept) {
@@ -84,7 +92,12 @@ export class RunLoop {
     }
     const { action_id, ...tool } = cause;
     const members = { rejection_reason: reason, rejection_source: 'user', action_id };
-    const rejection: NewEvent = { source: 'environment', ...tool, ...members, kind: 'UserRejectObservation' };
+    const rejection: NewEvent = {
+      source: 'environment',
+      ...tool,
+      ...members,
+      kind: 'UserRejectObservation',
+    };
     const steps_done = this.#conversation.state.steps_done + 1;
     this.#conversation.setStatus('idle', [rejection], { steps_done, pending_action_id: null });
     this.tools.mcp.close();
@@ -135,7 +148,8 @@ export class RunLoop {
       .finally(() => {
         this.#running = null;
         // An action that awaits approval may need what its server keeps in memory.
-        if (this.#conversation.state.execution_status !== 'waiting_for_confirmation') this.tools.mcp.close();
+        if (this.#conversation.state.execution_status !== 'waiting_for_confirmation')
+          this.tools.mcp.close();
       });
   }
 
@@ -143,7 +157,9 @@ export class RunLoop {
     const { max_iterations: limit } = this.#conversation.state;
     for (let iteration = 0; !this.#halted; iteration += 1) {
       if (this.#abort.signal.aborted || this.#pauseWanted) {
-        this.#conversation.setStatus('paused', [this.#abort.signal.aborted ? WAS_INTERRUPTED : PAUSED]);
+        this.#conversation.setStatus('paused', [
+          this.#abort.signal.aborted ? WAS_INTERRUPTED : PAUSED,
+        ]);
         return;
       }
       this.#agent.renew?.();
@@ -168,8 +184,12 @@ export class RunLoop {
     const { input_cost_per_token: input, output_cost_per_token: output } = model?.llm ?? {};
     if (cost === null || (model !== null && (input == null || output == null))) {
       const what = 'The price of the model is not known, so max_budget_per_task cannot be kept';
-      const prices = 'agent_settings.llm.input_cost_per_token and agent_settings.llm.output_cost_per_token';
-      return conversationError('MaxBudgetUnknown', `${what}. Set ${prices}, or unset max_budget_per_task.`);
+      const prices =
+        'agent_settings.llm.input_cost_per_token and agent_settings.llm.output_cost_per_token';
+      return conversationError(
+        'MaxBudgetUnknown',
+        `${what}. Set ${prices}, or unset max_budget_per_task.`,
+      );
     }
     const detail = `The agent has used its budget of $${String(budget)} (max_budget_per_task).`;
     return cost >= budget ? conversationError('MaxBudgetReached', detail) : null;
@@ -225,7 +245,11 @@ export class RunLoop {
       // Written before its event: an action without its step could never be approved.
       this.#conversation.log.write('asked', step);
       const execution_status = 'waiting_for_confirmation';
-      const events = [...used, actionEvent(step, cause), stateUpdate('execution_status', execution_status)];
+      const events = [
+        ...used,
+        actionEvent(step, cause),
+        stateUpdate('execution_status', execution_status),
+      ];
       this.#conversation.record(events, { ...pending, execution_status });
       return 'stop';
     }

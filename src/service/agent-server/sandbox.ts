@@ -1,8 +1,21 @@
-/** The isolation for the worker: restarted when a command has ended it, closed for requests during a pause. */
+/**
+ * The isolation for the worker: restarted when a command has ended it, closed for requests during a
+ * pause.
+ */
 import { randomUUID } from 'node:crypto';
-import { type IsolationConnection, IsolationError, type OutputListener } from '../isolation/connection.ts';
+import {
+  type IsolationConnection,
+  IsolationError,
+  type OutputListener,
+} from '../isolation/connection.ts';
 import { type StartedIsolation, startIsolation } from '../isolation/isolation.ts';
-import type { Operation, Operations, ReadParameters, RunEnd, RunParameters } from '../isolation/protocol.ts';
+import type {
+  Operation,
+  Operations,
+  ReadParameters,
+  RunEnd,
+  RunParameters,
+} from '../isolation/protocol.ts';
 import type { WorkerConfig } from '../sandboxes/worker-protocol.ts';
 
 /** How long a pause waits for a helper that does not answer. */
@@ -14,7 +27,10 @@ const TICK_MS = 250;
 /** Bytes of output on their way from a command. */
 const WINDOW = 1024 * 1024;
 
-/** How a command ended. `exitCode` is -1 when it was ended: by its timeout, or `killed` by the signal. */
+/**
+ * How a command ended. `exitCode` is -1 when it was ended: by its timeout, or `killed` by the
+ * signal.
+ */
 export interface RunResult extends RunEnd {
   timedOut: boolean;
   killed: boolean;
@@ -52,11 +68,18 @@ export class Sandbox {
   ): Promise<Operations[K]['gives']> {
     const isolation = await this.#connected();
     const { answer } = isolation.connection.ask(op, parameters);
-    return this.#within(isolation, answer, { timeoutMs: OPERATION_MS, signal, onEnd: () => undefined });
+    return this.#within(isolation, answer, {
+      timeoutMs: OPERATION_MS,
+      signal,
+      onEnd: () => undefined,
+    });
   }
 
   /** @throws IsolationError */
-  async readChunk(chunk: ReadParameters, signal?: AbortSignal): Promise<{ data: Buffer; size: number }> {
+  async readChunk(
+    chunk: ReadParameters,
+    signal?: AbortSignal,
+  ): Promise<{ data: Buffer; size: number }> {
     const { data = '', size = 0 } = await this.ask('read', chunk, signal);
     return { data: Buffer.from(data, 'base64'), size };
   }
@@ -64,13 +87,19 @@ export class Sandbox {
   /** A whole file, up to `largest` bytes. Throws IsolationError. */
   async readFile(path: string, largest: number, signal?: AbortSignal): Promise<Buffer> {
     const token = randomUUID();
-    const { data, size } = await this.readChunk({ path, token, offset: 0, length: largest }, signal);
+    const { data, size } = await this.readChunk(
+      { path, token, offset: 0, length: largest },
+      signal,
+    );
     if (size <= largest) return data;
     await this.readChunk({ path, token, offset: 0, length: 0 }, signal);
     throw new IsolationError('invalid', `${path} is larger than ${String(largest)} bytes.`);
   }
 
-  /** The signal, and the end of its time, end the program with everything it started. Throws IsolationError. */
+  /**
+   * The signal, and the end of its time, end the program with everything it started. Throws
+   * IsolationError.
+   */
   async run(
     program: Pick<RunParameters, 'argv' | 'cwd'> & Partial<RunParameters>,
     {
@@ -81,7 +110,13 @@ export class Sandbox {
   ): Promise<RunResult> {
     const isolation = await this.#connected();
     const { connection } = isolation;
-    const defaults = { env: {}, inherits: true, stdin: false, until: 'silent', window: WINDOW } as const;
+    const defaults = {
+      env: {},
+      inherits: true,
+      stdin: false,
+      until: 'silent',
+      window: WINDOW,
+    } as const;
     const { id, answer } = connection.ask('run', { ...defaults, ...program }, (stream, data) => {
       onOutput(stream, data);
       connection.grant(id, data.length);
@@ -106,18 +141,28 @@ export class Sandbox {
     }
   }
 
-  /** Starts a program without a limit of time, whose output the caller grants. Throws IsolationError. */
+  /**
+   * Starts a program without a limit of time, whose output the caller grants. Throws
+   * IsolationError.
+   */
   async start(parameters: RunParameters, onOutput: OutputListener): Promise<RunningProgram> {
     const { connection } = await this.#connected();
     const { id, answer } = connection.ask('run', parameters, onOutput);
     return { run: id, connection, ended: answer };
   }
 
-  /** The answer, for which the helper has its time and then `KILL_MS`; after that the whole isolation is ended. */
+  /**
+   * The answer, for which the helper has its time and then `KILL_MS`; after that the whole
+   * isolation is ended.
+   */
   async #within<Result>(
     isolation: StartedIsolation,
     answer: Promise<Result>,
-    limits: { timeoutMs: number; signal: AbortSignal | undefined; onEnd: (why: 'time' | 'signal') => void },
+    limits: {
+      timeoutMs: number;
+      signal: AbortSignal | undefined;
+      onEnd: (why: 'time' | 'signal') => void;
+    },
   ): Promise<Result> {
     const stops: (() => void)[] = [];
     const end = (why: 'time' | 'signal') => (): void => {
@@ -165,7 +210,9 @@ export class Sandbox {
       this.#gate = { passed, open };
     }
     // The helper begins requests in their order. No run has the number 0.
-    const begun = this.#live?.connection.ask('signal', { run: 0, signal: 'SIGTERM' }).answer.catch(() => undefined);
+    const begun = this.#live?.connection
+      .ask('signal', { run: 0, signal: 'SIGTERM' })
+      .answer.catch(() => undefined);
     await Promise.race([begun, new Promise((resolve) => setTimeout(resolve, PING_MS).unref())]);
     this.#live?.freeze();
   }
@@ -194,7 +241,9 @@ export class Sandbox {
     return isolation;
   }
 
-  /** Starts the isolation again after it has ended. After a failure the next request tries again. */
+  /**
+   * Starts the isolation again after it has ended. After a failure the next request tries again.
+   */
   async #restart(before: StartedIsolation): Promise<StartedIsolation> {
     this.#live = null;
     try {

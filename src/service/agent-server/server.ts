@@ -54,7 +54,8 @@ export async function startWorker({
   const app = createAgentApp(context);
   const server = createHttpServer(app.fetch);
   server.on('upgrade', sockets.upgrade);
-  // A paused worker keeps its port: on a shared network another sandbox could take it, and receive the key from a client.
+  // A paused worker keeps its port: on a shared network another sandbox could take it, and receive
+  // the key from a client.
   let isPaused = false;
   server.prependListener('connection', (socket) => {
     if (isPaused) socket.destroy();
@@ -64,7 +65,10 @@ export async function startWorker({
   return {
     port,
     workingDir,
-    isBusy: () => conversations.all().some(({ conversation }) => conversation.state.execution_status === 'running'),
+    isBusy: () =>
+      conversations
+        .all()
+        .some(({ conversation }) => conversation.state.execution_status === 'running'),
     pause: async () => {
       await sandbox.freeze();
       isPaused = true;

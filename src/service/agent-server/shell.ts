@@ -7,27 +7,45 @@ import { cut } from '../../output/text/well-formed.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { RunResult, Sandbox } from './sandbox.ts';
 
-/** Characters of the output of a tool that are kept, half from each end; the limit of genuine servers. */
+/**
+ * Characters of the output of a tool that are kept, half from each end; the limit of genuine
+ * servers.
+ */
 export const KEPT_OUTPUT = 30_000;
 const LARGEST_STATE = 16 * 1024 * 1024;
 
 /** Inside are the programs of this machine. */
 export const SHELL =
-  ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((file) => existsSync(file)) ?? '/bin/sh';
+  ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((file) => existsSync(file)) ??
+  '/bin/sh';
 const IS_BASH = SHELL.endsWith('/bash');
-/** Executes its stdin. In the command line of the shell, `pkill -f` of a command would find the command itself. */
+/**
+ * Executes its stdin. In the command line of the shell, `pkill -f` of a command would find the
+ * command itself.
+ */
 const READ = `eval "$(command -p cat)"${IS_BASH ? "$'\\n'" : ''}`;
 
-/** Prints what a shell does not pass to its children: functions, and variables that are not exported (bash 4.4 and later). */
+/**
+ * Prints what a shell does not pass to its children: functions, and variables that are not exported
+ * (bash 4.4 and later).
+ */
 const DEFINITIONS =
   'declare -f; compgen -A variable | while IFS= read -r acs_name; do ' +
   'case ${!acs_name@a} in *[rx]*) ;; *) declare -p "$acs_name";; esac; done';
-/** Leaves the exit code of the command in `$?`, also after `set -e`. Its trace (`set -x`) and errors are not output. */
+/**
+ * Leaves the exit code of the command in `$?`, also after `set -e`. Its trace (`set -x`) and errors
+ * are not output.
+ */
 const KEEP = '{ acs_keep && :; } 2>/dev/null';
-/** A trap of the command for EXIT is carried out after KEEP, not in its place. In POSIX mode no function has this name. */
+/**
+ * A trap of the command for EXIT is carried out after KEEP, not in its place. In POSIX mode no
+ * function has this name.
+ */
 const TRAP =
-  '[[ -o posix ]] || trap() { builtin trap "$@" && { [ "$BASHPID" != "$$" ] || case "$(builtin trap -p EXIT)" in ' +
-  `*acs_keep*) ;; *) eval "set -- $(builtin trap -p EXIT)"; builtin trap -- '${KEEP}; '"\${3-}" EXIT;; esac; } ` +
+  '[[ -o posix ]] || trap() { builtin trap "$@" && { [ "$BASHPID" != "$$" ] || case ' +
+  '"$(builtin trap -p EXIT)" in ' +
+  `*acs_keep*) ;; *) eval "set -- $(builtin trap -p EXIT)"; builtin trap -- '${KEEP}; ` +
+  `'"\${3-}" EXIT;; esac; } ` +
   '2>/dev/null; }; ';
 
 export interface ShellCommand {
@@ -37,7 +55,10 @@ export interface ShellCommand {
   env: Record<string, string>;
   /** True: stderr goes where stdout goes, in order, as on a terminal. */
   merged: boolean;
-  /** Characters kept from the beginning and from the end of each stream; the part between is counted and dropped. */
+  /**
+   * Characters kept from the beginning and from the end of each stream; the part between is counted
+   * and dropped.
+   */
   keepHead: number;
   keepTail: number;
   timeoutMs: number;
@@ -60,7 +81,10 @@ export interface ShellSession {
   definitions: string;
 }
 
-/** A missing directory gives exit code -1. `session` null: a shell of its own. Throws IsolationError. */
+/**
+ * A missing directory gives exit code -1. `session` null: a shell of its own. Throws
+ * IsolationError.
+ */
 export async function runShell(
   sandbox: Sandbox,
   wanted: ShellCommand,
@@ -70,7 +94,8 @@ export async function runShell(
   const state = session && path.join(scratch, session.id);
   let script = wanted.command;
   // A line of its own, which the shell does not repeat with an error of syntax.
-  if (session !== null && state !== null) script = `${keeping(state, session.definitions, script)}\n${script}`;
+  if (session !== null && state !== null)
+    script = `${keeping(state, session.definitions, script)}\n${script}`;
   // A redirection of READ would keep its stdin open as 10, which a command may use itself.
   script = `exec </dev/null${wanted.merged ? ' 2>&1' : ''}; ${script}`;
   const texts = {
@@ -80,7 +105,8 @@ export async function runShell(
   const run = (cwd: string): Promise<RunResult> =>
     sandbox.run(
       {
-        // With `-c`, and a socket as stdin, bash would read ~/.bashrc; another shell may read more of stdin than a line.
+        // With `-c`, and a socket as stdin, bash would read ~/.bashrc; another shell may read more
+        // of stdin than a line.
         argv: IS_BASH ? [SHELL] : [SHELL, '-c', READ],
         stdin: IS_BASH ? `${READ}\n${script}` : script,
         cwd,
@@ -100,12 +126,20 @@ export async function runShell(
   try {
     result = await run(session?.cwd ?? wanted.cwd).catch((error: unknown) => {
       // A command of the session has removed its directory.
-      if (session !== null && error instanceof IsolationError && error.code === 'not-found') return run(wanted.cwd);
+      if (session !== null && error instanceof IsolationError && error.code === 'not-found')
+        return run(wanted.cwd);
       throw error;
     });
   } catch (error) {
     if (!(error instanceof IsolationError) || error.code !== 'not-found') throw error;
-    return { exitCode: -1, pid: -1, timedOut: false, killed: false, stdout: '', stderr: error.message };
+    return {
+      exitCode: -1,
+      pid: -1,
+      timedOut: false,
+      killed: false,
+      stdout: '',
+      stderr: error.message,
+    };
   }
   if (session !== null && state !== null) {
     // The shell may have been ended, or replaced (`exec`), before it wrote them.
@@ -126,16 +160,23 @@ export async function runShell(
   return { ...result, stdout: texts.stdout.end(), stderr: texts.stderr.end() };
 }
 
-/** One line that restores the definitions, and writes to the file when the shell ends what the next command begins with. */
+/**
+ * One line that restores the definitions, and writes to the file when the shell ends what the next
+ * command begins with.
+ */
 function keeping(file: string, definitions: string, command: string): string {
-  const escaped = definitions.replace(/[\\'\n]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`));
+  const escaped = definitions.replace(/[\\'\n]/g, (character) =>
+    character === '\n' ? '\\n' : `\\${character}`,
+  );
   const restore = definitions === '' ? '' : `eval $'${escaped}' 2>/dev/null; `;
   // In place of what a command may have put there: a folder, a link, a file that cannot be read.
   const remove = '[ -f "$2" -a -r "$2" -a -w "$2" -a ! -L "$2" ] || command -p rm -rf "$2"';
-  const write = `printf '%s\\0' "$PWD"; command -p env -0; printf '\\0'; ${DEFINITIONS}; printf '\\0'`;
+  const write =
+    `printf '%s\\0' "$PWD"; command -p env -0; printf '\\0'; ${DEFINITIONS}; ` + `printf '\\0'`;
   const keep = `set +eux; umask 077; unset -f trap acs_keep; ${remove}; { ${write}; } >|"$2"`;
   const define = `acs_keep() { set -- "$?" ${shellQuote(file)}; (${keep}) || :; return "$1"; }; `;
-  // At the end of a function bash carries out the trap for RETURN that was set in it: here, that of the command.
+  // At the end of a function bash carries out the trap for RETURN that was set in it: here, that of
+  // the command.
   const isTrapKept = IS_BASH && !/\bRETURN\b/.test(definitions + command);
   return `${restore}${define}trap ${shellQuote(KEEP)} EXIT; ${isTrapKept ? TRAP : ''}`;
 }
@@ -175,7 +216,10 @@ export class BoundedText {
     const tail = text.slice(head.length);
     if (tail !== '') this.#tail.push(tail);
     this.#tailLength += tail.length;
-    while (this.#tail.length > 1 && this.#tailLength - (this.#tail[0]?.length ?? 0) >= this.#keepTail) {
+    while (
+      this.#tail.length > 1 &&
+      this.#tailLength - (this.#tail[0]?.length ?? 0) >= this.#keepTail
+    ) {
       const length = this.#tail.shift()?.length ?? 0;
       this.#tailLength -= length;
       this.#dropped += length;

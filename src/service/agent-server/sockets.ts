@@ -1,8 +1,14 @@
-/** The web sockets of interface section 7.3, and `/sockets/exec`, which is the local service's own. */
+/**
+ * The web sockets of interface section 7.3, and `/sockets/exec`, which is the local service's own.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
-import { socketAuthentication, type SocketQuery, socketQuery } from '../../protocol/agent-server/requests.ts';
+import {
+  socketAuthentication,
+  type SocketQuery,
+  socketQuery,
+} from '../../protocol/agent-server/requests.ts';
 import { check, toHexId } from '../../protocol/detail.ts';
 import { boundFrames, letUpgrade } from '../faults/socket.ts';
 import { forbidden, isKey } from '../http/guard.ts';
@@ -22,7 +28,11 @@ const EXEC = 'exec';
 
 export class Sockets {
   readonly #worker: WorkerContext;
-  readonly #server = new WebSocketServer({ noServer: true, maxPayload: LARGEST_FRAME, clientTracking: true });
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    maxPayload: LARGEST_FRAME,
+    clientTracking: true,
+  });
   /** The number of subscribers by the id of a conversation, `bash-events` or `exec`. */
   readonly #subscribers = new Map<string, number>();
   readonly #waiting = new Set<WebSocket>();
@@ -33,7 +43,10 @@ export class Sockets {
     this.#onCount = onCount;
   }
 
-  /** The `upgrade` listener of the HTTP server. Refusals before the upgrade are HTTP 403, as on genuine servers. */
+  /**
+   * The `upgrade` listener of the HTTP server. Refusals before the upgrade are HTTP 403, as on
+   * genuine servers.
+   */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => undefined);
     const refuse = (status: string): void => {
@@ -41,7 +54,8 @@ export class Sockets {
     };
     // Not by `new URL(path, base)`: that parses the text after two slashes as a host, or throws.
     const url = new URL(`http://localhost${String(request.url).replace(/^[^/]*/, '')}`);
-    const [, kind, id = ''] = /^\/sockets\/(?:(bash-events|exec)|events\/([^/]+))$/.exec(url.pathname) ?? [];
+    const [, kind, id = ''] =
+      /^\/sockets\/(?:(bash-events|exec)|events\/([^/]+))$/.exec(url.pathname) ?? [];
     if (kind === undefined && id === '') return refuse('404 Not Found');
     // An invalid id is that of an unknown conversation.
     const topic = kind ?? toHexId(id) ?? 'unknown';
@@ -49,15 +63,18 @@ export class Sockets {
     if (!query.ok) return refuse('403 Forbidden');
     const given = query.value.session_api_key ?? request.headers['x-session-api-key'];
     const isRight = isKey(String(given), this.#worker.sessionApiKey);
-    const isForbidden = forbidden(request.headers.host, request.headers.origin, '127.0.0.1') !== null;
+    const isForbidden =
+      forbidden(request.headers.host, request.headers.origin, '127.0.0.1') !== null;
     if (isForbidden || (given !== undefined && !isRight)) return refuse('403 Forbidden');
     if (!isRight && this.#waiting.size >= MOST_WAITING) return refuse('503 Service Unavailable');
-    const rule = this.#worker.faultRules?.next({ method: 'GET', path: url.pathname, isSocket: true }) ?? null;
+    const rule =
+      this.#worker.faultRules?.next({ method: 'GET', path: url.pathname, isSocket: true }) ?? null;
     const admit = (): void => {
       const lift = isRight ? null : boundFirstFrame(socket, head.length);
       this.#server.handleUpgrade(request, socket, head, (client) => {
         client.on('error', () => undefined);
-        // A client of a program may be suspended for any time; on loopback the kernel closes the socket of one that ended.
+        // A client of a program may be suspended for any time; on loopback the kernel closes the
+        // socket of one that ended.
         if (topic !== EXEC) keepAlive(client);
         if (rule !== null) boundFrames(rule, client);
         if (lift === null) this.#subscribe(client, topic, query.value);
@@ -105,7 +122,8 @@ export class Sockets {
   #subscribe(client: WebSocket, topic: string, query: SocketQuery): void {
     const { conversations, bash, sandbox } = this.#worker;
     const entry = topic === BASH || topic === EXEC ? null : conversations.get(topic);
-    if ((this.#subscribers.get(topic) ?? 0) >= MOST_SUBSCRIBERS) client.close(1013, 'Too many subscribers');
+    if ((this.#subscribers.get(topic) ?? 0) >= MOST_SUBSCRIBERS)
+      client.close(1013, 'Too many subscribers');
     else if (topic === BASH) bash.subscribe(client, query);
     else if (topic === EXEC) serveProgram(client, sandbox);
     else if (entry === null) client.close(4004, 'Conversation not found');
@@ -122,7 +140,9 @@ export class Sockets {
   }
 }
 
-/** Counts bytes, because a frame is kept until it is whole. Returns a function that lifts the bound. */
+/**
+ * Counts bytes, because a frame is kept until it is whole. Returns a function that lifts the bound.
+ */
 function boundFirstFrame(socket: Duplex, already: number): () => void {
   let size = already;
   const count = (chunk: Buffer): void => {

@@ -29,11 +29,23 @@ export class Tools {
   }
 
   #newSession(): ShellSession {
-    return { id: randomUUID(), cwd: this.#conversation.state.working_dir, env: null, definitions: '' };
+    return {
+      id: randomUUID(),
+      cwd: this.#conversation.state.working_dir,
+      env: null,
+      definitions: '',
+    };
   }
 
-  /** The observation of a step. Null: the signal interrupted it, and every process it started has ended. */
-  async execute(step: ToolStep, { action_id, ...tool }: Cause, signal?: AbortSignal): Promise<NewEvent | null> {
+  /**
+   * The observation of a step. Null: the signal interrupted it, and every process it started has
+   * ended.
+   */
+  async execute(
+    step: ToolStep,
+    { action_id, ...tool }: Cause,
+    signal?: AbortSignal,
+  ): Promise<NewEvent | null> {
     let observation: Record<string, unknown> | null;
     if (step.type === 'terminal') observation = await this.#runCommand(step, signal);
     else if (step.type === 'edit') observation = await this.#edit(step, signal);
@@ -42,14 +54,36 @@ export class Tools {
     else {
       const isThought = step.type === 'think';
       const content = textContent(isThought ? 'Your thought has been logged.' : step.message);
-      observation = { content, is_error: false, kind: isThought ? 'ThinkObservation' : 'FinishObservation' };
+      observation = {
+        content,
+        is_error: false,
+        kind: isThought ? 'ThinkObservation' : 'FinishObservation',
+      };
     }
     // Without `extended_content`: openhands-sdk up to 1.31 rejects an observation that has it.
-    return observation && { source: 'environment', ...tool, observation, action_id, kind: 'ObservationEvent' };
+    return (
+      observation && {
+        source: 'environment',
+        ...tool,
+        observation,
+        action_id,
+        kind: 'ObservationEvent',
+      }
+    );
   }
 
-  async #runCommand(step: TerminalStep, signal?: AbortSignal): Promise<Record<string, unknown> | null> {
-    let result: ShellResult = { exitCode: -1, timedOut: false, killed: false, stdout: '', stderr: '', pid: -1 };
+  async #runCommand(
+    step: TerminalStep,
+    signal?: AbortSignal,
+  ): Promise<Record<string, unknown> | null> {
+    let result: ShellResult = {
+      exitCode: -1,
+      timedOut: false,
+      killed: false,
+      stdout: '',
+      stderr: '',
+      pid: -1,
+    };
     if (step.is_input) result.stderr = 'No command is running that could read this input.';
     else {
       if (step.reset) this.#session = this.#newSession();
@@ -70,13 +104,16 @@ export class Tools {
       } catch (error) {
         if (signal?.aborted) return null;
         if (!(error instanceof IsolationError)) throw error;
-        const ended = `Everything in the sandbox was ended while the command ran (${error.message}).`;
+        const ended =
+          `Everything in the sandbox was ended while the command ran ` + `(${error.message}).`;
         result.stderr = error.code === 'gone' ? ended : error.message;
       }
     }
     const { exitCode, timedOut, pid } = result;
     return {
-      content: textContent(this.#conversation.masked(`${result.stdout}${result.stderr}`.replace(/\r?\n$/, ''))),
+      content: textContent(
+        this.#conversation.masked(`${result.stdout}${result.stderr}`.replace(/\r?\n$/, '')),
+      ),
       is_error: false,
       command: step.command,
       exit_code: exitCode,
@@ -101,8 +138,11 @@ export class Tools {
       return { ...members, content: textContent(text), task_list: planned };
     }
     const tasks = plannedTasks(this.#conversation);
-    const lines = tasks.map(({ title, notes, status }) => `- [${status}] ${title}${notes === '' ? '' : `: ${notes}`}`);
-    const text = tasks.length === 0 ? 'There are no tasks. Use "plan" to make a list.' : lines.join('\n');
+    const lines = tasks.map(
+      ({ title, notes, status }) => `- [${status}] ${title}${notes === '' ? '' : `: ${notes}`}`,
+    );
+    const text =
+      tasks.length === 0 ? 'There are no tasks. Use "plan" to make a list.' : lines.join('\n');
     return { ...members, content: textContent(text), task_list: tasks };
   }
 
@@ -117,7 +157,12 @@ export class Tools {
     const result = await perform().catch((error: unknown) => {
       if (!(error instanceof IsolationError)) throw error;
       if (signal?.aborted) return null;
-      const nothing = { path: step.path, previouslyExisted: true, oldContent: null, newContent: null };
+      const nothing = {
+        path: step.path,
+        previouslyExisted: true,
+        oldContent: null,
+        newContent: null,
+      };
       return { ...nothing, text: error.message, isError: true };
     });
     if (result === null) return null;
@@ -142,7 +187,8 @@ export class Tools {
       .then((observation) => {
         if (observation !== null) this.#conversation.record([{ ...observation, source: 'user' }]);
       })
-      // The conversation was deleted, the worker ends, or the disk is full: the command stays without an observation.
+      // The conversation was deleted, the worker ends, or the disk is full: the command stays
+      // without an observation.
       .catch(() => undefined);
   }
 }
@@ -156,7 +202,10 @@ function plannedTasks(conversation: Conversation): Task[] {
   return tasks;
 }
 
-/** The path in this workspace for a path of a recorded trajectory, relative to the working directory. */
+/**
+ * The path in this workspace for a path of a recorded trajectory, relative to the working
+ * directory.
+ */
 function rebase(recorded: string, workingDir: string): string {
   if (!path.isAbsolute(recorded) || isWithin(recorded, workingDir)) return recorded;
   const root = RECORDED_ROOTS.find((folder) => isWithin(recorded, folder));

@@ -1,4 +1,7 @@
-/** The records of a conversation that the agent server returns, with the members of agent server 1.34.0. */
+/**
+ * The records of a conversation that the agent server returns, with the members of agent server
+ * 1.34.0.
+ */
 import { createRedactor } from '../../output/text/redact.ts';
 import { toDashedId } from '../../protocol/detail.ts';
 import { AGENT_CONTEXT } from '../app/settings/settings.ts';
@@ -42,7 +45,12 @@ export function conversationView(conversation: Conversation) {
     leaf_event_id: newest?.id ?? null,
     stats: {
       usage_to_metrics: {
-        agent: { ...shownMetrics(state.metrics), costs: [], response_latencies: [], token_usages: [] },
+        agent: {
+          ...shownMetrics(state.metrics),
+          costs: [],
+          response_latencies: [],
+          token_usages: [],
+        },
       },
     },
     secret_registry: { secret_sources: sources },
@@ -74,8 +82,15 @@ export function conversationView(conversation: Conversation) {
       system_prompt: null,
       system_prompt_filename: 'system_prompt.j2',
       security_policy_filename: 'security_policy.j2',
-      system_prompt_kwargs: { cli_mode: false, llm_security_analyzer: state.security_analyzer !== null },
-      condenser: { llm: { ...llm, usage_id: 'condenser' }, ...CONDENSER, kind: 'LLMSummarizingCondenser' },
+      system_prompt_kwargs: {
+        cli_mode: false,
+        llm_security_analyzer: state.security_analyzer !== null,
+      },
+      condenser: {
+        llm: { ...llm, usage_id: 'condenser' },
+        ...CONDENSER,
+        kind: 'LLMSummarizingCondenser',
+      },
       critic: null,
       tool_concurrency_limit: 1,
       kind: 'Agent',
@@ -122,8 +137,18 @@ export function* trajectoryMembers(conversation: Conversation): Generator<ZipMem
   const view = conversationView(conversation);
   const { max_iterations, confirmation_policy, tags } = state;
   const { workspace, agent } = view;
-  const meta = { conversation_id: view.id, workspace, max_iterations, confirmation_policy, agent, tags };
-  const member = (name: string, value: unknown): ZipMember => [`${folder}/${name}`, Buffer.from(JSON.stringify(value))];
+  const meta = {
+    conversation_id: view.id,
+    workspace,
+    max_iterations,
+    confirmation_policy,
+    agent,
+    tags,
+  };
+  const member = (name: string, value: unknown): ZipMember => [
+    `${folder}/${name}`,
+    Buffer.from(JSON.stringify(value)),
+  ];
   yield member('base_state.json', view);
   yield member('meta.json', meta);
   let index = 0;

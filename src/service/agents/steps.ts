@@ -95,7 +95,10 @@ export interface ModelCall {
   signature: string | null;
 }
 
-/** A tool call that cannot be executed: an unknown tool, or wrong arguments. `error` is for the model. */
+/**
+ * A tool call that cannot be executed: an unknown tool, or wrong arguments. `error` is for the
+ * model.
+ */
 export interface InvalidStep {
   type: 'invalid';
   thought: string;
@@ -123,12 +126,18 @@ export interface ModelUsage {
   response_id: string;
 }
 
-type BuiltInStep = TerminalStep | EditStep | v.InferOutput<typeof thinkStep> | v.InferOutput<typeof finishStep>;
+type BuiltInStep =
+  TerminalStep | EditStep | v.InferOutput<typeof thinkStep> | v.InferOutput<typeof finishStep>;
 export type ToolStep = (BuiltInStep | TaskTrackerStep | McpStep) & { call?: ModelCall };
 /** `usage`: that of an answer, on its first step alone. */
-export type Step = (ReplayStep | ToolStep | InvalidStep | CondensationStep) & { usage?: ModelUsage };
+export type Step = (ReplayStep | ToolStep | InvalidStep | CondensationStep) & {
+  usage?: ModelUsage;
+};
 
-/** Steps that come over the wire from the app server, checked. Throws ReplayError with the path of the first error. */
+/**
+ * Steps that come over the wire from the app server, checked. Throws ReplayError with the path of
+ * the first error.
+ */
 export function readSteps(document: unknown): ReplayStep[] {
   const result = v.safeParse(v.pipe(v.array(replayStep), v.minLength(1)), document);
   if (result.success) return result.output;

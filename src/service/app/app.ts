@@ -41,14 +41,20 @@ export function appHandlers(context: AppContext): Handlers<AppRoute> {
     'GET /openapi.json': async () => {
       const { info, paths, ...same } = await readDocument(context.root, 'app-server');
       const served = Object.entries(paths).filter(([path]) => isServed(context, path));
-      return { ...same, info: { ...info, version: context.version }, paths: Object.fromEntries(served) };
+      return {
+        ...same,
+        info: { ...info, version: context.version },
+        paths: Object.fromEntries(served),
+      };
     },
   };
 }
 
 export function createApp(context: AppContext): Hono {
   const { activity } = context;
-  const served = Object.entries(appHandlers(context)).filter(([route]) => isServed(context, route.split(' ')[1] ?? ''));
+  const served = Object.entries(appHandlers(context)).filter(([route]) =>
+    isServed(context, route.split(' ')[1] ?? ''),
+  );
   return createRouter(Object.fromEntries(served), {
     host: context.host,
     key: context.key,
@@ -58,8 +64,10 @@ export function createApp(context: AppContext): Hono {
     onBegin: () => activity.begin(),
     onEnd: () => activity.end(),
     errorOf(error) {
-      if (error instanceof SpecRefused) return new HttpError(501, { detail: error.message, msg_id: error.messageId });
-      if (error instanceof ForgejoError) return refuse(502, `The git provider cannot be read: ${error.message}`);
+      if (error instanceof SpecRefused)
+        return new HttpError(501, { detail: error.message, msg_id: error.messageId });
+      if (error instanceof ForgejoError)
+        return refuse(502, `The git provider cannot be read: ${error.message}`);
       return null;
     },
     log: context.log,

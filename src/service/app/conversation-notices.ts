@@ -1,10 +1,16 @@
-/** Stores what workers report of their conversations. Lists are made from the store; the logs are authoritative. */
+/**
+ * Stores what workers report of their conversations. Lists are made from the store; the logs are
+ * authoritative.
+ */
 import type { Store } from '../storage/index.ts';
 import { hasDefaultTitle, type ConversationChange } from '../storage/conversations.ts';
 import type { EventLogs } from '../storage/event-logs.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 
-/** A run reports many times a second: times and costs are written at this interval, a change of status at once. */
+/**
+ * A run reports many times a second: times and costs are written at this interval, a change of
+ * status at once.
+ */
 const WRITE_PAUSE_MS = 500;
 
 export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: string) => void) {
@@ -12,7 +18,10 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
   const used = new Map<string, string>();
   const last = new Map<string, { status: string | null; title: string | null }>();
   let timer: NodeJS.Timeout | null = null;
-  /** What the disk refuses is written with the next notice, or read from the logs by the next service. */
+  /**
+   * What the disk refuses is written with the next notice, or read from the logs by the next
+   * service.
+   */
   const write = (): void => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
@@ -28,7 +37,10 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
     }
   };
   return {
-    keep(sandboxId: string, { conversation_id: id, deleted, title, ...reported }: ConversationNotice): void {
+    keep(
+      sandboxId: string,
+      { conversation_id: id, deleted, title, ...reported }: ConversationNotice,
+    ): void {
       if (deleted) {
         logs.forget(id);
         last.delete(id);
@@ -36,14 +48,23 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
         return write();
       }
       const { execution_status, metrics, updated_at } = reported;
-      const change: ConversationChange = { ...waiting.get(id), execution_status, metrics, updated_at };
+      const change: ConversationChange = {
+        ...waiting.get(id),
+        execution_status,
+        metrics,
+        updated_at,
+      };
       const before = last.get(id) ?? { status: null, title: null };
       const row = store.conversations.get(id); // null: its start reads the title from the log
       // A title that the user gave must not be replaced by the earlier one that the worker repeats.
-      const isNew = before.title === null ? row !== null && hasDefaultTitle(row) : before.title !== title;
+      const isNew =
+        before.title === null ? row !== null && hasDefaultTitle(row) : before.title !== title;
       if (row !== null && title !== null && isNew) change.title = title;
       waiting.set(id, change);
-      last.set(id, { status: execution_status, title: row === null ? before.title : (title ?? before.title) });
+      last.set(id, {
+        status: execution_status,
+        title: row === null ? before.title : (title ?? before.title),
+      });
       if (before.status === execution_status) timer ??= setTimeout(write, WRITE_PAUSE_MS).unref();
       else {
         used.set(sandboxId, updated_at);

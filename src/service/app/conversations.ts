@@ -24,7 +24,10 @@ export function workspacePath(row: Pick<ConversationRow, 'working_dir'>, given: 
 }
 
 /** As V1 shows it (interface section 4.3). */
-export function conversationRecord(row: ConversationRow, context: AppContext): Record<string, unknown> {
+export function conversationRecord(
+  row: ConversationRow,
+  context: AppContext,
+): Record<string, unknown> {
   const { sandbox, state } = sandboxOf(row, context);
   const isReachable = state === 'RUNNING' && sandbox?.port != null;
   return {
@@ -32,15 +35,19 @@ export function conversationRecord(row: ConversationRow, context: AppContext): R
     trigger: row.trigger,
     agent_kind: 'openhands',
     public: row.public,
-    // A conversation that has no folder yet has `.`, as on genuine servers: clients reject a record without this tag.
+    // A conversation that has no folder yet has `.`, as on genuine servers: clients reject a record
+    // without this tag.
     tags: {
       archiveworkspacepath: row.working_dir ?? '.',
       ...(row.base_commit === null ? {} : { basecommit: row.base_commit }),
     },
     sandbox_status: state,
     // A run whose sandbox stopped during it has no status, as on genuine servers.
-    execution_status: !isReachable && row.execution_status === 'running' ? null : row.execution_status,
-    conversation_url: isReachable ? `http://127.0.0.1:${sandbox.port}/api/conversations/${row.id}` : null,
+    execution_status:
+      !isReachable && row.execution_status === 'running' ? null : row.execution_status,
+    conversation_url: isReachable
+      ? `http://127.0.0.1:${sandbox.port}/api/conversations/${row.id}`
+      : null,
     session_api_key: isReachable ? sandbox.session_api_key : null,
     acp_server: null,
     launched_agent_profile: null,
@@ -48,7 +55,10 @@ export function conversationRecord(row: ConversationRow, context: AppContext): R
 }
 
 /** Without address, key and state of the sandbox. */
-export function sharedMembers(row: ConversationRow, { store }: AppContext): Record<string, unknown> {
+export function sharedMembers(
+  row: ConversationRow,
+  { store }: AppContext,
+): Record<string, unknown> {
   return {
     id: row.id,
     created_by_user_id: null,
@@ -67,17 +77,24 @@ export function sharedMembers(row: ConversationRow, { store }: AppContext): Reco
   };
 }
 
-/** Also deletes sub-conversations, and a sandbox without another conversation. False: no such conversation. */
+/**
+ * Also deletes sub-conversations, and a sandbox without another conversation. False: no such
+ * conversation.
+ */
 export async function removeConversation(context: AppContext, id: string): Promise<boolean> {
   const { store, supervisor } = context;
   const row = store.conversations.get(id);
   if (row === null) return false;
   for (const child of store.conversations.childrenOf(id)) await removeConversation(context, child);
   const { sandbox_id: sandboxId } = row;
-  const isAlone = sandboxId !== null && store.conversations.ofSandbox(sandboxId).every((other) => other.id === id);
+  const isAlone =
+    sandboxId !== null &&
+    store.conversations.ofSandbox(sandboxId).every((other) => other.id === id);
   if (sandboxId !== null && !isAlone && store.sandboxes.get(sandboxId)?.status === 'RUNNING') {
     // The worker has the log open; one that cannot be reached does not keep the conversation alive.
-    await supervisor.send(sandboxId, { method: 'DELETE', path: `/api/conversations/${id}` }).catch(() => undefined);
+    await supervisor
+      .send(sandboxId, { method: 'DELETE', path: `/api/conversations/${id}` })
+      .catch(() => undefined);
   }
   store.conversations.remove(id);
   context.logs.forget(id);
@@ -85,7 +102,8 @@ export async function removeConversation(context: AppContext, id: string): Promi
   const events = supervisor.folders.events(sandboxId);
   if (!isAlone) deleteEventLog(eventLogFile(events, id));
   else {
-    const log = (error: unknown) => context.log(`sandbox ${sandboxId} could not be removed: ${String(error)}`);
+    const log = (error: unknown) =>
+      context.log(`sandbox ${sandboxId} could not be removed: ${String(error)}`);
     void supervisor
       .remove(sandboxId)
       .catch(log)

@@ -1,6 +1,6 @@
 /**
- * Tokens of git providers, stored as they are given, for cloning. Only a Forgejo host that the user runs gets requests:
- * it is searched, and a token for it is checked.
+ * Tokens of git providers, stored as they are given, for cloning. Only a Forgejo host that the user
+ * runs gets requests: it is searched, and a token for it is checked.
  */
 import { once } from 'node:events';
 import http from 'node:http';
@@ -11,27 +11,45 @@ import { invalid, type HttpError } from '../http/answer.ts';
 import type { DocumentStore } from '../storage/documents.ts';
 import { providerBase } from './repository.ts';
 
-type ProviderTokens = Partial<Record<Provider, { token: string; host: string | null; user_id: string | null }>>;
-type GivenTokens = Record<string, { token?: string | null; host?: string | null; user_id?: string | null }>;
+type ProviderTokens = Partial<
+  Record<Provider, { token: string; host: string | null; user_id: string | null }>
+>;
+type GivenTokens = Record<
+  string,
+  { token?: string | null; host?: string | null; user_id?: string | null }
+>;
 
 export function readProviders(documents: DocumentStore): ProviderTokens {
   return (documents.read('git_providers') as ProviderTokens | null) ?? {};
 }
 
-/** A host that does not answer refuses nothing. `refused`: the error for a token that its provider refuses. */
+/**
+ * A host that does not answer refuses nothing. `refused`: the error for a token that its provider
+ * refuses.
+ */
 export async function storeProviders(
   documents: DocumentStore,
   given: GivenTokens,
   refused: (text: string) => HttpError,
 ): Promise<void> {
-  const unknown = Object.keys(given).filter((name) => !(PROVIDERS as readonly string[]).includes(name));
+  const unknown = Object.keys(given).filter(
+    (name) => !(PROVIDERS as readonly string[]).includes(name),
+  );
   if (unknown.length > 0) {
     const expected = PROVIDERS.map((name) => `'${name}'`)
       .join(', ')
       .replace(/, (?=[^,]*$)/, ' or ');
     const loc = (name: string) => ['body', 'provider_tokens', name, '[key]'];
     const msg = `Input should be ${expected}`;
-    throw invalid(unknown.map((name) => ({ type: 'enum', loc: loc(name), msg, input: name, ctx: { expected } })));
+    throw invalid(
+      unknown.map((name) => ({
+        type: 'enum',
+        loc: loc(name),
+        msg,
+        input: name,
+        ctx: { expected },
+      })),
+    );
   }
   const { token, host } = given.forgejo ?? {};
   if (token && host) {
@@ -51,25 +69,45 @@ export async function storeProviders(
 export function replaceProviders(documents: DocumentStore, given: GivenTokens): void {
   const before = readProviders(documents);
   const after: ProviderTokens = {};
-  for (const [name, { token, host, user_id }] of Object.entries(given) as [Provider, GivenTokens[string]][]) {
+  for (const [name, { token, host, user_id }] of Object.entries(given) as [
+    Provider,
+    GivenTokens[string],
+  ][]) {
     const kept = token || before[name]?.token;
-    if (kept) after[name] = { token: kept, host: host ?? before[name]?.host ?? null, user_id: user_id ?? null };
+    if (kept)
+      after[name] = {
+        token: kept,
+        host: host ?? before[name]?.host ?? null,
+        user_id: user_id ?? null,
+      };
   }
   documents.write('git_providers', after);
 }
 
-/** Null: there are tokens, and none is for a Forgejo host. Throws `noToken` where there is no token at all. */
-export function searchedForgejo(documents: DocumentStore, noToken: HttpError, provider?: string): Forgejo | null {
+/**
+ * Null: there are tokens, and none is for a Forgejo host. Throws `noToken` where there is no token
+ * at all.
+ */
+export function searchedForgejo(
+  documents: DocumentStore,
+  noToken: HttpError,
+  provider?: string,
+): Forgejo | null {
   if (Object.keys(readProviders(documents)).length === 0) throw noToken;
   return provider === undefined || provider === 'forgejo' ? connectedForgejo(documents) : null;
 }
 
 export function connectedForgejo(documents: DocumentStore): Forgejo | null {
   const { forgejo } = readProviders(documents);
-  return forgejo === undefined ? null : createForgejo(providerBase('forgejo', forgejo.host) ?? '', forgejo.token);
+  return forgejo === undefined
+    ? null
+    : createForgejo(providerBase('forgejo', forgejo.host) ?? '', forgejo.token);
 }
 
-/** The host did not answer, or answered with an error. `status` is its own; null: there was no answer. */
+/**
+ * The host did not answer, or answered with an error. `status` is its own; null: there was no
+ * answer.
+ */
 export class ForgejoError extends Error {
   override readonly name = 'ForgejoError';
   readonly status: number | null;
@@ -94,14 +132,19 @@ function createForgejo(base: string, token: string) {
       const headers = { Authorization: `token ${token}`, Accept: 'application/json' };
       // For all of one answer: a host may drip it without ever being silent.
       const signal = AbortSignal.timeout(10_000);
-      const outgoing = (url.protocol === 'https:' ? https : http).request(url, { headers, signal }).end();
+      const outgoing = (url.protocol === 'https:' ? https : http)
+        .request(url, { headers, signal })
+        .end();
       outgoing.on('error', () => undefined);
       // A connection that changes its protocol closes without an answer and without an error.
-      outgoing.on('close', () => outgoing.emit('error', new Error(`${url.host} closed the connection`)));
+      outgoing.on('close', () =>
+        outgoing.emit('error', new Error(`${url.host} closed the connection`)),
+      );
       const [incoming] = (await once(outgoing, 'response')) as [http.IncomingMessage];
       status = incoming.statusCode ?? 0;
       let body = '';
-      for await (const chunk of incoming.setEncoding('utf8') as AsyncIterable<string>) body += chunk;
+      for await (const chunk of incoming.setEncoding('utf8') as AsyncIterable<string>)
+        body += chunk;
       if (status === 200) return JSON.parse(body);
     } catch (error) {
       throw new ForgejoError((error as Error).message, status);
@@ -111,7 +154,9 @@ function createForgejo(base: string, token: string) {
   const all = async (path: string): Promise<Json[]> => {
     const found: Json[] = [];
     for (let page = 1; page <= MAX_PAGES; page += 1) {
-      const answer = await ask(`${path}${path.includes('?') ? '&' : '?'}page=${page}&limit=${PAGE}`);
+      const answer = await ask(
+        `${path}${path.includes('?') ? '&' : '?'}page=${page}&limit=${PAGE}`,
+      );
       const list = Array.isArray(answer) ? (answer as unknown[]) : members(answer).data;
       const items = Array.isArray(list) ? list.map(members) : [];
       found.push(...items);
@@ -128,7 +173,8 @@ function createForgejo(base: string, token: string) {
       throw error;
     }
   };
-  const at = (repository: string): string => `/repos/${repository.split('/').map(encodeURIComponent).join('/')}`;
+  const at = (repository: string): string =>
+    `/repos/${repository.split('/').map(encodeURIComponent).join('/')}`;
   return {
     checkToken: () => ask('/user').then(() => null),
     async repositories(query: string) {
@@ -158,7 +204,10 @@ function createForgejo(base: string, token: string) {
     },
     async tasks() {
       // An old host has no search for issues.
-      const issues = await orMissing(all('/repos/issues/search?type=issues&state=open&assigned=true'), []);
+      const issues = await orMissing(
+        all('/repos/issues/search?type=issues&state=open&assigned=true'),
+        [],
+      );
       return issues.map((found) => ({
         git_provider: 'forgejo',
         task_type: 'OPEN_ISSUE',

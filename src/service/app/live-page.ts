@@ -1,4 +1,7 @@
-/** The page of a conversation as a browser shows it, and the changes of it that the browser gets while it is open. */
+/**
+ * The page of a conversation as a browser shows it, and the changes of it that the browser gets
+ * while it is open.
+ */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import {
@@ -26,7 +29,10 @@ import { sandboxOf, workspacePath, type SandboxState } from './conversations.ts'
 import type { Pages } from './pages.ts';
 import { shownRepository } from './repository.ts';
 
-export function livePage(context: AppContext, row: ConversationRow): AsyncGenerator<string, void, void> {
+export function livePage(
+  context: AppContext,
+  row: ConversationRow,
+): AsyncGenerator<string, void, void> {
   const reader = createEventReader(context, row.id);
   let position = 0;
   return livePageParts(
@@ -46,7 +52,10 @@ export function livePage(context: AppContext, row: ConversationRow): AsyncGenera
   );
 }
 
-/** `isAgain`: the browser was connected before, and may lack an answer or changes that followed `position`. */
+/**
+ * `isAgain`: the browser was connected before, and may lack an answer or changes that followed
+ * `position`.
+ */
 export async function* liveMessages(
   context: AppContext,
   id: string,
@@ -81,7 +90,9 @@ export async function* liveMessages(
     const why = await viewer.next();
     if (why === 'left') return;
     if (why === 'service-ends') {
-      return yield endMessage('The local service has ended. This page opens again with acs conv open.');
+      return yield endMessage(
+        'The local service has ended. This page opens again with acs conv open.',
+      );
     }
   }
 }
@@ -94,11 +105,17 @@ export async function pageChanges(
 ): Promise<ConversationDiff> {
   const patch = await workspacePatch(context, row);
   if (patch !== null) return diffOfPatch(events.redact(patch));
-  return await diffOfEdits(events.edits(), { ...row, sandbox_status: sandboxOf(row, context).state.toLowerCase() });
+  return await diffOfEdits(events.edits(), {
+    ...row,
+    sandbox_status: sandboxOf(row, context).state.toLowerCase(),
+  });
 }
 
 /** Null: the workspace is gone, or cannot be read now. */
-export async function workspacePatch({ store, supervisor }: AppContext, row: ConversationRow): Promise<string | null> {
+export async function workspacePatch(
+  { store, supervisor }: AppContext,
+  row: ConversationRow,
+): Promise<string | null> {
   const { sandbox_id: id, base_commit: ref } = row;
   const sandbox = id === null ? null : store.sandboxes.get(id);
   const folder = workspacePath(row, '.');
@@ -124,7 +141,10 @@ export async function workspacePatch({ store, supervisor }: AppContext, row: Con
 type Status = PageFacts['status'];
 
 /** Of a run; the other words mean the same. */
-const OF_RUN: Partial<Record<ExecutionStatus, Status>> = { waiting_for_confirmation: 'waiting', error: 'failed' };
+const OF_RUN: Partial<Record<ExecutionStatus, Status>> = {
+  waiting_for_confirmation: 'waiting',
+  error: 'failed',
+};
 
 /** Of a run that had not ended when its sandbox stopped. */
 const OF_SANDBOX: Record<Exclude<SandboxState, 'RUNNING'>, Status> = {
@@ -134,7 +154,11 @@ const OF_SANDBOX: Record<Exclude<SandboxState, 'RUNNING'>, Status> = {
   MISSING: 'archived',
 };
 
-export function pageFacts(row: ConversationRow, context: Pick<AppContext, 'store'>, events: EventReader): PageFacts {
+export function pageFacts(
+  row: ConversationRow,
+  context: Pick<AppContext, 'store'>,
+  events: EventReader,
+): PageFacts {
   const { state } = sandboxOf(row, context);
   const word = row.execution_status;
   let status = word === null ? null : (OF_RUN[word] ?? (word as Status));
@@ -145,11 +169,16 @@ export function pageFacts(row: ConversationRow, context: Pick<AppContext, 'store
     if (status === null || !stays.includes(status)) status = OF_SANDBOX[state];
   }
   let reason: PageFacts['reason'] = null;
-  if (status === 'stuck') reason = { code: 'stuck', text: 'the agent did the same step again and again' };
-  else if (status === 'failed' && row.start_detail !== null) reason = { code: 'start-failed', text: row.start_detail };
+  if (status === 'stuck')
+    reason = { code: 'stuck', text: 'the agent did the same step again and again' };
+  else if (status === 'failed' && row.start_detail !== null)
+    reason = { code: 'start-failed', text: row.start_detail };
   else if (status === 'failed') {
     const error = events.newest('ConversationErrorEvent');
-    reason = { code: String(error?.['code'] ?? 'error'), text: String(error?.['detail'] ?? 'no reason is known') };
+    reason = {
+      code: String(error?.['code'] ?? 'error'),
+      text: String(error?.['detail'] ?? 'no reason is known'),
+    };
   }
   const { accumulated_cost = null, accumulated_token_usage: usage } = row.metrics ?? {};
   return {
@@ -159,7 +188,8 @@ export function pageFacts(row: ConversationRow, context: Pick<AppContext, 'store
     reason,
     waiting_for: status === 'waiting' ? 'confirmation' : status === 'idle' ? 'user' : null,
     cost_usd: accumulated_cost,
-    tokens: usage === undefined ? null : { input: usage.prompt_tokens, output: usage.completion_tokens },
+    tokens:
+      usage === undefined ? null : { input: usage.prompt_tokens, output: usage.completion_tokens },
     model: row.llm_model,
     repository: row.repository === null ? null : shownRepository(row.repository),
     branch: row.branch,
@@ -173,8 +203,12 @@ export type EventReader = ReturnType<typeof createEventReader>;
 
 const BATCH = 200;
 
-export function createEventReader({ store, logs, key }: Pick<AppContext, 'store' | 'logs' | 'key'>, id: string) {
-  // The log is looked up at each read: it may have been closed, or its sandbox deleted, since the one before.
+export function createEventReader(
+  { store, logs, key }: Pick<AppContext, 'store' | 'logs' | 'key'>,
+  id: string,
+) {
+  // The log is looked up at each read: it may have been closed, or its sandbox deleted, since the
+  // one before.
   const read = <Result>(work: (log: EventLog) => Result): Result | null => {
     const row = store.conversations.get(id);
     return row === null ? null : logs.read(row, work);
@@ -191,7 +225,14 @@ export function createEventReader({ store, logs, key }: Pick<AppContext, 'store'
     return events.map((event) => {
       const payload = value(event) as StoredEvent;
       const { kind, source, timestamp } = payload;
-      return { id: event.id, timestamp: normalizeTime(timestamp), source, kind, payload, signal: signalOf(event) };
+      return {
+        id: event.id,
+        timestamp: normalizeTime(timestamp),
+        source,
+        kind,
+        payload,
+        signal: signalOf(event),
+      };
     });
   };
   return {
@@ -233,7 +274,9 @@ export function createEventReader({ store, logs, key }: Pick<AppContext, 'store'
 
 function signalOf({ kind, source, key }: StoredEvent): PageEvent['signal'] {
   if (kind === 'MessageEvent' && source === 'user') return 'message';
-  return kind === 'ConversationStateUpdateEvent' && key === 'execution_status' ? 'status:other' : null;
+  return kind === 'ConversationStateUpdateEvent' && key === 'execution_status'
+    ? 'status:other'
+    : null;
 }
 
 function answerIn(event: StoredEvent): string {

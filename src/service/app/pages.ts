@@ -1,6 +1,6 @@
 /**
- * Who may see the pages of conversations, and who sees one now. A one-time link opens a session in one browser; the
- * tokens of both are kept as hashes, until the service ends.
+ * Who may see the pages of conversations, and who sees one now. A one-time link opens a session in
+ * one browser; the tokens of both are kept as hashes, until the service ends.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../lifecycle/clock.ts';
@@ -14,7 +14,10 @@ export type Pages = ReturnType<typeof createPages>;
 
 export function createPages(clock: Pick<Clock, 'now'>) {
   /** By hash: a look-up compares hashes, so its time discloses nothing of a token. */
-  const tokens = new Map<string, { kind: 'link' | 'session'; conversationId: string; endsAtMs: number }>();
+  const tokens = new Map<
+    string,
+    { kind: 'link' | 'session'; conversationId: string; endsAtMs: number }
+  >();
   const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64');
   const create = (kind: 'link' | 'session', conversationId: string, seconds: number): string => {
     const nowMs = clock.now();
@@ -25,7 +28,11 @@ export function createPages(clock: Pick<Clock, 'now'>) {
   };
   const has = (kind: 'link' | 'session', conversationId: string, token: string): boolean => {
     const found = tokens.get(hashOf(token));
-    return found?.kind === kind && found.conversationId === conversationId && clock.now() < found.endsAtMs;
+    return (
+      found?.kind === kind &&
+      found.conversationId === conversationId &&
+      clock.now() < found.endsAtMs
+    );
   };
   /** The open streams of pages. */
   const viewers = new Set<(state: ViewerState) => void>();
@@ -33,7 +40,10 @@ export function createPages(clock: Pick<Clock, 'now'>) {
   return {
     /** The token of a link to the page of a conversation: valid once, for `LINK_SECONDS`. */
     createLink: (conversationId: string): string => create('link', conversationId, LINK_SECONDS),
-    /** The token of a new session, for that of a link; null: it was used, is too old, or is of another conversation. */
+    /**
+     * The token of a new session, for that of a link; null: it was used, is too old, or is of
+     * another conversation.
+     */
     openSession(conversationId: string, link: string): string | null {
       if (!has('link', conversationId, link)) return null;
       tokens.delete(hashOf(link));

@@ -1,10 +1,18 @@
 /**
- * Repositories: what a name, a URL or a path stands for, and its clone. Git runs outside the isolation, with the user's
- * credentials: it clones into a folder no agent has touched.
+ * Repositories: what a name, a URL or a path stands for, and its clone. Git runs outside the
+ * isolation, with the user's credentials: it clones into a folder no agent has touched.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { GIT_DEFAULTS, GIT_IN_SHELL, withoutPrograms } from '../../local/git-config.ts';
 import type { Provider } from '../../protocol/v1/requests.ts';
@@ -46,12 +54,24 @@ export function repositoryForm(given: string): 'path' | 'url' | 'scp' | 'name' |
 }
 
 /** `host`: the provider's own host, when its user gave one. Throws RepositoryError. */
-export function repositorySource(given: string, provider: Provider | null, host: string | null): RepositorySource {
+export function repositorySource(
+  given: string,
+  provider: Provider | null,
+  host: string | null,
+): RepositorySource {
   if (given.startsWith('-') || /[\u0000-\u001f\u007f]/.test(given)) {
-    throw new RepositoryError(`'${cut(shownRepository(given), 100)}' is not the name of a repository`);
+    throw new RepositoryError(
+      `'${cut(shownRepository(given), 100)}' is not the name of a repository`,
+    );
   }
   const base = provider === null ? null : providerBase(provider, host);
-  const source = { url: given, isLocal: false, name: folderName(given), origin: null, credentials: null };
+  const source = {
+    url: given,
+    isLocal: false,
+    name: folderName(given),
+    origin: null,
+    credentials: null,
+  };
   switch (repositoryForm(given)) {
     case 'path':
       if (!existsSync(given)) throw new RepositoryError(`the repository ${given} does not exist`);
@@ -62,13 +82,22 @@ export function repositorySource(given: string, provider: Provider | null, host:
       const { url, credentials } = splitCredentials(given);
       // A token goes to the host it was given for, whatever the request names.
       const isThere = base !== null && url.toLowerCase().startsWith(`${base.toLowerCase()}/`);
-      return { ...source, url, credentials, isLocal: /^file:/i.test(given), origin: isThere ? base : null };
+      return {
+        ...source,
+        url,
+        credentials,
+        isLocal: /^file:/i.test(given),
+        origin: isThere ? base : null,
+      };
     }
     case 'name': {
       if (provider === null) {
-        throw new RepositoryError(`'${given}' names no host: give its git_provider, a URL or an absolute path`);
+        throw new RepositoryError(
+          `'${given}' names no host: give its git_provider, a URL or an absolute path`,
+        );
       }
-      if (base === null) throw new RepositoryError(`the host of ${provider} is not known: give a URL`);
+      if (base === null)
+        throw new RepositoryError(`the host of ${provider} is not known: give a URL`);
       const parts = given.split('/').map(encodeURIComponent);
       const isAzure = provider === 'azure_devops';
       // organisation/project/repository
@@ -77,7 +106,8 @@ export function repositorySource(given: string, provider: Provider | null, host:
     }
     case null: {
       const [, scheme] = /^([a-z][a-z0-9+.-]*):(?:.*:)?\/\//i.exec(given) ?? [];
-      if (scheme !== undefined) throw new RepositoryError(`git may not clone over '${scheme}' here`);
+      if (scheme !== undefined)
+        throw new RepositoryError(`git may not clone over '${scheme}' here`);
       const shown = cut(shownRepository(given), 200);
       throw new RepositoryError(`'${shown}' is not an absolute path, a URL or owner/name`);
     }
@@ -90,9 +120,13 @@ export function providerBase(provider: Provider, host: string | null): string | 
   return /^https?:\/\//i.test(known) ? known : `https://${known}`;
 }
 
-/** A URL without the user and password in it. A user alone is not a secret, and git prompts for its password. */
+/**
+ * A URL without the user and password in it. A user alone is not a secret, and git prompts for its
+ * password.
+ */
 function splitCredentials(given: string): { url: string; credentials: string | null } {
-  const [, scheme = '', secret = '', rest = ''] = /^(https?:\/\/)([^/?#@]*:[^/?#]*)@(.*)$/i.exec(given) ?? [];
+  const [, scheme = '', secret = '', rest = ''] =
+    /^(https?:\/\/)([^/?#@]*:[^/?#]*)@(.*)$/i.exec(given) ?? [];
   if (!URL.canParse(scheme + rest)) return { url: given, credentials: null };
   try {
     return { url: scheme + rest, credentials: decodeURIComponent(secret) };
@@ -105,14 +139,17 @@ function splitCredentials(given: string): { url: string; credentials: string | n
 export function shownRepository(given: string): string {
   const found = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@(.*)$/is.exec(given);
   if (found === null) {
-    // A slash in a password ends the host, and git will not get anywhere with it; it is a password all the same.
+    // A slash in a password ends the host, and git will not get anywhere with it; it is a password
+    // all the same.
     return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*:(?!\d*(?:[/?#]|$)).*@/is.test(given)
       ? given.replace(/^([a-z0-9+.-]+:\/\/).*@/is, '$1')
       : given;
   }
   const [, scheme = '', who = '', rest = ''] = found;
   const user = who.replace(/:.*$/s, '');
-  return /^(?:git\+)?ssh:/i.test(scheme) && user !== '' ? `${scheme}${user}@${rest}` : scheme + rest;
+  return /^(?:git\+)?ssh:/i.test(scheme) && user !== ''
+    ? `${scheme}${user}@${rest}`
+    : scheme + rest;
 }
 
 function folderName(given: string): string {
@@ -166,9 +203,10 @@ export function endClones(stagingDir: string): number {
 }
 
 /**
- * Makes `$2` of the clone `$1`: a bare repository of the one commit, which the agent cannot write to, so that a diff needs
- * nothing of the agent's `.git`. Deltas of the clone are used again, none is searched for. The index has the times of the
- * files, so that a diff reads the content of changed ones alone.
+ * Makes `$2` of the clone `$1`: a bare repository of the one commit, which the agent cannot write
+ * to, so that a diff needs nothing of the agent's `.git`. Deltas of the clone are used again, none
+ * is searched for. The index has the times of the files, so that a diff reads the content of
+ * changed ones alone.
  */
 const KEEP_BASE = `${GIT_IN_SHELL}
 git init --quiet --bare --object-format="$(git -C "$1" rev-parse --show-object-format)" "$2" || exit
@@ -178,24 +216,36 @@ printf '%s\\n' "--shallow $commit" "$commit" |
   git -C "$1" pack-objects --quiet --window=0 --revs "$2/objects/pack/pack" >/dev/null || exit
 echo "$commit" >"$2/shallow" && echo "$commit" >"$2/HEAD" && cp -p "$1/.git/index" "$2/index"`;
 
-/** Clones and moves the checkout into the workspace. Throws RepositoryError with git's own message, without credentials. */
+/**
+ * Clones and moves the checkout into the workspace. Throws RepositoryError with git's own message,
+ * without credentials.
+ */
 export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
   const { source, workspaceDir, stagingDir, signal } = request;
   const staging = path.join(stagingDir, randomBytes(8).toString('hex'));
   mkdirSync(staging, { recursive: true, mode: 0o700 });
   try {
     const given = { ...gitEnvironment(request, staging), [MARKER]: stagingDir };
-    const { stdout: names } = await runGit(git('-C', staging, 'config', '--list', '--name-only'), given, signal);
+    const { stdout: names } = await runGit(
+      git('-C', staging, 'config', '--list', '--name-only'),
+      given,
+      signal,
+    );
     const env = withoutPrograms(names, given);
     const target = path.join(staging, 'checkout');
     const branch = request.branch === null ? [] : ['--branch', request.branch];
-    // --no-local: a hard link would let the agent write into the objects of the source.
-    // --progress: writing it makes git notice soon that its output is closed.
-    // --config: the git of an agent keeps line ends and links as well, which a configuration for Windows converts.
-    const flags = '--no-local --progress --config core.autocrlf=false --config core.symlinks=true'.split(' ');
+    // --no-local: a hard link would let the agent write into the objects of the source. --progress:
+    // writing it makes git notice soon that its output is closed. --config: the git of an agent
+    // keeps line ends and links as well, which a configuration for Windows converts.
+    const flags =
+      '--no-local --progress --config core.autocrlf=false --config core.symlinks=true'.split(' ');
     await run(git('clone', ...flags, ...branch, '--', source.url, target), env, signal);
     const headOf = async (...argv: string[]): Promise<string | null> => {
-      const { code, stdout } = await runGit(git('-C', target, ...argv, '--quiet', 'HEAD'), env, signal);
+      const { code, stdout } = await runGit(
+        git('-C', target, ...argv, '--quiet', 'HEAD'),
+        env,
+        signal,
+      );
       return code === 0 && stdout.trim() !== '' ? stdout.trim() : null;
     };
     const commit = await headOf('rev-parse', '--verify');
@@ -218,18 +268,31 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
   }
 }
 
-/** Makes an empty repository of a fresh workspace, so that changes can be seen. Throws RepositoryError. */
-export async function initWorkspace(workspaceDir: string, env: Environment, signal: AbortSignal): Promise<void> {
+/**
+ * Makes an empty repository of a fresh workspace, so that changes can be seen. Throws
+ * RepositoryError.
+ */
+export async function initWorkspace(
+  workspaceDir: string,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<void> {
   if (existsSync(path.join(workspaceDir, '.git'))) return;
-  await run(git('-c', 'init.defaultBranch=main', 'init', '--quiet', workspaceDir), baseEnvironment(env), signal);
+  await run(
+    git('-c', 'init.defaultBranch=main', 'init', '--quiet', workspaceDir),
+    baseEnvironment(env),
+    signal,
+  );
 }
 
 function baseEnvironment(env: Environment): Record<string, string> {
-  // GIT_DIR and its like would point git at another repository; those that carry the user's credentials stay.
+  // GIT_DIR and its like would point git at another repository; those that carry the user's
+  // credentials stay.
   const isKept = ([name, value]: [string, unknown]): boolean =>
     value !== undefined &&
     !/^(?:ACS|OPENHANDS)_/.test(name) &&
-    (!/^GIT_/.test(name) || /^GIT_(?:SSH|PROXY|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM)/.test(name));
+    (!/^GIT_/.test(name) ||
+      /^GIT_(?:SSH|PROXY|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM)/.test(name));
   return {
     ...(Object.fromEntries(Object.entries(env).filter(isKept)) as Record<string, string>),
     LC_ALL: 'C',
@@ -242,14 +305,21 @@ function baseEnvironment(env: Environment): Record<string, string> {
   };
 }
 
-/** A file, because git takes `-c` and GIT_CONFIG_COUNT away from the process that reads the source repository. */
-function gitEnvironment({ env: given, source, token }: CloneRequest, staging: string): Record<string, string> {
+/**
+ * A file, because git takes `-c` and GIT_CONFIG_COUNT away from the process that reads the source
+ * repository.
+ */
+function gitEnvironment(
+  { env: given, source, token }: CloneRequest,
+  staging: string,
+): Record<string, string> {
   const env = baseEnvironment(given);
   const quote = (value: string): string =>
     `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
   const home = env.HOME ?? '';
   const xdg = env.XDG_CONFIG_HOME || path.join(home, '.config');
-  const ofHome = home === '' ? [] : [path.join(xdg, 'git', 'config'), path.join(home, '.gitconfig')];
+  const ofHome =
+    home === '' ? [] : [path.join(xdg, 'git', 'config'), path.join(home, '.gitconfig')];
   const configs = env.GIT_CONFIG_GLOBAL ? [env.GIT_CONFIG_GLOBAL] : ofHome;
   const lines = configs.map((config) => `[include]\n\tpath = ${quote(config)}`);
   if (source.isLocal) {
@@ -276,9 +346,16 @@ function git(...argv: string[]): string[] {
   return ['git', ...GIT_DEFAULTS, ...argv];
 }
 
-async function run(argv: string[], env: Record<string, string>, signal: AbortSignal): Promise<void> {
+async function run(
+  argv: string[],
+  env: Record<string, string>,
+  signal: AbortSignal,
+): Promise<void> {
   const { code, stderr } = await runGit(argv, env, signal);
-  if (code !== 0) throw new RepositoryError(gitMessage(stderr) || `git ended with exit code ${code ?? 'unknown'}`);
+  if (code !== 0)
+    throw new RepositoryError(
+      gitMessage(stderr) || `git ended with exit code ${code ?? 'unknown'}`,
+    );
 }
 
 const PROGRESS =
@@ -303,7 +380,13 @@ function runGit(
   signal: AbortSignal,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
-    const { file, args } = withParentDeathSignal('TERM', ['/bin/sh', '-c', AS_GROUP, 'sh', ...argv]);
+    const { file, args } = withParentDeathSignal('TERM', [
+      '/bin/sh',
+      '-c',
+      AS_GROUP,
+      'sh',
+      ...argv,
+    ]);
     const child = spawn(file, args, {
       detached: true,
       env,
@@ -321,7 +404,9 @@ function runGit(
       if (code === NOT_FOUND) reject(new RepositoryError('git is not installed'));
       else resolve({ code, ...output });
     };
-    child.on('error', (error) => reject(new RepositoryError(`git could not be run: ${error.message}`)));
+    child.on('error', (error) =>
+      reject(new RepositoryError(`git could not be run: ${error.message}`)),
+    );
     child.on('close', end);
     // What git has started, such as a shared ssh connection, may keep its output open for long.
     child.on('exit', (code) => setTimeout(end, 500, code).unref());

@@ -1,4 +1,7 @@
-/** Interface section 7.6. The same log gives the same events with the same ids, in whatever pieces it is read. */
+/**
+ * Interface section 7.6. The same log gives the same events with the same ids, in whatever pieces
+ * it is read.
+ */
 import { isRecord } from '../../protocol/shape.ts';
 import type { StoredEvent } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
@@ -65,8 +68,16 @@ export function createV0EventReader(logs: EventLogs): (row: ConversationRow) => 
     if (row.start_state !== 'ready') {
       // It has no log; V0 shows its state as events.
       const { created_at, updated_at, start_detail } = row;
-      const loading = { id: 0, timestamp: created_at.replace(/Z$/, ''), ...stateChanged('loading') };
-      const failed = { id: 1, timestamp: updated_at.replace(/Z$/, ''), ...stateChanged('error', start_detail ?? '') };
+      const loading = {
+        id: 0,
+        timestamp: created_at.replace(/Z$/, ''),
+        ...stateChanged('loading'),
+      };
+      const failed = {
+        id: 1,
+        timestamp: updated_at.replace(/Z$/, ''),
+        ...stateChanged('error', start_detail ?? ''),
+      };
       return row.start_state === 'failed' ? [loading, failed] : [loading];
     }
     const known = kept.get(row.id);
@@ -84,12 +95,16 @@ export function createV0EventReader(logs: EventLogs): (row: ConversationRow) => 
         state.position += page.length;
       }
     });
-    for (const [index, event] of added.entries()) state.events.push(...state.take(event, added[index + 1]));
+    for (const [index, event] of added.entries())
+      state.events.push(...state.take(event, added[index + 1]));
     return state.events;
   };
 }
 
-export function createTranslator(): (event: StoredEvent, following: StoredEvent | undefined) => V0Event[] {
+export function createTranslator(): (
+  event: StoredEvent,
+  following: StoredEvent | undefined,
+) => V0Event[] {
   let nextId = 0;
   let agentState = '';
   // The agent wrote the last message and did not finish: V0 then waits for the user.
@@ -105,7 +120,12 @@ export function createTranslator(): (event: StoredEvent, following: StoredEvent 
     switch (event.kind) {
       case 'SystemPromptEvent': {
         const content = asText(asRecord(event.system_prompt).text);
-        const args = { content, tools: TOOLS, openhands_version: null, agent_class: 'CodeActAgent' };
+        const args = {
+          content,
+          tools: TOOLS,
+          openhands_version: null,
+          agent_class: 'CodeActAgent',
+        };
         return [{ source: 'agent', message: content, action: 'system', args }];
       }
       case 'MessageEvent': {
@@ -116,8 +136,16 @@ export function createTranslator(): (event: StoredEvent, following: StoredEvent 
           (each): unknown => asRecord(each).image_urls ?? [],
         );
         const image_urls = isAnswerLast ? null : images;
-        const args = { content, file_urls: null, image_urls, wait_for_response: isAnswerLast, security_risk: -1 };
-        return [{ source: isAnswerLast ? 'agent' : 'user', message: content, action: 'message', args }];
+        const args = {
+          content,
+          file_urls: null,
+          image_urls,
+          wait_for_response: isAnswerLast,
+          security_risk: -1,
+        };
+        return [
+          { source: isAnswerLast ? 'agent' : 'user', message: content, action: 'message', args },
+        ];
       }
       case 'ActionEvent':
         if (event.source !== 'user') isAnswerLast = false;
@@ -135,12 +163,15 @@ export function createTranslator(): (event: StoredEvent, following: StoredEvent 
       case 'Condensation': {
         const { summary, summary_offset } = event;
         const args = { forgotten_event_ids: [], summary, summary_offset };
-        return [{ source: 'agent', message: `Summary: ${asText(summary)}`, action: 'condensation', args }];
+        return [
+          { source: 'agent', message: `Summary: ${asText(summary)}`, action: 'condensation', args },
+        ];
       }
       case 'UserRejectObservation': {
         const content = asText(event.rejection_reason) || 'The user rejected the action.';
         const rejection = { message: content, observation: 'user_rejected', content, extras: {} };
-        // The log has `idle` only; V0 has the answer that was given, and that the agent awaits a message.
+        // The log has `idle` only; V0 has the answer that was given, and that the agent awaits a
+        // message.
         agentState = 'awaiting_user_input';
         return [
           stateChanged('user_rejected'),
@@ -152,7 +183,8 @@ export function createTranslator(): (event: StoredEvent, following: StoredEvent 
         const { key, value } = event;
         const full = key === 'full_state' ? asRecord(value).execution_status : '';
         const status = asText(key === 'execution_status' ? value : full);
-        const state = status === 'finished' && isAnswerLast ? 'awaiting_user_input' : AGENT_STATES[status];
+        const state =
+          status === 'finished' && isAnswerLast ? 'awaiting_user_input' : AGENT_STATES[status];
         if (state === undefined || state === agentState) return [];
         agentState = state;
         let reason = status === 'stuck' ? 'AgentStuckInLoopError: Agent got stuck in a loop' : '';
@@ -167,7 +199,11 @@ export function createTranslator(): (event: StoredEvent, following: StoredEvent 
     }
   };
   return (event, following) => {
-    const numbered = (draft: Draft): V0Event => ({ id: nextId++, timestamp: event.timestamp, ...draft });
+    const numbered = (draft: Draft): V0Event => ({
+      id: nextId++,
+      timestamp: event.timestamp,
+      ...draft,
+    });
     const loading = nextId === 0 ? [numbered(stateChanged('loading'))] : [];
     if (event.kind === 'ActionEvent') {
       actions.set(event.id, nextId);
@@ -179,18 +215,33 @@ export function createTranslator(): (event: StoredEvent, following: StoredEvent 
 
 function stateChanged(agent_state: string, reason = ''): Draft {
   const extras = { agent_state, reason };
-  return { source: 'environment', message: '', observation: 'agent_state_changed', content: '', extras };
+  return {
+    source: 'environment',
+    message: '',
+    observation: 'agent_state_changed',
+    content: '',
+    extras,
+  };
 }
 
 function actionDraft(event: StoredEvent): Pick<Draft, 'message' | 'action' | 'args'> {
   const action = asRecord(event.action);
-  const common = { thought: textsOf(event.thought), security_risk: RISKS[asText(event.security_risk)] ?? -1 };
+  const common = {
+    thought: textsOf(event.thought),
+    security_risk: RISKS[asText(event.security_risk)] ?? -1,
+  };
   const { kind, data, ...members } = action;
   switch (kind) {
     case 'TerminalAction':
     case 'ExecuteBashAction': {
       const command = asText(action.command);
-      const fixed = { blocking: false, is_static: false, cwd: null, hidden: false, confirmation_state: 'confirmed' };
+      const fixed = {
+        blocking: false,
+        is_static: false,
+        cwd: null,
+        hidden: false,
+        confirmation_state: 'confirmed',
+      };
       const args = { command, is_input: action.is_input === true, ...common, ...fixed };
       return { message: `Running command: ${command}`, action: 'run', args };
     }
@@ -202,18 +253,28 @@ function actionDraft(event: StoredEvent): Pick<Draft, 'message' | 'action' | 'ar
         return { message: `Writing file: ${path}`, action: 'write', args: { ...args, content } };
       }
       if (action.command === 'view') {
-        const [start, end] = Array.isArray(action.view_range) ? (action.view_range as unknown[]) : [];
+        const [start, end] = Array.isArray(action.view_range)
+          ? (action.view_range as unknown[])
+          : [];
         if (typeof start === 'number') args.start = start - 1;
         if (typeof end === 'number') args.end = end;
         return { message: `Reading file: ${path}`, action: 'read', args };
       }
       const { command, old_str = null, new_str = null, insert_line = null } = action;
       const edit = { command, file_text: null, old_str, new_str, insert_line, content: '' };
-      return { message: `Editing file: ${path}`, action: 'edit', args: { ...args, ...edit, start: 1 } };
+      return {
+        message: `Editing file: ${path}`,
+        action: 'edit',
+        args: { ...args, ...edit, start: 1 },
+      };
     }
     case 'FinishAction': {
       const message = asText(action.message);
-      return { message, action: 'finish', args: { final_thought: message, outputs: {}, thought: common.thought } };
+      return {
+        message,
+        action: 'finish',
+        args: { final_thought: message, outputs: {}, thought: common.thought },
+      };
     }
     case 'ThinkAction': {
       const thought = asText(action.thought);
@@ -236,10 +297,15 @@ function actionDraft(event: StoredEvent): Pick<Draft, 'message' | 'action' | 'ar
 function bySource(event: StoredEvent): Pick<Draft, 'source' | 'tool_call_metadata'> {
   if (event.source === 'user') return { source: 'user' };
   const call = { function_name: asText(event.tool_name), tool_call_id: asText(event.tool_call_id) };
-  return { source: 'agent', tool_call_metadata: { ...call, model_response: null, total_calls_in_response: 1 } };
+  return {
+    source: 'agent',
+    tool_call_metadata: { ...call, model_response: null, total_calls_in_response: 1 },
+  };
 }
 
-type Observed = Pick<Draft, 'message' | 'observation' | 'content' | 'extras'> & { success?: boolean };
+type Observed = Pick<Draft, 'message' | 'observation' | 'content' | 'extras'> & {
+  success?: boolean;
+};
 
 function observationDraft(event: StoredEvent): Observed | null {
   const observation = asRecord(event.observation);
@@ -258,14 +324,22 @@ function observationDraft(event: StoredEvent): Observed | null {
     case 'FinishObservation':
       return null;
     case 'ThinkObservation': {
-      const noted = { message: 'I have noted the thought.', content: 'Your thought has been logged.' };
+      const noted = {
+        message: 'I have noted the thought.',
+        content: 'Your thought has been logged.',
+      };
       return { ...noted, observation: 'think', extras: {} };
     }
   }
   if (observation.is_error === true) return errorDraft(content);
   if (observation.kind === 'TaskTrackerObservation') {
     const { command, task_list } = observation;
-    return { message: content, observation: 'task_tracking', content, extras: { command, task_list } };
+    return {
+      message: content,
+      observation: 'task_tracking',
+      content,
+      extras: { command, task_list },
+    };
   }
   if (observation.kind !== 'FileEditorObservation') {
     const name = asText(event.tool_name) || asText(observation.kind);
@@ -277,7 +351,12 @@ function observationDraft(event: StoredEvent): Observed | null {
     return { message: `I read the file ${path}.`, observation: 'read', content, extras };
   }
   if (observation.command === 'create') {
-    return { message: `I wrote to the file ${path}.`, observation: 'write', content, extras: { path } };
+    return {
+      message: `I wrote to the file ${path}.`,
+      observation: 'write',
+      content,
+      extras: { path },
+    };
   }
   const { prev_exist = true, old_content = null, new_content = null } = observation;
   const extras = { path, prev_exist, old_content, new_content, impl_source: 'default', diff: null };
@@ -285,7 +364,13 @@ function observationDraft(event: StoredEvent): Observed | null {
 }
 
 function errorDraft(content: string): Observed {
-  return { message: content, observation: 'error', content, extras: { error_id: '' }, success: false };
+  return {
+    message: content,
+    observation: 'error',
+    content,
+    extras: { error_id: '' },
+    success: false,
+  };
 }
 
 function asRecord(value: unknown): Members {

@@ -5,7 +5,9 @@ import type { MiddlewareHandler } from 'hono';
 import type { FaultRules } from './rules.ts';
 import type { FaultRule } from './schema.ts';
 
-/** The app server's own requests to its sandboxes say so in this header: no fault is injected there. */
+/**
+ * The app server's own requests to its sandboxes say so in this header: no fault is injected there.
+ */
 export const SERVICE_HEADER = 'X-Acs-Service';
 
 export function injectFaults(faultRules: FaultRules): MiddlewareHandler {
@@ -22,7 +24,10 @@ export function injectFaults(faultRules: FaultRules): MiddlewareHandler {
       const reader = c.req.raw.body?.getReader();
       while (reader !== undefined && !(await reader.read()).done);
     }
-    const answer = rule.cut === 'before-headers' ? new Response() : answerOf(rule, rule.delivered ? c.res : null);
+    const answer =
+      rule.cut === 'before-headers'
+        ? new Response()
+        : answerOf(rule, rule.delivered ? c.res : null);
     await pause(rule.latencyMs, outgoing);
     c.res = undefined; // else hono adds the headers of the answer before
     c.res = rule.cut === null ? answer : RESPONSE_ALREADY_SENT;
@@ -39,8 +44,10 @@ export function injectFaults(faultRules: FaultRules): MiddlewareHandler {
     const drop = (): void => {
       socket.destroy();
     };
-    // What is written before is on its way when these call back; a connection destroyed earlier would lose it.
-    if (rule.cut === 'mid-body' && body.length > 1) outgoing.write(body.subarray(0, body.length >> 1), drop);
+    // What is written before is on its way when these call back; a connection destroyed earlier
+    // would lose it.
+    if (rule.cut === 'mid-body' && body.length > 1)
+      outgoing.write(body.subarray(0, body.length >> 1), drop);
     else socket.write('', drop);
   };
 }
@@ -55,7 +62,8 @@ function answerOf(rule: FaultRule, real: Response | null): Response {
   }
   if (rule.contentType !== null) headers.set('Content-Type', rule.contentType);
   for (const [name, value] of Object.entries(rule.headers)) headers.set(name, value);
-  if (status === 204 || status === 205 || status === 304) return new Response(null, { status, headers });
+  if (status === 204 || status === 205 || status === 304)
+    return new Response(null, { status, headers });
   const own = rule.body ?? JSON.stringify({ detail: STATUS_CODES[status] ?? 'Injected fault' });
   return new Response(isOwnBody ? own : real.body, { status, headers });
 }

@@ -7,7 +7,10 @@ export interface FaultRules {
 }
 
 /** The first rule that hits decides, and those below it do not see that request. */
-export function createFaultRules(rules: readonly FaultRule[], log: (line: string) => void): FaultRules {
+export function createFaultRules(
+  rules: readonly FaultRule[],
+  log: (line: string) => void,
+): FaultRules {
   const all = rules.map((rule) => ({ rule, pattern: patternOf(rule.path), seen: 0, hits: 0 }));
   return {
     next({ method, path, isSocket }) {
@@ -17,7 +20,8 @@ export function createFaultRules(rules: readonly FaultRule[], log: (line: string
         if ((rule.cut === 'after-frames' && !isSocket) || !pattern.test(path)) continue;
         each.seen += 1;
         const since = each.seen - rule.after;
-        if (since < 1 || since % rule.every !== 0 || each.hits >= (rule.times ?? Infinity)) continue;
+        if (since < 1 || since % rule.every !== 0 || each.hits >= (rule.times ?? Infinity))
+          continue;
         each.hits += 1;
         log(`fault: ${method} ${path} matched ${rule.name}: ${effectOf(rule)}`);
         return rule;

@@ -1,4 +1,6 @@
-/** Fault injection: a scenario file names the requests to the local service that fail or are late. */
+/**
+ * Fault injection: a scenario file names the requests to the local service that fail or are late.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import * as v from 'valibot';
@@ -50,17 +52,22 @@ const STATUS = 'it must be a status from 200 to 599';
 const WRITTEN_RULE = v.strictObject(
   {
     note: v.optional(v.string('it must be a text')),
-    server: v.optional(v.picklist(['app', 'agent'], 'it must be "app" or "agent" (the agent servers of sandboxes)')),
+    server: v.optional(
+      v.picklist(['app', 'agent'], 'it must be "app" or "agent" (the agent servers of sandboxes)'),
+    ),
     method: v.optional(
       v.custom<string | string[]>(
-        (input) => [input].flat().length > 0 && [input].flat().every((each) => /^[A-Za-z]{1,20}$/.test(String(each))),
+        (input) =>
+          [input].flat().length > 0 &&
+          [input].flat().every((each) => /^[A-Za-z]{1,20}$/.test(String(each))),
         'it must be a method such as "GET", or a list of them',
       ),
     ),
     path: v.optional(
       v.custom<string>(
         (input) => typeof input === 'string' && /^\/[^?#\s]*$/.test(input),
-        'it must begin with a slash and hold no query: "/api/v1/app-conversations/search", "/api/v1/**"',
+        'it must begin with a slash and hold no query: "/api/v1/app-conversations/search", ' +
+          '"/api/v1/**"',
       ),
     ),
     after: count(0),
@@ -72,11 +79,14 @@ const WRITTEN_RULE = v.strictObject(
         'it must be a duration such as "500ms" or "30s"',
       ),
     ),
-    status: v.optional(v.pipe(v.number(STATUS), v.integer(STATUS), v.minValue(200, STATUS), v.maxValue(599, STATUS))),
+    status: v.optional(
+      v.pipe(v.number(STATUS), v.integer(STATUS), v.minValue(200, STATUS), v.maxValue(599, STATUS)),
+    ),
     headers: v.optional(
       v.custom<Record<string, string>>(
         areHeaders,
-        'it must be an object of header names and texts, without those that the server writes itself (Content-Length, Transfer-Encoding, Connection)',
+        'it must be an object of header names and texts, without those that the server writes ' +
+          'itself (Content-Length, Transfer-Encoding, Connection)',
       ),
     ),
     body: v.optional(v.unknown()),
@@ -86,7 +96,9 @@ const WRITTEN_RULE = v.strictObject(
         'it must be a content type such as "text/html"',
       ),
     ),
-    cut: v.optional(v.picklist(CUTS, `it must be one of ${CUTS.map((each) => `"${each}"`).join(', ')}`)),
+    cut: v.optional(
+      v.picklist(CUTS, `it must be one of ${CUTS.map((each) => `"${each}"`).join(', ')}`),
+    ),
     frames: count(0),
     delivered: v.optional(v.boolean('it must be true or false')),
   },
@@ -110,7 +122,10 @@ function areHeaders(input: unknown): boolean {
   });
 }
 
-/** `file`: absolute; a list of rules, or an object with `rules` and `note`. Throws ServiceError `scenario`. */
+/**
+ * `file`: absolute; a list of rules, or an object with `rules` and `note`. Throws ServiceError
+ * `scenario`.
+ */
 export function readScenario(file: string): FaultRule[] {
   const messageOf = (why: string): string => `cannot use the scenario ${file}: ${why}`;
   const refusal = (why: string, cause?: unknown): ServiceError =>
@@ -132,11 +147,16 @@ export function readScenario(file: string): FaultRule[] {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // The message of JSON.parse does not always contain the position; then it quotes the text around it.
+    // The message of JSON.parse does not always contain the position; then it quotes the text
+    // around it.
     const { message } = error as Error;
     const position =
-      positionInJson(text, message) ?? (/^Unexpected end/.test(message) ? positionAt(text, text.length) : null);
-    const what = position === null ? message : `${position}: ${message.replace(/ in JSON at position.*$/s, '')}`;
+      positionInJson(text, message) ??
+      (/^Unexpected end/.test(message) ? positionAt(text, text.length) : null);
+    const what =
+      position === null
+        ? message
+        : `${position}: ${message.replace(/ in JSON at position.*$/s, '')}`;
     throw refusal(`it is not JSON: ${what}`, error);
   }
   const { rules, problems } = parseScenario(value);
@@ -144,7 +164,9 @@ export function readScenario(file: string): FaultRule[] {
   return rules;
 }
 
-/** The rules, or what is wrong with them: `rule 2, status: …`; rules count from 1, as in the log. */
+/**
+ * The rules, or what is wrong with them: `rule 2, status: …`; rules count from 1, as in the log.
+ */
 export function parseScenario(value: unknown): { rules: FaultRule[]; problems: string[] } {
   const file = isRecord(value) ? value : { rules: value };
   const problems = Object.keys(file)
@@ -158,10 +180,15 @@ export function parseScenario(value: unknown): { rules: FaultRule[]; problems: s
   }
   if (file.rules.length === 0) problems.push(`${subject}: it holds no rule`);
   const rules = (file.rules as unknown[]).flatMap((written, index) => {
-    const { success, output, issues } = v.safeParse(WRITTEN_RULE, written, { abortPipeEarly: true });
+    const { success, output, issues } = v.safeParse(WRITTEN_RULE, written, {
+      abortPipeEarly: true,
+    });
     const wrong = success
       ? mistakesIn(output).map((mistake) => `: ${mistake}`)
-      : issues.map(({ path, message }) => `${path === undefined ? '' : `, ${String(path[0].key)}`}: ${message}`);
+      : issues.map(
+          ({ path, message }) =>
+            `${path === undefined ? '' : `, ${String(path[0].key)}`}: ${message}`,
+        );
     problems.push(...wrong.map((each) => `rule ${index + 1}${each}`));
     return success ? asApplied(output, index) : [];
   });
@@ -177,12 +204,16 @@ function mistakesIn(it: WrittenRule): string[] {
     'it does nothing: give it latency, status, headers, body, content_type or cut':
       !alters && it.latency === undefined && it.cut === undefined,
     '"frames" and "cut": "after-frames" go together': isOfSocket !== (it.frames !== undefined),
-    'web sockets are those of sandboxes: "after-frames" needs "server": "agent"': isOfSocket && it.server !== 'agent',
-    'a web socket that is cut after frames has no answer to change': isOfSocket && (alters || it.delivered === false),
-    'nothing of an answer is sent when it is cut before its headers': it.cut === 'before-headers' && alters,
+    'web sockets are those of sandboxes: "after-frames" needs "server": "agent"':
+      isOfSocket && it.server !== 'agent',
+    'a web socket that is cut after frames has no answer to change':
+      isOfSocket && (alters || it.delivered === false),
+    'nothing of an answer is sent when it is cut before its headers':
+      it.cut === 'before-headers' && alters,
     '"delivered": false needs an answer in place of the one of the service: status, body, or "cut": "before-headers"':
       it.delivered === false && !answers && it.cut !== 'before-headers',
-    [`status ${it.status} has no body`]: (it.status === 204 || it.status === 304) && it.body !== undefined,
+    [`status ${it.status} has no body`]:
+      (it.status === 204 || it.status === 304) && it.body !== undefined,
   };
   return Object.entries(mistakes).flatMap(([mistake, isMade]) => (isMade ? mistake : []));
 }
@@ -200,8 +231,14 @@ function asApplied(it: WrittenRule, index: number): FaultRule {
     latencyMs: parseDuration(it.latency ?? '0ms') ?? 0,
     status: it.status ?? null,
     headers: it.headers ?? {},
-    body: it.body === undefined ? null : typeof it.body === 'string' ? it.body : JSON.stringify(it.body),
-    contentType: it.content_type ?? (typeof it.body === 'string' ? 'text/plain; charset=utf-8' : null),
+    body:
+      it.body === undefined
+        ? null
+        : typeof it.body === 'string'
+          ? it.body
+          : JSON.stringify(it.body),
+    contentType:
+      it.content_type ?? (typeof it.body === 'string' ? 'text/plain; charset=utf-8' : null),
     cut: it.cut ?? null,
     frames: it.frames ?? 0,
     delivered: it.delivered ?? (!isAnswered && it.cut !== 'before-headers'),

@@ -4,7 +4,10 @@ import type { WebSocket } from 'ws';
 import { pause } from './middleware.ts';
 import type { FaultRule } from './schema.ts';
 
-/** Waits for the latency of the rule. False: the socket has been refused or cut, and there is nothing to upgrade. */
+/**
+ * Waits for the latency of the rule. False: the socket has been refused or cut, and there is
+ * nothing to upgrade.
+ */
 export async function letUpgrade(rule: FaultRule, socket: Duplex): Promise<boolean> {
   await pause(rule.latencyMs, socket);
   if (rule.cut === 'before-headers') {
@@ -13,7 +16,9 @@ export async function letUpgrade(rule: FaultRule, socket: Duplex): Promise<boole
   }
   if (rule.status === null && rule.body === null) return true;
   const status = rule.status ?? 200;
-  const body = Buffer.from(rule.body ?? JSON.stringify({ detail: STATUS_CODES[status] ?? 'Injected fault' }));
+  const body = Buffer.from(
+    rule.body ?? JSON.stringify({ detail: STATUS_CODES[status] ?? 'Injected fault' }),
+  );
   const headers = {
     'Content-Type': rule.contentType ?? 'application/json',
     ...rule.headers,
@@ -21,14 +26,21 @@ export async function letUpgrade(rule: FaultRule, socket: Duplex): Promise<boole
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Injected fault'}\r\n${lines.join('')}\r\n`);
+  socket.write(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Injected fault'}\r\n${lines.join('')}\r\n`,
+  );
   socket.end(body);
   return false;
 }
 
 export function boundFrames(rule: FaultRule, client: WebSocket): void {
   if (rule.cut === null) return;
-  let left = { 'after-frames': rule.frames, 'mid-body': 1, 'after-headers': 0, 'before-headers': 0 }[rule.cut];
+  let left = {
+    'after-frames': rule.frames,
+    'mid-body': 1,
+    'after-headers': 0,
+    'before-headers': 0,
+  }[rule.cut];
   const cut = (): void => {
     client.terminate();
   };
@@ -36,7 +48,10 @@ export function boundFrames(rule: FaultRule, client: WebSocket): void {
     cut();
     return;
   }
-  const send = client.send.bind(client) as (data: string, callback: (error?: Error) => void) => void;
+  const send = client.send.bind(client) as (
+    data: string,
+    callback: (error?: Error) => void,
+  ) => void;
   client.send = (data: unknown, ...rest: unknown[]) => {
     const given = rest.at(-1);
     const callback = typeof given === 'function' ? (given as (error?: Error) => void) : undefined;

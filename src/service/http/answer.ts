@@ -26,11 +26,16 @@ export function missing(part: 'body' | 'query', name: string): HttpError {
 
 /** A 422 for a member of the body whose value is refused; `why` is a sentence. */
 export function invalidMember(member: string, why: string): HttpError {
-  return invalid([{ type: 'value_error', loc: ['body', member], msg: `Value error, ${why}`, ctx: { error: {} } }]);
+  return invalid([
+    { type: 'value_error', loc: ['body', member], msg: `Value error, ${why}`, ctx: { error: {} } },
+  ]);
 }
 
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json', ...headers } });
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'Content-Type': 'application/json', ...headers },
+  });
 }
 
 export const SUCCESS = { success: true };

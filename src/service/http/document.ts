@@ -6,8 +6,13 @@ interface OpenapiDocument {
   paths: Record<string, unknown>;
 }
 
-/** Reads what the build has generated (scripts/build/openapi.ts); `root`: the folder of the package. */
-export async function readDocument(root: string, server: 'app-server' | 'agent-server'): Promise<OpenapiDocument> {
+/**
+ * Reads what the build has generated (scripts/build/openapi.ts); `root`: the folder of the package.
+ */
+export async function readDocument(
+  root: string,
+  server: 'app-server' | 'agent-server',
+): Promise<OpenapiDocument> {
   const text = await readFile(path.join(root, 'dist', 'openapi', `${server}.json`), 'utf8');
   return JSON.parse(text) as OpenapiDocument;
 }

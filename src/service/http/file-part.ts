@@ -1,4 +1,7 @@
-/** A file in a multipart body, read as it arrives: its size is not limited, and only a piece of it is in memory. */
+/**
+ * A file in a multipart body, read as it arrives: its size is not limited, and only a piece of it
+ * is in memory.
+ */
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
@@ -10,7 +13,10 @@ interface Taking {
   done: Promise<void>;
 }
 
-/** False: the form has no such file. Throws a 422 for a body that is not a form, and the error of `take`. */
+/**
+ * False: the form has no such file. Throws a 422 for a body that is not a form, and the error of
+ * `take`.
+ */
 export async function readFilePart(
   c: Context,
   name: string,
@@ -77,7 +83,11 @@ async function feed(c: Context, form: BusboyInstance): Promise<void> {
   form.end();
 }
 
-async function takeAll(file: Readable, pieceBytes: number, take: (piece: Buffer) => Promise<void>): Promise<void> {
+async function takeAll(
+  file: Readable,
+  pieceBytes: number,
+  take: (piece: Buffer) => Promise<void>,
+): Promise<void> {
   let chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of file as AsyncIterable<Buffer>) {

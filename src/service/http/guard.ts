@@ -6,18 +6,32 @@ export function isKey(given: string | undefined | null, key: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** The text of a 403, against foreign origins and names that resolve to this machine; null: not refused. */
-export function forbidden(host: string | undefined, origin: string | undefined, configured: string): string | null {
+/**
+ * The text of a 403, against foreign origins and names that resolve to this machine; null: not
+ * refused.
+ */
+export function forbidden(
+  host: string | undefined,
+  origin: string | undefined,
+  configured: string,
+): string | null {
   if (!isOwnHost(host ?? '', configured)) return 'Host not allowed';
   if (origin === undefined) return null;
-  // A page may be served from any address: only the loopback addresses and the configured name are accepted.
+  // A page may be served from any address: only the loopback addresses and the configured name are
+  // accepted.
   const from = /^https?:\/\/(.*)$/i.exec(origin)?.[1] ?? '';
   const name = from.replace(/:\d+$/, '');
-  const isLoopback = /^localhost$/i.test(name) || /^127(?:\.\d+){3}$/.test(name) || name === '[::1]';
-  return isOwnHost(from, configured) && (isLoopback || name === configured) ? null : 'Origin not allowed';
+  const isLoopback =
+    /^localhost$/i.test(name) || /^127(?:\.\d+){3}$/.test(name) || name === '[::1]';
+  return isOwnHost(from, configured) && (isLoopback || name === configured)
+    ? null
+    : 'Origin not allowed';
 }
 
-/** An address cannot be rebound, a name can: of names only `localhost` and the configured one are accepted. */
+/**
+ * An address cannot be rebound, a name can: of names only `localhost` and the configured one are
+ * accepted.
+ */
 function isOwnHost(host: string, configured: string): boolean {
   const name = host.replace(/:\d+$/, '').toLowerCase();
   const isAddress = /^\d{1,3}(?:\.\d{1,3}){3}$/.test(name) || /^\[[0-9a-f:.]+\]$/.test(name);

@@ -1,11 +1,21 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import { check, isTooDeep, malformedJson, missingBody, tooDeep, uuid, type Detail } from '../../protocol/detail.ts';
+import {
+  check,
+  isTooDeep,
+  malformedJson,
+  missingBody,
+  tooDeep,
+  uuid,
+  type Detail,
+} from '../../protocol/detail.ts';
 import { invalid, refuse } from './answer.ts';
 
 const MIB = 1024 * 1024;
 
-/** Throws a 413 above the limit of the server (router.ts); server.ts discards the rest of the body. */
+/**
+ * Throws a 413 above the limit of the server (router.ts); server.ts discards the rest of the body.
+ */
 export async function readBody(c: Context): Promise<Buffer> {
   const limit = (c as Context<{ Variables: { maxBodyBytes: number } }>).get('maxBodyBytes');
   const tooLarge = () => refuse(413, `Request body is larger than ${limit / MIB} MiB`);
@@ -47,7 +57,9 @@ export async function readJson<S extends v.GenericSchema>(
   return checked(schema, value, 'body');
 }
 
-/** Halves of surrogate pairs become U+FFFD. Undefined: it is nested too deeply. Throws SyntaxError. */
+/**
+ * Halves of surrogate pairs become U+FFFD. Undefined: it is nested too deeply. Throws SyntaxError.
+ */
 export function parseJson(json: string): unknown {
   const value: unknown = JSON.parse(json);
   if (isTooDeep(value)) return undefined;
@@ -57,11 +69,18 @@ export function parseJson(json: string): unknown {
   );
 }
 
-export type QuerySchema = v.GenericSchema & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
+export type QuerySchema = v.GenericSchema & {
+  readonly entries: Readonly<Record<string, v.GenericSchema>>;
+};
 
 /** The checked query: all values of a list, and the first value of any other name. */
-export function readQuery<Schema extends QuerySchema>(c: Context, schema: Schema): v.InferOutput<Schema> {
-  const lists = Object.keys(schema.entries).filter((name) => schema.entries[name]?.type === 'array');
+export function readQuery<Schema extends QuerySchema>(
+  c: Context,
+  schema: Schema,
+): v.InferOutput<Schema> {
+  const lists = Object.keys(schema.entries).filter(
+    (name) => schema.entries[name]?.type === 'array',
+  );
   const given = lists.map((name) => [name, c.req.queries(name)]);
   return checked(schema, { ...c.req.query(), ...(Object.fromEntries(given) as object) }, 'query');
 }
@@ -71,7 +90,11 @@ export function pathId(c: Context, name = 'conversation_id'): string {
   return pathPart(c, name, uuid());
 }
 
-export function pathPart<S extends v.GenericSchema>(c: Context, name: string, schema: S): v.InferOutput<S> {
+export function pathPart<S extends v.GenericSchema>(
+  c: Context,
+  name: string,
+  schema: S,
+): v.InferOutput<S> {
   return checked(schema, c.req.param(name) ?? '', 'path', () => ['path', name]);
 }
 
@@ -90,7 +113,9 @@ export function present<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [Name in keyof Members]?: Exclude<Members[Name], undefined> };
+  return Object.fromEntries(entries) as {
+    [Name in keyof Members]?: Exclude<Members[Name], undefined>;
+  };
 }
 
 interface PageQuery {
@@ -103,20 +128,29 @@ interface Page<Item> {
   next_page_id: string | null;
 }
 
-/** A page id that is not a number is the first page, as on genuine servers; `fetch` gets one more than the limit. */
+/**
+ * A page id that is not a number is the first page, as on genuine servers; `fetch` gets one more
+ * than the limit.
+ */
 export function offsetPage<Item>(
   { limit, page_id: pageId }: PageQuery,
   fetch: (limit: number, offset: number) => Item[],
 ): Page<Item> {
   const offset = pageId !== undefined && /^\d{1,9}$/.test(pageId) ? Number(pageId) : 0;
   const found = fetch(limit + 1, offset);
-  return { items: found.slice(0, limit), next_page_id: found.length > limit ? String(offset + limit) : null };
+  return {
+    items: found.slice(0, limit),
+    next_page_id: found.length > limit ? String(offset + limit) : null,
+  };
 }
 
 /** Where a page of `Table.page` begins. */
 export const POSITION = /^(?:\d{1,12}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/;
 
-/** The same with the time of the last item as the id of the next page: what was created since shifts nothing. */
+/**
+ * The same with the time of the last item as the id of the next page: what was created since shifts
+ * nothing.
+ */
 export function timePage<Item extends { created_at: string }>(
   { limit, page_id: pageId = '0' }: PageQuery,
   fetch: (limit: number, from: string) => Item[],
@@ -124,7 +158,8 @@ export function timePage<Item extends { created_at: string }>(
   const given = [pageId, Buffer.from(pageId, 'base64url').toString()];
   const found = fetch(limit + 1, given.find((each) => POSITION.test(each)) ?? '0');
   const last = found.length > limit ? found[limit - 1] : undefined;
-  const next_page_id = last === undefined ? null : Buffer.from(last.created_at).toString('base64url');
+  const next_page_id =
+    last === undefined ? null : Buffer.from(last.created_at).toString('base64url');
   return { items: found.slice(0, limit), next_page_id };
 }
 
@@ -133,11 +168,18 @@ export function listPage<Item>(query: PageQuery, list: readonly Item[]): Page<It
 }
 
 /** A page that begins at the item with the id `page_id`; an unknown id is the first page. */
-export function cursorPage<Item>(query: PageQuery, list: readonly Item[], idOf: (item: Item) => string): Page<Item> {
+export function cursorPage<Item>(
+  query: PageQuery,
+  list: readonly Item[],
+  idOf: (item: Item) => string,
+): Page<Item> {
   const start = Math.max(
     0,
     list.findIndex((item) => idOf(item) === query.page_id),
   );
   const next = list[start + query.limit];
-  return { items: list.slice(start, start + query.limit), next_page_id: next === undefined ? null : idOf(next) };
+  return {
+    items: list.slice(start, start + query.limit),
+    next_page_id: next === undefined ? null : idOf(next),
+  };
 }

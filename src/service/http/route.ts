@@ -1,4 +1,7 @@
-/** A route with the schemas of what it takes, from which its handler and the document of its server are made. */
+/**
+ * A route with the schemas of what it takes, from which its handler and the document of its server
+ * are made.
+ */
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { readJson, readQuery, type QuerySchema } from './request.ts';
@@ -18,7 +21,10 @@ export type Handler = ((c: Context) => unknown) & { readonly takes?: Takes };
 /** By `METHOD /path`: `{name}` is a part of the path, `{name:path}` may contain slashes. */
 export type Handlers<Name extends string> = { readonly [Each in Name]?: Handler };
 
-/** A handler of the checked body. `empty`: the value of an empty body; without it an empty body is a 422. */
+/**
+ * A handler of the checked body. `empty`: the value of an empty body; without it an empty body is a
+ * 422.
+ */
 export function body<S extends v.GenericSchema>(
   schema: S,
   handle: (given: v.InferOutput<S>, c: Context) => unknown,
@@ -33,5 +39,7 @@ export function query<S extends QuerySchema>(
   schema: S,
   handle: (given: v.InferOutput<S>, c: Context) => unknown,
 ): Handler {
-  return Object.assign((c: Context): unknown => handle(readQuery(c, schema), c), { takes: { query: schema } });
+  return Object.assign((c: Context): unknown => handle(readQuery(c, schema), c), {
+    takes: { query: schema },
+  });
 }

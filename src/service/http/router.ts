@@ -43,7 +43,10 @@ export function createRouter(handlers: Handlers<string>, options: RouterOptions)
   if (options.faults !== null) app.use(injectFaults(options.faults));
   const hasKey = (c: Context): boolean => {
     if (isKey(c.req.header('x-session-api-key'), key)) return true;
-    return acceptsBearer && isKey(/^Bearer\s+(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1], key);
+    return (
+      acceptsBearer &&
+      isKey(/^Bearer\s+(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1], key)
+    );
   };
   const routes: { method: string; pattern: RegExp }[] = [];
   for (const [name, handle] of Object.entries(handlers)) {
@@ -53,22 +56,29 @@ export function createRouter(handlers: Handlers<string>, options: RouterOptions)
     const source = escaped.replace(/\{\w+:path\}/g, '.+').replace(/\{\w+\}/g, '[^/]+');
     routes.push({ method, pattern: new RegExp(`^${source}$`) });
     const isOpen = OPEN_ROUTES.has(name);
-    app.on(method, path.replace(/\{(\w+):path\}/g, ':$1{[\\s\\S]+}').replace(/\{(\w+)\}/g, ':$1'), async (c) => {
-      if (!isOpen && !hasKey(c)) return json({ detail: 'Unauthorized' }, 401);
-      const answer = await handle(c);
-      return answer instanceof Response ? answer : json(answer);
-    });
+    app.on(
+      method,
+      path.replace(/\{(\w+):path\}/g, ':$1{[\\s\\S]+}').replace(/\{(\w+)\}/g, ':$1'),
+      async (c) => {
+        if (!isOpen && !hasKey(c)) return json({ detail: 'Unauthorized' }, 401);
+        const answer = await handle(c);
+        return answer instanceof Response ? answer : json(answer);
+      },
+    );
   }
   const methodsAt = (path: string): string[] =>
     routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-  // 405 for another method, 307 where only a trailing slash differs, else 404, as on genuine servers.
+  // 405 for another method, 307 where only a trailing slash differs, else 404, as on genuine
+  // servers.
   app.notFound((c) => {
     const { pathname, search } = new URL(c.req.url);
     const allowed = [...new Set(methodsAt(pathname))];
-    if (allowed.length > 0) return json({ detail: 'Method Not Allowed' }, 405, { Allow: allowed.join(', ') });
+    if (allowed.length > 0)
+      return json({ detail: 'Method Not Allowed' }, 405, { Allow: allowed.join(', ') });
     const other = pathname.endsWith('/') ? pathname.replace(/\/+$/, '') : `${pathname}/`;
     // A path of two slashes at its start would be another host.
-    if (!/^\/(?!\/)/.test(other) || methodsAt(other).length === 0) return json({ detail: 'Not Found' }, 404);
+    if (!/^\/(?!\/)/.test(other) || methodsAt(other).length === 0)
+      return json({ detail: 'Not Found' }, 404);
     return new Response(null, { status: 307, headers: { Location: other + search } });
   });
   app.onError((error) => {
@@ -86,5 +96,7 @@ export function httpErrorOf(error: Error, errorOf: RouterOptions['errorOf']): Ht
   const known = error instanceof HttpError ? error : errorOf(error);
   if (known !== null) return known;
   const storage = storageError(error);
-  return storage === null ? refuse(500, 'Internal Server Error') : refuse(storage.status, storage.text);
+  return storage === null
+    ? refuse(500, 'Internal Server Error')
+    : refuse(storage.status, storage.text);
 }

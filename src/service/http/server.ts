@@ -2,17 +2,22 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Server as NetServer } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 
-export function createHttpServer(fetch: (request: Request) => Response | Promise<Response>): Server {
-  // The adapter's own clean-up waits 0.5 s for the rest of a body and then closes a connection that the answer kept.
+export function createHttpServer(
+  fetch: (request: Request) => Response | Promise<Response>,
+): Server {
+  // The adapter's own clean-up waits 0.5 s for the rest of a body and then closes a connection that
+  // the answer kept.
   const options = { fetch, overrideGlobalObjects: false, autoCleanupIncoming: false };
   const server = createAdaptorServer(options) as Server;
-  // Longer than a client pauses between two requests: it must not send one on a connection that is closing.
+  // Longer than a client pauses between two requests: it must not send one on a connection that is
+  // closing.
   server.keepAliveTimeout = 30_000;
   // An upload through a slow pipe takes longer than any bound.
   server.requestTimeout = 0;
   server.prependListener('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
     outgoing.once('finish', () => {
-      // The next request on the connection follows the rest of the body, which a paused stream may hold.
+      // The next request on the connection follows the rest of the body, which a paused stream may
+      // hold.
       if (incoming.readableEnded || incoming.destroyed) return;
       incoming.removeAllListeners('data');
       incoming.resume();
@@ -25,8 +30,9 @@ export function createHttpServer(fetch: (request: Request) => Response | Promise
 const twins = new WeakMap<Server, NetServer>();
 
 /**
- * Also listens on the same port of ::1: `localhost` may mean either address, and a program that listened there would get
- * the key of a client. Rejects with the error of the system; the server may then listen on another port.
+ * Also listens on the same port of ::1: `localhost` may mean either address, and a program that
+ * listened there would get the key of a client. Rejects with the error of the system; the server
+ * may then listen on another port.
  */
 export async function listen(server: Server, host: string, port: number): Promise<void> {
   await bind(server, host, port);
@@ -36,7 +42,8 @@ export async function listen(server: Server, host: string, port: number): Promis
     await bind(twin, '::1', portOf(server));
     twins.set(server, twin);
   } catch (error) {
-    if (['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes((error as NodeJS.ErrnoException).code ?? '')) return;
+    if (['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return;
     await dropServer(server);
     throw error;
   }
@@ -53,7 +60,11 @@ function bind(server: NetServer, host: string, port: number): Promise<void> {
 }
 
 /** Listens on the preferred port (0: any), or on any free one when that port is not available. */
-export async function listenPreferring(server: Server, host: string, preferred: number): Promise<void> {
+export async function listenPreferring(
+  server: Server,
+  host: string,
+  preferred: number,
+): Promise<void> {
   await listen(server, host, preferred).catch(() => listen(server, host, 0));
 }
 

@@ -8,16 +8,24 @@ export type ZipMember = readonly [name: string, content: Uint8Array];
 const MOST_MEMBERS = 0xffff;
 const DEFLATED = 8;
 
-/** Throws above 65,535 members; at most 4 GiB in all, which the reader of the bytes has to check. */
+/**
+ * Throws above 65,535 members; at most 4 GiB in all, which the reader of the bytes has to check.
+ */
 async function* zipChunks(members: Iterable<ZipMember>): AsyncGenerator<Uint8Array, void, void> {
   const chunks: Uint8Array[] = [];
   const archive = new Zip((_, chunk) => chunks.push(chunk));
   let count = 0;
   for (const [filename, content] of members) {
-    if (++count > MOST_MEMBERS) throw new Error(`an archive of more than ${MOST_MEMBERS} files cannot be written`);
+    if (++count > MOST_MEMBERS)
+      throw new Error(`an archive of more than ${MOST_MEMBERS} files cannot be written`);
     // Other requests are handled between two files.
     await turn();
-    const file: ZipInputFile = { filename, size: content.length, crc: crc32(content), compression: DEFLATED };
+    const file: ZipInputFile = {
+      filename,
+      size: content.length,
+      crc: crc32(content),
+      compression: DEFLATED,
+    };
     file.mtime = new Date(1980, 0, 1); // the same members give the same archive
     archive.add(file);
     file.ondata?.(null, deflateRawSync(content), true);

@@ -10,9 +10,23 @@ export const HOME_INSIDE = '/home/agent';
 export const SCRATCH_INSIDE = `${OWN_FOLDER}/scratch`;
 export const BASES_INSIDE = `${OWN_FOLDER}/bases`;
 
-const SYSTEM_FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix/store', '/gnu'];
+const SYSTEM_FOLDERS = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/opt',
+  '/nix/store',
+  '/gnu',
+];
 
-/** Of /etc only what programs need to find libraries, names, certificates and time; no password hash, no host key. */
+/**
+ * Of /etc only what programs need to find libraries, names, certificates and time; no password
+ * hash, no host key.
+ */
 const SYSTEM_SETTINGS = [
   'alternatives',
   'bash.bashrc',
@@ -65,7 +79,9 @@ const TEMPORARY = [
 /** Of a folder that is covered to hide it. */
 const EMPTY_BYTES = 64 * 1024;
 
-/** The user's home and all data of the service. `eventsDir` is `<data directory>/events/<sandbox>`. */
+/**
+ * The user's home and all data of the service. `eventsDir` is `<data directory>/events/<sandbox>`.
+ */
 export function hiddenFolders(eventsDir: string, home: string): string[] {
   const dataDir = path.dirname(path.dirname(realpathSync(eventsDir)));
   return [...new Set([home, existsSync(home) ? realpathSync(home) : home, dataDir])];
@@ -76,9 +92,15 @@ export function bubblewrapPlan(plan: {
   dist: string;
   node: string;
   offline: boolean;
-  /** Folders that must not be seen though a system folder may hold them: the user's home, the service's data. */
+  /**
+   * Folders that must not be seen though a system folder may hold them: the user's home, the
+   * service's data.
+   */
   hidden: string[];
-  /** Bytes of all temporary folders together; null: the default of the kernel for each, half of the memory. */
+  /**
+   * Bytes of all temporary folders together; null: the default of the kernel for each, half of the
+   * memory.
+   */
   temporary: number | null;
 }): { options: string[]; program: string[] } {
   const node = nodeMount(plan.node, plan.hidden);
@@ -90,16 +112,31 @@ export function bubblewrapPlan(plan: {
     ...plan.hidden
       .filter((folder) => isInSystemFolder(folder) && existsSync(folder))
       .flatMap((folder) => tmpfs(folder, plan.temporary === null ? null : EMPTY_BYTES)),
-    // Root can write kernel settings without capabilities; one names a program that runs outside of every isolation.
-    ...['--proc', '/proc', ...(process.getuid?.() === 0 ? ['--ro-bind-try', '/proc/sys', '/proc/sys'] : [])],
+    // Root can write kernel settings without capabilities; one names a program that runs outside of
+    // every isolation.
+    ...[
+      '--proc',
+      '/proc',
+      ...(process.getuid?.() === 0 ? ['--ro-bind-try', '/proc/sys', '/proc/sys'] : []),
+    ],
     ...['--dev', '/dev'],
-    ...TEMPORARY.flatMap(([folder, part]) => tmpfs(folder, plan.temporary && Math.floor(plan.temporary * part))),
+    ...TEMPORARY.flatMap(([folder, part]) =>
+      tmpfs(folder, plan.temporary && Math.floor(plan.temporary * part)),
+    ),
     ...['--remount-ro', '/dev', '--dir', HOME_INSIDE, '--dir', '/run', '--dir', '/etc'],
     ...SYSTEM_SETTINGS.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...nameResolution(),
     ...['--ro-bind-try', basesOf(plan.workspaceDir), BASES_INSIDE],
     ...['--ro-bind', plan.dist, `${OWN_FOLDER}/dist`, ...node.mounts],
-    ...['--dir', '/workspace', '--bind', plan.workspaceDir, WORKSPACE_INSIDE, '--chdir', WORKSPACE_INSIDE],
+    ...[
+      '--dir',
+      '/workspace',
+      '--bind',
+      plan.workspaceDir,
+      WORKSPACE_INSIDE,
+      '--chdir',
+      WORKSPACE_INSIDE,
+    ],
     ...['--remount-ro', '/'],
   ];
   return { options, program: [node.binary, `${OWN_FOLDER}/dist/inside.js`] };
@@ -114,7 +151,10 @@ export function bubblewrapEnvironment(node: string, hidden: string[]): Record<st
     HOME: HOME_INSIDE,
     LANG: 'C.UTF-8',
     // The node that runs the service comes before an older one of the system.
-    PATH: [...nodeMount(node, hidden).path, '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'].join(':'),
+    PATH: [
+      ...nodeMount(node, hidden).path,
+      '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    ].join(':'),
     SHELL: '/bin/sh',
     TMPDIR: '/tmp',
     USER: 'agent',
@@ -166,12 +206,19 @@ function nameResolution(): string[] {
 }
 
 /**
- * Outside of system folders node is at /run/acs/node, with npm and the other programs of its packages. Nothing else of
- * the folder is there: an installation may be below ~/.local, which has data of the user and of the service, too.
+ * Outside of system folders node is at /run/acs/node, with npm and the other programs of its
+ * packages. Nothing else of the folder is there: an installation may be below ~/.local, which has
+ * data of the user and of the service, too.
  */
-function nodeMount(node: string, hidden: string[]): { binary: string; mounts: string[]; path: string[] } {
+function nodeMount(
+  node: string,
+  hidden: string[],
+): { binary: string; mounts: string[]; path: string[] } {
   const binary = realpathSync(node);
-  if (isInSystemFolder(binary) && !hidden.some((folder) => isInSystemFolder(folder) && isBelow(binary, folder))) {
+  if (
+    isInSystemFolder(binary) &&
+    !hidden.some((folder) => isInSystemFolder(folder) && isBelow(binary, folder))
+  ) {
     const folder = path.dirname(binary);
     const isOnPath = ['/usr/local/bin', '/usr/bin', '/bin'].includes(folder);
     return { binary, mounts: [], path: isOnPath ? [] : [folder] };
@@ -181,7 +228,9 @@ function nodeMount(node: string, hidden: string[]): { binary: string; mounts: st
   const mounts = ['--ro-bind', binary, `${inside}/node`];
   const packages = path.join(folder, '..', 'lib', 'node_modules');
   if (path.basename(folder) === 'bin' && existsSync(path.join(packages, 'npm'))) {
-    const links = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isSymbolicLink());
+    const links = readdirSync(folder, { withFileTypes: true }).filter((entry) =>
+      entry.isSymbolicLink(),
+    );
     const programs = links
       .map(({ name }) => [readlinkSync(path.join(folder, name)), `${inside}/${name}`] as const)
       .filter(([target]) => target.startsWith('../lib/node_modules/'));

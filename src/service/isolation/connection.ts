@@ -1,4 +1,7 @@
-/** A command can write to the output of the helper: each frame is checked, and an invalid one ends the helper. */
+/**
+ * A command can write to the output of the helper: each frame is checked, and an invalid one ends
+ * the helper.
+ */
 import type { ChildProcess } from 'node:child_process';
 import * as v from 'valibot';
 import { firstLine } from './detect.ts';
@@ -6,7 +9,10 @@ import { LineReader } from './inside/lines.ts';
 import { FAILURE_CODES, LONGEST_LINE, type Operation, type Operations } from './protocol.ts';
 import { cut } from '../../output/text/well-formed.ts';
 
-/** A refusal of `inside.ts`; `code` as in protocol.ts, `gone` when the process ended before it answered. */
+/**
+ * A refusal of `inside.ts`; `code` as in protocol.ts, `gone` when the process ended before it
+ * answered.
+ */
 export class IsolationError extends Error {
   readonly code: string;
 
@@ -22,7 +28,12 @@ const nothing = v.strictObject({});
 
 const frame = v.variant('type', [
   v.strictObject({ type: v.literal('hello'), workingDir: folder }),
-  v.strictObject({ type: v.literal('output'), id: count, stream: v.picklist(['stdout', 'stderr']), data: v.string() }),
+  v.strictObject({
+    type: v.literal('output'),
+    id: count,
+    stream: v.picklist(['stdout', 'stderr']),
+    data: v.string(),
+  }),
   v.strictObject({ type: v.literal('result'), id: count, result: v.unknown() }),
   v.strictObject({
     type: v.literal('failure'),
@@ -32,7 +43,9 @@ const frame = v.variant('type', [
 ]);
 
 const RESULTS: {
-  [K in Operation]: (takes: Operations[K]['takes']) => v.GenericSchema<unknown, Operations[K]['gives']>;
+  [K in Operation]: (
+    takes: Operations[K]['takes'],
+  ) => v.GenericSchema<unknown, Operations[K]['gives']>;
 } = {
   run: () =>
     v.strictObject({
@@ -43,12 +56,21 @@ const RESULTS: {
   read: (takes) =>
     'run' in takes
       ? nothing
-      : v.strictObject({ data: v.pipe(v.string(), v.maxLength(4 * Math.ceil(takes.length / 3))), size: count }),
+      : v.strictObject({
+          data: v.pipe(v.string(), v.maxLength(4 * Math.ceil(takes.length / 3))),
+          size: count,
+        }),
   write: () => nothing,
-  list: () => v.strictObject({ entries: v.array(v.strictObject({ name: v.string(), isFolder: v.boolean() })) }),
+  list: () =>
+    v.strictObject({
+      entries: v.array(v.strictObject({ name: v.string(), isFolder: v.boolean() })),
+    }),
 };
 
-/** A stream is paused after the piece that has filled the window: of each stream one piece may be larger than it. */
+/**
+ * A stream is paused after the piece that has filled the window: of each stream one piece may be
+ * larger than it.
+ */
 const LARGEST_PIECES = 2 * 64 * 1024;
 
 export type OutputListener = (stream: 'stdout' | 'stderr', data: Buffer) => void;

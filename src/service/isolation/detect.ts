@@ -29,8 +29,14 @@ export async function tryIsolation(
   }
 }
 
-/** Null: bubblewrap works; a text: not installed or not permitted. Throws TrialFailed on any other failure. */
-export async function whyNoBubblewrap(env: Environment, signal?: AbortSignal): Promise<string | null> {
+/**
+ * Null: bubblewrap works; a text: not installed or not permitted. Throws TrialFailed on any other
+ * failure.
+ */
+export async function whyNoBubblewrap(
+  env: Environment,
+  signal?: AbortSignal,
+): Promise<string | null> {
   const { PATH = '' } = env;
   let command: ReturnType<typeof bubblewrapCommand>;
   try {
@@ -53,7 +59,13 @@ function failureOf(
   signal?: AbortSignal,
 ): Promise<string | null> {
   return new Promise((resolve) => {
-    const options = { timeout: 10_000, killSignal: 'SIGKILL', encoding: 'utf8', env, signal } as const;
+    const options = {
+      timeout: 10_000,
+      killSignal: 'SIGKILL',
+      encoding: 'utf8',
+      env,
+      signal,
+    } as const;
     execFile(file, args, options, (error, _stdout, stderr) => {
       if (error === null) resolve(null);
       else {
@@ -68,7 +80,9 @@ function failureOf(
 function missingFromKernel(): string | null {
   try {
     const most = readFileSync('/proc/sys/user/max_user_namespaces', 'utf8').trim();
-    return most === '0' ? 'user namespaces are not permitted (user.max_user_namespaces is 0)' : null;
+    return most === '0'
+      ? 'user namespaces are not permitted (user.max_user_namespaces is 0)'
+      : null;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return null;
     return 'the kernel has no limit of namespaces (user.max_user_namespaces)';

@@ -12,7 +12,8 @@ const workingDir = process.cwd();
 /** The folder for files of the worker, where no mount ends with the helper. */
 const scratch = process.argv[2];
 const mark = process.env[SANDBOX_MARKER] ?? '';
-// Background processes of commands have reached the limit of processes: not even `kill` could be started.
+// Background processes of commands have reached the limit of processes: not even `kill` could be
+// started.
 const programs = new Programs(workingDir, () => {
   process.stderr.write('it reached its limit of processes\n');
   endEverything();
@@ -22,7 +23,11 @@ function send(answer: Answer): boolean {
   const line = JSON.stringify(answer);
   // The worker ends a helper that sends a longer line; only this answer must fail.
   if ('id' in answer && Buffer.byteLength(line) > LONGEST_LINE) {
-    return send({ type: 'failure', id: answer.id, failure: { code: 'invalid', message: 'The answer is too large' } });
+    return send({
+      type: 'failure',
+      id: answer.id,
+      failure: { code: 'invalid', message: 'The answer is too large' },
+    });
   }
   return process.stdout.write(`${line}\n`);
 }
@@ -37,7 +42,8 @@ async function perform(request: Request): Promise<unknown> {
       programs.signal(request.run, request.signal);
       return {};
     case 'read':
-      if (!('run' in request)) return readChunk({ ...request, path: path.resolve(workingDir, request.path) });
+      if (!('run' in request))
+        return readChunk({ ...request, path: path.resolve(workingDir, request.path) });
       programs.grant(request.run, request.bytes);
       return {};
     case 'write':
@@ -72,13 +78,18 @@ process.stdin.on('data', (chunk: Buffer) => {
 process.stdin.on('end', endEverything);
 process.stdin.on('error', endEverything);
 process.stdout.on('error', endEverything);
-// The worker closes stdin. A command that ends programs by name or pattern, as `pkill node` does, is to spare the helper.
+// The worker closes stdin. A command that ends programs by name or pattern, as `pkill node` does,
+// is to spare the helper.
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined);
 process.title = 'acs-sandbox';
 
-// Inside bubblewrap the home is empty: git needs a name, and refuses a workspace with a mapped owner.
+// Inside bubblewrap the home is empty: git needs a name, and refuses a workspace with a mapped
+// owner.
 const gitSettings = path.join(HOME_INSIDE, '.gitconfig');
 if (process.env['HOME'] === HOME_INSIDE && !existsSync(gitSettings)) {
-  writeFileSync(gitSettings, '[user]\n\tname = agent\n\temail = agent@localhost\n[safe]\n\tdirectory = *\n');
+  writeFileSync(
+    gitSettings,
+    '[user]\n\tname = agent\n\temail = agent@localhost\n[safe]\n\tdirectory = *\n',
+  );
 }
 send({ type: 'hello', workingDir });

@@ -49,7 +49,9 @@ export async function startIsolation(config: WorkerConfig): Promise<StartedIsola
   try {
     return await startBubblewrap(config);
   } catch (error) {
-    throw new Error(`the sandbox cannot be isolated: ${(error as Error).message}`, { cause: error });
+    throw new Error(`the sandbox cannot be isolated: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -99,7 +101,10 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
   };
 }
 
-/** Sets the resource limit that marks the processes; without prlimit only their environment marks them. */
+/**
+ * Sets the resource limit that marks the processes; without prlimit only their environment marks
+ * them.
+ */
 const MARKED = 'prlimit --pid $$ "--rttime=$0:" > /dev/null 2>&1; exec "$@"';
 
 /** No isolation: commands run as the user. The environment is cleaned, because it may hold keys. */
@@ -120,7 +125,12 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
   // The kernel would count all processes of the user.
   const limits = { ...(config.limits ?? NO_LIMITS), processes: null };
   const limited = limitCommand(limits, process.env['PATH']);
-  const helper = [...limited, process.execPath, path.join(config.root, 'dist', 'inside.js'), scratch];
+  const helper = [
+    ...limited,
+    process.execPath,
+    path.join(config.root, 'dist', 'inside.js'),
+    scratch,
+  ];
   const command = ['/bin/sh', '-c', MARKED, realtimeLimitOf(mark), ...helper];
   const { file, args } = withParentDeathSignal('CONT', command); // a command may have stopped it
   const env = { ...plainEnvironment(config.workspace_dir), ...commonEnvironment(config) };
@@ -139,7 +149,8 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
     // Not `inside.ts` itself: a stopped one would not see that the worker is gone.
     ...freezer({ below: pid, marked, except: [pid] }),
     end: async () => {
-      // The helper ends every process it started and removes its files; remaining processes are ended here.
+      // The helper ends every process it started and removes its files; remaining processes are
+      // ended here.
       connection.close();
       await Promise.race([connection.ended, delay(1_000, undefined, { ref: false })]);
       killProcesses({ below: pid, marked, except: [] });
@@ -161,7 +172,18 @@ function commonEnvironment(config: WorkerConfig): Record<string, string> {
   };
 }
 
-const KEPT = ['HOME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LOGNAME', 'PATH', 'SHELL', 'TMPDIR', 'TZ', 'USER'];
+const KEPT = [
+  'HOME',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'LOGNAME',
+  'PATH',
+  'SHELL',
+  'TMPDIR',
+  'TZ',
+  'USER',
+];
 
 function plainEnvironment(workspaceDir: string): Record<string, string | undefined> {
   return {

@@ -6,7 +6,10 @@ import { findProgram } from './namespace-limit.ts';
 
 /** Null: no limit. */
 export interface SandboxLimits {
-  /** Bytes of private memory of one process: heap, stacks of threads, private writable mappings (RLIMIT_DATA). */
+  /**
+   * Bytes of private memory of one process: heap, stacks of threads, private writable mappings
+   * (RLIMIT_DATA).
+   */
   memory: number | null;
   /** Processes and threads of the sandbox together (RLIMIT_NPROC). Not with the spec `process`. */
   processes: number | null;
@@ -18,7 +21,10 @@ export const NO_LIMITS: SandboxLimits = { memory: null, processes: null, tempora
 
 const DEFAULT_PROCESSES = 4096;
 
-/** Succeeds where the kernel counts by user namespace (Linux 5.14, not for root). The shell and `unshare` are two. */
+/**
+ * Succeeds where the kernel counts by user namespace (Linux 5.14, not for root). The shell and
+ * `unshare` are two.
+ */
 const COUNTS = 'prlimit --nproc=3 unshare --fork true && ! prlimit --nproc=2 unshare --fork true';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -29,16 +35,27 @@ export async function chooseLimits(
   env: Environment,
   isolates: boolean,
 ): Promise<{ limits: SandboxLimits; missing: string[] }> {
-  const { sandboxMemory = Math.floor(totalmem() / 2), sandboxProcesses = DEFAULT_PROCESSES } = asked;
+  const { sandboxMemory = Math.floor(totalmem() / 2), sandboxProcesses = DEFAULT_PROCESSES } =
+    asked;
   const wanted = { memory: sandboxMemory, processes: sandboxProcesses, temporary: sandboxMemory };
-  const canSet = async (why: string, file: string, args: string[]) => ((await succeeds(file, args, env)) ? null : why);
-  const isolated: typeof canSet = async (...trial) => (isolates ? await canSet(...trial) : 'bubblewrap does not work');
+  const canSet = async (why: string, file: string, args: string[]) =>
+    (await succeeds(file, args, env)) ? null : why;
+  const isolated: typeof canSet = async (...trial) =>
+    isolates ? await canSet(...trial) : 'bubblewrap does not work';
   const refusals = {
     memory: await canSet('prlimit of util-linux does not work', 'prlimit', ['--version']),
-    processes: await isolated('the kernel does not limit those of one sandbox for this user', 'unshare', [
-      ...['--user', '--map-root-user', '/bin/sh', '-c', COUNTS],
+    processes: await isolated(
+      'the kernel does not limit those of one sandbox for this user',
+      'unshare',
+      [...['--user', '--map-root-user', '/bin/sh', '-c', COUNTS]],
+    ),
+    temporary: await isolated('bubblewrap is older than 0.5', 'bwrap', [
+      '--size',
+      '4096',
+      '--tmpfs',
+      '/',
+      '--version',
     ]),
-    temporary: await isolated('bubblewrap is older than 0.5', 'bwrap', ['--size', '4096', '--tmpfs', '/', '--version']),
   };
   const limits = { ...NO_LIMITS };
   const missing: string[] = [];
@@ -50,24 +67,35 @@ export async function chooseLimits(
   return { limits, missing };
 }
 
-export function limitCommand({ memory, processes }: SandboxLimits, searchPath: string | undefined): string[] {
+export function limitCommand(
+  { memory, processes }: SandboxLimits,
+  searchPath: string | undefined,
+): string[] {
   const options = [
     ...(memory === null ? [] : [`--data=${within('data size', memory)}`]),
     ...(processes === null ? [] : [`--nproc=${within('processes', processes)}`]),
   ];
-  return options.length === 0 ? [] : [findProgram('prlimit', 'prlimit (util-linux)', searchPath), ...options];
+  return options.length === 0
+    ? []
+    : [findProgram('prlimit', 'prlimit (util-linux)', searchPath), ...options];
 }
 
 /** A limit of this process that is lower stays: only a process with CAP_SYS_RESOURCE raises it. */
 function within(name: string, limit: number): string {
   const [, hard] =
-    new RegExp(`^Max ${name} +\\S+ +(\\d+) `, 'm').exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
+    new RegExp(`^Max ${name} +\\S+ +(\\d+) `, 'm').exec(
+      readFileSync('/proc/self/limits', 'latin1'),
+    ) ?? [];
   return String(hard === undefined ? limit : Math.min(limit, Number(hard)));
 }
 
 async function succeeds(file: string, args: string[], { PATH }: Environment): Promise<boolean> {
   try {
-    await promisify(execFile)(file, args, { env: { PATH, LC_ALL: 'C' }, timeout: 10_000, killSignal: 'SIGKILL' });
+    await promisify(execFile)(file, args, {
+      env: { PATH, LC_ALL: 'C' },
+      timeout: 10_000,
+      killSignal: 'SIGKILL',
+    });
     return true;
   } catch {
     return false;

@@ -1,6 +1,7 @@
 /**
- * A user has one count of namespaces and of inotify instances for the whole machine, which a sandbox could use up. The limit is written in a
- * user namespace around the sandbox, where no process inside has a capability to raise it.
+ * A user has one count of namespaces and of inotify instances for the whole machine, which a
+ * sandbox could use up. The limit is written in a user namespace around the sandbox, where no
+ * process inside has a capability to raise it.
  */
 
 import { existsSync } from 'node:fs';
@@ -11,7 +12,8 @@ import { shellQuote } from '../../output/text/shell-quote.ts';
 export const MOST_NAMESPACES = 64;
 
 const KINDS = ['ipc', 'mnt', 'net', 'pid', 'time', 'user', 'uts'];
-// With a cgroup namespace a process inside could mount the cgroup of the service, and end or stop all that is in it.
+// With a cgroup namespace a process inside could mount the cgroup of the service, and end or stop
+// all that is in it.
 const LIMITS = [
   'cgroup_namespaces=0',
   ...KINDS.map((kind) => `${kind}_namespaces=${String(MOST_NAMESPACES)}`),
@@ -23,11 +25,15 @@ const SET_LIMIT = [
   `for limit in ${LIMITS.join(' ')}; do`,
   'file=/proc/sys/user/max_${limit%=*};',
   // A kernel may lack a kind. Without the limit on user namespaces nothing is limited.
-  'if [ -e "$file" ] || [ ${limit%=*} = user_namespaces ]; then echo ${limit#*=} > "$file" || return 1; fi;',
+  'if [ -e "$file" ] || [ ${limit%=*} = user_namespaces ]; then echo ${limit#*=} > "$file" || ' +
+    'return 1; fi;',
   'done',
 ].join(' ');
 
-/** Where /proc/sys is read-only, as in many containers, the limit is set through another mount of /proc. */
+/**
+ * Where /proc/sys is read-only, as in many containers, the limit is set through another mount of
+ * /proc.
+ */
 function limitedShell(searchPath: string): string {
   const inOwnProc = `limit() { ${SET_LIMIT}; }; mount -t proc proc /proc && limit`;
   return [
@@ -40,7 +46,9 @@ function limitedShell(searchPath: string): string {
   ].join(' ');
 }
 
-/** `limited`: a command that becomes the one of its arguments. Throws without `bwrap` or `unshare`. */
+/**
+ * `limited`: a command that becomes the one of its arguments. Throws without `bwrap` or `unshare`.
+ */
 export function bubblewrapCommand(
   options: string[],
   searchPath = '',

@@ -1,11 +1,15 @@
-/** By ancestors or a mark in the environment: any process inside may start its own group or session. */
+/**
+ * By ancestors or a mark in the environment: any process inside may start its own group or session.
+ */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { folderIdentity } from '../lifecycle/process.ts';
 
-/** In the environment of every process of a sandbox: one that left the process tree is still found. */
+/**
+ * In the environment of every process of a sandbox: one that left the process tree is still found.
+ */
 export const SANDBOX_MARKER = 'ACS_SANDBOX_ID';
 /** The same for one command. */
 export const COMMAND_MARKER = 'ACS_COMMAND_ID';
@@ -14,7 +18,10 @@ export const COMMAND_MARKER = 'ACS_COMMAND_ID';
 const ENDED = new Set(['Z', 'X']);
 const STANDING = new Set(['T', 't']);
 const STOP_ROUNDS = 500;
-/** The flag of a thread of the kernel (`PF_KTHREAD`): it has no environment and is not part of a sandbox. */
+/**
+ * The flag of a thread of the kernel (`PF_KTHREAD`): it has no environment and is not part of a
+ * sandbox.
+ */
 const KERNEL_THREAD = 0x00200000;
 
 interface ProcessEntry {
@@ -23,7 +30,10 @@ interface ProcessEntry {
   state: string;
 }
 
-/** Which processes are meant. `below`: descendants of this one; `marked`: `NAME=value` in the environment as well. */
+/**
+ * Which processes are meant. `below`: descendants of this one; `marked`: `NAME=value` in the
+ * environment as well.
+ */
 export interface Selection {
   below: number | null;
   marked: string | null;
@@ -44,18 +54,28 @@ function select(selection: Selection): ProcessEntry[] {
     const [name, mark = ''] = marked.split('=');
     const limit = name === SANDBOX_MARKER ? realtimeLimitOf(mark) : null;
     for (const entry of entries) {
-      if (!wanted.has(entry.pid) && (hasMark(entry.pid, marked) || (limit !== null && hasLimit(entry.pid, limit)))) {
+      if (
+        !wanted.has(entry.pid) &&
+        (hasMark(entry.pid, marked) || (limit !== null && hasLimit(entry.pid, limit)))
+      ) {
         wanted.add(entry.pid);
         addDescendants(entries, entry.pid, wanted);
       }
     }
   }
   return entries.filter(
-    ({ pid, state }) => wanted.has(pid) && !ENDED.has(state) && pid !== process.pid && !selection.except.includes(pid),
+    ({ pid, state }) =>
+      wanted.has(pid) &&
+      !ENDED.has(state) &&
+      pid !== process.pid &&
+      !selection.except.includes(pid),
   );
 }
 
-/** Repeats the search until all are stopped: before a signal takes effect, a process may start another. */
+/**
+ * Repeats the search until all are stopped: before a signal takes effect, a process may start
+ * another.
+ */
 export function stopProcesses(selection: Selection): number[] {
   const stopped = new Set<number>();
   for (let patience = STOP_ROUNDS; ; patience -= 1) {
@@ -76,19 +96,28 @@ export function continueProcesses(selection: Selection): void {
   for (const pid of selectProcesses(selection)) signal(pid, 'SIGCONT');
 }
 
-/** Ends every process of a selection. They are stopped first, so that none can start another while it is searched. */
+/**
+ * Ends every process of a selection. They are stopped first, so that none can start another while
+ * it is searched.
+ */
 export function killProcesses(selection: Selection): number[] {
   const stopped = stopProcesses(selection);
   for (const pid of stopped) signal(pid, 'SIGKILL');
   return stopped;
 }
 
-/** Ends the processes that an earlier worker of the sandbox with this mark has left; returns their number. */
+/**
+ * Ends the processes that an earlier worker of the sandbox with this mark has left; returns their
+ * number.
+ */
 export function reapLeftovers(mark: string): number {
   return killProcesses({ below: null, marked: `${SANDBOX_MARKER}=${mark}`, except: [] }).length;
 }
 
-/** A copy of the data directory has the same sandbox ids. `workspaceDir`: `<data directory>/workspaces/<sandbox>`. */
+/**
+ * A copy of the data directory has the same sandbox ids. `workspaceDir`: `<data
+ * directory>/workspaces/<sandbox>`.
+ */
 export function sandboxMark(sandboxId: string, workspaceDir: string): string {
   return `${sandboxId}-${folderIdentity(path.resolve(workspaceDir, '..', '..'))}`;
 }
@@ -124,7 +153,9 @@ function readStat(name: string): ProcessEntry[] {
   try {
     const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
     // The second field is the program's name in brackets and may itself hold spaces and brackets.
-    const [state = '', parent = '0', , , , , flags = '0'] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state = '', parent = '0', , , , , flags = '0'] = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ');
     if ((Number(flags) & KERNEL_THREAD) !== 0) return [];
     return [{ pid: Number(name), parent: Number(parent), state }];
   } catch {
@@ -137,11 +168,16 @@ function listWithPs(): ProcessEntry[] {
   const text = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' });
   return text.split('\n').flatMap((line) => {
     const [pid, parent, state = ''] = line.trim().split(/\s+/);
-    return pid && parent ? [{ pid: Number(pid), parent: Number(parent), state: state.charAt(0) }] : [];
+    return pid && parent
+      ? [{ pid: Number(pid), parent: Number(parent), state: state.charAt(0) }]
+      : [];
   });
 }
 
-/** Microseconds, more than a century. Unlike the environment it is inherited through `env -i`, `sudo` and daemons. */
+/**
+ * Microseconds, more than a century. Unlike the environment it is inherited through `env -i`,
+ * `sudo` and daemons.
+ */
 export function realtimeLimitOf(mark: string): string {
   const own = createHash('sha256').update(mark).digest().readUIntBE(0, 6);
   return String(2 ** 52 + own);

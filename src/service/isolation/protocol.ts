@@ -1,4 +1,6 @@
-/** One JSON object a line over stdio. Binary data is base64. Relative paths begin at the workspace. */
+/**
+ * One JSON object a line over stdio. Binary data is base64. Relative paths begin at the workspace.
+ */
 
 /** The output comes as `output` frames, at most `window` bytes more than `read` has granted. */
 export interface RunParameters {
@@ -9,24 +11,36 @@ export interface RunParameters {
   inherits: boolean;
   /** False: stdin is /dev/null; true: what `write` sends. */
   stdin: boolean | string;
-  /** `closed`: the outputs have ended, also those of processes in the background; `silent`: they are silent. */
+  /**
+   * `closed`: the outputs have ended, also those of processes in the background; `silent`: they are
+   * silent.
+   */
   until: 'closed' | 'silent';
   window: number;
 }
 
-/** 126: the program cannot be run; 127: it does not exist; 128 and the number of the signal that ended it. */
+/**
+ * 126: the program cannot be run; 127: it does not exist; 128 and the number of the signal that
+ * ended it.
+ */
 export interface RunEnd {
   exitCode: number;
   pid: number;
 }
 
-/** Signals that a client may send to the process group of its program; SIGKILL ends everything it started. */
+/**
+ * Signals that a client may send to the process group of its program; SIGKILL ends everything it
+ * started.
+ */
 export type ProgramSignal = 'SIGHUP' | 'SIGINT' | 'SIGPIPE' | 'SIGTERM' | 'SIGKILL';
 
 /** Chunks of one download or upload share a token. */
 export interface ReadParameters {
   path: string;
-  /** Names the file that the chunk at offset 0 has opened, whatever its path names later. Length 0 closes it. */
+  /**
+   * Names the file that the chunk at offset 0 has opened, whatever its path names later. Length 0
+   * closes it.
+   */
   token: string;
   offset: number;
   length: number;
@@ -36,7 +50,10 @@ export interface WriteParameters {
   path: string;
   token: string;
   data: string;
-  /** With `done` the file replaces the one at its path; with `abandoned` what was written of it is removed. */
+  /**
+   * With `done` the file replaces the one at its path; with `abandoned` what was written of it is
+   * removed.
+   */
   then: 'more' | 'done' | 'abandoned';
 }
 
@@ -47,7 +64,10 @@ export interface Operations {
   run: { takes: RunParameters; gives: RunEnd };
   signal: { takes: { run: number; signal: ProgramSignal }; gives: Nothing };
   /** `size` is that at the time of the opening. From a run: lets it send so many bytes more. */
-  read: { takes: ReadParameters | { run: number; bytes: number }; gives: { data: string; size: number } | Nothing };
+  read: {
+    takes: ReadParameters | { run: number; bytes: number };
+    gives: { data: string; size: number } | Nothing;
+  };
   /** To a run: stdin; answered when the program has taken the data, or takes none any more. */
   write: { takes: WriteParameters | { run: number; data: string; last: boolean }; gives: Nothing };
   list: { takes: { path: string }; gives: { entries: { name: string; isFolder: boolean }[] } };
@@ -55,7 +75,9 @@ export interface Operations {
 
 export type Operation = keyof Operations;
 
-export type Request = { [K in Operation]: { id: number; op: K } & Operations[K]['takes'] }[Operation];
+export type Request = {
+  [K in Operation]: { id: number; op: K } & Operations[K]['takes'];
+}[Operation];
 
 export const FAILURE_CODES = ['not-found', 'not-a-file', 'invalid', 'failed'] as const;
 
@@ -70,5 +92,8 @@ export type Answer =
   | { type: 'result'; id: number; result: unknown }
   | { type: 'failure'; id: number; failure: Failure };
 
-/** Longest line the worker accepts, in bytes: more than a chunk of a file, and than the names in a large folder. */
+/**
+ * Longest line the worker accepts, in bytes: more than a chunk of a file, and than the names in a
+ * large folder.
+ */
 export const LONGEST_LINE = 32 * 1024 * 1024;

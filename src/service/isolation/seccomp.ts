@@ -1,9 +1,13 @@
 /**
- * Namespaces do not separate everything: the session keyring of the user is inherited, and vsock sockets reach the
- * host of a virtual machine, also without a network. io_uring creates sockets without a call that a filter could refuse.
+ * Namespaces do not separate everything: the session keyring of the user is inherited, and vsock
+ * sockets reach the host of a virtual machine, also without a network. io_uring creates sockets
+ * without a call that a filter could refuse.
  */
 
-/** Numbers of system calls; `refused`: add_key, request_key, keyctl, io_uring_setup and, on i386, socketcall. */
+/**
+ * Numbers of system calls; `refused`: add_key, request_key, keyctl, io_uring_setup and, on i386,
+ * socketcall.
+ */
 interface Architecture {
   /** AUDIT_ARCH_* of linux/audit.h */
   id: number;
@@ -55,7 +59,11 @@ export function seccompFilter(architecture: NodeJS.Architecture): Buffer {
 }
 
 function blockOf({ id, refused, socket }: Architecture): Instruction[] {
-  const numbers = refused.map((number, index): Instruction => [EQUAL, number, refused.length - index + 3]);
+  const numbers = refused.map((number, index): Instruction => [
+    EQUAL,
+    number,
+    refused.length - index + 3,
+  ]);
   const block: Instruction[] = [
     [LOAD, NUMBER],
     [AT_LEAST, FIRST_X32, refused.length + 4],

@@ -22,7 +22,12 @@ export function createActivity(clock: Clock): Activity {
   };
 }
 
-export function watchIdle(activity: Activity, timeoutMs: number, isBusy: () => boolean, onIdle: () => void) {
+export function watchIdle(
+  activity: Activity,
+  timeoutMs: number,
+  isBusy: () => boolean,
+  onIdle: () => void,
+) {
   if (timeoutMs <= 0) return () => undefined;
   const timer = setInterval(
     () => {

@@ -29,9 +29,9 @@ const LONGEST_LOG_BYTES = 5 * 1024 * 1024;
 export const FAILURE_MARK = 'acs-service-failure: ';
 
 /**
- * Two callers at the same time share one service. An older one in the background is replaced when no conversation runs
- * in it; a newer one stays, because this version may not be able to read its data. Throws ServiceError; the reason of
- * the signal.
+ * Two callers at the same time share one service. An older one in the background is replaced when
+ * no conversation runs in it; a newer one stays, because this version may not be able to read its
+ * data. Throws ServiceError; the reason of the signal.
  */
 export async function ensureLocalService(options: EnsureOptions): Promise<LocalService> {
   const { dataDir, signal, version } = options;
@@ -46,7 +46,10 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
   };
   const lock = await poll(take, 30_000, signal);
   if (lock === null) {
-    throw new ServiceError('start-failed', 'another command has been starting the local service for too long');
+    throw new ServiceError(
+      'start-failed',
+      'another command has been starting the local service for too long',
+    );
   }
   try {
     const now = await settledService(dataDir, signal);
@@ -57,7 +60,9 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
       asked = { ...state.asked, ...options };
       const why = await whyKept(now, asked);
       if (why !== null) {
-        const notice = `the local service (pid ${state.pid}) has version ${state.version}, this acs has version ${version}: ${why}`;
+        const notice =
+          `the local service (pid ${state.pid}) has version ${state.version}, ` +
+          `this acs has version ${version}: ${why}`;
         return { ...found(now), notice };
       }
       await stopService(dataDir, signal);
@@ -68,17 +73,30 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
   }
 }
 
-/** The service that listens; one that ends, or has not begun to listen, is waited for. Null: none runs. */
-export async function settledService(dataDir: string, signal?: AbortSignal): Promise<FoundService | null> {
+/**
+ * The service that listens; one that ends, or has not begun to listen, is waited for. Null: none
+ * runs.
+ */
+export async function settledService(
+  dataDir: string,
+  signal?: AbortSignal,
+): Promise<FoundService | null> {
   const { lock } = dataPaths(dataDir);
   const check = () => runningService(dataDir) ?? (liveOwner(lock) === null ? 'none' : null);
   const found = await poll(check, 2 * PROCESS_TIMEOUT_MS, signal);
   return found === 'none' ? null : found;
 }
 
-/** How many rules the scenario has. Throws ServiceError `scenario` or `replay` for a file that cannot be used. */
-export async function checkFiles({ scenario, replay }: Pick<ServeFlags, 'scenario' | 'replay'>): Promise<number> {
-  const rules = scenario === undefined ? [] : (await import('../faults/schema.ts')).readScenario(scenario);
+/**
+ * How many rules the scenario has. Throws ServiceError `scenario` or `replay` for a file that
+ * cannot be used.
+ */
+export async function checkFiles({
+  scenario,
+  replay,
+}: Pick<ServeFlags, 'scenario' | 'replay'>): Promise<number> {
+  const rules =
+    scenario === undefined ? [] : (await import('../faults/schema.ts')).readScenario(scenario);
   if (replay !== undefined) (await import('../agents/replay/file.ts')).readReplayFile(replay);
   return rules.length;
 }
@@ -86,10 +104,13 @@ export async function checkFiles({ scenario, replay }: Pick<ServeFlags, 'scenari
 /** Why a service of another version is not replaced now; null: it can be. */
 async function whyKept(running: FoundService, asked: EnsureOptions): Promise<string | null> {
   const { version, life } = running.state;
-  if (version.localeCompare(asked.version, 'en', { numeric: true }) > 0) return 'a newer service is used as it is';
+  if (version.localeCompare(asked.version, 'en', { numeric: true }) > 0)
+    return 'a newer service is used as it is';
   if (life === null) return 'it does not say how it was started; to replace it: acs serve --stop';
-  if (life === 'foreground') return 'a service in the foreground is not replaced; stop it and start it again';
-  if ((await askActivity(running))?.running === true) return 'it is replaced when no conversation is running';
+  if (life === 'foreground')
+    return 'a service in the foreground is not replaced; stop it and start it again';
+  if ((await askActivity(running))?.running === true)
+    return 'it is replaced when no conversation is running';
   try {
     await checkFiles(asked);
     return null;
@@ -103,28 +124,38 @@ function found({ state, key }: FoundService): LocalService {
   return { url, key, pid, port, version, started: false, notice: null };
 }
 
-/** A process that does not listen in time is killed. Throws ServiceError; the reason of the signal. */
+/**
+ * A process that does not listen in time is killed. Throws ServiceError; the reason of the signal.
+ */
 async function startDetached({ env, signal, ...config }: EnsureOptions): Promise<FoundService> {
   const { dataDir, root } = config;
   const { log } = dataPaths(dataDir);
   const descriptor = inDataDir(dataDir, () => {
-    if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > LONGEST_LOG_BYTES) renameSync(log, `${log}.old`);
+    if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > LONGEST_LOG_BYTES)
+      renameSync(log, `${log}.old`);
     return openSync(log, 'a', 0o600);
   });
   const from = statSync(log).size;
-  const child = spawn(nodeExecutable(), [path.join(root, 'dist', 'service.js'), JSON.stringify(config)], {
-    cwd: dataDir, // not the caller's: that folder may be unmounted or deleted
-    detached: true,
-    env: { ...env },
-    stdio: ['ignore', descriptor, descriptor],
-  });
+  const child = spawn(
+    nodeExecutable(),
+    [path.join(root, 'dist', 'service.js'), JSON.stringify(config)],
+    {
+      cwd: dataDir, // not the caller's: that folder may be unmounted or deleted
+      detached: true,
+      env: { ...env },
+      stdio: ['ignore', descriptor, descriptor],
+    },
+  );
   closeSync(descriptor);
   let end: string | null = null;
   child.on('error', (error) => {
     end = error.message;
   });
   child.on('exit', (code, signal) => {
-    end ??= signal === null ? `it ended with exit code ${code ?? 'unknown'}` : `it ended by signal ${signal}`;
+    end ??=
+      signal === null
+        ? `it ended with exit code ${code ?? 'unknown'}`
+        : `it ended by signal ${signal}`;
   });
   let started: FoundService | null = null;
   try {
@@ -140,20 +171,27 @@ async function startDetached({ env, signal, ...config }: EnsureOptions): Promise
     child.unref();
   }
   if (started !== null) return started;
-  throw new ServiceError('start-failed', 'the local service did not start in time', { hint: `See ${log}.` });
+  throw new ServiceError('start-failed', 'the local service did not start in time', {
+    hint: `See ${log}.`,
+  });
 }
 
 function failureOf(log: string, from: number, text: string): ServiceError {
   const written = readFileSync(log).subarray(from).toString('utf8');
   const [, reason] = written.split(FAILURE_MARK);
   if (reason === undefined) {
-    return new ServiceError('start-failed', `the local service did not start: ${text}`, { hint: `See ${log}.` });
+    return new ServiceError('start-failed', `the local service did not start: ${text}`, {
+      hint: `See ${log}.`,
+    });
   }
   const { code, message, ...options } = JSON.parse(reason.split('\n')[0] ?? '') as ServiceError;
   return new ServiceError(code, message, options);
 }
 
-/** A service that does not end in time is killed. Throws ServiceError `stop-failed`; the reason of the signal. */
+/**
+ * A service that does not end in time is killed. Throws ServiceError `stop-failed`; the reason of
+ * the signal.
+ */
 export async function stopService(
   dataDir: string,
   signal?: AbortSignal,
@@ -164,7 +202,10 @@ export async function stopService(
   const { pid } = owner;
   for (const each of ['SIGTERM', 'SIGKILL'] as const) {
     if (!sendSignal(pid, each) && isAlive(owner)) {
-      throw new ServiceError('stop-failed', `the local service (pid ${pid}) belongs to another user`);
+      throw new ServiceError(
+        'stop-failed',
+        `the local service (pid ${pid}) belongs to another user`,
+      );
     }
     if ((await poll(() => (isAlive(owner) ? null : true), PROCESS_TIMEOUT_MS, signal)) === true)
       return { stopped: true, pid };

@@ -1,4 +1,7 @@
-/** `now`: milliseconds since 1970; `stamp`: RFC 3339, UTC, six digits and `Z`, each later than the one before. */
+/**
+ * `now`: milliseconds since 1970; `stamp`: RFC 3339, UTC, six digits and `Z`, each later than the
+ * one before.
+ */
 export interface Clock {
   now(): number;
   stamp(): string;
@@ -23,7 +26,8 @@ export class EventClock {
   /** `now` in microseconds since 1970; `last` is the newest time in the log, naive, or null. */
   constructor(now: () => number, last: string | null) {
     this.#now = now;
-    this.#last = last === null ? 0 : Date.parse(`${last.slice(0, 23)}Z`) * 1000 + Number(last.slice(23, 26));
+    this.#last =
+      last === null ? 0 : Date.parse(`${last.slice(0, 23)}Z`) * 1000 + Number(last.slice(23, 26));
   }
 
   next(): string {
@@ -32,7 +36,9 @@ export class EventClock {
   }
 }
 
-/** A naive UTC time such as `2026-01-31T10:12:29.758035`, the form of genuine servers for events. */
+/**
+ * A naive UTC time such as `2026-01-31T10:12:29.758035`, the form of genuine servers for events.
+ */
 export function naiveTimestamp(microseconds: number): string {
   const milliseconds = Math.floor(microseconds / 1000);
   const rest = String(Math.floor(microseconds) - milliseconds * 1000).padStart(3, '0');

@@ -16,7 +16,10 @@ import { makeFolder } from '../../local/make-folder.ts';
 import { ServiceError } from './failure.ts';
 import { readKey, refuseUnless } from './small-file.ts';
 
-/** The files of a data directory. Everything in it belongs to the service; nothing outside of it is ever written. */
+/**
+ * The files of a data directory. Everything in it belongs to the service; nothing outside of it is
+ * ever written.
+ */
 export function dataPaths(dataDir: string) {
   const at = (name: string): string => path.join(dataDir, name);
   return {
@@ -46,7 +49,8 @@ export function defaultDataDir(
   if (platform === 'darwin') return path.join(home, 'Library', 'Application Support', 'acs');
   // The XDG specification requires that a relative path is ignored.
   const dataHome = env.XDG_DATA_HOME;
-  const base = dataHome && path.isAbsolute(dataHome) ? dataHome : path.join(home, '.local', 'share');
+  const base =
+    dataHome && path.isAbsolute(dataHome) ? dataHome : path.join(home, '.local', 'share');
   return path.join(base, 'acs');
 }
 
@@ -80,7 +84,10 @@ function makeOwnFolder(dataDir: string): void {
   refuseForeign(dataDir);
 }
 
-/** Writes a file to the disk, and removes it and the folders made for it. Throws ServiceError `data-dir`. */
+/**
+ * Writes a file to the disk, and removes it and the folders made for it. Throws ServiceError
+ * `data-dir`.
+ */
 export function tryDataDir(dataDir: string): void {
   const made: string[] = [];
   for (let folder = dataDir; !existsSync(folder); folder = path.dirname(folder)) made.push(folder);
@@ -102,7 +109,10 @@ export function tryDataDir(dataDir: string): void {
 
 const RESERVE_BYTES = 4 * 1024 * 1024;
 
-/** Removes the reserve where the disk has no space besides; writes it again where the disk has plenty. */
+/**
+ * Removes the reserve where the disk has no space besides; writes it again where the disk has
+ * plenty.
+ */
 function keepReserve(file: string): void {
   const { bavail, bsize } = statfsSync(path.dirname(file));
   if (bavail * bsize < RESERVE_BYTES / 2) rmSync(file, { force: true });
@@ -116,31 +126,48 @@ function keepReserve(file: string): void {
   }
 }
 
-/** What may be there before the database is, whenever a first start was cut off; a new volume is not quite empty. */
-const BEFORE_THE_DATABASE = /^(?:service\.lock|start\.lock|service\.log|service\.reserve)(?:\.|$)|^key\.|^lost\+found$/;
+/**
+ * What may be there before the database is, whenever a first start was cut off; a new volume is not
+ * quite empty.
+ */
+const BEFORE_THE_DATABASE =
+  /^(?:service\.lock|start\.lock|service\.log|service\.reserve)(?:\.|$)|^key\.|^lost\+found$/;
 
-/** Restricting a folder to its owner, and writing into it, would harm another user of the folder. */
+/**
+ * Restricting a folder to its owner, and writing into it, would harm another user of the folder.
+ */
 function refuseForeign(dataDir: string): void {
   const { database, key } = dataPaths(dataDir);
   const names = readdirSync(dataDir);
   if (names.includes(path.basename(database))) return;
   const hasKey = readKey(key) !== null;
   if (hasKey) refuseNewStore(dataDir);
-  const others = names.filter((name) => !BEFORE_THE_DATABASE.test(name) && !(hasKey && name === path.basename(key)));
+  const others = names.filter(
+    (name) => !BEFORE_THE_DATABASE.test(name) && !(hasKey && name === path.basename(key)),
+  );
   if (others.length === 0) return;
   const named = `${others.slice(0, 3).join(', ')}${others.length > 3 ? ', …' : ''}`;
   const hint = 'set ACS_DATA_DIR to a folder that is empty or does not exist';
   throw refusal(dataDir, `it has files that are not of acs (${named})`, hint);
 }
 
-/** Refuses to create a store beside existing logs of conversations. Throws ServiceError `data-dir`. */
+/**
+ * Refuses to create a store beside existing logs of conversations. Throws ServiceError `data-dir`.
+ */
 export function refuseNewStore(dataDir: string): void {
   const { database, events } = dataPaths(dataDir);
   const folders = existsSync(events) ? readdirSync(events).length : 0;
   if (folders === 0) return;
-  throw new ServiceError('data-dir', `${database} is empty or missing, and ${events} has logs (folders: ${folders})`, {
-    hint: `Restore ${database}, and ${database}-wal if there was one, from the original directory or a backup. To start without them, move ${dataDir} away. Its workspaces and logs are unchanged.`,
-  });
+  throw new ServiceError(
+    'data-dir',
+    `${database} is empty or missing, and ${events} has logs (folders: ${folders})`,
+    {
+      hint:
+        `Restore ${database}, and ${database}-wal if there was one, from the original ` +
+        `directory or a backup. To start without them, move ${dataDir} away. Its workspaces ` +
+        `and logs are unchanged.`,
+    },
+  );
 }
 
 /** Throws ServiceError `data-dir` for an error of the system. */
@@ -173,10 +200,14 @@ export function dataDirError(dataDir: string, error: unknown): ServiceError {
   }
   const why = REASONS.find(([pattern]) => pattern.test(text))?.[1] ?? message;
   const isFull = why.startsWith('the disk ');
-  const hint = `${isFull ? 'free space in it, or ' : ''}set ACS_DATA_DIR to a folder that you can write`;
+  const hint =
+    `${isFull ? 'free space in it, or ' : ''}set ACS_DATA_DIR to a folder that ` + `you can write`;
   return refusal(dataDir, why, hint, error);
 }
 
 function refusal(dataDir: string, why: string, hint: string, cause?: unknown): ServiceError {
-  return new ServiceError('data-dir', `cannot use the data directory ${dataDir}: ${why}`, { hint, cause });
+  return new ServiceError('data-dir', `cannot use the data directory ${dataDir}: ${why}`, {
+    hint,
+    cause,
+  });
 }

@@ -18,7 +18,11 @@ export class ServiceError extends Error {
   readonly code: ServiceErrorCode;
   readonly hint: string | undefined;
 
-  constructor(code: ServiceErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  constructor(
+    code: ServiceErrorCode,
+    message: string,
+    options: { hint?: string; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.hint = options.hint;

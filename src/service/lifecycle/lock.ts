@@ -9,7 +9,9 @@ export interface HeldLock {
   release(): void;
 }
 
-/** Throws ServiceError `data-dir` when something else has the name, and errors of the file system. */
+/**
+ * Throws ServiceError `data-dir` when something else has the name, and errors of the file system.
+ */
 export function takeLock(file: string): HeldLock | ProcessIdentity {
   const text = JSON.stringify({ ...selfIdentity(), folder: folderIdentity(path.dirname(file)) });
   const mine = `${file}.${randomBytes(6).toString('hex')}`;
@@ -38,7 +40,10 @@ export function isHeld(result: HeldLock | ProcessIdentity): result is HeldLock {
   return 'release' in result;
 }
 
-/** Null also for a lock without a start time where this machine reports them: the pid may be of any process. */
+/**
+ * Null also for a lock without a start time where this machine reports them: the pid may be of any
+ * process.
+ */
 export function liveOwner(lock: string): ProcessIdentity | null {
   const holder = readHolder(lock);
   if (holder === null || (holder.start === null && selfIdentity().start !== null)) return null;

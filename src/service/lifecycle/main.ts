@@ -34,7 +34,9 @@ async function main(): Promise<void> {
 
 main().catch((error: unknown) => {
   const { code, message, hint } =
-    error instanceof ServiceError ? error : new ServiceError('start-failed', String((error as Error).stack ?? error));
+    error instanceof ServiceError
+      ? error
+      : new ServiceError('start-failed', String((error as Error).stack ?? error));
   log(FAILURE_MARK + JSON.stringify({ code, message, hint }));
   process.exit(1);
 });

@@ -42,7 +42,10 @@ export async function poll<Found>(
   }
 }
 
-/** Sends a signal to a process, or to its group when `target` is negative. False when no such process exists. */
+/**
+ * Sends a signal to a process, or to its group when `target` is negative. False when no such
+ * process exists.
+ */
 export function sendSignal(target: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(target, signal);
@@ -52,10 +55,14 @@ export function sendSignal(target: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** When the process started; `zombie` when it has ended and only its number is left; null when unknown. */
+/**
+ * When the process started; `zombie` when it has ended and only its number is left; null when
+ * unknown.
+ */
 export function startOf(pid: number): string | null {
   try {
-    // The name in parentheses may hold anything, so the fields are counted from the last parenthesis.
+    // The name in parentheses may hold anything, so the fields are counted from the last
+    // parenthesis.
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return 'zombie';
@@ -83,7 +90,10 @@ function askPs(column: 'args' | 'lstart', pid: number): string | null {
   }
 }
 
-/** A folder by its device and inode: the same after a move, another one for a copy. Throws when it is not there. */
+/**
+ * A folder by its device and inode: the same after a move, another one for a copy. Throws when it
+ * is not there.
+ */
 export function folderIdentity(folder: string): string {
   const { dev, ino } = statSync(folder, { bigint: true });
   return `${dev}-${ino}`;

@@ -10,14 +10,18 @@ import { commandLineOf, isAlive, poll, sendSignal } from './process.ts';
 
 const CUT_OFF = 'the service was stopped while this conversation was being started';
 
-/** The previous service may have been killed at any moment; the logs of conversations are never behind. */
+/**
+ * The previous service may have been killed at any moment; the logs of conversations are never
+ * behind.
+ */
 export async function recover(
   store: Store,
   paths: ReturnType<typeof dataPaths>,
   clock: Clock,
   log: (line: string) => void,
 ): Promise<void> {
-  for (const folder of [paths.workspaces, paths.events]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const folder of [paths.workspaces, paths.events])
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
   rmSync(paths.staging, { recursive: true, force: true, maxRetries: 3 });
   const rows = store.sandboxes.all();
   for (const row of rows) await endLeftovers(row, paths.workspaces, log);
@@ -39,7 +43,11 @@ export async function recover(
       const why = status_detail ?? 'its worker ended unexpectedly';
       readLogs(id, status === 'ERROR' ? { end: 'failed', why } : { end: 'paused' });
       const wasUp = status === 'RUNNING' || status === 'STARTING';
-      store.sandboxes.update(id, { ...(wasUp ? { status: 'PAUSED' } : {}), worker_pid: null, worker_start: null });
+      store.sandboxes.update(id, {
+        ...(wasUp ? { status: 'PAUSED' } : {}),
+        worker_pid: null,
+        worker_start: null,
+      });
     }
     for (const id of store.conversations.sandboxesOfUnknown()) readLogs(id, { end: 'paused' });
     for (const { id, conversation_id } of store.startTasks.unfinished()) {
@@ -53,12 +61,20 @@ export async function recover(
   });
 }
 
-/** The rows of a copied data directory name the workers of the original, which do not have the mark of this one. */
-async function endLeftovers(row: SandboxRow, workspaces: string, log: (line: string) => void): Promise<void> {
+/**
+ * The rows of a copied data directory name the workers of the original, which do not have the mark
+ * of this one.
+ */
+async function endLeftovers(
+  row: SandboxRow,
+  workspaces: string,
+  log: (line: string) => void,
+): Promise<void> {
   const { id, worker_pid: pid, worker_start: start } = row;
   if (pid === null) return;
   const mark = sandboxMark(id, path.join(workspaces, id));
-  // Without its start time the pid may belong to any process, and a pid below 2 names more than one process.
+  // Without its start time the pid may belong to any process, and a pid below 2 names more than one
+  // process.
   if (pid > 1 && start !== null && isAlive({ pid, start }) && commandLineOf(pid).includes(mark)) {
     log(`sandbox ${id}: its worker (pid ${pid}) outlived the service and is ended`);
     sendSignal(-pid, 'SIGKILL');

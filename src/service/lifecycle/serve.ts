@@ -19,7 +19,11 @@ import { createClock } from './clock.ts';
 import { dataDirError, inDataDir, prepareDataDir, refuseNewStore, dataPaths } from './data-dir.ts';
 import { ServiceError } from './failure.ts';
 import { isHeld, takeLock } from './lock.ts';
-import { DEFAULT_IDLE_TIMEOUT_MS, type RunningService, type ServiceOptions } from './service-options.ts';
+import {
+  DEFAULT_IDLE_TIMEOUT_MS,
+  type RunningService,
+  type ServiceOptions,
+} from './service-options.ts';
 import { selfIdentity } from './process.ts';
 import { recover } from './recover.ts';
 import { ensureKey, readPort, writePrivateFile } from './small-file.ts';
@@ -43,9 +47,15 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
   try {
     const lock = inDataDir(dataDir, () => takeLock(paths.lock));
     if (!isHeld(lock)) {
-      throw new ServiceError('locked', `another local service (pid ${lock.pid}) is using ${dataDir}`, {
-        hint: 'Use that one, stop it with `acs serve --stop`, or set ACS_DATA_DIR to another folder.',
-      });
+      throw new ServiceError(
+        'locked',
+        `another local service (pid ${lock.pid}) is using ${dataDir}`,
+        {
+          hint:
+            'Use that one, stop it with `acs serve --stop`, or set ACS_DATA_DIR to ' +
+            'another folder.',
+        },
+      );
     }
     parts.push(lock.release);
     const key = inDataDir(dataDir, () => ensureKey(paths.key));
@@ -116,11 +126,14 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
     const server = createHttpServer(createApp(context).fetch);
     // The port of the service before, so that clients can reconnect.
     const lastPort = readPort(paths.port);
-    const listening = givenPort === 0 ? listenPreferring(server, host, lastPort) : listen(server, host, givenPort);
+    const listening =
+      givenPort === 0 ? listenPreferring(server, host, lastPort) : listen(server, host, givenPort);
     await listening.catch((error: unknown) => {
       const { code, message } = error as NodeJS.ErrnoException;
       const why = code === 'EADDRINUSE' ? 'the port is in use' : message;
-      throw new ServiceError('listen', `cannot listen on ${host} port ${givenPort}: ${why}`, { cause: error });
+      throw new ServiceError('listen', `cannot listen on ${host} port ${givenPort}: ${why}`, {
+        cause: error,
+      });
     });
     parts.push(() =>
       closeServer(server, async () => {
@@ -137,7 +150,8 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
     parts.push(() => {
       // Unless another service has written its own since.
       const found = readState(paths.state);
-      if (found?.pid === state.pid && found.process_start === state.process_start) rmSync(paths.state, { force: true });
+      if (found?.pid === state.pid && found.process_start === state.process_start)
+        rmSync(paths.state, { force: true });
     });
     if (specs.warning !== null) log(`warning: ${specs.warning}`);
     if (missing.length > 0) log(`warning: sandboxes have no limit on ${missing.join(', ')}`);

@@ -14,7 +14,10 @@ import { ServiceError } from './failure.ts';
 
 const LONGEST_BYTES = 64 * 1024;
 
-/** The text of a small file; null when there is none, it may not be read, or it is something else, such as a pipe. */
+/**
+ * The text of a small file; null when there is none, it may not be read, or it is something else,
+ * such as a pipe.
+ */
 export function readSmallFile(file: string): string | null {
   try {
     const found = statSync(file);
@@ -34,7 +37,10 @@ export function readSmallRecord(file: string): Record<string, unknown> | null {
   }
 }
 
-/** The name may belong to somebody else, and opening a pipe may wait for ever. Throws ServiceError `data-dir`. */
+/**
+ * The name may belong to somebody else, and opening a pipe may wait for ever. Throws ServiceError
+ * `data-dir`.
+ */
 export function refuseUnless(kind: 'file' | 'directory', name: string): void {
   const found = statSync(name, { throwIfNoEntry: false });
   if (found === undefined || (kind === 'file' ? found.isFile() : found.isDirectory())) return;
@@ -60,14 +66,19 @@ export function writePrivateFile(file: string, text: string): void {
   }
 }
 
-/** 43 letters of base64url, 256 bits. An invalid key is not replaced. Throws ServiceError `data-dir`. */
+/**
+ * 43 letters of base64url, 256 bits. An invalid key is not replaced. Throws ServiceError
+ * `data-dir`.
+ */
 export function ensureKey(file: string): string {
   const stored = readKey(file);
   if (stored !== null) return stored;
   refuseUnless('file', file);
   if (existsSync(file)) {
     throw new ServiceError('data-dir', `${file} holds no key, or cannot be read`, {
-      hint: 'A key has at least 20 letters, digits, - and _. Remove the file, and the service makes a new key.',
+      hint:
+        'A key has at least 20 letters, digits, - and _. Remove the file, and the service ' +
+        'makes a new key.',
     });
   }
   const key = randomBytes(32).toString('base64url');

@@ -24,7 +24,9 @@ export interface FoundService {
   key: string;
 }
 
-/** The service that runs on a data directory: its process exists and owns the directory. Null: none. */
+/**
+ * The service that runs on a data directory: its process exists and owns the directory. Null: none.
+ */
 export function runningService(dataDir: string): FoundService | null {
   const paths = dataPaths(dataDir);
   const state = readState(paths.state);
@@ -36,7 +38,13 @@ export function runningService(dataDir: string): FoundService | null {
 
 /** Null when there is none or it is damaged. Members that an older version lacks are null. */
 export function readState(file: string): ServiceState | null {
-  const { scenario = null, replay = null, life = null, asked = {}, ...found } = readSmallRecord(file) ?? {};
+  const {
+    scenario = null,
+    replay = null,
+    life = null,
+    asked = {},
+    ...found
+  } = readSmallRecord(file) ?? {};
   const { pid, port, url, version } = found;
   const isUsable =
     Number.isSafeInteger(pid) &&
@@ -45,7 +53,9 @@ export function readState(file: string): ServiceState | null {
     typeof version === 'string' &&
     typeof asked === 'object' &&
     String(url).startsWith('http://');
-  return isUsable ? ({ ...found, scenario, replay, life, asked: asked ?? {} } as unknown as ServiceState) : null;
+  return isUsable
+    ? ({ ...found, scenario, replay, life, asked: asked ?? {} } as unknown as ServiceState)
+    : null;
 }
 
 export interface ServiceActivity {
@@ -60,7 +70,10 @@ export interface ServiceActivity {
 export async function askActivity({ state, key }: FoundService): Promise<ServiceActivity | null> {
   try {
     const headers = { 'X-Session-API-Key': key };
-    const answer = await fetch(`${state.url}/local/activity`, { headers, signal: AbortSignal.timeout(3000) });
+    const answer = await fetch(`${state.url}/local/activity`, {
+      headers,
+      signal: AbortSignal.timeout(3000),
+    });
     return answer.ok ? ((await answer.json()) as ServiceActivity) : null;
   } catch {
     return null;

@@ -1,6 +1,14 @@
 /** The records that the app server alone sends. */
 import * as v from 'valibot';
-import { dictionary, executionStatus, integer, metrics, textOrNull, texts, textsOrNull } from './records.ts';
+import {
+  dictionary,
+  executionStatus,
+  integer,
+  metrics,
+  textOrNull,
+  texts,
+  textsOrNull,
+} from './records.ts';
 
 const sandboxStatus = v.picklist(['STARTING', 'RUNNING', 'PAUSED', 'ERROR', 'MISSING']);
 const publicFlag = v.nullable(v.boolean());
@@ -92,7 +100,10 @@ export const branch = v.object({
   last_push_date: textOrNull(),
 });
 
-export const task = v.object({ ...texts('git_provider', 'task_type', 'repo', 'title'), issue_number: integer() });
+export const task = v.object({
+  ...texts('git_provider', 'task_type', 'repo', 'title'),
+  issue_number: integer(),
+});
 
 /** Of both dialects; the other members are those of the request. */
 const storedSettings = {
@@ -106,12 +117,17 @@ const nestedSettings = {
   llm_profiles: v.object({ profiles: dictionary(), active: textOrNull() }),
 };
 export const shownSettings = v.object({ ...nestedSettings, ...storedSettings });
-export const shownSettingsV0 = v.object({ ...storedSettings, ...textsOrNull('llm_model', 'agent') });
+export const shownSettingsV0 = v.object({
+  ...storedSettings,
+  ...textsOrNull('llm_model', 'agent'),
+});
 export const user = v.object({ ...nestedSettings, id: v.null() });
 
 export const settingsSchema = v.object({
   model_name: v.string(),
-  sections: v.array(v.object({ ...texts('key', 'label'), fields: v.array(dictionary()), variant: textOrNull() })),
+  sections: v.array(
+    v.object({ ...texts('key', 'label'), fields: v.array(dictionary()), variant: textOrNull() }),
+  ),
 });
 
 export const modelProfile = v.object({

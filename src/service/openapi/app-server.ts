@@ -15,7 +15,12 @@ const HTML = 'text/html';
 const nameAndMessage = v.object(texts('name', 'message'));
 const ofAgent = v.union([records.refusal, v.object({ success: v.boolean(), error: v.string() })]);
 const inWorkspace = v.union([records.refusal, records.errorMessage]);
-const OF_CHANGES = { 400: inWorkspace, 404: inWorkspace, 502: records.errorMessage, 503: records.errorMessage };
+const OF_CHANGES = {
+  400: inWorkspace,
+  404: inWorkspace,
+  502: records.errorMessage,
+  503: records.errorMessage,
+};
 /** Over V0 the refusal of a git provider is a bare string. */
 const unauthorized = v.union([records.refusal, v.string()]);
 const OF_PROVIDER_V0 = { 401: unauthorized, 501: v.string(), ...refused(502) };
@@ -34,7 +39,10 @@ export const APP_ANSWERS: Readonly<Record<AppRoute, Answers>> = {
     200: v.object({ ...texts('token'), expires_in_seconds: integer() }),
     ...refused(404),
   },
-  'GET /local/conversations/{conversation_id}/changes': { 200: v.object(texts('patch')), ...refused(404) },
+  'GET /local/conversations/{conversation_id}/changes': {
+    200: v.object(texts('patch')),
+    ...refused(404),
+  },
   'GET /conversations/{conversation_id}': {
     200: HTML,
     303: null,
@@ -63,8 +71,15 @@ export const APP_ANSWERS: Readonly<Record<AppRoute, Answers>> = {
     ...refused(400),
   },
   // 400: no conversation of V0 can have this id.
-  'GET /api/conversations/{conversation_id}': { 200: v.nullable(app.conversationInfo), ...refused(400) },
-  'PATCH /api/conversations/{conversation_id}': { 200: v.boolean(), ...refused(400), 404: app.statusError },
+  'GET /api/conversations/{conversation_id}': {
+    200: v.nullable(app.conversationInfo),
+    ...refused(400),
+  },
+  'PATCH /api/conversations/{conversation_id}': {
+    200: v.boolean(),
+    ...refused(400),
+    404: app.statusError,
+  },
   'DELETE /api/conversations/{conversation_id}': { 200: v.boolean(), ...refused(400) },
   'POST /api/conversations/{conversation_id}/start': {
     200: app.conversationAnswer,
@@ -73,7 +88,10 @@ export const APP_ANSWERS: Readonly<Record<AppRoute, Answers>> = {
     410: app.statusError,
     ...refused(400, 501),
   },
-  'POST /api/conversations/{conversation_id}/stop': { 200: app.conversationAnswer, ...refused(400) },
+  'POST /api/conversations/{conversation_id}/stop': {
+    200: app.conversationAnswer,
+    ...refused(400),
+  },
   'GET /api/conversations/{conversation_id}/events': {
     200: v.object({ events: v.array(app.eventV0), has_more: v.boolean() }),
     ...refused(400, 404),
@@ -95,15 +113,23 @@ export const APP_ANSWERS: Readonly<Record<AppRoute, Answers>> = {
     415: records.errorMessage,
     503: records.errorMessage,
   },
-  'GET /api/conversations/{conversation_id}/git/changes': { 200: v.array(records.fileChange), ...OF_CHANGES },
+  'GET /api/conversations/{conversation_id}/git/changes': {
+    200: v.array(records.fileChange),
+    ...OF_CHANGES,
+  },
   'GET /api/conversations/{conversation_id}/git/diff': { 200: records.fileDiff, ...OF_CHANGES },
-  'GET /api/options/config': { 200: v.object({ APP_MODE: v.string(), FEATURE_FLAGS: dictionary() }) },
+  'GET /api/options/config': {
+    200: v.object({ APP_MODE: v.string(), FEATURE_FLAGS: dictionary() }),
+  },
   'GET /api/settings': { 200: app.shownSettingsV0, 404: records.errorMessage },
   'POST /api/settings': { 200: records.message },
   'GET /api/secrets': { 200: v.object({ custom_secrets: v.array(records.customSecret) }) },
   'POST /api/secrets': { 201: records.message, 400: records.message },
   'DELETE /api/secrets/{secret_id}': { 200: records.message, 404: records.errorMessage },
-  'POST /api/add-git-providers': { 200: records.message, 401: v.union([records.refusal, records.errorMessage]) },
+  'POST /api/add-git-providers': {
+    200: records.message,
+    401: v.union([records.refusal, records.errorMessage]),
+  },
   'POST /api/unset-provider-tokens': { 200: records.message },
   'GET /api/user/repositories': { 200: v.array(app.repository), ...OF_PROVIDER_V0 },
   'GET /api/user/search/repositories': { 200: v.array(app.repository), ...OF_PROVIDER_V0 },
@@ -121,16 +147,32 @@ export const APP_ANSWERS: Readonly<Record<AppRoute, Answers>> = {
   'GET /api/user/suggested-tasks': { 200: v.array(app.task), 401: unauthorized, ...refused(502) },
 
   'GET /api/v1/web-client/config': {
-    200: v.object({ app_mode: v.string(), feature_flags: dictionary(), providers_configured: v.array(v.string()) }),
+    200: v.object({
+      app_mode: v.string(),
+      feature_flags: dictionary(),
+      providers_configured: v.array(v.string()),
+    }),
   },
   'POST /api/v1/app-conversations': { 200: app.startTask, ...refused(400, 409, 501) },
-  'GET /api/v1/app-conversations': { 200: v.array(v.nullable(app.appConversation)), ...refused(400) },
+  'GET /api/v1/app-conversations': {
+    200: v.array(v.nullable(app.appConversation)),
+    ...refused(400),
+  },
   'GET /api/v1/app-conversations/search': { 200: pageOf(app.appConversation) },
   'GET /api/v1/app-conversations/count': { 200: integer() },
-  'GET /api/v1/app-conversations/start-tasks': { 200: v.array(v.nullable(app.startTask)), ...refused(400) },
+  'GET /api/v1/app-conversations/start-tasks': {
+    200: v.array(v.nullable(app.startTask)),
+    ...refused(400),
+  },
   'GET /api/v1/app-conversations/start-tasks/search': { 200: pageOf(app.startTask) },
-  'PATCH /api/v1/app-conversations/{conversation_id}': { 200: v.nullable(app.appConversation), ...refused(404) },
-  'DELETE /api/v1/app-conversations/{conversation_id}': { 200: records.success, ...refused(400, 404) },
+  'PATCH /api/v1/app-conversations/{conversation_id}': {
+    200: v.nullable(app.appConversation),
+    ...refused(404),
+  },
+  'DELETE /api/v1/app-conversations/{conversation_id}': {
+    200: records.success,
+    ...refused(400, 404),
+  },
   'POST /api/v1/app-conversations/{conversation_id}/send-message': {
     200: v.object({ success: v.boolean(), sandbox_status: v.string(), message: v.null() }),
     ...refused(404, 409, 502, 503, 507),
@@ -141,15 +183,24 @@ export const APP_ANSWERS: Readonly<Record<AppRoute, Answers>> = {
   },
   'POST /api/v1/app-conversations/{conversation_id}/switch_acp_model': refused(400, 404, 409),
   'GET /api/v1/app-conversations/{conversation_id}/file': { 200: v.string() },
-  'GET /api/v1/app-conversations/{conversation_id}/download': { 200: 'application/zip', ...refused(404) },
-  'GET /api/v1/conversation/{conversation_id}/events/search': { 200: pageOf(records.event), ...refused(400) },
+  'GET /api/v1/app-conversations/{conversation_id}/download': {
+    200: 'application/zip',
+    ...refused(404),
+  },
+  'GET /api/v1/conversation/{conversation_id}/events/search': {
+    200: pageOf(records.event),
+    ...refused(400),
+  },
   'GET /api/v1/conversation/{conversation_id}/events/count': { 200: integer() },
   'GET /api/v1/app-conversations/{conversation_id}/skills': {
     200: v.object({ skills: v.array(dictionary()) }),
     404: records.errorMessage,
   },
   'GET /api/v1/skills/search': { 200: pageOf(dictionary()) },
-  'GET /api/shared-conversations': { 200: v.array(v.nullable(app.sharedConversation)), ...refused(400) },
+  'GET /api/shared-conversations': {
+    200: v.array(v.nullable(app.sharedConversation)),
+    ...refused(400),
+  },
   'GET /api/shared-events/search': { 200: pageOf(records.event), ...refused(400) },
   'POST /api/v1/sandboxes': { 200: app.sandbox, ...refused(400, 501) },
   'GET /api/v1/sandboxes': { 200: v.array(v.nullable(app.sandbox)), ...refused(400) },
@@ -200,8 +251,12 @@ export const APP_ANSWERS: Readonly<Record<AppRoute, Answers>> = {
   'GET /api/v1/git/repositories/search': { 200: pageOf(app.repository), ...refused(403, 501, 502) },
   'GET /api/v1/git/branches/search': { 200: pageOf(app.branch), ...refused(403, 501, 502) },
   'GET /api/v1/git/suggested-tasks/search': { 200: pageOf(app.task), ...refused(403, 502) },
-  'GET /api/v1/config/models/search': { 200: pageOf(v.object({ provider: textOrNull(), name: v.string() })) },
-  'GET /api/v1/config/providers/search': { 200: pageOf(v.object({ name: v.string(), verified: v.boolean() })) },
+  'GET /api/v1/config/models/search': {
+    200: pageOf(v.object({ provider: textOrNull(), name: v.string() })),
+  },
+  'GET /api/v1/config/providers/search': {
+    200: pageOf(v.object({ name: v.string(), verified: v.boolean() })),
+  },
 };
 
 /** Features that no route shows, by their names in the client (src/client/features.ts). */
@@ -234,7 +289,12 @@ export function appDocument(handlers: Handlers<AppRoute>, version: string): Json
     securitySchemes: {
       key: { type: 'apiKey', in: 'header', name: 'X-Session-API-Key' },
       bearer: { type: 'http', scheme: 'bearer' },
-      sandboxKey: { type: 'apiKey', in: 'header', name: 'X-Session-API-Key', description: 'The key of the sandbox' },
+      sandboxKey: {
+        type: 'apiKey',
+        in: 'header',
+        name: 'X-Session-API-Key',
+        description: 'The key of the sandbox',
+      },
       pageCookie: { type: 'apiKey', in: 'cookie', name: 'acs_page' },
     },
   });

@@ -1,4 +1,7 @@
-/** The OpenAPI document of a server: requests as its handlers check them, answers as a table lists them. */
+/**
+ * The OpenAPI document of a server: requests as its handlers check them, answers as a table lists
+ * them.
+ */
 import { STATUS_CODES } from 'node:http';
 import { toJsonSchema, toJsonSchemaDefs, type ConversionConfig } from '@valibot/to-json-schema';
 import * as v from 'valibot';
@@ -9,7 +12,10 @@ import { refusal, validationError } from './records.ts';
 /** The schema of JSON, the media type of another body, or null without a body. */
 type Content = v.GenericSchema | string | null;
 
-/** By status. 401, 413 and 422 are added to a route that may answer with them and does not list them. */
+/**
+ * By status. 401, 413 and 422 are added to a route that may answer with them and does not list
+ * them.
+ */
 export interface Answers {
   readonly [status: number]: Content;
   /** What a route requires that is served without the key of the server; absent: nothing. */
@@ -35,7 +41,10 @@ export interface Definition<Route extends string> {
   securitySchemes: Json;
 }
 
-/** Throws for a route that is served and not in the table, and for one in the table that is not served. */
+/**
+ * Throws for a route that is served and not in the table, and for one in the table that is not
+ * served.
+ */
 export function openapiDocument<Route extends string>(definition: Definition<Route>): Json {
   const { info, handlers, answers, modules, partsOf, securitySchemes } = definition;
   const routes = Object.keys(answers) as Route[];
@@ -43,12 +52,16 @@ export function openapiDocument<Route extends string>(definition: Definition<Rou
     ...Object.keys(handlers).filter((route) => !(route in answers)),
     ...routes.filter((route) => handlers[route] === undefined),
   ];
-  if (differing.length > 0) throw new Error(`served or documented, not both: ${differing.join(', ')}`);
+  if (differing.length > 0)
+    throw new Error(`served or documented, not both: ${differing.join(', ')}`);
 
-  const definitions = Object.fromEntries(modules.flatMap(([module, ending]) => named(module, ending)));
+  const definitions = Object.fromEntries(
+    modules.flatMap(([module, ending]) => named(module, ending)),
+  );
   const config: ConversionConfig = {
     target: 'draft-2020-12',
-    // What JSON Schema cannot state (a rule in code, flags of a pattern) is left out: the document permits more.
+    // What JSON Schema cannot state (a rule in code, flags of a pattern) is left out: the document
+    // permits more.
     errorMode: 'ignore',
     overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   };
@@ -70,7 +83,9 @@ export function openapiDocument<Route extends string>(definition: Definition<Rou
     const checkedParts = partsOf(template);
     const parts = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
     const parameters = [
-      ...parts.map((name) => parameter('path', name, true, schemaOf(checkedParts[name] ?? v.string()))),
+      ...parts.map((name) =>
+        parameter('path', name, true, schemaOf(checkedParts[name] ?? v.string())),
+      ),
       ...Object.entries(takes.query?.entries ?? {}).map(([name, schema]) =>
         parameter('query', name, !OPTIONAL.includes(schema.type), schemaOf(schema)),
       ),
@@ -86,7 +101,10 @@ export function openapiDocument<Route extends string>(definition: Definition<Rou
     };
     const responses = Object.entries(contents).map(([status, content]) => {
       const description = STATUS_CODES[status] ?? '';
-      return [status, content === null ? { description } : { description, content: contentOf(content) }] as const;
+      return [
+        status,
+        content === null ? { description } : { description, content: contentOf(content) },
+      ] as const;
     });
     const requestBody = requestBodyOf(takes, contentOf);
     (paths[path] ??= {})[method.toLowerCase()] = {
@@ -98,7 +116,9 @@ export function openapiDocument<Route extends string>(definition: Definition<Rou
     };
   }
   const schemas = referenced(paths, toJsonSchemaDefs(definitions, config));
-  const security = ['key', 'bearer'].filter((name) => name in securitySchemes).map((name) => ({ [name]: [] }));
+  const security = ['key', 'bearer']
+    .filter((name) => name in securitySchemes)
+    .map((name) => ({ [name]: [] }));
   return { openapi: '3.1.0', info, security, paths, components: { schemas, securitySchemes } };
 }
 
@@ -107,12 +127,21 @@ const OPTIONAL: readonly string[] = ['optional', 'nullish'];
 
 function named(module: object, ending: string): [string, v.GenericSchema][] {
   const schemas = Object.entries(module).filter(
-    (entry): entry is [string, v.GenericSchema] => (entry[1] as { kind?: unknown } | null)?.kind === 'schema',
+    (entry): entry is [string, v.GenericSchema] =>
+      (entry[1] as { kind?: unknown } | null)?.kind === 'schema',
   );
-  return schemas.map(([name, schema]) => [`${name.charAt(0).toUpperCase()}${name.slice(1)}${ending}`, schema]);
+  return schemas.map(([name, schema]) => [
+    `${name.charAt(0).toUpperCase()}${name.slice(1)}${ending}`,
+    schema,
+  ]);
 }
 
-function parameter(place: 'path' | 'query' | 'header', name: string, required: boolean, schema: Json): Json {
+function parameter(
+  place: 'path' | 'query' | 'header',
+  name: string,
+  required: boolean,
+  schema: Json,
+): Json {
   return { name, in: place, ...(required ? { required } : {}), schema };
 }
 
@@ -124,7 +153,9 @@ function requestBodyOf(
     const schema = { type: 'object', properties: { [file]: BINARY }, required: [file] };
     return { required: true, content: { 'multipart/form-data': { schema } } };
   }
-  return body === undefined ? null : { required: isBodyOptional !== true, content: contentOf(body) };
+  return body === undefined
+    ? null
+    : { required: isBodyOptional !== true, content: contentOf(body) };
 }
 
 /** The schemas that the paths refer to, and those that these refer to. */

@@ -10,9 +10,11 @@ export const texts = (...names: string[]): v.ObjectEntries =>
   Object.fromEntries(names.map((name) => [name, v.string()]));
 export const textsOrNull = (...names: string[]): v.ObjectEntries =>
   Object.fromEntries(names.map((name) => [name, textOrNull()]));
-export const pageOf = (item: v.GenericSchema) => v.object({ items: v.array(item), next_page_id: textOrNull() });
+export const pageOf = (item: v.GenericSchema) =>
+  v.object({ items: v.array(item), next_page_id: textOrNull() });
 /** A stored model profile. */
-export const profile = () => v.object({ name: v.string(), config: dictionary(), api_key_set: v.boolean() });
+export const profile = () =>
+  v.object({ name: v.string(), config: dictionary(), api_key_set: v.boolean() });
 
 export const refusal = v.object(texts('detail'));
 const mistake = v.object({

@@ -21,17 +21,29 @@ interface Options {
 
 export interface Admission {
   isWaiting(id: string): boolean;
-  /** `begin` takes the place; `onWait` is called when none is free. Rejects with a refusal, or the error of `begin`. */
+  /**
+   * `begin` takes the place; `onWait` is called when none is free. Rejects with a refusal, or the
+   * error of `begin`.
+   */
   enter<Begun>(id: string, begin: () => Begun, onWait: (why: string) => void): Promise<Begun>;
-  /** To be called after each change that may free a place, make a sandbox idle, or end a waiting start. */
+  /**
+   * To be called after each change that may free a place, make a sandbox idle, or end a waiting
+   * start.
+   */
   next(): void;
 }
 
-/** Starts of sandboxes take places in the order in which they ask, one at a time, and one eviction at a time. */
+/**
+ * Starts of sandboxes take places in the order in which they ask, one at a time, and one eviction
+ * at a time.
+ */
 export function createAdmission(options: Options): Admission {
   const { store, clock, log, maxRunning, keepMs, running, isIdle, refusal, evict } = options;
   /** `settle` begins the start, or rejects it; `onWait` is null once it was called. */
-  const waiting = new Map<string, { settle(why: Error | null): void; onWait: ((why: string) => void) | null }>();
+  const waiting = new Map<
+    string,
+    { settle(why: Error | null): void; onWait: ((why: string) => void) | null }
+  >();
   let isWorking = false;
   let keepTimer: NodeJS.Timeout | undefined;
 
@@ -50,9 +62,11 @@ export function createAdmission(options: Options): Admission {
         const id = nextToEvict(tried);
         if (id === null) break;
         tried.add(id);
-        await evict(id, `paused because more than ${maxRunning} sandboxes were running`).catch((error: unknown) => {
-          log(`sandbox ${id}: ${String(error)}`);
-        });
+        await evict(id, `paused because more than ${maxRunning} sandboxes were running`).catch(
+          (error: unknown) => {
+            log(`sandbox ${id}: ${String(error)}`);
+          },
+        );
       }
       for (const start of waiting.values()) {
         const { onWait } = start;
@@ -105,11 +119,16 @@ export function createAdmission(options: Options): Admission {
   };
 }
 
-/** The one that has been idle longest; one whose run waits for an approval last, one with a run in progress never. */
+/**
+ * The one that has been idle longest; one whose run waits for an approval last, one with a run in
+ * progress never.
+ */
 export function toEvict(store: Store, ids: string[]): SandboxRow | null {
   const rows = ids.flatMap((id) => {
     const row = store.sandboxes.get(id);
-    const statuses = store.conversations.ofSandbox(id).map(({ execution_status }) => execution_status);
+    const statuses = store.conversations
+      .ofSandbox(id)
+      .map(({ execution_status }) => execution_status);
     const waits = Number(statuses.includes('waiting_for_confirmation'));
     return row?.status !== 'RUNNING' || statuses.includes('running')
       ? []

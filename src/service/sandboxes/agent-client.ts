@@ -41,21 +41,38 @@ export function jsonOf(answer: AgentAnswer): unknown {
 export function textOf(answer: AgentAnswer): string {
   const body = jsonOf(answer);
   const detail = (body as { detail?: unknown } | null)?.detail;
-  const found = typeof detail === 'string' ? detail : JSON.stringify(detail ?? body ?? answer.body.toString('utf8'));
+  const found =
+    typeof detail === 'string'
+      ? detail
+      : JSON.stringify(detail ?? body ?? answer.body.toString('utf8'));
   return cut(found, 500);
 }
 
-function send(agent: http.Agent, port: number, key: string, request: AgentRequest): Promise<AgentAnswer> {
-  const query = request.query === undefined ? '' : `?${new URLSearchParams(request.query).toString()}`;
+function send(
+  agent: http.Agent,
+  port: number,
+  key: string,
+  request: AgentRequest,
+): Promise<AgentAnswer> {
+  const query =
+    request.query === undefined ? '' : `?${new URLSearchParams(request.query).toString()}`;
   const body =
-    request.raw?.body ?? (request.json === undefined ? undefined : Buffer.from(JSON.stringify(request.json)));
+    request.raw?.body ??
+    (request.json === undefined ? undefined : Buffer.from(JSON.stringify(request.json)));
   const headers: http.OutgoingHttpHeaders = { 'X-Session-API-Key': key, [SERVICE_HEADER]: 'app' };
   if (body !== undefined) {
     headers['Content-Type'] = request.raw?.contentType ?? 'application/json';
     headers['Content-Length'] = body.byteLength;
   }
   return new Promise((resolve, reject) => {
-    const options = { agent, host: '127.0.0.1', port, method: request.method, path: request.path + query, headers };
+    const options = {
+      agent,
+      host: '127.0.0.1',
+      port,
+      method: request.method,
+      path: request.path + query,
+      headers,
+    };
     const outgoing = http.request(options, (incoming) => {
       readAll(incoming).then((answer) => {
         resolve({
@@ -69,8 +86,10 @@ function send(agent: http.Agent, port: number, key: string, request: AgentReques
       outgoing.destroy(new Error('the agent server does not answer'));
     });
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
-      // The agent server has closed the idle connection when the request was sent: it has not read the request.
-      if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve(send(agent, port, key, request));
+      // The agent server has closed the idle connection when the request was sent: it has not read
+      // the request.
+      if (outgoing.reusedSocket && error.code === 'ECONNRESET')
+        resolve(send(agent, port, key, request));
       else reject(error);
     });
     outgoing.end(body);

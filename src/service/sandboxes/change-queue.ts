@@ -5,7 +5,10 @@ interface Queue {
   deletion: AbortController;
 }
 
-/** Each sandbox has a queue: a change is applied when all earlier ones have ended, with or without an error. */
+/**
+ * Each sandbox has a queue: a change is applied when all earlier ones have ended, with or without
+ * an error.
+ */
 export class SandboxChanges {
   readonly #queues = new Map<string, Queue>();
   readonly #deletedReason: () => Error;
@@ -47,7 +50,10 @@ export class SandboxChanges {
     return this.takeDown(id, change);
   }
 
-  /** As `apply`; `deleted` is aborted, and the work fails, when the deletion of the sandbox is requested. */
+  /**
+   * As `apply`; `deleted` is aborted, and the work fails, when the deletion of the sandbox is
+   * requested.
+   */
   use<Result>(id: string, work: (deleted: AbortSignal) => Promise<Result>): Promise<Result> {
     const { signal } = this.#queueOf(id).deletion;
     return this.apply(id, async () => {
@@ -72,7 +78,12 @@ export class SandboxChanges {
   #queueOf(id: string): Queue {
     const known = this.#queues.get(id);
     if (known !== undefined) return known;
-    const made = { last: Promise.resolve(), waiting: 0, goingDown: 0, deletion: new AbortController() };
+    const made = {
+      last: Promise.resolve(),
+      waiting: 0,
+      goingDown: 0,
+      deletion: new AbortController(),
+    };
     this.#queues.set(id, made);
     return made;
   }

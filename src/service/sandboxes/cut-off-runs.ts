@@ -6,12 +6,15 @@ import type { ConversationNotice } from './worker-protocol.ts';
 import type { ConversationState } from '../storage/conversation-state.ts';
 import { readLogStates } from '../storage/event-logs.ts';
 
-/** `paused`: the service was stopped, and the run can continue. `failed`: the sandbox failed; `why` is the reason. */
+/**
+ * `paused`: the service was stopped, and the run can continue. `failed`: the sandbox failed; `why`
+ * is the reason.
+ */
 export type CutOff = { end: 'paused' } | { end: 'failed'; why: string };
 
 /**
- * `onConversation` gets the state of each conversation whose log is ahead of the store, after the log is written; a
- * second call writes nothing. A log has one writer at a time.
+ * `onConversation` gets the state of each conversation whose log is ahead of the store, after the
+ * log is written; a second call writes nothing. A log has one writer at a time.
  */
 export function endCutOffRuns(
   eventsDir: string,
@@ -32,12 +35,28 @@ export function endCutOffRuns(
     const stored = store.conversations.get(notice.conversation_id);
     if (stored === null) return;
     // A title that the user gave is newer than the log.
-    const updated_at = stored.updated_at > notice.updated_at ? stored.updated_at : notice.updated_at;
-    const isKnown = stored.execution_status === notice.execution_status && stored.updated_at === updated_at;
+    const updated_at =
+      stored.updated_at > notice.updated_at ? stored.updated_at : notice.updated_at;
+    const isKnown =
+      stored.execution_status === notice.execution_status && stored.updated_at === updated_at;
     if (!isKnown) onConversation({ ...notice, updated_at });
   };
-  const passOnState = ({ conversation_id, execution_status, title, metrics, updated_at }: ConversationState): void => {
-    passOn({ type: 'conversation', conversation_id, execution_status, title, metrics, updated_at, deleted: false });
+  const passOnState = ({
+    conversation_id,
+    execution_status,
+    title,
+    metrics,
+    updated_at,
+  }: ConversationState): void => {
+    passOn({
+      type: 'conversation',
+      conversation_id,
+      execution_status,
+      title,
+      metrics,
+      updated_at,
+      deleted: false,
+    });
   };
   for (const [id, state] of readLogStates(eventsDir, log)) {
     if (state.execution_status !== 'running') {
@@ -51,7 +70,11 @@ export function endCutOffRuns(
         if (how.end === 'paused') conversation.recover();
         else {
           const detail = `The sandbox broke down in the middle of the run: ${how.why}. ${NEXT}`;
-          conversation.fail('SandboxCrashed', detail, 'The sandbox ended before this tool call was complete.');
+          conversation.fail(
+            'SandboxCrashed',
+            detail,
+            'The sandbox ended before this tool call was complete.',
+          );
         }
       } finally {
         conversation.close();

@@ -23,7 +23,8 @@ export class SandboxFolders {
   }
 
   make(id: string): void {
-    for (const dir of [...this.#removable(id), this.events(id)]) mkdirSync(dir, { recursive: true, mode: 0o700 });
+    for (const dir of [...this.#removable(id), this.events(id)])
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
   }
 
   /** Undoes `make` where nothing has run yet. */
@@ -41,7 +42,9 @@ export class SandboxFolders {
     const known = new Set(ids);
     const names = readdirSync(this.#in.workspacesDir);
     // Folders with another form of name are not the service's.
-    return names.filter((name) => /^[0-9A-Za-z]{22}$/.test(name) && !known.has(name)).map((id) => this.workspace(id));
+    return names
+      .filter((name) => /^[0-9A-Za-z]{22}$/.test(name) && !known.has(name))
+      .map((id) => this.workspace(id));
   }
 
   #removable(id: string): string[] {
@@ -49,12 +52,15 @@ export class SandboxFolders {
   }
 }
 
-/** Removes a folder with everything in it. Nothing may work in it any more; links are not followed. */
+/**
+ * Removes a folder with everything in it. Nothing may work in it any more; links are not followed.
+ */
 async function removeTree(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   } catch {
-    // Folders without write permission, names that are not UTF-8, and paths longer than the system permits.
+    // Folders without write permission, names that are not UTF-8, and paths longer than the system
+    // permits.
     const run = promisify(execFile);
     const options = { maxBuffer: Infinity };
     await run('chmod', ['-R', 'u+rwX', '--', folder], options).catch(() => undefined);

@@ -32,8 +32,9 @@ export interface SpecChoice {
 }
 
 /**
- * Where bubblewrap is not installed or not permitted the default spec is `process`. Throws ServiceError `isolation`
- * when the trial fails for another reason; `unsupported` when the default that a flag selects does not work.
+ * Where bubblewrap is not installed or not permitted the default spec is `process`. Throws
+ * ServiceError `isolation` when the trial fails for another reason; `unsupported` when the default
+ * that a flag selects does not work.
  */
 export async function chooseSpecs(options: {
   spec?: SandboxSpecName | undefined;
@@ -44,7 +45,9 @@ export async function chooseSpecs(options: {
     if (!(error instanceof TrialFailed)) throw error;
     if (spec === 'process') return `its trial failed: ${error.message}`;
     throw new ServiceError('isolation', `the trial of bubblewrap failed: ${error.message}`, {
-      hint: 'remove the cause and try again, or run commands without isolation: acs serve --detach --spec process',
+      hint:
+        'remove the cause and try again, or run commands without isolation: acs serve ' +
+        '--detach --spec process',
       cause: error,
     });
   });
@@ -57,7 +60,10 @@ export async function chooseSpecs(options: {
 }
 
 /** @param named the default that the service was started with; null: none was named */
-export function specChoice(named: SandboxSpecName | null, whyNoBubblewrap: string | null): SpecChoice {
+export function specChoice(
+  named: SandboxSpecName | null,
+  whyNoBubblewrap: string | null,
+): SpecChoice {
   if (named !== null || whyNoBubblewrap === null) {
     return { byDefault: named ?? 'bubblewrap', warning: null, whyNoBubblewrap };
   }
@@ -70,7 +76,11 @@ export function newSessionKey(): string {
 }
 
 /** `warning`: that of a fallback to `process`. */
-export function newSandbox(spec: SandboxSpecName, now: string, warning: string | null = null): SandboxRow {
+export function newSandbox(
+  spec: SandboxSpecName,
+  now: string,
+  warning: string | null = null,
+): SandboxRow {
   return {
     id: Array.from({ length: 22 }, () => BASE62[randomInt(BASE62.length)]).join(''),
     spec_id: spec,
@@ -103,16 +113,20 @@ export function assertSpecWorks(spec: SandboxSpecName, { whyNoBubblewrap }: Spec
   if (spec === 'process' || whyNoBubblewrap === null) return;
   throw new SpecRefused(
     `the spec ${spec} is not available: ${whyNoBubblewrap}. ` +
-      'Remove the cause and restart the service, or use the spec process, which runs commands without isolation',
+      'Remove the cause and restart the service, or use the spec process, which runs commands ' +
+      'without isolation',
   );
 }
 
 /**
- * An agent with a model runs commands that no user has reviewed: without isolation it runs only where the spec
- * `process` was named. `named`: the spec of a new sandbox. Throws SpecRefused.
+ * An agent with a model runs commands that no user has reviewed: without isolation it runs only
+ * where the spec `process` was named. `named`: the spec of a new sandbox. Throws SpecRefused.
  */
 export function assertModelMayRun(
-  { named, sandbox }: { named: SandboxSpecName | null; sandbox: Pick<SandboxRow, 'id' | 'fell_back'> | null },
+  {
+    named,
+    sandbox,
+  }: { named: SandboxSpecName | null; sandbox: Pick<SandboxRow, 'id' | 'fell_back'> | null },
   { warning, whyNoBubblewrap }: SpecChoice,
 ): void {
   const isFallback = sandbox === null ? named === null && warning !== null : sandbox.fell_back;
@@ -124,7 +138,10 @@ export function assertModelMayRun(
   throw new SpecRefused(`an agent with a model needs isolation, ${why}`, 'SANDBOX$NEEDS_ISOLATION');
 }
 
-/** Throws SpecRefused. A sandbox that ran without its isolation is resumed so only when `named` is `process`. */
+/**
+ * Throws SpecRefused. A sandbox that ran without its isolation is resumed so only when `named` is
+ * `process`.
+ */
 export function assertResumable(
   { id, spec_id, isolation }: Pick<SandboxRow, 'id' | 'spec_id' | 'isolation'>,
   named: string | null,

@@ -1,6 +1,7 @@
 /**
- * A change of status is written to the store before it is reported. A sandbox is up when its row says so and it has a
- * worker: where a full disk has refused a change, the row is behind until the next change.
+ * A change of status is written to the store before it is reported. A sandbox is up when its row
+ * says so and it has a worker: where a full disk has refused a change, the row is behind until the
+ * next change.
  */
 import type { Clock } from '../lifecycle/clock.ts';
 import { startOf } from '../lifecycle/process.ts';
@@ -12,7 +13,13 @@ import type { FaultRule } from '../faults/schema.ts';
 import type { ConversationNotice, SandboxSpecName, WorkerNotice } from './worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
-import { assertResumable, assertSpecWorks, newSandbox, newSessionKey, type SpecChoice } from './specs.ts';
+import {
+  assertResumable,
+  assertSpecWorks,
+  newSandbox,
+  newSessionKey,
+  type SpecChoice,
+} from './specs.ts';
 import { createAdmission, type Admission } from './admission.ts';
 import { SandboxChanges } from './change-queue.ts';
 import { SandboxFolders } from './folders.ts';
@@ -37,9 +44,15 @@ export interface SupervisorOptions {
   initialEnv?(): Record<string, string>;
   faults?: FaultRule[];
   defaultReplay: ReplayStep[] | null;
-  /** Sandboxes that may run at once, 20 by default; one more pauses the one that has been idle longest, or waits. */
+  /**
+   * Sandboxes that may run at once, 20 by default; one more pauses the one that has been idle
+   * longest, or waits.
+   */
   maxRunning?: number;
-  /** How long a sandbox is kept for its clients after its start and after the end of its run, 10 s by default. */
+  /**
+   * How long a sandbox is kept for its clients after its start and after the end of its run, 10 s
+   * by default.
+   */
   keepMs?: number;
 }
 
@@ -53,7 +66,10 @@ export class Supervisor {
   readonly folders: SandboxFolders;
   readonly #options: SupervisorOptions;
   readonly #client = createAgentClient();
-  readonly #live = new Map<string, { worker: WorkerProcess; isPaused: boolean; isEnding: boolean }>();
+  readonly #live = new Map<
+    string,
+    { worker: WorkerProcess; isPaused: boolean; isEnding: boolean }
+  >();
   readonly #changes: SandboxChanges;
   readonly #admission: Admission;
   readonly #rows: SandboxStore;
@@ -73,17 +89,24 @@ export class Supervisor {
       maxRunning,
       keepMs,
       running: () =>
-        [...this.#live.keys()].filter((id) => !this.#live.get(id)?.isPaused && !this.#changes.isGoingDown(id)),
+        [...this.#live.keys()].filter(
+          (id) => !this.#live.get(id)?.isPaused && !this.#changes.isGoingDown(id),
+        ),
       isIdle: (id) => this.#changes.isIdle(id),
       refusal: (id) =>
         this.#isClosing || this.#changes.isGoingDown(id)
-          ? new SandboxUnavailable('the sandbox was stopped while its start waited for another one to become idle')
+          ? new SandboxUnavailable(
+              'the sandbox was stopped while its start waited for another one to become idle',
+            )
           : null,
       evict: (id, why) => this.#changes.takeDown(id, () => this.#pauseNow(id, why)),
     });
   }
 
-  /** `start` and `use` start it. Null: the default spec. `onStore`: in the same transaction. Throws SpecRefused. */
+  /**
+   * `start` and `use` start it. Null: the default spec. `onStore`: in the same transaction. Throws
+   * SpecRefused.
+   */
   create(named: SandboxSpecName | null, onStore?: (id: string) => void): SandboxRow {
     const { store, specs, clock } = this.#options;
     const spec = named ?? specs.byDefault;
@@ -125,7 +148,10 @@ export class Supervisor {
     );
   }
 
-  /** Stops every process inside, after all earlier changes; settles when it is PAUSED. False: no such sandbox. */
+  /**
+   * Stops every process inside, after all earlier changes; settles when it is PAUSED. False: no
+   * such sandbox.
+   */
   pause(id: string): Promise<boolean> {
     return this.#changes.takeDown(id, () => this.#pauseNow(id, null));
   }
@@ -138,7 +164,10 @@ export class Supervisor {
     await live?.worker.ready.catch(() => undefined);
     if (live !== undefined && this.#live.has(id) && !live.isPaused) {
       try {
-        const answer = await live.worker.ask(evicted === null ? 'pause' : 'evict', COMMAND_TIMEOUT_MS);
+        const answer = await live.worker.ask(
+          evicted === null ? 'pause' : 'evict',
+          COMMAND_TIMEOUT_MS,
+        );
         if (answer.type === 'busy') return false;
         live.isPaused = true;
       } catch (error) {
@@ -151,7 +180,10 @@ export class Supervisor {
     return true;
   }
 
-  /** Settles when the start has begun. False: no such sandbox. `named` null: no spec. Throws SpecRefused. */
+  /**
+   * Settles when the start has begun. False: no such sandbox. `named` null: no spec. Throws
+   * SpecRefused.
+   */
   async resume(id: string, named: string | null = null): Promise<boolean> {
     const row = this.#rows.get(id);
     // No queued change stops it: there is nothing to do, and nothing to wait for.
@@ -169,9 +201,9 @@ export class Supervisor {
   }
 
   /**
-   * The work begins when the sandbox has a place; `onWait` gets the reason when it waits for one. A pause requested
-   * during the work is applied afterwards. `deleted` is aborted when the deletion of the sandbox is requested. Throws
-   * SandboxUnavailable, SpecRefused.
+   * The work begins when the sandbox has a place; `onWait` gets the reason when it waits for one. A
+   * pause requested during the work is applied afterwards. `deleted` is aborted when the deletion
+   * of the sandbox is requested. Throws SandboxUnavailable, SpecRefused.
    */
   use<Result>(
     id: string,
@@ -210,7 +242,8 @@ export class Supervisor {
       await this.#end(id);
       // The files first: on a full disk not even a deletion can be written before space is free.
       await this.folders.remove(id).catch((error: unknown) => {
-        const status_detail = `its workspace could not be removed: ${cut((error as Error).message, 500)}`;
+        const status_detail =
+          `its workspace could not be removed: ` + `${cut((error as Error).message, 500)}`;
         this.#rows.update(id, { status: 'ERROR', status_detail });
         throw error;
       });
@@ -231,11 +264,16 @@ export class Supervisor {
     try {
       return await this.#client.send(row.port, row.session_api_key, request);
     } catch (error) {
-      throw new SandboxUnavailable(`the agent server cannot be reached: ${(error as Error).message}`);
+      throw new SandboxUnavailable(
+        `the agent server cannot be reached: ${(error as Error).message}`,
+      );
     }
   }
 
-  /** Ends every worker. What cannot be written is written by the next service (lifecycle/recover.ts). */
+  /**
+   * Ends every worker. What cannot be written is written by the next service
+   * (lifecycle/recover.ts).
+   */
   async close(): Promise<void> {
     const { store, log } = this.#options;
     this.#isClosing = true;
@@ -245,7 +283,8 @@ export class Supervisor {
       store.transaction(() => {
         for (const { id, status, worker_pid } of this.#rows.all()) {
           if (worker_pid !== null) this.#rows.update(id, { worker_pid: null, worker_start: null });
-          if (status === 'RUNNING' || status === 'STARTING') this.#rows.update(id, { status: 'PAUSED' });
+          if (status === 'RUNNING' || status === 'STARTING')
+            this.#rows.update(id, { status: 'PAUSED' });
         }
       });
     } catch (error) {
@@ -296,7 +335,12 @@ export class Supervisor {
     this.#live.set(id, { worker, isPaused: false, isEnding: false });
     try {
       const { pid } = worker;
-      this.#rows.update(id, { session_api_key, status_detail, worker_pid: pid, worker_start: startOf(pid) });
+      this.#rows.update(id, {
+        session_api_key,
+        status_detail,
+        worker_pid: pid,
+        worker_start: startOf(pid),
+      });
     } catch (error) {
       this.#live.delete(id);
       worker.kill();
@@ -310,7 +354,9 @@ export class Supervisor {
       work();
       return true;
     } catch (error) {
-      this.#options.log(`sandbox ${id}: what its worker reported could not be written: ${String(error)}`);
+      this.#options.log(
+        `sandbox ${id}: what its worker reported could not be written: ${String(error)}`,
+      );
       return false;
     }
   }
@@ -345,7 +391,8 @@ export class Supervisor {
   async #bringUp(id: string, onWait?: (why: string) => void): Promise<void> {
     const row = this.#rows.get(id);
     if (row?.status !== 'STARTING' || this.#isUp(row)) return;
-    // Without a worker the port was free: a command of another sandbox may have got the key from a client there.
+    // Without a worker the port was free: a command of another sandbox may have got the key from a
+    // client there.
     const launch = (): void => this.#launch({ ...row, session_api_key: newSessionKey() });
     const begin = (): WorkerProcess | undefined => {
       const live = this.#live.get(id);
@@ -361,7 +408,11 @@ export class Supervisor {
     try {
       await paused.ask('resume', COMMAND_TIMEOUT_MS);
       const { status_detail } = row;
-      this.#rows.update(id, { status: 'RUNNING', status_detail, last_active_at: this.#options.clock.stamp() });
+      this.#rows.update(id, {
+        status: 'RUNNING',
+        status_detail,
+        last_active_at: this.#options.clock.stamp(),
+      });
     } catch (error) {
       this.#options.log(`sandbox ${id}: ${(error as Error).message}; it gets a new worker`);
       await this.#end(id);
@@ -378,9 +429,13 @@ export class Supervisor {
     this.#cutOff(id, { end: 'paused' });
   }
 
-  /** A worker that ended on request has written and reported the end of its runs; one that was killed has not. */
+  /**
+   * A worker that ended on request has written and reported the end of its runs; one that was
+   * killed has not.
+   */
   #cutOff(id: string, how: CutOff): void {
-    const onConversation = (notice: ConversationNotice): void => this.#options.onConversation(id, notice);
+    const onConversation = (notice: ConversationNotice): void =>
+      this.#options.onConversation(id, notice);
     endCutOffRuns(this.folders.events(id), how, { ...this.#options, onConversation });
   }
 }

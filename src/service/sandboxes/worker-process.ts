@@ -17,18 +17,32 @@ export interface WorkerEvents {
 export class WorkerProcess {
   readonly pid: number;
   subscribers = 0;
-  /** Settles after its notice `ready` was passed on. Rejects when it ends before, or is killed for lateness. */
+  /**
+   * Settles after its notice `ready` was passed on. Rejects when it ends before, or is killed for
+   * lateness.
+   */
   readonly ready: Promise<unknown>;
   readonly ended: Promise<void>;
   readonly #child;
   /** By the id of a command; `ready` for the start. */
-  readonly #waiting = new Map<string, { resolve(notice: WorkerNotice): void; reject(error: Error): void }>();
+  readonly #waiting = new Map<
+    string,
+    { resolve(notice: WorkerNotice): void; reject(error: Error): void }
+  >();
   #failure: string | null = null;
   #isEnded = false;
 
-  /** Starts `node <root>/dist/worker.js <mark>` in a process group of its own, so that a Ctrl-C does not reach it. */
-  constructor(config: WorkerConfig, env: Readonly<Record<string, string | undefined>>, events: WorkerEvents) {
-    // The worker reads no argument: the mark shows to the next service that it is the worker of this sandbox.
+  /**
+   * Starts `node <root>/dist/worker.js <mark>` in a process group of its own, so that a Ctrl-C does
+   * not reach it.
+   */
+  constructor(
+    config: WorkerConfig,
+    env: Readonly<Record<string, string | undefined>>,
+    events: WorkerEvents,
+  ) {
+    // The worker reads no argument: the mark shows to the next service that it is the worker of
+    // this sandbox.
     const mark = sandboxMark(config.sandbox_id, config.workspace_dir);
     const command = [nodeExecutable(), path.join(config.root, 'dist', 'worker.js'), mark];
     const { file, args } = withParentDeathSignal('CONT', command);
@@ -52,7 +66,8 @@ export class WorkerProcess {
     });
     createInterface({ input: child.stdout }).on('line', (line) => {
       const notice = parseNotice(line);
-      if (notice === null) events.log(`a worker printed a line that is not a notice: ${cut(line, 200)}`);
+      if (notice === null)
+        events.log(`a worker printed a line that is not a notice: ${cut(line, 200)}`);
       else this.#receive(notice, events);
     });
     createInterface({ input: child.stderr }).on('line', (line) => {

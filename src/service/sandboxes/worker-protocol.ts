@@ -1,20 +1,29 @@
 /**
- * One JSON object a line over the worker's stdin and stdout. The first line is the WorkerConfig, answered by `ready`
- * or `failed`; each command is answered by the notice with the same `request`. At the end of stdin the worker kills
- * every process of the sandbox and exits.
+ * One JSON object a line over the worker's stdin and stdout. The first line is the WorkerConfig,
+ * answered by `ready` or `failed`; each command is answered by the notice with the same `request`.
+ * At the end of stdin the worker kills every process of the sandbox and exits.
  */
 import type { ReplayStep } from '../agents/steps.ts';
 import type { SandboxLimits } from '../isolation/limits.ts';
 import type { FaultRule } from '../faults/schema.ts';
 import type { ExecutionStatus, Metrics } from '../storage/conversation-state.ts';
 
-/** How a sandbox is isolated. `bubblewrap-offline` has no network but its own loopback; `process` isolates nothing. */
+/**
+ * How a sandbox is isolated. `bubblewrap-offline` has no network but its own loopback; `process`
+ * isolates nothing.
+ */
 export type SandboxSpecName = 'bubblewrap' | 'bubblewrap-offline' | 'process';
 
-/** Where the workspace of a sandbox is seen by the commands inside bubblewrap, as in a genuine container. */
+/**
+ * Where the workspace of a sandbox is seen by the commands inside bubblewrap, as in a genuine
+ * container.
+ */
 export const WORKSPACE_INSIDE = '/workspace/project';
 
-/** Folder on the host that has `<folder>.git` for each repository that was cloned into a workspace (repository.ts). */
+/**
+ * Folder on the host that has `<folder>.git` for each repository that was cloned into a workspace
+ * (repository.ts).
+ */
 export const basesOf = (workspaceDir: string): string => `${workspaceDir}.base`;
 
 export interface WorkerConfig {
@@ -22,7 +31,9 @@ export interface WorkerConfig {
   /** Required by every `/api` route and socket of this worker. Never passed to processes inside. */
   session_api_key: string;
   spec: SandboxSpecName;
-  /** True: `spec` is `process` because bubblewrap does not work, not because `process` was named. */
+  /**
+   * True: `spec` is `process` because bubblewrap does not work, not because `process` was named.
+   */
   fell_back?: boolean;
   workspace_dir: string;
   /** Folder on the host, existing, that holds the event log of each conversation. */

@@ -12,7 +12,10 @@ export const EXECUTION_STATUSES = [
 
 export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number];
 
-/** `timestamp`: naive, UTC, microseconds, strictly increasing in a log. Members that are null are left out. */
+/**
+ * `timestamp`: naive, UTC, microseconds, strictly increasing in a log. Members that are null are
+ * left out.
+ */
 export interface StoredEvent {
   id: string;
   timestamp: string;
@@ -21,7 +24,10 @@ export interface StoredEvent {
   [member: string]: unknown;
 }
 
-/** What a run has cost, in the shape both servers show. `accumulated_cost` in US dollars; null: the price is unknown. */
+/**
+ * What a run has cost, in the shape both servers show. `accumulated_cost` in US dollars; null: the
+ * price is unknown.
+ */
 export interface Metrics {
   model_name: string;
   accumulated_cost: number | null;
@@ -60,25 +66,40 @@ export function noMetrics(model: string): Metrics {
 
 /** As genuine servers: a number where the cost is unknown, which a member of our own says. */
 export function shownMetrics({ accumulated_cost: cost, ...metrics }: Metrics) {
-  return { ...metrics, accumulated_cost: cost ?? 0, ...(cost === null ? { local_cost_unknown: true } : {}) };
+  return {
+    ...metrics,
+    accumulated_cost: cost ?? 0,
+    ...(cost === null ? { local_cost_unknown: true } : {}),
+  };
 }
 
 export function addUsage(metrics: Metrics, usage: ModelUsage): Metrics {
   const { cost, response_id, ...tokens } = usage;
   const before = metrics.accumulated_token_usage;
-  const sums = Object.entries(tokens).map(([name, count]) => [name, before[name as keyof typeof tokens] + count]);
+  const sums = Object.entries(tokens).map(([name, count]) => [
+    name,
+    before[name as keyof typeof tokens] + count,
+  ]);
   const accumulated = { ...before, ...(Object.fromEntries(sums) as typeof tokens), response_id };
   return {
     ...metrics,
-    accumulated_cost: cost === null || metrics.accumulated_cost === null ? null : metrics.accumulated_cost + cost,
-    accumulated_token_usage: { ...accumulated, per_turn_token: tokens.prompt_tokens + tokens.completion_tokens },
+    accumulated_cost:
+      cost === null || metrics.accumulated_cost === null ? null : metrics.accumulated_cost + cost,
+    accumulated_token_usage: {
+      ...accumulated,
+      per_turn_token: tokens.prompt_tokens + tokens.completion_tokens,
+    },
   };
 }
 
 export type ConfirmationPolicy =
   | { kind: 'NeverConfirm' }
   | { kind: 'AlwaysConfirm' }
-  | { kind: 'ConfirmRisky'; threshold: 'LOW' | 'MEDIUM' | 'HIGH' | 'UNKNOWN'; confirm_unknown: boolean };
+  | {
+      kind: 'ConfirmRisky';
+      threshold: 'LOW' | 'MEDIUM' | 'HIGH' | 'UNKNOWN';
+      confirm_unknown: boolean;
+    };
 
 /** Everything of a conversation that is not an event. Times RFC 3339 with microseconds and `Z`. */
 export interface ConversationState {
@@ -96,9 +117,14 @@ export interface ConversationState {
   last_user_message_id: string | null;
   /** How many steps of the agent are done: observed, rejected or a message. */
   steps_done: number;
-  /** Id of the ActionEvent that has no observation yet: it waits for a confirmation, or was cut off. */
+  /**
+   * Id of the ActionEvent that has no observation yet: it waits for a confirmation, or was cut off.
+   */
   pending_action_id: string | null;
   tags: Record<string, string>;
-  /** Of a fork: the id with dashes of its source, and the last event that was copied when one was named. */
+  /**
+   * Of a fork: the id with dashes of its source, and the last event that was copied when one was
+   * named.
+   */
   forked_from?: { conversation_id: string; event_id: string | null };
 }

@@ -5,7 +5,10 @@ import { createTable, where, type Table } from './table.ts';
 /** A conversation as it is stored. Times RFC 3339 with microseconds and `Z`. */
 export interface ConversationRow {
   id: string;
-  /** The dialect it was created over. V0 lists and returns those of V1, too; V1 returns only its own. */
+  /**
+   * The dialect it was created over. V0 lists and returns those of V1, too; V1 returns only its
+   * own.
+   */
   dialect: 'V0' | 'V1';
   /** `starting` and `failed` exist only for V0, which names a conversation before it has begun. */
   start_state: 'starting' | 'ready' | 'failed';
@@ -40,7 +43,9 @@ export function hasDefaultTitle(row: Pick<ConversationRow, 'id' | 'title'>): boo
   return row.title === defaultTitle(row.id);
 }
 
-export type ConversationChange = Partial<Omit<ConversationRow, 'id' | 'dialect' | 'parent_id' | 'created_at'>>;
+export type ConversationChange = Partial<
+  Omit<ConversationRow, 'id' | 'dialect' | 'parent_id' | 'created_at'>
+>;
 
 /** Which conversations; times compared as text, so they must be in the stored form. */
 export interface ConversationFilter {
@@ -56,7 +61,10 @@ export interface ConversationFilter {
   topLevelOnly?: boolean;
 }
 
-export interface ConversationStore extends Pick<Table<ConversationRow>, 'insert' | 'get' | 'remove'> {
+export interface ConversationStore extends Pick<
+  Table<ConversationRow>,
+  'insert' | 'get' | 'remove'
+> {
   update(id: string, change: ConversationChange): void;
   /** As in Table. */
   page(filter: ConversationFilter, limit: number, from: string): ConversationRow[];
@@ -72,22 +80,32 @@ export function createConversationStore(sql: Sql): ConversationStore {
     json: ['pr_number', 'metrics', 'extras'],
     flags: ['public'],
   });
-  const ids = (query: string, ...values: string[]) => sql.all<{ id: string }>(query, ...values).map(({ id }) => id);
+  const ids = (query: string, ...values: string[]) =>
+    sql.all<{ id: string }>(query, ...values).map(({ id }) => id);
   return {
     ...table,
     page: (filter, limit, from) => table.page(matching(filter), limit, from),
     count({ dialect, topLevelOnly, ...filter }) {
       const isKept = Object.keys(filter).length === 0;
-      const kept = { 'dialect = ?': dialect, 'is_child = ?': topLevelOnly === true ? 0 : undefined };
-      const { clause, values } = where(isKept ? kept : matching({ dialect, topLevelOnly, ...filter }));
+      const kept = {
+        'dialect = ?': dialect,
+        'is_child = ?': topLevelOnly === true ? 0 : undefined,
+      };
+      const { clause, values } = where(
+        isKept ? kept : matching({ dialect, topLevelOnly, ...filter }),
+      );
       if (!isKept) return table.count(clause, ...values);
-      return sql.get<{ n: number }>(`SELECT total(n) AS n FROM conversation_counts ${clause}`, ...values)?.n ?? 0;
+      return (
+        sql.get<{ n: number }>(`SELECT total(n) AS n FROM conversation_counts ${clause}`, ...values)
+          ?.n ?? 0
+      );
     },
     ofSandbox: (sandboxId) => table.select('WHERE sandbox_id = ? ORDER BY created_at', sandboxId),
     sandboxesOfUnknown: () =>
       ids(`SELECT DISTINCT sandbox_id AS id FROM conversations
         WHERE execution_status IS NULL AND start_state = 'ready' AND sandbox_id IS NOT NULL`),
-    childrenOf: (id) => ids('SELECT id FROM conversations WHERE parent_id = ? ORDER BY created_at', id),
+    childrenOf: (id) =>
+      ids('SELECT id FROM conversations WHERE parent_id = ? ORDER BY created_at', id),
     // A conversation whose sandbox does not run is not running, whatever its last status.
     countRunning: () =>
       table.count(`JOIN sandboxes ON sandboxes.id = conversations.sandbox_id

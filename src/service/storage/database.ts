@@ -8,12 +8,18 @@ export interface Sql {
   get<Row>(sql: string, ...values: SqlValue[]): Row | undefined;
   all<Row>(sql: string, ...values: SqlValue[]): Row[];
   transaction<Result>(work: () => Result): Result;
-  /** Writes all changes to the main file and empties the write-ahead log, which still contains deleted values. */
+  /**
+   * Writes all changes to the main file and empties the write-ahead log, which still contains
+   * deleted values.
+   */
   checkpoint(): void;
   close(): void;
 }
 
-/** Grows by one with each change of the tables; `user_version` of the file has the version that wrote it. */
+/**
+ * Grows by one with each change of the tables; `user_version` of the file has the version that
+ * wrote it.
+ */
 const SCHEMA_VERSION = 6;
 
 /** SQLite counts by reading each row: the numbers of conversations are kept. */
@@ -67,19 +73,25 @@ const STEPS = [
   `ALTER TABLE start_tasks ADD COLUMN dialect TEXT NOT NULL DEFAULT 'V1';
     UPDATE start_tasks SET dialect = 'V0'
       WHERE conversation_id IN (SELECT id FROM conversations WHERE dialect = 'V0');`,
-  // Version 2 fell back to `process`, with the workspace at its place on the host, and could keep an old status.
+  // Version 2 fell back to `process`, with the workspace at its place on the host, and could keep
+  // an old status.
   `ALTER TABLE sandboxes ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process';
     UPDATE sandboxes SET isolation = spec_id WHERE working_dir IS NULL OR working_dir = '/workspace/project';
     UPDATE conversations SET execution_status = NULL;`,
-  // `pending_messages` of version 3 stays: no other place has what users queued for conversations that never started.
+  // `pending_messages` of version 3 stays: no other place has what users queued for conversations
+  // that never started.
   '',
-  // Whether `process` was asked for by name is not known: no agent with a model is started in such a sandbox.
+  // Whether `process` was asked for by name is not known: no agent with a model is started in such
+  // a sandbox.
   `ALTER TABLE sandboxes ADD COLUMN fell_back INTEGER NOT NULL DEFAULT 0;
     UPDATE sandboxes SET fell_back = 1 WHERE isolation = 'process';`,
   COUNTS,
 ];
 
-/** Creates a database file unless it exists. It and the files that SQLite keeps beside it are their owner's alone. */
+/**
+ * Creates a database file unless it exists. It and the files that SQLite keeps beside it are their
+ * owner's alone.
+ */
 export function makePrivateDatabase(file: string): void {
   closeSync(openSync(file, 'a', 0o600));
   for (const each of [file, `${file}-wal`, `${file}-shm`]) {
@@ -88,9 +100,9 @@ export function makePrivateDatabase(file: string): void {
 }
 
 /**
- * Every write is on the disk when the call returns; what is deleted is overwritten. `onNew` is called before tables
- * are created, which it prevents by an error. Throws when the file cannot be written, is damaged, or comes from a
- * newer version.
+ * Every write is on the disk when the call returns; what is deleted is overwritten. `onNew` is
+ * called before tables are created, which it prevents by an error. Throws when the file cannot be
+ * written, is damaged, or comes from a newer version.
  */
 export function openDatabase(file: string, onNew = (): void => undefined): Sql {
   // Before it is opened: SQLite deletes the write-ahead log of a file without a byte.
@@ -99,10 +111,14 @@ export function openDatabase(file: string, onNew = (): void => undefined): Sql {
   const database = new Database(file);
   try {
     database.exec('PRAGMA busy_timeout = 5000;');
-    const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number };
+    const { user_version: version } = database.prepare('PRAGMA user_version').get() as {
+      user_version: number;
+    };
     if (version > SCHEMA_VERSION) throw new Error(`it was written by a newer version (${version})`);
     if (version === 0) onNew();
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;');
+    database.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;',
+    );
     const change = version === 0 ? SCHEMA : STEPS.slice(version - 1).join('');
     if (version < SCHEMA_VERSION)
       database.exec(`BEGIN IMMEDIATE; ${change} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
@@ -145,14 +161,18 @@ export function openDatabase(file: string, onNew = (): void => undefined): Sql {
 export function readStoredDocument(file: string, name: string): unknown {
   const database = new Database(file, { readonly: true });
   try {
-    const row = database.prepare('SELECT body FROM documents WHERE name = ?').get(name) as { body: string } | undefined;
+    const row = database.prepare('SELECT body FROM documents WHERE name = ?').get(name) as
+      { body: string } | undefined;
     return row === undefined ? null : (JSON.parse(row.body) as unknown);
   } finally {
     database.close();
   }
 }
 
-/** Everything in `work` or nothing. A full disk rolls back by itself, which a handler inside `work` may have ignored. */
+/**
+ * Everything in `work` or nothing. A full disk rolls back by itself, which a handler inside `work`
+ * may have ignored.
+ */
 export function transaction<Result>(database: Database.Database, work: () => Result): Result {
   database.exec('BEGIN IMMEDIATE');
   try {

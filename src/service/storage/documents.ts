@@ -13,7 +13,11 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       return row === undefined ? null : (JSON.parse(row.body) as unknown);
     },
     write(name, value) {
-      sql.run('INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)', name, JSON.stringify(value));
+      sql.run(
+        'INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)',
+        name,
+        JSON.stringify(value),
+      );
       // They hold keys of models and tokens of git providers.
       sql.checkpoint();
     },

@@ -1,4 +1,7 @@
-/** An SQLite file, written before anything is reported. The worker is its only writer; the app server reads it. */
+/**
+ * An SQLite file, written before anything is reported. The worker is its only writer; the app
+ * server reads it.
+ */
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'libsql';
@@ -12,7 +15,10 @@ import { damage } from './storage-error.ts';
 import { where } from './table.ts';
 import { wellFormedJson } from '../../output/text/well-formed.ts';
 
-/** Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body` is looked for in the event's texts. */
+/**
+ * Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body` is looked for in the event's
+ * texts.
+ */
 export interface EventFilter {
   kind?: string;
   exceptKind?: string;
@@ -22,7 +28,10 @@ export interface EventFilter {
   lt?: string;
 }
 
-/** Where a page starts: at an event (an unknown one: the beginning), behind a position in the log, or at the beginning. */
+/**
+ * Where a page starts: at an event (an unknown one: the beginning), behind a position in the log,
+ * or at the beginning.
+ */
 export interface EventPageRequest extends EventFilter {
   fromId?: string;
   after?: number;
@@ -81,12 +90,18 @@ export function openEventLogReadOnly(file: string): EventLog | null {
   return new EventLog(database, 'masked');
 }
 
-/** Opens a log to read and write; creates it, readable by its owner alone. Throws when the disk refuses. */
+/**
+ * Opens a log to read and write; creates it, readable by its owner alone. Throws when the disk
+ * refuses.
+ */
 export function openEventLog(file: string): EventLog {
   makePrivateDatabase(file);
   const database = new Database(file);
-  // Readers hold no lock that stops the writer; the wait is for the moment in which one of them recovers the log.
-  database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+  // Readers hold no lock that stops the writer; the wait is for the moment in which one of them
+  // recovers the log.
+  database.exec(
+    'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;',
+  );
   database.exec(SCHEMA);
   return new EventLog(database);
 }
@@ -106,15 +121,23 @@ export class EventLog {
   constructor(database: Database.Database, events: 'masked' | 'as written' = 'as written') {
     this.#database = database;
     this.#events = events;
-    this.#insert = database.prepare('INSERT INTO events (id, timestamp, kind, source, body) VALUES (?, ?, ?, ?, ?)');
+    this.#insert = database.prepare(
+      'INSERT INTO events (id, timestamp, kind, source, body) VALUES (?, ?, ?, ?, ?)',
+    );
     this.#byId = database.prepare('SELECT sequence, body FROM events WHERE id = ?');
     this.#after = database.prepare(
       'SELECT sequence, body AS json FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?',
     );
-    this.#firstSince = database.prepare('SELECT sequence FROM events WHERE timestamp >= ? ORDER BY timestamp LIMIT 1');
+    this.#firstSince = database.prepare(
+      'SELECT sequence FROM events WHERE timestamp >= ? ORDER BY timestamp LIMIT 1',
+    );
     this.#readDocument = database.prepare('SELECT body FROM documents WHERE name = ?');
-    this.#ofMask = database.prepare("SELECT body FROM documents WHERE name IN ('secrets', 'model', 'former')");
-    this.#writeDocument = database.prepare('INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)');
+    this.#ofMask = database.prepare(
+      "SELECT body FROM documents WHERE name IN ('secrets', 'model', 'former')",
+    );
+    this.#writeDocument = database.prepare(
+      'INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)',
+    );
   }
 
   /** The same log, for what is shown: without the values of secrets in its events. */
@@ -124,7 +147,13 @@ export class EventLog {
 
   /** Writes one event. After the return a kill of this process cannot lose it. */
   append(event: StoredEvent): void {
-    this.#insert.run(event.id, event.timestamp, event.kind, event.source, wellFormedJson(JSON.stringify(event)));
+    this.#insert.run(
+      event.id,
+      event.timestamp,
+      event.kind,
+      event.source,
+      wellFormedJson(JSON.stringify(event)),
+    );
   }
 
   appendWithState(events: StoredEvent[], state: ConversationState): void {
@@ -134,11 +163,16 @@ export class EventLog {
     });
   }
 
-  /** Copies the events of another log up to `sequence`, and its documents, into this new log; `state` replaces its state. */
+  /**
+   * Copies the events of another log up to `sequence`, and its documents, into this new log;
+   * `state` replaces its state.
+   */
   copyFrom(file: string, sequence: number, state: ConversationState): void {
     this.#database.prepare('ATTACH ? AS source').run(file);
     transaction(this.#database, () => {
-      this.#database.prepare('INSERT INTO events SELECT * FROM source.events WHERE sequence <= ?').run(sequence);
+      this.#database
+        .prepare('INSERT INTO events SELECT * FROM source.events WHERE sequence <= ?')
+        .run(sequence);
       this.#database.exec('INSERT INTO documents SELECT * FROM source.documents');
       this.write('state', state);
     });
@@ -154,11 +188,21 @@ export class EventLog {
   count(filter: EventFilter = {}): number {
     if (Object.keys(filter).length === 0) return this.lastSequence();
     const { clause, values } = where(this.#conditions(filter));
-    return (this.#database.prepare(`SELECT count(*) AS n FROM events ${clause}`).get(...values) as { n: number }).n;
+    return (
+      this.#database.prepare(`SELECT count(*) AS n FROM events ${clause}`).get(...values) as {
+        n: number;
+      }
+    ).n;
   }
 
-  /** `next`: the following page, by the id of its first event and by the position before it; null: no more. */
-  search(page: EventPageRequest): { items: StoredEvent[]; next: { id: string; after: number } | null } {
+  /**
+   * `next`: the following page, by the id of its first event and by the position before it; null:
+   * no more.
+   */
+  search(page: EventPageRequest): {
+    items: StoredEvent[];
+    next: { id: string; after: number } | null;
+  } {
     const { order, limit, fromId } = page;
     // An unknown id is the beginning, as on genuine servers.
     const from = fromId === undefined ? null : this.sequenceOf(fromId);
@@ -177,7 +221,9 @@ export class EventLog {
     };
   }
 
-  /** The events after a position in the log (0: from the beginning), as JSON texts ready to be sent. */
+  /**
+   * The events after a position in the log (0: from the beginning), as JSON texts ready to be sent.
+   */
   readAfter(sequence: number, limit: number): { sequence: number; json: string }[] {
     const rows = this.#after.all(sequence, limit) as { sequence: number; json: string }[];
     const shown = this.#shown();
@@ -186,7 +232,9 @@ export class EventLog {
 
   /** The position of the newest event; 0 in an empty log. */
   lastSequence(): number {
-    const row = this.#database.prepare('SELECT max(sequence) AS last FROM events').get() as { last: number | null };
+    const row = this.#database.prepare('SELECT max(sequence) AS last FROM events').get() as {
+      last: number | null;
+    };
     return row.last ?? 0;
   }
 
@@ -214,11 +262,22 @@ export class EventLog {
     this.#writeDocument.run(name, JSON.stringify(value));
   }
 
-  /** Of the values that the conversation was given, and those of its model: endpoints repeat a key that they refuse. */
+  /**
+   * Of the values that the conversation was given, and those of its model: endpoints repeat a key
+   * that they refuse.
+   */
   mask(): Mask {
     const { llm: { api_key, extra_headers } = {}, mcp_config = {} } = this.read('model') ?? {};
-    const ofModel = [api_key ?? '', ...secretsOfHeaders(extra_headers ?? {}), ...secretsOf(mcp_config)];
-    const values = [...Object.values(this.read('secrets') ?? {}), ...ofModel, ...(this.read('former') ?? [])];
+    const ofModel = [
+      api_key ?? '',
+      ...secretsOfHeaders(extra_headers ?? {}),
+      ...secretsOf(mcp_config),
+    ];
+    const values = [
+      ...Object.values(this.read('secrets') ?? {}),
+      ...ofModel,
+      ...(this.read('former') ?? []),
+    ];
     return new Mask([...new Set(values)]);
   }
 
@@ -235,8 +294,18 @@ export class EventLog {
     return (json) => mask.json(json);
   }
 
-  /** Times as positions, which increase with them: a range of positions is read without what is before it. */
-  #conditions({ kind, exceptKind, source, body, gte, lt }: EventFilter): Record<string, string | number | undefined> {
+  /**
+   * Times as positions, which increase with them: a range of positions is read without what is
+   * before it.
+   */
+  #conditions({
+    kind,
+    exceptKind,
+    source,
+    body,
+    gte,
+    lt,
+  }: EventFilter): Record<string, string | number | undefined> {
     return {
       'kind = ?': kind,
       'kind <> ?': exceptKind,

@@ -7,9 +7,15 @@ import { eventLogFile, openEventLogReadOnly, parseStored, type EventLog } from '
 import type { ConversationRow } from './conversations.ts';
 import { damage } from './storage-error.ts';
 
-/** The logs of a service. They are kept open: the database gives a closed one back only when memory is collected. */
+/**
+ * The logs of a service. They are kept open: the database gives a closed one back only when memory
+ * is collected.
+ */
 export interface EventLogs {
-  read<Result>(row: Pick<ConversationRow, 'id' | 'sandbox_id'>, work: (log: EventLog) => Result): Result | null;
+  read<Result>(
+    row: Pick<ConversationRow, 'id' | 'sandbox_id'>,
+    work: (log: EventLog) => Result,
+  ): Result | null;
   forget(conversationId: string): void;
   close(): void;
 }
@@ -60,8 +66,14 @@ export function stateInLog(eventsDir: string, conversationId: string) {
   }
 }
 
-/** Leaves out logs that cannot be read. One connection for all: its files stay open until memory is collected. */
-export function readLogStates(eventsDir: string, log: (line: string) => void): Map<string, ConversationState> {
+/**
+ * Leaves out logs that cannot be read. One connection for all: its files stay open until memory is
+ * collected.
+ */
+export function readLogStates(
+  eventsDir: string,
+  log: (line: string) => void,
+): Map<string, ConversationState> {
   const states = new Map<string, ConversationState>();
   const names = existsSync(eventsDir) ? readdirSync(eventsDir) : [];
   const ids = names.flatMap((name) => /^([0-9a-f]{32})\.db$/.exec(name)?.[1] ?? []);
@@ -85,10 +97,14 @@ function readState(database: Database.Database, file: string): ConversationState
   const address = existsSync(`${file}-wal`) ? href : `${href}?immutable=1`;
   database.exec(`ATTACH '${address.replaceAll("'", "''")}' AS log`);
   try {
-    const hasSchema = database.prepare("SELECT 1 FROM log.sqlite_master WHERE name = 'documents'").get();
+    const hasSchema = database
+      .prepare("SELECT 1 FROM log.sqlite_master WHERE name = 'documents'")
+      .get();
     if (hasSchema === undefined) return null;
     const row = database.prepare("SELECT body FROM log.documents WHERE name = 'state'").get();
-    return row === undefined ? null : parseStored<ConversationState>((row as { body: string }).body);
+    return row === undefined
+      ? null
+      : parseStored<ConversationState>((row as { body: string }).body);
   } finally {
     database.exec('DETACH log');
   }

@@ -1,4 +1,6 @@
-/** One SQLite file with one writing service (lifecycle/lock.ts). A call that returns has written. */
+/**
+ * One SQLite file with one writing service (lifecycle/lock.ts). A call that returns has written.
+ */
 import { createConversationStore, type ConversationStore } from './conversations.ts';
 import { openDatabase, type Sql } from './database.ts';
 import { createDocumentStore, type DocumentStore } from './documents.ts';
@@ -17,7 +19,10 @@ export interface Store {
   close(): void;
 }
 
-/** Opens the store of a data directory; creates it when there is none, after `onNew`. Throws the error of the database. */
+/**
+ * Opens the store of a data directory; creates it when there is none, after `onNew`. Throws the
+ * error of the database.
+ */
 export function openStore(file: string, onNew?: () => void): Store {
   const database = openDatabase(file, onNew);
   let written = (): void => undefined;
@@ -50,7 +55,10 @@ interface SecretName {
   description: string;
 }
 
-/** The user's own secrets, by environment name. A value that was replaced or removed is in no file of the database. */
+/**
+ * The user's own secrets, by environment name. A value that was replaced or removed is in no file
+ * of the database.
+ */
 interface SecretStore {
   list(): SecretName[];
   values(): Record<string, string>;
@@ -73,7 +81,13 @@ function createSecretStore(sql: Sql): SecretStore {
     get,
     put(name, value, description) {
       const isNew = get(name) === null;
-      if (isNew) sql.run('INSERT INTO secrets (name, value, description) VALUES (?, ?, ?)', name, value, description);
+      if (isNew)
+        sql.run(
+          'INSERT INTO secrets (name, value, description) VALUES (?, ?, ?)',
+          name,
+          value,
+          description,
+        );
       else {
         sql.run('UPDATE secrets SET value = ? WHERE name = ?', value, name);
         sql.checkpoint();
@@ -81,7 +95,12 @@ function createSecretStore(sql: Sql): SecretStore {
       return isNew;
     },
     rename(name, newName, description) {
-      sql.run('UPDATE secrets SET name = ?, description = ? WHERE name = ?', newName, description, name);
+      sql.run(
+        'UPDATE secrets SET name = ?, description = ? WHERE name = ?',
+        newName,
+        description,
+        name,
+      );
     },
     remove(name) {
       const isRemoved = sql.run('DELETE FROM secrets WHERE name = ?', name) > 0;

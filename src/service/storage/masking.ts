@@ -1,10 +1,16 @@
-/** Replaces the values of secrets: in what commands and tools print before it is stored, in all events when they are read. */
+/**
+ * Replaces the values of secrets: in what commands and tools print before it is stored, in all
+ * events when they are read.
+ */
 import { formsOf } from '../../output/text/secret-values.ts';
 import { cut } from '../../output/text/well-formed.ts';
 
 const MASK = '<secret-hidden>';
 
-/** The marks where the helper has omitted the middle, or the end, of a long text; a secret may be cut there. */
+/**
+ * The marks where the helper has omitted the middle, or the end, of a long text; a secret may be
+ * cut there.
+ */
 const CUT = /\n\[\.\.\. \d+ characters (?:of output )?left out \.\.\.\]\n?/;
 
 export class Mask {
@@ -19,11 +25,14 @@ export class Mask {
   /** Of an event in JSON, in which a value that needs escapes has another one of its forms. */
   json(event: string): string {
     if (!this.#values.some((value) => event.includes(value))) return event;
-    const masked = (_name: string, member: unknown) => (typeof member === 'string' ? this.text(member) : member);
+    const masked = (_name: string, member: unknown) =>
+      typeof member === 'string' ? this.text(member) : member;
     return JSON.stringify(JSON.parse(event, masked));
   }
 
-  /** Of a text that arrives in pieces: what can be shown by now, and an end that may begin a secret. */
+  /**
+   * Of a text that arrives in pieces: what can be shown by now, and an end that may begin a secret.
+   */
   beginning(text: string): [shown: string, rest: string] {
     const masked = this.text(text);
     const begun = this.#longestPart((value, length) => masked.endsWith(value.slice(0, length)));
@@ -43,7 +52,10 @@ export class Mask {
     return head + (begun && MASK) + mark[0] + (rest === 0 ? tail : MASK + tail.slice(rest));
   }
 
-  /** The greatest length, below that of a value, of a part of the value for which this is true; 0: none. */
+  /**
+   * The greatest length, below that of a value, of a part of the value for which this is true; 0:
+   * none.
+   */
   #longestPart(isThere: (value: string, length: number) => boolean): number {
     const lengths = this.#values.map((value) => {
       let length = value.length - 1;

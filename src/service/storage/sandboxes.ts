@@ -6,9 +6,15 @@ import { createTable, type Table } from './table.ts';
 export interface SandboxRow {
   id: string;
   spec_id: string;
-  /** The spec that it runs with, in every worker; another one than `spec_id` only in rows of earlier versions. */
+  /**
+   * The spec that it runs with, in every worker; another one than `spec_id` only in rows of earlier
+   * versions.
+   */
   isolation: SandboxSpecName;
-  /** Whether it runs without isolation because bubblewrap did not work, and not because `process` was named. */
+  /**
+   * Whether it runs without isolation because bubblewrap did not work, and not because `process`
+   * was named.
+   */
   fell_back: boolean;
   /** As in interface section 5.2, where MISSING is one that is not in the store. */
   status: 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR';
@@ -25,7 +31,10 @@ export interface SandboxRow {
 }
 
 export interface SandboxStore extends Pick<Table<SandboxRow>, 'insert' | 'get' | 'remove'> {
-  update(id: string, change: Partial<Omit<SandboxRow, 'id' | 'created_at' | 'isolation' | 'fell_back'>>): void;
+  update(
+    id: string,
+    change: Partial<Omit<SandboxRow, 'id' | 'created_at' | 'isolation' | 'fell_back'>>,
+  ): void;
   /** As in Table. */
   page(limit: number, from: string): SandboxRow[];
   all(): SandboxRow[];

@@ -7,7 +7,13 @@ export interface StartTaskRow {
   /** The dialect of the request; V0 has no start tasks. */
   dialect: 'V0' | 'V1';
   /** As in interface section 4.2. */
-  status: 'WORKING' | 'WAITING_FOR_SANDBOX' | 'PREPARING_REPOSITORY' | 'STARTING_CONVERSATION' | 'READY' | 'ERROR';
+  status:
+    | 'WORKING'
+    | 'WAITING_FOR_SANDBOX'
+    | 'PREPARING_REPOSITORY'
+    | 'STARTING_CONVERSATION'
+    | 'READY'
+    | 'ERROR';
   detail: string | null;
   app_conversation_id: string | null;
   conversation_id: string;
@@ -33,8 +39,16 @@ const ORDER = {
 } as const;
 
 export interface StartTaskStore extends Pick<Table<StartTaskRow>, 'insert' | 'get'> {
-  update(id: string, change: Partial<Omit<StartTaskRow, 'id' | 'dialect' | 'request' | 'created_at'>>): void;
-  page(filter: StartTaskFilter, sort: keyof typeof ORDER, limit: number, offset: number): StartTaskRow[];
+  update(
+    id: string,
+    change: Partial<Omit<StartTaskRow, 'id' | 'dialect' | 'request' | 'created_at'>>,
+  ): void;
+  page(
+    filter: StartTaskFilter,
+    sort: keyof typeof ORDER,
+    limit: number,
+    offset: number,
+  ): StartTaskRow[];
   count(filter: StartTaskFilter): number;
   unfinished(): StartTaskRow[];
 }
@@ -42,12 +56,21 @@ export interface StartTaskStore extends Pick<Table<StartTaskRow>, 'insert' | 'ge
 export function createStartTaskStore(sql: Sql): StartTaskStore {
   const table = createTable<StartTaskRow>(sql, 'start_tasks', { json: ['request'] });
   const matching = ({ dialect, conversationId, createdGte }: StartTaskFilter) =>
-    where({ 'dialect = ?': dialect, 'conversation_id = ?': conversationId, 'created_at >= ?': createdGte });
+    where({
+      'dialect = ?': dialect,
+      'conversation_id = ?': conversationId,
+      'created_at >= ?': createdGte,
+    });
   return {
     ...table,
     page(filter, sort, limit, offset) {
       const { clause, values } = matching(filter);
-      return table.select(`${clause} ORDER BY ${ORDER[sort]} LIMIT ? OFFSET ?`, ...values, limit, offset);
+      return table.select(
+        `${clause} ORDER BY ${ORDER[sort]} LIMIT ? OFFSET ?`,
+        ...values,
+        limit,
+        offset,
+      );
     },
     count(filter) {
       const { clause, values } = matching(filter);

@@ -1,8 +1,16 @@
 const KINDS = [
   [/ENOSPC|EDQUOT|SQLITE_FULL|disk is full/, 507, 'The disk of the data directory is full'],
   [/EROFS|SQLITE_READONLY|readonly database/, 500, 'The data directory cannot be written'],
-  [/EACCES|EPERM|SQLITE_CANTOPEN|unable to open (?:database|connection)/i, 500, 'The data directory cannot be opened'],
-  [/SQLITE_CORRUPT|SQLITE_NOTADB|malformed|not a database/, 500, 'A file of the data directory is damaged and kept'],
+  [
+    /EACCES|EPERM|SQLITE_CANTOPEN|unable to open (?:database|connection)/i,
+    500,
+    'The data directory cannot be opened',
+  ],
+  [
+    /SQLITE_CORRUPT|SQLITE_NOTADB|malformed|not a database/,
+    500,
+    'A file of the data directory is damaged and kept',
+  ],
   [/SQLITE_IOERR|disk I\/O error/, 500, 'The data directory could not be read or written'],
 ] as const;
 

@@ -20,7 +20,12 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 function acs(...args: string[]): Promise<Ended> {
-  const env = { HOME: dir, PATH: process.env.PATH, ACS_CONFIG_DIR: path.join(dir, 'config'), ACS_DATA_DIR: dataDir };
+  const env = {
+    HOME: dir,
+    PATH: process.env.PATH,
+    ACS_CONFIG_DIR: path.join(dir, 'config'),
+    ACS_DATA_DIR: dataDir,
+  };
   return invoke({ args, cwd: dir, env, root: dir });
 }
 
@@ -32,19 +37,24 @@ const COMMANDS = [
 ] as const;
 
 describe('--wait-timeout while the local service does not start', () => {
-  it.each(COMMANDS)('%s ends with 124 while another command holds the lock of the start', async (_, args) => {
-    await mkdir(dataDir, { mode: 0o700 });
-    const lock = takeLock(dataPaths(dataDir).startLock);
-    if (!isHeld(lock)) throw new Error('the lock is not free');
-    const ended = await acs('-p', 'local', ...args, '--wait-timeout', '300ms', '--json');
-    lock.release();
-    expect(ended.code, ended.err).toBe(124);
-  });
+  it.each(COMMANDS)(
+    '%s ends with 124 while another command holds the lock of the start',
+    async (_, args) => {
+      await mkdir(dataDir, { mode: 0o700 });
+      const lock = takeLock(dataPaths(dataDir).startLock);
+      if (!isHeld(lock)) throw new Error('the lock is not free');
+      const ended = await acs('-p', 'local', ...args, '--wait-timeout', '300ms', '--json');
+      lock.release();
+      expect(ended.code, ended.err).toBe(124);
+    },
+  );
 
   it('ends with 124 and ends the process that does not listen', async () => {
     await mkdir(path.join(dir, 'dist'));
     const pidFile = path.join(dir, 'pid');
-    const program = `require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid)); setInterval(() => {}, 1000);`;
+    const program =
+      `require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, ` +
+      `String(process.pid)); setInterval(() => {}, 1000);`;
     await writeFile(path.join(dir, 'dist', 'service.js'), program);
     const ended = await acs('-p', 'local', 'conv', 'wait', ID, '--wait-timeout', '2s', '--json');
     expect(ended.code, ended.err).toBe(124);

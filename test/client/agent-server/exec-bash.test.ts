@@ -31,7 +31,10 @@ function exec({ args, ...invocation }: Invocation): Promise<Ended> {
   return at.invoke({ cwd: dir, ...invocation, args: ['sandbox', 'exec', ID, ...args] });
 }
 
-/** Runs a line of the shell until it has printed `begun`, and then gets the signal with this exit code. */
+/**
+ * Runs a line of the shell until it has printed `begun`, and then gets the signal with this exit
+ * code.
+ */
 async function interrupted(line: string, exitCode: number): Promise<Ended> {
   const interruption = new AbortController();
   let seen = '';
@@ -66,14 +69,19 @@ it.each([
   ['SIGINT', 'INT', 130],
   ['SIGTERM', 'TERM', 143],
   ['SIGHUP', 'HUP', 129],
-])('%s is passed on, and the exit code is that of the handler of the program', async (_, name, exitCode) => {
-  const line = `trap "echo caught; exit 9" ${name}; echo begun; while :; do sleep 0.1; done`;
-  expect(await interrupted(line, exitCode)).toMatchObject({ code: 9, out: 'begun\ncaught\n' });
-});
+])(
+  '%s is passed on, and the exit code is that of the handler of the program',
+  async (_, name, exitCode) => {
+    const line = `trap "echo caught; exit 9" ${name}; echo begun; while :; do sleep 0.1; done`;
+    expect(await interrupted(line, exitCode)).toMatchObject({ code: 9, out: 'begun\ncaught\n' });
+  },
+);
 
 it('what an interrupted program has left is ended with it', async () => {
   const pidFile = path.join(dir, 'pid');
-  const line = `trap "exit 9" INT; (trap "" INT; exec sleep 1000) & echo $! >${pidFile}; echo begun; wait`;
+  const line =
+    `trap "exit 9" INT; (trap "" INT; exec sleep 1000) & echo $! >${pidFile}; echo ` +
+    `begun; wait`;
   expect((await interrupted(line, 130)).code).toBe(9);
   await until(() => !isAlive(Number(readFileSync(pidFile, 'utf8'))));
 });

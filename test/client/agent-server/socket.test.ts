@@ -14,9 +14,12 @@ const v1 = connectedV1();
 let follower: Follower;
 beforeEach(() => void v1.world.addConversation());
 
-const isListening = (): boolean => follower.lines().includes('=running') && v1.world.fake.sockets.length === 1;
+const isListening = (): boolean =>
+  follower.lines().includes('=running') && v1.world.fake.sockets.length === 1;
 const events = (): string[] =>
-  follower.lines().flatMap((one) => (one.startsWith('ActionEvent: ') ? one.slice('ActionEvent: '.length) : []));
+  follower
+    .lines()
+    .flatMap((one) => (one.startsWith('ActionEvent: ') ? one.slice('ActionEvent: '.length) : []));
 
 describe('following', () => {
   it('continues where it was when the first read is cut, and repeats no event', async () => {
@@ -24,7 +27,9 @@ describe('following', () => {
     v1.world.agentEvents.push(...all);
     let cuts = 0;
     v1.world.before = ({ path, query }) =>
-      path.endsWith('/events/search') && query.get('page_id') === '100' && ++cuts <= 6 ? { cut: true } : null;
+      path.endsWith('/events/search') && query.get('page_id') === '100' && ++cuts <= 6
+        ? { cut: true }
+        : null;
     follower = following(v1.server);
     await until(() => follower.lines().includes('=running'));
     expect(cuts).toBeGreaterThan(4);
@@ -55,7 +60,9 @@ describe('following', () => {
 
   it('closes a socket whose frames are not taken at 16 MiB, and shows each event once', async () => {
     const stop = new AbortController();
-    const items = v1.server.conversations.follow(ID, { signal: stop.signal })[Symbol.asyncIterator]();
+    const items = v1.server.conversations
+      .follow(ID, { signal: stop.signal })
+      [Symbol.asyncIterator]();
     await items.next();
     await until(() => v1.world.fake.sockets.length === 1);
     const sent = Array.from({ length: 5 }, (_, index) => finish(`step ${index}`));
@@ -87,7 +94,8 @@ describe('following', () => {
   });
 
   it('reads the copy of the app server at its usual interval while the sandbox answers no request', async () => {
-    // Silence is waited for on the wall; a busy machine must be able to send what is not silent meanwhile.
+    // Silence is waited for on the wall; a busy machine must be able to send what is not silent
+    // meanwhile.
     const clock = new TestClock({ movedBy: 'real-time', speed: 20, limitMs: Infinity });
     await v1.reconnect({ clock, requestTimeoutMs: 2_000 });
     v1.world.fake.acceptSocket = () => false;
@@ -97,9 +105,12 @@ describe('following', () => {
       v1.world.appEvents.push(finish(`step ${step}`));
       await until(() => events().length === step + 1);
     }
-    // It is left alone for 15 s, then 30 s, then 60 s: however long all of it took, no other request was sent.
+    // It is left alone for 15 s, then 30 s, then 60 s: however long all of it took, no other
+    // request was sent.
     const most = 1 + Math.log2(1 + clock.now() / 15_000);
-    expect(v1.world.fake.asked.filter(({ path }) => path.startsWith('/agent/')).length).toBeLessThanOrEqual(most);
+    expect(
+      v1.world.fake.asked.filter(({ path }) => path.startsWith('/agent/')).length,
+    ).toBeLessThanOrEqual(most);
   });
 
   it('shows events that reach the app server after newer ones', async () => {

@@ -8,7 +8,10 @@ const at = useLoose({ v0: true });
 
 it('a start that fails over V1 names --api where V0 answers', async () => {
   at.script({ 'POST /api/v1/app-conversations': BROKEN });
-  await at.ends('conv new hello --no-repo', { code: 9, err: 'its V0 routes answer: start it with --api v0' });
+  await at.ends('conv new hello --no-repo', {
+    code: 9,
+    err: 'its V0 routes answer: start it with --api v0',
+  });
 });
 
 it('a start that fails over V0 names --api where V1 answers', async () => {
@@ -20,7 +23,9 @@ it('a start that fails over V0 names --api where V1 answers', async () => {
 it('a start that only V0 can carry out does not name --api v1 when it fails', async () => {
   at.script({ 'POST /api/conversations': BROKEN });
   const file = await at.file('servers.json', { sse_servers: [{ url: 'http://127.0.0.1:1' }] });
-  const { err } = await at.ends(['conv', 'new', 'hello', '--no-repo', '--mcp-config', file], { code: 9 });
+  const { err } = await at.ends(['conv', 'new', 'hello', '--no-repo', '--mcp-config', file], {
+    code: 9,
+  });
   expect(err).not.toContain('--api v1');
 });
 

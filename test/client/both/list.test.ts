@@ -18,8 +18,14 @@ async function listed(query: ListQuery = {}): Promise<string[]> {
 
 describe('the list of a server that speaks both dialects', () => {
   it('has each conversation of both once, newest first, over pages that the server cuts', async () => {
-    both.newer = Array.from({ length: 23 }, (_, index) => ({ id: idOf('b', index), minute: index * 2 }));
-    both.old = Array.from({ length: 12 }, (_, index) => ({ id: idOf('a', index), minute: index * 3 + 1 }));
+    both.newer = Array.from({ length: 23 }, (_, index) => ({
+      id: idOf('b', index),
+      minute: index * 2,
+    }));
+    both.old = Array.from({ length: 12 }, (_, index) => ({
+      id: idOf('a', index),
+      minute: index * 3 + 1,
+    }));
     const expected = newestFirst([...both.newer, ...both.old]).map(
       ({ id }) => `${id.startsWith('a') ? 'v0' : 'v1'} ${id}`,
     );
@@ -28,11 +34,17 @@ describe('the list of a server that speaks both dialects', () => {
   });
 
   it('reads of each dialect only the records that the page needs', async () => {
-    both.newer = Array.from({ length: 250 }, (_, index) => ({ id: idOf('b', index), minute: index }));
+    both.newer = Array.from({ length: 250 }, (_, index) => ({
+      id: idOf('b', index),
+      minute: index,
+    }));
     both.old = [{ id: idOf('a', 1), minute: 1000 }];
     const { items, next } = await both.server.conversations.list({ pageSize: 31 }, null);
     expect([items.length, items[0]?.id, next === null]).toEqual([31, idOf('a', 1), false]);
-    expect(both.fake.lines().sort()).toEqual(['GET /api/conversations', 'GET /api/v1/app-conversations/search']);
+    expect(both.fake.lines().sort()).toEqual([
+      'GET /api/conversations',
+      'GET /api/v1/app-conversations/search',
+    ]);
   });
 
   it('has each conversation once when the server does not say which are of V1', async () => {
@@ -58,7 +70,9 @@ describe('the list of a server that speaks both dialects', () => {
   it('fails when one of the two dialects cannot be read, instead of showing half', async () => {
     both.newer = [{ id: idOf('b', 1), minute: 1 }];
     both.before = ({ path }) =>
-      path === '/api/conversations' ? { status: 500, text: 'Internal Server Error', type: 'text/plain' } : null;
+      path === '/api/conversations'
+        ? { status: 500, text: 'Internal Server Error', type: 'text/plain' }
+        : null;
     const half = await failure(listed());
     expect([half.kind, half.message]).toEqual([
       'server',
@@ -72,12 +86,22 @@ it('a conversation is of V1 when it appears there between the read over V1 and t
   const kept = { id: idOf('b', 1), minute: 1 };
   let looks = 0;
   both.before = ({ path }) => {
-    if (path === '/api/v1/app-conversations') return { json: [++looks === 1 ? null : v1Record(kept)] };
+    if (path === '/api/v1/app-conversations')
+      return { json: [++looks === 1 ? null : v1Record(kept)] };
     if (path === '/api/v1/app-conversations/start-tasks') return { json: [null] };
-    if (path.startsWith('/api/v1/app-conversations/start-tasks/')) return { json: { items: [], next_page_id: null } };
+    if (path.startsWith('/api/v1/app-conversations/start-tasks/'))
+      return { json: { items: [], next_page_id: null } };
     if (path === `/api/conversations/${kept.id}`) return { json: v0Record(kept, 'V1') };
-    return path.startsWith(`/api/conversations/${kept.id}/`) ? { status: 422, json: { detail: 'no' } } : null;
+    return path.startsWith(`/api/conversations/${kept.id}/`)
+      ? { status: 422, json: { detail: 'no' } }
+      : null;
   };
-  expect(await both.server.conversations.get(kept.id)).toMatchObject({ id: kept.id, dialect: 'v1' });
-  expect(await both.server.conversations.getComplete(kept.id)).toMatchObject({ id: kept.id, dialect: 'v1' });
+  expect(await both.server.conversations.get(kept.id)).toMatchObject({
+    id: kept.id,
+    dialect: 'v1',
+  });
+  expect(await both.server.conversations.getComplete(kept.id)).toMatchObject({
+    id: kept.id,
+    dialect: 'v1',
+  });
 });

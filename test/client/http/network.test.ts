@@ -24,7 +24,12 @@ afterEach(() => {
 });
 
 function client(limits: { connectTimeoutMs?: number; idleMs?: number } = {}): Network {
-  const straight = new Network({ env: {}, redaction: new Redaction([]), connectTimeoutMs: LONG_MS, ...limits });
+  const straight = new Network({
+    env: {},
+    redaction: new Redaction([]),
+    connectTimeoutMs: LONG_MS,
+    ...limits,
+  });
   opened.push(straight);
   return straight;
 }
@@ -93,7 +98,9 @@ describe('a request without a proxy', () => {
     const { url } = await serve((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => response.end(`${request.headers['content-length']} ${Buffer.concat(chunks).toString()}`));
+      request.on('end', () =>
+        response.end(`${request.headers['content-length']} ${Buffer.concat(chunks).toString()}`),
+      );
     });
     for (const method of ['POST', 'PATCH', 'DELETE', 'PUT']) {
       const { bytes } = await client().send(url, 'kept', sending({ method, body: '{"ü":1}' }));
@@ -115,10 +122,14 @@ describe('a request without a proxy', () => {
   });
 
   it('waits longer for an answer than a connection is kept idle', async () => {
-    const { url, sockets } = await serve((_, response) => setTimeout(() => response.end('late'), 300));
+    const { url, sockets } = await serve((_, response) =>
+      setTimeout(() => response.end('late'), 300),
+    );
     const straight = client({ idleMs: 100 });
     for (let count = 0; count < 2; count++)
-      expect(Buffer.from((await straight.send(url, 'kept', sending())).bytes).toString()).toBe('late');
+      expect(Buffer.from((await straight.send(url, 'kept', sending())).bytes).toString()).toBe(
+        'late',
+      );
     expect(sockets).toHaveLength(2);
   });
 
@@ -138,7 +149,10 @@ describe('a request without a proxy', () => {
     expect(await classOf(client().send(await say(text), 'kept', sending()))).toBe(expected);
   });
 
-  /** A client with a connection that stands, so that no slow making of it is taken for a silence of the server. */
+  /**
+   * A client with a connection that stands, so that no slow making of it is taken for a silence of
+   * the server.
+   */
   async function connectedTo(url: string): Promise<Network> {
     const straight = client();
     await straight.send(`${url}first`, 'kept', sending());
@@ -152,7 +166,9 @@ describe('a request without a proxy', () => {
       response.write('half');
     });
     const straight = await connectedTo(url);
-    expect(await classOf(straight.send(url, 'kept', sending({ silenceMs: 300 })))).toContain('sent nothing');
+    expect(await classOf(straight.send(url, 'kept', sending({ silenceMs: 300 })))).toContain(
+      'sent nothing',
+    );
   });
 
   it.each([
@@ -166,12 +182,16 @@ describe('a request without a proxy', () => {
       const error = await client({ connectTimeoutMs })
         .send(url, 'kept', sending({ silenceMs }))
         .catch((failure: unknown) => failure);
-      expect(classifyFailure(error, 'http://host', 100)).toMatchObject({ class: 'timeout', sent: 'no' });
+      expect(classifyFailure(error, 'http://host', 100)).toMatchObject({
+        class: 'timeout',
+        sent: 'no',
+      });
     },
   );
 
   it('fails when a server switches protocols without a request', async () => {
-    const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nupgrade: other\r\nconnection: upgrade\r\n\r\n';
+    const upgrade =
+      'HTTP/1.1 101 Switching Protocols\r\nupgrade: other\r\nconnection: upgrade\r\n\r\n';
     expect(await classOf(client().send(await say(upgrade), 'kept', sending()))).toContain('reset');
   });
 
@@ -199,17 +219,26 @@ describe('a web socket', () => {
     let peer: Duplex | null = null;
     const server = http.createServer();
     server.on('upgrade', ({ headers }, stream: Duplex) => {
-      const key = createHash('sha1').update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`);
+      const key = createHash('sha1').update(
+        `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`,
+      );
       peer = stream.on('error', () => undefined);
-      stream.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n');
+      stream.write(
+        'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n',
+      );
       stream.write(`sec-websocket-accept: ${key.digest('base64')}\r\n\r\n`);
     });
     opened.push(server);
     const network = client();
-    const socket = await network.openSocket(`ws://127.0.0.1:${await listen(server)}/sockets/events/1`, {});
+    const socket = await network.openSocket(
+      `ws://127.0.0.1:${await listen(server)}/sockets/events/1`,
+      {},
+    );
     await new Promise((resolve) => socket.addEventListener('open', resolve));
     const stream = peer as Duplex | null;
-    const ended = new Promise<string>((resolve) => stream?.resume().once('end', () => resolve('ended')));
+    const ended = new Promise<string>((resolve) =>
+      stream?.resume().once('end', () => resolve('ended')),
+    );
     socket.close();
     network.close();
     expect(await ended).toBe('ended');
@@ -264,7 +293,11 @@ describe('a body in parts', () => {
 
   it('may come slower than the limit of a silent server', async () => {
     const { url } = await serve(echo);
-    const { bytes } = await client().send(url, 'fresh', sending({ method: 'POST', body: slowly(), silenceMs: 200 }));
+    const { bytes } = await client().send(
+      url,
+      'fresh',
+      sending({ method: 'POST', body: slowly(), silenceMs: 200 }),
+    );
     expect(Buffer.from(bytes).toString()).toBe('one two');
   });
 
@@ -275,7 +308,9 @@ describe('a body in parts', () => {
       await new Promise((resolve) => setTimeout(resolve, 400));
       parts.push(Buffer.from(part).toString());
     };
-    expect(await client().send(url, 'fresh', sending({ into, silenceMs: 200 }))).toMatchObject({ status: 200 });
+    expect(await client().send(url, 'fresh', sending({ into, silenceMs: 200 }))).toMatchObject({
+      status: 200,
+    });
     expect(parts.join('')).toBe('whole');
   });
 
@@ -285,21 +320,39 @@ describe('a body in parts', () => {
       yield* slowly();
       throw new AppError('config', 'cannot read the file');
     };
-    const error = await failure(client().send(url, 'fresh', sending({ method: 'POST', body: broken() })));
+    const error = await failure(
+      client().send(url, 'fresh', sending({ method: 'POST', body: broken() })),
+    );
     expect([error.kind, error.message]).toEqual(['config', 'cannot read the file']);
   });
 });
 
 describe('the proxy of a request', () => {
   it.each([
-    ['https://far.example/x', { HTTPS_PROXY: 'http://p:1', HTTP_PROXY: 'http://q:1' }, 'http://p:1'],
+    [
+      'https://far.example/x',
+      { HTTPS_PROXY: 'http://p:1', HTTP_PROXY: 'http://q:1' },
+      'http://p:1',
+    ],
     ['https://far.example/x', { http_proxy: 'http://q:1' }, 'http://q:1'],
     ['http://far.example/x', { HTTPS_PROXY: 'http://p:1' }, null],
     ['http://127.0.0.1:3000/', { HTTP_PROXY: 'http://q:1' }, null],
-    ['http://sub.far.example/x', { HTTP_PROXY: 'http://q:1', NO_PROXY: 'other, .far.example' }, null],
-    ['http://far.example/x', { HTTP_PROXY: 'http://q:1', NO_PROXY: 'far.example:81' }, 'http://q:1'],
+    [
+      'http://sub.far.example/x',
+      { HTTP_PROXY: 'http://q:1', NO_PROXY: 'other, .far.example' },
+      null,
+    ],
+    [
+      'http://far.example/x',
+      { HTTP_PROXY: 'http://q:1', NO_PROXY: 'far.example:81' },
+      'http://q:1',
+    ],
     ['http://far.example:81/x', { HTTP_PROXY: 'http://q:1', no_proxy: 'far.example:81' }, null],
-    ['http://notfar.example/x', { HTTP_PROXY: 'http://q:1', NO_PROXY: 'far.example' }, 'http://q:1'],
+    [
+      'http://notfar.example/x',
+      { HTTP_PROXY: 'http://q:1', NO_PROXY: 'far.example' },
+      'http://q:1',
+    ],
     ['http://far.example/x', { HTTP_PROXY: 'http://q:1', NO_PROXY: '*' }, null],
   ])('to %s with %o is %s', (url, env, expected) => {
     expect(proxyFor(url, env)).toBe(expected);
@@ -307,47 +360,51 @@ describe('the proxy of a request', () => {
 });
 
 describe('a proxy', () => {
-  it.each([false, true])('carries requests and web sockets to a far server, with TLS: %s', async (isSecure) => {
-    const pem = (name: string): Buffer => readFileSync(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url));
-    const far = await startFake(
-      () => ({ json: { ok: true } }),
-      isSecure ? { key: pem('key'), cert: pem('valid') } : undefined,
-    );
-    opened.push(far);
-    far.onSocket = (socket) => socket.send('hello');
-    const targets: string[] = [];
-    const proxy = http.createServer().on('connect', ({ url = '' }, socket: Duplex) => {
-      targets.push(url);
-      const way = net.connect(Number(new URL(far.url).port), '127.0.0.1', () => {
-        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-        socket.pipe(way).pipe(socket);
+  it.each([false, true])(
+    'carries requests and web sockets to a far server, with TLS: %s',
+    async (isSecure) => {
+      const pem = (name: string): Buffer =>
+        readFileSync(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url));
+      const far = await startFake(
+        () => ({ json: { ok: true } }),
+        isSecure ? { key: pem('key'), cert: pem('valid') } : undefined,
+      );
+      opened.push(far);
+      far.onSocket = (socket) => socket.send('hello');
+      const targets: string[] = [];
+      const proxy = http.createServer().on('connect', ({ url = '' }, socket: Duplex) => {
+        targets.push(url);
+        const way = net.connect(Number(new URL(far.url).port), '127.0.0.1', () => {
+          socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+          socket.pipe(way).pipe(socket);
+        });
+        for (const end of [way, socket]) end.on('error', () => undefined);
       });
-      for (const end of [way, socket]) end.on('error', () => undefined);
-    });
-    opened.push({ close: () => (proxy.closeAllConnections(), proxy.close()) });
-    const proxyUrl = `http://user:word@127.0.0.1:${await listen(proxy)}`;
-    const network = new Network({
-      env: { HTTPS_PROXY: proxyUrl, HTTP_PROXY: proxyUrl },
-      redaction: new Redaction([]),
-      connectTimeoutMs: LONG_MS,
-    });
-    opened.push(network);
-    // The certificate of the fixture is nobody's.
-    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-    try {
-      const s = isSecure ? 's' : '';
-      const answer = await network.send(`http${s}://far.example/x`, 'kept', sending());
-      expect(Buffer.from(answer.bytes).toString()).toBe('{"ok":true}');
-      const socket = await network.openSocket(`ws${s}://far.example/sockets`, {});
-      const [text] = (await once(socket, 'message')) as [Buffer];
-      expect(text.toString()).toBe('hello');
-      expect(targets).toEqual(Array(2).fill(`far.example:${isSecure ? 443 : 80}`));
-    } finally {
-      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
-    }
-  });
+      opened.push({ close: () => (proxy.closeAllConnections(), proxy.close()) });
+      const proxyUrl = `http://user:word@127.0.0.1:${await listen(proxy)}`;
+      const network = new Network({
+        env: { HTTPS_PROXY: proxyUrl, HTTP_PROXY: proxyUrl },
+        redaction: new Redaction([]),
+        connectTimeoutMs: LONG_MS,
+      });
+      opened.push(network);
+      // The certificate of the fixture is nobody's.
+      const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+      try {
+        const s = isSecure ? 's' : '';
+        const answer = await network.send(`http${s}://far.example/x`, 'kept', sending());
+        expect(Buffer.from(answer.bytes).toString()).toBe('{"ok":true}');
+        const socket = await network.openSocket(`ws${s}://far.example/sockets`, {});
+        const [text] = (await once(socket, 'message')) as [Buffer];
+        expect(text.toString()).toBe('hello');
+        expect(targets).toEqual(Array(2).fill(`far.example:${isSecure ? 443 : 80}`));
+      } finally {
+        if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+        else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+      }
+    },
+  );
 });
 
 it('a request ends when it is aborted while the proxy does not complete its answer to CONNECT', async () => {
@@ -363,7 +420,9 @@ it('a request ends when it is aborted while the proxy does not complete its answ
   const env = { HTTPS_PROXY: `http://127.0.0.1:${await listen(proxy)}` };
   const network = new Network({ env, redaction: new Redaction([]), connectTimeoutMs: LONG_MS });
   const interruption = new AbortController();
-  const answer = failure(network.send('https://far.example/', 'kept', sending({ signal: interruption.signal })));
+  const answer = failure(
+    network.send('https://far.example/', 'kept', sending({ signal: interruption.signal })),
+  );
   await until(() => sockets.length === 1);
   interruption.abort(new AppError('interrupted', 'by the user'));
   expect(await answer).toBe(interruption.signal.reason);
@@ -373,10 +432,20 @@ it('a request ends when it is aborted while the proxy does not complete its answ
 
 describe('a connection that is lost', () => {
   it('may have sent the request, unless it was not established yet', () => {
-    const lost = (syscall: string): unknown => Object.assign(new Error('gone'), { code: 'ETIMEDOUT', syscall });
-    expect(classifyFailure(lost('read'), 'http://host', 1000)).toMatchObject({ class: 'reset', sent: 'maybe' });
-    expect(classifyFailure(lost('connect'), 'http://host', 1000)).toMatchObject({ class: 'timeout', sent: 'no' });
+    const lost = (syscall: string): unknown =>
+      Object.assign(new Error('gone'), { code: 'ETIMEDOUT', syscall });
+    expect(classifyFailure(lost('read'), 'http://host', 1000)).toMatchObject({
+      class: 'reset',
+      sent: 'maybe',
+    });
+    expect(classifyFailure(lost('connect'), 'http://host', 1000)).toMatchObject({
+      class: 'timeout',
+      sent: 'no',
+    });
     const both = Object.assign(new AggregateError([lost('connect')]), { code: 'ETIMEDOUT' });
-    expect(classifyFailure(both, 'http://host', 1000)).toMatchObject({ class: 'timeout', sent: 'no' });
+    expect(classifyFailure(both, 'http://host', 1000)).toMatchObject({
+      class: 'timeout',
+      sent: 'no',
+    });
   });
 });

@@ -1,4 +1,7 @@
-/** Which requests wait for their turn: those to the app server, as servers limit them (interface 13). */
+/**
+ * Which requests wait for their turn: those to the app server, as servers limit them (interface
+ * 13).
+ */
 import { beforeEach, expect, it } from 'vitest';
 import { PACE_LIMITS } from '../../../src/client/http/time-limits.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -14,7 +17,8 @@ let clock: TestClock;
 beforeEach(() => {
   // Each turn that is waited for is one pause, and moves the time on.
   clock = new TestClock({ movedBy: 'sleeps', limitMs: TURN_MS, startMs: Date.now() });
-  for (let index = 0; index < PAGES * 100; index++) at.v1.agentEvents.push(agentMessage(`message ${index}`));
+  for (let index = 0; index < PAGES * 100; index++)
+    at.v1.agentEvents.push(agentMessage(`message ${index}`));
   at.v1.appEvents.push(...at.v1.agentEvents);
 });
 
@@ -38,7 +42,11 @@ it('requests to an agent server are not paced', async () => {
 });
 
 it('requests to the app server are paced', async () => {
-  at.v1.addConversation({ sandbox_status: 'PAUSED', conversation_url: null, session_api_key: null });
+  at.v1.addConversation({
+    sandbox_status: 'PAUSED',
+    conversation_url: null,
+    session_api_key: null,
+  });
   const { app } = await readEvents();
   expect(app).toBeGreaterThanOrEqual(PAGES);
   expect(turns()).toBeGreaterThanOrEqual(app - PACE_LIMITS['self-hosted'].burst);

@@ -17,7 +17,12 @@ beforeEach(() => {
       tool_name: 'terminal',
       observation: {
         kind: 'TerminalObservation',
-        content: [{ type: 'text', text: `origin\thttps://oauth2:${TOKEN}@git.example/demo/hello.git (fetch)` }],
+        content: [
+          {
+            type: 'text',
+            text: `origin\thttps://oauth2:${TOKEN}@git.example/demo/hello.git (fetch)`,
+          },
+        ],
         exit_code: 0,
       },
     }),
@@ -62,13 +67,18 @@ describe('keys of MCP servers, which V0 returns in clear,', () => {
   const v0 = useV0();
   const secret = 'mcp-secret-0123456789';
 
-  it.each(['--json', 'mcp_config', '--json --debug'])('are not printed by settings get %s', async (flags) => {
-    const mcp_config = {
-      sse_servers: [{ url: 'https://mcp.example/sse', api_key: secret }],
-      stdio_servers: [{ name: 'local', command: 'run', args: [], env: { TOKEN: secret } }],
-      shttp_servers: [],
-    };
-    v0.script({ '/api/settings': { json: { ...(older.body('v0.settings.get') as object), mcp_config } } });
-    await v0.ends(`settings get ${flags}`, { hides: secret });
-  });
+  it.each(['--json', 'mcp_config', '--json --debug'])(
+    'are not printed by settings get %s',
+    async (flags) => {
+      const mcp_config = {
+        sse_servers: [{ url: 'https://mcp.example/sse', api_key: secret }],
+        stdio_servers: [{ name: 'local', command: 'run', args: [], env: { TOKEN: secret } }],
+        shttp_servers: [],
+      };
+      v0.script({
+        '/api/settings': { json: { ...(older.body('v0.settings.get') as object), mcp_config } },
+      });
+      await v0.ends(`settings get ${flags}`, { hides: secret });
+    },
+  );
 });

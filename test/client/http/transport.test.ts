@@ -42,9 +42,16 @@ const LIMITED = (retryAfter: string): Reply => ({
 describe('requests', () => {
   it('send the key, the query and the body, and return parsed JSON', async () => {
     const query = { a: 1, b: ['c', 'd'], none: null };
-    const { body } = await transport().request({ ...ONCE, path: '/api/x', query, body: { e: 'f' } });
+    const { body } = await transport().request({
+      ...ONCE,
+      path: '/api/x',
+      query,
+      body: { e: 'f' },
+    });
     expect(body).toEqual({ ok: true });
-    expect(server.fake.asked).toMatchObject([{ method: 'POST', url: '/api/x?a=1&b=c&b=d', body: { e: 'f' } }]);
+    expect(server.fake.asked).toMatchObject([
+      { method: 'POST', url: '/api/x?a=1&b=c&b=d', body: { e: 'f' } },
+    ]);
     expect(server.fake.asked[0]?.headers['x-session-api-key']).toBe(KEY);
   });
 
@@ -55,7 +62,10 @@ describe('requests', () => {
     const other = await startFake(() => ({ json: 'stolen' }));
     answer({ status: 307, headers: { location: `${other.url}/a` }, none: true });
     const error = await failure(transport().request(READ));
-    expect([error.kind, error.details.hint]).toEqual(['server', expect.stringContaining(other.url)]);
+    expect([error.kind, error.details.hint]).toEqual([
+      'server',
+      expect.stringContaining(other.url),
+    ]);
     expect(other.asked).toEqual([]);
     await other.close();
   });
@@ -66,7 +76,9 @@ describe('requests', () => {
       stop.abort(new AppError('interrupted', 'stopped by the user'));
       return { silence: true };
     };
-    expect((await failure(transport({ signal: stop.signal }).request(READ))).kind).toBe('interrupted');
+    expect((await failure(transport({ signal: stop.signal }).request(READ))).kind).toBe(
+      'interrupted',
+    );
   });
 
   it('write one line for the request and one for the answer, without secrets', async () => {
@@ -74,17 +86,26 @@ describe('requests', () => {
     answer({ json: { session_api_key: 'sandbox-key-987654', echo: KEY } });
     const body = { llm_api_key: 'sk-very-secret-value' };
     const query = { session_api_key: KEY };
-    await transport({ log: (line) => lines.push(line) }).request({ ...ONCE, path: '/api/settings', body, query });
+    await transport({ log: (line) => lines.push(line) }).request({
+      ...ONCE,
+      path: '/api/settings',
+      body,
+      query,
+    });
     expect(lines).toEqual([
       expect.stringMatching(/^> POST http:\/\/127\.0\.0\.1:\d+\/api\/settings/),
       expect.stringMatching(/^< 200 application\/json \d+ ms/),
     ]);
-    expect(lines.join('\n')).not.toMatch(/app-key-0123456789|sandbox-key-987654|sk-very-secret-value/);
+    expect(lines.join('\n')).not.toMatch(
+      /app-key-0123456789|sandbox-key-987654|sk-very-secret-value/,
+    );
   });
 });
 
 describe('an encoded answer', () => {
-  const BODY = { items: Array.from({ length: 50 }, (_, index) => ({ index, text: 'the same words' })) };
+  const BODY = {
+    items: Array.from({ length: 50 }, (_, index) => ({ index, text: 'the same words' })),
+  };
   const TEXT = JSON.stringify(BODY);
   const encode = (encoding: string, text: Buffer): void =>
     answer({ text, type: 'application/json', headers: { 'content-encoding': encoding } });
@@ -101,8 +122,18 @@ describe('an encoded answer', () => {
   });
 
   it.each([
-    ['too large after decoding', 'gzip', gzipSync(Buffer.alloc(2_000_001, 0x20)), 'larger than the 1 MiB'],
-    ['too large before decoding', 'identity', Buffer.alloc(2_000_001, 0x20), 'larger than the 1 MiB'],
+    [
+      'too large after decoding',
+      'gzip',
+      gzipSync(Buffer.alloc(2_000_001, 0x20)),
+      'larger than the 1 MiB',
+    ],
+    [
+      'too large before decoding',
+      'identity',
+      Buffer.alloc(2_000_001, 0x20),
+      'larger than the 1 MiB',
+    ],
     ['cut', 'gzip', gzipSync(TEXT).subarray(0, 40), 'is damaged'],
     ['in an unknown encoding', 'zstd', Buffer.from('anything'), 'encoded as zstd'],
   ])('is an error of the server when it is %s', async (_, encoding, text, words) => {
@@ -141,7 +172,9 @@ describe('errors', () => {
     [{ detail: 'y'.repeat(2000) }, `${'y'.repeat(500)}…`],
   ])('read the message from the format %j, and cut it at 500 characters', async (json, words) => {
     answer({ status: 500, json });
-    expect((await failure(transport().request(READ))).message).toBe(`the server answered 500 to GET /: ${words}`);
+    expect((await failure(transport().request(READ))).message).toBe(
+      `the server answered 500 to GET /: ${words}`,
+    );
   });
 
   it.each([
@@ -160,7 +193,10 @@ describe('errors', () => {
     [507, false],
   ])('of status %i are retryable: %s', async (status, retryable) => {
     answer({ status, json: { detail: 'The disk is full' } });
-    expect(await failure(transport().request(ONCE))).toMatchObject({ kind: 'server', details: { status, retryable } });
+    expect(await failure(transport().request(ONCE))).toMatchObject({
+      kind: 'server',
+      details: { status, retryable },
+    });
   });
 
   it.each([
@@ -204,7 +240,8 @@ describe('errors', () => {
 });
 
 /** Without the limits of answers. */
-const pausesOf = ({ pauses }: TestClock): number[] => pauses.filter((ms) => ms !== 10 * LIMITS_MS.request);
+const pausesOf = ({ pauses }: TestClock): number[] =>
+  pauses.filter((ms) => ms !== 10 * LIMITS_MS.request);
 
 describe('retries', () => {
   it.each([429, 502, 503, 504])('repeat a read on %i, four tries in all', async (status) => {
@@ -271,10 +308,13 @@ describe('retries', () => {
   it.each([
     ['4', []],
     ['7', ['answers 429 and asks to wait: 7 s']],
-  ])('report a Retry-After of %s s once for all waiting requests, when it is long', async (seconds, notices) => {
-    answer(LIMITED(seconds));
-    expect(await noticesOfTwo(0)).toEqual(notices);
-  });
+  ])(
+    'report a Retry-After of %s s once for all waiting requests, when it is long',
+    async (seconds, notices) => {
+      answer(LIMITED(seconds));
+      expect(await noticesOfTwo(0)).toEqual(notices);
+    },
+  );
 
   it.each([
     ['4', []],
@@ -309,7 +349,11 @@ describe('the pace', () => {
 
 describe('proxies', () => {
   const proxied = (proxy: string): Network =>
-    new Network({ env: { HTTP_PROXY: proxy }, connectTimeoutMs: 5_000, redaction: new Redaction([]) });
+    new Network({
+      env: { HTTP_PROXY: proxy },
+      connectTimeoutMs: 5_000,
+      redaction: new Redaction([]),
+    });
 
   it('are used for other hosts, which alone may encode an answer, and never for loopback', async () => {
     const targets: string[] = [];
@@ -326,7 +370,10 @@ describe('proxies', () => {
     for (const baseUrl of ['http://server.invalid', server.fake.url])
       expect((await transport({ network, baseUrl }).request(READ)).body).toEqual({ ok: true });
     expect(targets).toEqual(['server.invalid:80']);
-    expect(server.fake.asked.map(({ headers }) => headers['accept-encoding'])).toEqual(['gzip, br', 'identity']);
+    expect(server.fake.asked.map(({ headers }) => headers['accept-encoding'])).toEqual([
+      'gzip, br',
+      'identity',
+    ]);
     network.close();
     await new Promise((resolve) => proxy.close(resolve));
   });

@@ -52,7 +52,9 @@ describe('a record that a follower reads', () => {
       expect(isBusy(read, false)).toBe(true);
       await clock.pass(1);
       expect(isBusy(read, false)).toBe(false);
-      expect(isBusy({ ...record, execution_status: 'running', sandbox_status: 'running' }, false)).toBe(false);
+      expect(
+        isBusy({ ...record, execution_status: 'running', sandbox_status: 'running' }, false),
+      ).toBe(false);
     }
   });
 

@@ -3,7 +3,8 @@ import { branchRecord, repositoryRecord, useGitServer } from '../support/git-ser
 
 const at = useGitServer('v1');
 
-const numbered = (count: number): string[] => Array.from({ length: count }, (_none, index) => `acme/app-${index}`);
+const numbered = (count: number): string[] =>
+  Array.from({ length: count }, (_none, index) => `acme/app-${index}`);
 const lines = async (...args: string[]): Promise<string[]> =>
   (await at.acs('repo', ...args, '--all-pages', '-q')).out.split('\n').slice(0, -1);
 
@@ -24,5 +25,7 @@ it('repo branches has each branch once', async () => {
 it('one page takes one request', async () => {
   at.data.repositories = numbered(300).map((name) => repositoryRecord(name));
   await at.acs('repo', 'list', '-L', '98');
-  expect(at.server.lines().filter((line) => line.endsWith('/git/repositories/search'))).toHaveLength(1);
+  expect(
+    at.server.lines().filter((line) => line.endsWith('/git/repositories/search')),
+  ).toHaveLength(1);
 });

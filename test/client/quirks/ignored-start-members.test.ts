@@ -11,14 +11,24 @@ async function start(options: LooseOptions, flags: string, text = '') {
   at.serve(options);
   const words = flags.replace('@', await at.file('file', text));
   const ended = await at.acs(...`conv new hello --no-repo ${words}`.split(' '));
-  const starts = at.server.lines().filter((line) => line === 'POST /api/v1/app-conversations').length;
+  const starts = at.server
+    .lines()
+    .filter((line) => line === 'POST /api/v1/app-conversations').length;
   return { ...ended, starts };
 }
 
 describe('conv new at a server without a readable document', () => {
   it.each<[LooseOptions, string, string, string?]>([
-    [{ ignores: ['id'] }, `--id ${CHOSEN} --json`, `ignored --id ${CHOSEN} and started conversation ID`],
-    [{ ignores: ['id'], v0: true }, `--id ${CHOSEN} --json`, `ignored --id ${CHOSEN} and started conversation ID`],
+    [
+      { ignores: ['id'] },
+      `--id ${CHOSEN} --json`,
+      `ignored --id ${CHOSEN} and started conversation ID`,
+    ],
+    [
+      { ignores: ['id'], v0: true },
+      `--id ${CHOSEN} --json`,
+      `ignored --id ${CHOSEN} and started conversation ID`,
+    ],
     [{ ignores: ['id'] }, '-q', 'acs conv stop ID'],
     [
       { ignores: ['model'] },
@@ -38,7 +48,12 @@ describe('conv new at a server without a readable document', () => {
       '"requested":"be kind","received":"be brief"',
       'be kind',
     ],
-    [{ repeats: { trigger: 'gui' } }, '--body @ --json', 'ignored --body with trigger', '{"trigger":"slack"}'],
+    [
+      { repeats: { trigger: 'gui' } },
+      '--body @ --json',
+      'ignored --body with trigger',
+      '{"trigger":"slack"}',
+    ],
   ])(
     'of %j exits 9 for %s with both values, and names the command that stops the run',
     async (options, flags, message, text) => {
@@ -66,7 +81,10 @@ describe('conv new at a server without a readable document', () => {
 
   it('follows every flag that the server honours, and conv rename takes the route that the server has', async () => {
     const flags = `--id ${CHOSEN} --model openai/other --title Chosen --json`;
-    const { code, err, out } = await start({ v0: true, lacks: ['PATCH /api/v1/app-conversations/:id'] }, flags);
+    const { code, err, out } = await start(
+      { v0: true, lacks: ['PATCH /api/v1/app-conversations/:id'] },
+      flags,
+    );
     expect(code, err).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ id: CHOSEN, model: 'openai/other', title: 'Chosen' });
   });
@@ -82,6 +100,8 @@ describe('conv new at a server without a readable document', () => {
     expect(err).toContain(`acs conv stop ${onlyId()}`);
     // With --id, the check for an earlier conversation of that id comes before the start.
     const chosen = await at.acs('conv', 'new', 'hello', '--no-repo', '--id', CHOSEN);
-    expect([chosen.code, at.loose.conversations.size, chosen.err.includes('may continue')]).toEqual([9, 1, false]);
+    expect([chosen.code, at.loose.conversations.size, chosen.err.includes('may continue')]).toEqual(
+      [9, 1, false],
+    );
   });
 });

@@ -14,7 +14,8 @@ describe('conv follow of a sandbox that does not answer', () => {
     at.server.acceptSocket = () => false;
     let read = 0;
     at.v1.before = ({ path }) => {
-      if (path.startsWith('/api/v1/conversation/') && ++read === reads) at.v1.appEvents.push(...late);
+      if (path.startsWith('/api/v1/conversation/') && ++read === reads)
+        at.v1.appEvents.push(...late);
       return path.startsWith('/agent/') ? { cut: true } : null;
     };
   };
@@ -37,13 +38,19 @@ describe('conv follow of a sandbox that does not answer', () => {
 
   it('prints a notice when the last events never arrive', async () => {
     receives(Infinity, event('ActionEvent', { tool_name: 'x' }));
-    await at.ends(`follow ${ID} --json`, { err: 'the last events of this run have not reached the app server' });
+    await at.ends(`follow ${ID} --json`, {
+      err: 'the last events of this run have not reached the app server',
+    });
   });
 
   it.each(['follow', 'events --follow'])(
     '%s prints a notice when it is paused and may have newer ones',
     async (line) => {
-      at.v1.addConversation({ sandbox_status: 'PAUSED', execution_status: null, conversation_url: null });
+      at.v1.addConversation({
+        sandbox_status: 'PAUSED',
+        execution_status: null,
+        conversation_url: null,
+      });
       at.v1.appEvents.push(userMessage('do it'), status('running'));
       await at.ends(`${line} ${ID}`, { code: 6, err: 'the app server may lack its newest events' });
     },

@@ -1,6 +1,7 @@
 /**
- * `cost_usd` and `tokens` are null until they are at least as new as the last event of the run. The records of app
- * servers lag behind: here they have the metrics of before the run, and an `updated_at` later than its last event.
+ * `cost_usd` and `tokens` are null until they are at least as new as the last event of the run. The
+ * records of app servers lag behind: here they have the metrics of before the run, and an
+ * `updated_at` later than its last event.
  */
 import { describe, expect, it } from 'vitest';
 import { idleClock } from '../../support/idle-clock.ts';
@@ -8,11 +9,16 @@ import { useV1 } from '../../support/use-v1.ts';
 import { agentMessage, event, ID, status, userMessage } from '../support/v1-world.ts';
 
 const at = useV1({ noun: 'conv', clock: () => idleClock(30) });
-const OLD = { accumulated_cost: 0, accumulated_token_usage: { prompt_tokens: 0, completion_tokens: 0 } };
+const OLD = {
+  accumulated_cost: 0,
+  accumulated_token_usage: { prompt_tokens: 0, completion_tokens: 0 },
+};
 const UNKNOWN = { status: 'finished', cost_usd: null, tokens: null };
 const AFTER_3 = { status: 'finished', cost_usd: 1, tokens: { input: 400, output: 80 } };
 
-/** The statistics of an agent after this many answers of its model, and of a condenser after one. */
+/**
+ * The statistics of an agent after this many answers of its model, and of a condenser after one.
+ */
 function stats(answers: number): Record<string, unknown> {
   const use = (calls: number): unknown => ({
     // The noise of a sum of fractions, which no output has.
@@ -30,15 +36,36 @@ const snapshot = (answers: number): Record<string, unknown> =>
   });
 
 const answerStats = (answers: number): Record<string, unknown> =>
-  event('ConversationStateUpdateEvent', { source: 'environment', key: 'stats', value: stats(answers) });
+  event('ConversationStateUpdateEvent', {
+    source: 'environment',
+    key: 'stats',
+    value: stats(answers),
+  });
 
-const answer = (llm_response_id: string): Record<string, unknown> => ({ ...agentMessage('done'), llm_response_id });
+const answer = (llm_response_id: string): Record<string, unknown> => ({
+  ...agentMessage('done'),
+  llm_response_id,
+});
 
 /** A run of the release that stores the newest `stats` behind the event that ends it, or never. */
-function ranUntil(word: string, state: Record<string, unknown>, members: Record<string, unknown> = {}): void {
-  at.v1.addConversation({ execution_status: word, metrics: OLD, updated_at: '2026-11-30T10:00:00Z', ...members });
+function ranUntil(
+  word: string,
+  state: Record<string, unknown>,
+  members: Record<string, unknown> = {},
+): void {
+  at.v1.addConversation({
+    execution_status: word,
+    metrics: OLD,
+    updated_at: '2026-11-30T10:00:00Z',
+    ...members,
+  });
   Object.assign(at.v1.agentState, { execution_status: word, ...state });
-  at.v1.agentEvents.push(userMessage('hello'), status('running'), agentMessage('done'), status(word));
+  at.v1.agentEvents.push(
+    userMessage('hello'),
+    status('running'),
+    agentMessage('done'),
+    status(word),
+  );
   at.v1.appEvents.push(...at.v1.agentEvents);
 }
 
@@ -51,14 +78,20 @@ describe('in a sandbox that runs', () => {
   it('conv show, wait and follow give the sums of the sandbox after the end of the run, not those of the record', async () => {
     ranUntil('finished', { stats: stats(3) });
     await prints(`show ${ID}`, AFTER_3);
-    for (const verb of ['wait', 'follow']) await prints(`${verb} ${ID}`, { type: 'outcome', cost_usd: 1 });
+    for (const verb of ['wait', 'follow'])
+      await prints(`${verb} ${ID}`, { type: 'outcome', cost_usd: 1 });
   });
 
   it('conv send --wait gives the cost after the run of the message', async () => {
     ranUntil('finished', { stats: stats(3) });
     at.v1.before = ({ method }) => {
       if (method !== 'POST') return null;
-      at.v1.agentEvents.push(userMessage('more'), status('running'), agentMessage('done'), status('finished'));
+      at.v1.agentEvents.push(
+        userMessage('more'),
+        status('running'),
+        agentMessage('done'),
+        status('finished'),
+      );
       at.v1.agentState['stats'] = stats(5);
       return { json: { success: true } };
     };
@@ -81,7 +114,8 @@ describe('in a sandbox that runs', () => {
 
   it('conv show gives null when the sandbox refuses the request, and exits 0', async () => {
     ranUntil('finished', {});
-    at.v1.before = ({ path }) => (path.startsWith('/agent/') ? { status: 403, json: { detail: 'no' } } : null);
+    at.v1.before = ({ path }) =>
+      path.startsWith('/agent/') ? { status: 403, json: { detail: 'no' } } : null;
     await prints(`show ${ID}`, UNKNOWN);
   });
 
@@ -93,7 +127,12 @@ describe('in a sandbox that runs', () => {
 });
 
 describe.each(['PAUSED', 'MISSING'])('when the sandbox is %s', (sandbox_status) => {
-  const down = { execution_status: null, sandbox_status, conversation_url: null, session_api_key: null };
+  const down = {
+    execution_status: null,
+    sandbox_status,
+    conversation_url: null,
+    session_api_key: null,
+  };
 
   it('conv show and wait give the sums of the last snapshot of the state', async () => {
     ranUntil('finished', {}, down);
@@ -115,7 +154,13 @@ describe.each(['PAUSED', 'MISSING'])('when the sandbox is %s', (sandbox_status) 
     ['the copy of the events has no snapshot', false],
   ])('conv show gives null when %s', async (_, hasSnapshot) => {
     ranUntil('finished', {}, down);
-    if (hasSnapshot) at.v1.appEvents.push(snapshot(3), userMessage('more'), agentMessage('done'), status('finished'));
+    if (hasSnapshot)
+      at.v1.appEvents.push(
+        snapshot(3),
+        userMessage('more'),
+        agentMessage('done'),
+        status('finished'),
+      );
     await prints(`show ${ID}`, UNKNOWN);
   });
 });

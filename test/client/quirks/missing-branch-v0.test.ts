@@ -4,7 +4,8 @@ import { stateChanges, useV0, userSays, V0_ID as ID } from '../../support/use-v0
 const at = useV0();
 const START = 'conv new hello --repo team/demo --git-provider github';
 const HEAD = { 'demo/.git/HEAD': 'ref: refs/heads/main\n' };
-const REFS = '# pack-refs with: peeled\nabc refs/remotes/origin/main\nabc refs/remotes/origin/next\n';
+const REFS =
+  '# pack-refs with: peeled\nabc refs/remotes/origin/main\nabc refs/remotes/origin/next\n';
 /** As recorded on 1.6.0. */
 const MISSING = {
   status: 500,
@@ -12,7 +13,10 @@ const MISSING = {
 };
 const NOT_READY = { status: 404, json: { error: `Runtime not available for conversation ${ID}` } };
 
-/** Of the workspace, in which each other file is missing; before it is there, so many reads are answered `NOT_READY`. */
+/**
+ * Of the workspace, in which each other file is missing; before it is there, so many reads are
+ * answered `NOT_READY`.
+ */
 function holds(files: Record<string, string>, notReady = 0): void {
   let left = notReady;
   userSays(at.v0, 'hello');
@@ -31,7 +35,13 @@ describe('conv new --repo over V0 exits', () => {
     [0, '', '', HEAD, 0],
     [0, '', 'read only after a while', HEAD, 5],
     [0, '--branch main', '', HEAD, 0],
-    [0, '--branch main', 'cloned into the working directory', { '.git/HEAD': 'ref: refs/heads/main\n' }, 0],
+    [
+      0,
+      '--branch main',
+      'cloned into the working directory',
+      { '.git/HEAD': 'ref: refs/heads/main\n' },
+      0,
+    ],
     [0, '--branch next', '', { ...HEAD, 'demo/.git/refs/heads/next': 'abc' }, 0],
     [5, '', 'the repository team/demo did not arrive', {}, 0],
     [5, '--branch main', 'the repository team/demo did not arrive', {}, 0],
@@ -42,7 +52,13 @@ describe('conv new --repo over V0 exits', () => {
       { ...HEAD, 'demo/.git/packed-refs': REFS },
       0,
     ],
-    [9, '--branch next', 'ignored --branch next and started', { ...HEAD, 'demo/.git/packed-refs': REFS }, 0],
+    [
+      9,
+      '--branch next',
+      'ignored --branch next and started',
+      { ...HEAD, 'demo/.git/packed-refs': REFS },
+      0,
+    ],
     [9, '', 'the workspace cannot be read: Runtime not available', HEAD, Infinity],
   ])('%i %s: %s', async (code, flags, err, files, notReady) => {
     holds(files, notReady);
@@ -68,7 +84,11 @@ describe('conv new --repo over V0 exits', () => {
 describe('without the repository that was asked for', () => {
   it.each([
     ['conv diff', { json: [] }, 'the repository team/demo did not arrive'],
-    ['conv diff', { status: 404, json: { error: 'Not a git repository' } }, 'the repository team/demo did not arrive'],
+    [
+      'conv diff',
+      { status: 404, json: { error: 'Not a git repository' } },
+      'the repository team/demo did not arrive',
+    ],
     ['conv pull -o work', { json: [] }, 'the repository team/demo did not arrive'],
   ])('%s exits 5 when the server answers %j', async (line, changes, err) => {
     holds({});
@@ -84,7 +104,11 @@ describe('without the repository that was asked for', () => {
       [`GET /api/conversations/${ID}/git/changes`]: { json: [] },
     });
     await at.ends(START, {});
-    await at.ends(`conv diff ${ID}`, { code: 6, out: '', err: 'the agent has removed or replaced .git' });
+    await at.ends(`conv diff ${ID}`, {
+      code: 6,
+      out: '',
+      err: 'the agent has removed or replaced .git',
+    });
   });
 
   it('conv diff exits 0 when the repository is there and nothing changed', async () => {
@@ -95,8 +119,13 @@ describe('without the repository that was asked for', () => {
 
   it('conv diff of a conversation without one exits 0 and names what is left out', async () => {
     at.script({
-      [`GET /api/conversations/${ID}/git/changes`]: { status: 404, json: { error: 'Not a git repository' } },
+      [`GET /api/conversations/${ID}/git/changes`]: {
+        status: 404,
+        json: { error: 'Not a git repository' },
+      },
     });
-    await at.ends(`conv diff ${ID}`, { err: 'left out: changes in a workspace without a repository' });
+    await at.ends(`conv diff ${ID}`, {
+      err: 'left out: changes in a workspace without a repository',
+    });
   });
 });

@@ -35,7 +35,10 @@ describe('a V1 server', () => {
       [`GET ${PATH}`]: () => ({ json: stored }),
       [`POST ${PATH}`]: ({ body }) => {
         const { conversation_settings_diff, ...plain } = body as Record<string, object>;
-        const conversation_settings = { ...(stored['conversation_settings'] as object), ...conversation_settings_diff };
+        const conversation_settings = {
+          ...(stored['conversation_settings'] as object),
+          ...conversation_settings_diff,
+        };
         stored = { ...stored, ...plain, conversation_settings };
         return { json: { message: 'Settings stored' } };
       },
@@ -44,7 +47,9 @@ describe('a V1 server', () => {
 
   it('is sent only the changed members, because it refuses some whole objects and clears members that are null', async () => {
     await at.ends('settings set max_iterations=17 git_user_name=Someone', {});
-    expect(written()).toEqual([{ git_user_name: 'Someone', conversation_settings_diff: { max_iterations: 17 } }]);
+    expect(written()).toEqual([
+      { git_user_name: 'Someone', conversation_settings_diff: { max_iterations: 17 } },
+    ]);
   });
 
   it.each([
@@ -74,7 +79,10 @@ describe('a V1 server', () => {
     'that fails at one route makes the error of %s name that route, and not the stored settings',
     async (verb, path) => {
       at.script({ [`GET ${path}`]: UNHANDLED });
-      const { err } = await at.ends(verb, { code: 9, err: [`the server answered 500 to GET ${path}`, 'acs doctor'] });
+      const { err } = await at.ends(verb, {
+        code: 9,
+        err: [`the server answered 500 to GET ${path}`, 'acs doctor'],
+      });
       expect(err).not.toContain('stored');
     },
   );

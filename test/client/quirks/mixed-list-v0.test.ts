@@ -32,7 +32,12 @@ describe('the list of a server that speaks V1 too', () => {
   const at = useV0();
 
   it('mixes conversations of V1 in and hides the old of both, of which V1 lists its own', async () => {
-    const old = { id: OLD_V1_ID, title: 'old', created_at: '2026-10-01T10:00:00Z', updated_at: '2026-10-01T10:00:00Z' };
+    const old = {
+      id: OLD_V1_ID,
+      title: 'old',
+      created_at: '2026-10-01T10:00:00Z',
+      updated_at: '2026-10-01T10:00:00Z',
+    };
     const record = { ...old, sandbox_status: 'MISSING', execution_status: null };
     at.script({
       '/openapi.json': older.reply('probe.openapi'),

@@ -20,7 +20,11 @@ it.each([
   const overV0 = `PATCH /api/conversations/${ID}`;
   at.loose.before = (asked) => {
     if (`${asked.method} ${asked.path}` !== overV1) return null;
-    if (isRefused) return { status: 422, json: { detail: [{ loc: ['body', 'public'], msg: 'Field required' }] } };
+    if (isRefused)
+      return {
+        status: 422,
+        json: { detail: [{ loc: ['body', 'public'], msg: 'Field required' }] },
+      };
     return { json: { id: ID, sandbox_id: 'sandbox-1', title: 'Old', sandbox_status: 'RUNNING' } };
   };
   await at.ends(`conv rename ${ID} First`, {});
@@ -61,7 +65,13 @@ describe('a rename over V1', () => {
       [RECORD, SANDBOX],
       '',
     ],
-    ['says so where the sandbox refuses it', null, 500, [RECORD, SANDBOX], 'the title may be replaced'],
+    [
+      'says so where the sandbox refuses it',
+      null,
+      500,
+      [RECORD, SANDBOX],
+      'the title may be replaced',
+    ],
     [
       'is the only one once the server has a title: one in the sandbox would recreate the record',
       'Made up',
@@ -78,7 +88,10 @@ describe('a rename over V1', () => {
     await v1.ends(`conv rename ${V1_ID} Chosen`, { writes, err });
     const [, inSandbox] = v1.server.writes();
     if (inSandbox !== undefined)
-      expect([inSandbox.body, inSandbox.headers['x-session-api-key']]).toEqual([{ title: 'Chosen' }, SANDBOX_KEY]);
+      expect([inSandbox.body, inSandbox.headers['x-session-api-key']]).toEqual([
+        { title: 'Chosen' },
+        SANDBOX_KEY,
+      ]);
   });
 });
 
@@ -98,7 +111,10 @@ describe('a V0 server, which may write the title back that it has read before', 
         return { json: true };
       },
     });
-    await v0.ends('conv new hello --no-repo --title Chosen --json', { out: { title: 'Chosen' }, err });
+    await v0.ends('conv new hello --no-repo --title Chosen --json', {
+      out: { title: 'Chosen' },
+      err,
+    });
   });
 });
 
@@ -115,18 +131,26 @@ describe('a server that stores the title it generates after the one of the user'
     at.loose.before = ({ method, path }) => {
       const [conversation] = at.loose.conversations.values();
       if (method === 'PATCH' && path.startsWith('/api/conversations/')) renames += 1;
-      if (method === 'GET' && path === '/api/v1/app-conversations' && conversation && renames === replacedAfter)
+      if (
+        method === 'GET' &&
+        path === '/api/v1/app-conversations' &&
+        conversation &&
+        renames === replacedAfter
+      )
         [conversation.title, replacedAfter] = ['Made up', null];
       return null;
     };
   });
 
-  it.each(['', ' --wait'])('conv new --title%s sets it again once when it was replaced', async (wait) => {
-    replacedAfter = 1;
-    await at.ends(LINE + wait, { out: { title: 'Chosen' }, hides: MAY_REPLACE });
-    expect(at.server.writes()[0]?.body).not.toHaveProperty('title');
-    expect([renames, [...at.loose.conversations.values()][0]?.title]).toEqual([2, 'Chosen']);
-  });
+  it.each(['', ' --wait'])(
+    'conv new --title%s sets it again once when it was replaced',
+    async (wait) => {
+      replacedAfter = 1;
+      await at.ends(LINE + wait, { out: { title: 'Chosen' }, hides: MAY_REPLACE });
+      expect(at.server.writes()[0]?.body).not.toHaveProperty('title');
+      expect([renames, [...at.loose.conversations.values()][0]?.title]).toEqual([2, 'Chosen']);
+    },
+  );
 
   it('conv new --title --wait sets it again also where that takes 20 s', async () => {
     replacedAfter = 1;
@@ -141,18 +165,22 @@ describe('a server that stores the title it generates after the one of the user'
     await at.ends(`${LINE} --wait`, { out: { title: 'Chosen' } });
   });
 
-  it.each(['', ' --wait'])('conv new --title%s says that it may come, also after a long start', async (wait) => {
-    const { before } = at.loose;
-    let reads = 0;
-    // The task is read every 2 s, and after 20 s without a change its conversation too.
-    at.loose.before = (asked) => {
-      if (asked.path.endsWith('/start-tasks') && ++reads < 30)
-        return { json: [...at.loose.tasks.values()].map(asStarting) };
-      if (asked.path === '/api/v1/app-conversations' && asked.method === 'GET' && reads < 30) return { json: [null] };
-      return before(asked);
-    };
-    await at.ends(LINE + wait, { out: { title: 'Chosen' }, err: MAY_REPLACE });
-  });
+  it.each(['', ' --wait'])(
+    'conv new --title%s says that it may come, also after a long start',
+    async (wait) => {
+      const { before } = at.loose;
+      let reads = 0;
+      // The task is read every 2 s, and after 20 s without a change its conversation too.
+      at.loose.before = (asked) => {
+        if (asked.path.endsWith('/start-tasks') && ++reads < 30)
+          return { json: [...at.loose.tasks.values()].map(asStarting) };
+        if (asked.path === '/api/v1/app-conversations' && asked.method === 'GET' && reads < 30)
+          return { json: [null] };
+        return before(asked);
+      };
+      await at.ends(LINE + wait, { out: { title: 'Chosen' }, err: MAY_REPLACE });
+    },
+  );
 
   it('conv rename says that it may come, until it has come', async () => {
     const { id } = await at.start('hello', '--wait');
@@ -172,9 +200,11 @@ it.each<[string, LooseOptions, string]>([
   at.serve(served);
   let sinceMs: number | null = null;
   at.script(({ method, path }) => {
-    const isFirst = sinceMs === null && `${method} ${path.replace(/[0-9a-f]{32}/, ':id')}` === first;
+    const isFirst =
+      sinceMs === null && `${method} ${path.replace(/[0-9a-f]{32}/, ':id')}` === first;
     if (isFirst) sinceMs = at.clock.now();
-    const isFailing = sinceMs !== null && !isFirst && method === 'GET' && at.clock.now() - sinceMs < 5_000;
+    const isFailing =
+      sinceMs !== null && !isFirst && method === 'GET' && at.clock.now() - sinceMs < 5_000;
     return isFailing ? { status: 500, json: {} } : null;
   });
   await at.ends('conv new hello --no-repo --title Chosen --json', { out: { title: 'Chosen' } });

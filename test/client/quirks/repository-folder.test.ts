@@ -9,11 +9,21 @@ import { useLoose } from '../../support/use-loose.ts';
 const at = useLoose();
 const START = 'conv new hello --repo team/demo --git-provider github --json';
 let dir: string;
-/** The clone below the working directory of the agent: `main` is checked out, and its origin has `next` too. */
+/**
+ * The clone below the working directory of the agent: `main` is checked out, and its origin has
+ * `next` too.
+ */
 let clone: string;
 
 function git(cwd: string, ...args: string[]): void {
-  const identity = ['-c', 'user.name=a', '-c', 'user.email=a@example.com', '-c', 'init.defaultBranch=main'];
+  const identity = [
+    '-c',
+    'user.name=a',
+    '-c',
+    'user.email=a@example.com',
+    '-c',
+    'init.defaultBranch=main',
+  ];
   execFileSync('git', [...identity, ...args], { cwd, stdio: 'pipe' });
 }
 
@@ -43,29 +53,39 @@ describe('a repository that is cloned below the working directory', () => {
     const [id] = at.loose.conversations.keys();
     await at.ends(`conv diff ${id}`, { out: /b\/work\.md[^]*\+the work/ });
     await rm(clone, { recursive: true });
-    await at.ends(`conv diff ${id}`, { code: 5, out: '', err: 'the repository of the conversation did not arrive' });
+    await at.ends(`conv diff ${id}`, {
+      code: 5,
+      out: '',
+      err: 'the repository of the conversation did not arrive',
+    });
   });
 
   it.each([
     ['removed', 'rm -rf .git'],
     ['removed before the files were changed', 'rm -rf .git; echo more >> README.md'],
-    ['made anew', 'rm -rf .git; git init -q; git add -A; git -c user.name=a -c user.email=a@b commit -qm all'],
+    [
+      'made anew',
+      'rm -rf .git; git init -q; git add -A; git -c user.name=a -c user.email=a@b commit -qm all',
+    ],
     ['made anew without a commit', 'rm -rf .git; git init -q'],
     ['made a file', 'rm -rf .git; touch .git'],
-  ])('that is there without its .git, which was %s, is no clone that failed', async (_, command) => {
-    at.script(({ method, path: asked }) => {
-      // The agent acts at once.
-      if (method === 'POST' && asked.endsWith('/start_bash_command')) shell(command);
-      return null;
-    });
-    await at.ends(START, { hides: /warning|error/ });
-    const [id] = at.loose.conversations.keys();
-    await at.ends(`conv diff ${id}`, {
-      code: 6,
-      out: '',
-      err: 'what the run changed cannot be determined: the agent has',
-    });
-  });
+  ])(
+    'that is there without its .git, which was %s, is no clone that failed',
+    async (_, command) => {
+      at.script(({ method, path: asked }) => {
+        // The agent acts at once.
+        if (method === 'POST' && asked.endsWith('/start_bash_command')) shell(command);
+        return null;
+      });
+      await at.ends(START, { hides: /warning|error/ });
+      const [id] = at.loose.conversations.keys();
+      await at.ends(`conv diff ${id}`, {
+        code: 6,
+        out: '',
+        err: 'what the run changed cannot be determined: the agent has',
+      });
+    },
+  );
 
   it('that has only files of the agent is a clone that failed', async () => {
     await rm(clone, { recursive: true });
@@ -96,7 +116,9 @@ describe('a repository that is cloned below the working directory', () => {
 
   it('makes conv new and conv diff warn where the sandbox cannot run the command that checks for it', async () => {
     at.serve({ lacks: ['POST /agent/api/bash/start_bash_command'] });
-    await at.ends(START, { err: 'warning: whether team/demo arrived in the workspace cannot be read' });
+    await at.ends(START, {
+      err: 'warning: whether team/demo arrived in the workspace cannot be read',
+    });
     at.script({ '/agent/api/git/changes': { json: [] } });
     const [id] = at.loose.conversations.keys();
     await at.ends(`conv diff ${id}`, {

@@ -1,4 +1,7 @@
-/** Another value for a secret at a server that cannot replace one: up to 1.8.0 it is deleted and created. */
+/**
+ * Another value for a secret at a server that cannot replace one: up to 1.8.0 it is deleted and
+ * created.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Reply } from '../../support/server.ts';
 import { useLoose } from '../../support/use-loose.ts';
@@ -47,12 +50,20 @@ describe.each([V0, V1])('secret set of an existing name over $name', (kind) => {
     [2, 'the new one is refused', 'POST', { status: 422, json: { detail: 'too long' } }],
     [11, 'the answer to the new one is lost', 'POST', { cut: true }],
     [10, 'the deletion is not answered', 'DELETE', { cut: true }],
-    [9, 'the deletion is answered 500', 'DELETE', { status: 500, json: { detail: 'Internal Server Error' } }],
-  ])('exits %i and reports that the old value may be gone when %s', async (code, _, failing, reply) => {
-    onWrite = (method) => (method === failing ? reply : null);
-    const err = ['the old value of TOKEN may be gone', 'store it again: acs secret set TOKEN'];
-    await at.ends(`${SET} --json`, { env, code, err });
-  });
+    [
+      9,
+      'the deletion is answered 500',
+      'DELETE',
+      { status: 500, json: { detail: 'Internal Server Error' } },
+    ],
+  ])(
+    'exits %i and reports that the old value may be gone when %s',
+    async (code, _, failing, reply) => {
+      onWrite = (method) => (method === failing ? reply : null);
+      const err = ['the old value of TOKEN may be gone', 'store it again: acs secret set TOKEN'];
+      await at.ends(`${SET} --json`, { env, code, err });
+    },
+  );
 
   it('names no risk for a new name', async () => {
     stored.clear();
@@ -73,7 +84,8 @@ it.each(['the value of TOKEN is too long', 'Secret TOKEN_2 already exists with t
 it('secret delete succeeds when its answer is lost and the repetition finds nothing', async () => {
   serve(V0);
   onWrite = () => {
-    if (!stored.delete('TOKEN')) return { status: 404, json: { error: 'Secret with ID TOKEN not found' } };
+    if (!stored.delete('TOKEN'))
+      return { status: 404, json: { error: 'Secret with ID TOKEN not found' } };
     return { cut: true };
   };
   await at.ends('secret delete TOKEN -y --json', { out: { changed: true } });

@@ -5,7 +5,10 @@ it('paths of V0 are shown from the repository on and requested as the server has
   const paths = createRepositoryPaths('owner/hello');
   expect(paths.inRepository('hello/src/main.c')).toBe('src/main.c');
   expect(paths.inRepository('other.txt')).toBe('other.txt');
-  expect([paths.served('src/main.c'), paths.served('other.txt')]).toEqual(['hello/src/main.c', 'other.txt']);
+  expect([paths.served('src/main.c'), paths.served('other.txt')]).toEqual([
+    'hello/src/main.c',
+    'other.txt',
+  ]);
 });
 
 it('paths of V0 stay as they are without a repository', () => {

@@ -4,7 +4,10 @@ import type { Server } from '../../../src/client/server.ts';
 import type { ConnectOptions } from '../../../src/client/probe.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
-/** Pauses are over at once, and the time moves on by them alone: results depend neither on them nor on the machine. */
+/**
+ * Pauses are over at once, and the time moves on by them alone: results depend neither on them nor
+ * on the machine.
+ */
 export function quickClock(): TestClock {
   return new TestClock({ movedBy: 'sleeps', startMs: Date.now() });
 }

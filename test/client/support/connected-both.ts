@@ -1,13 +1,24 @@
-/** A server that speaks both dialects, in the shapes of 1.6.0, and the port connected to it, for each test anew. */
+/**
+ * A server that speaks both dialects, in the shapes of 1.6.0, and the port connected to it, for
+ * each test anew.
+ */
 import { afterEach, beforeEach } from 'vitest';
 import type { Server } from '../../../src/client/server.ts';
 import { connectTo } from './connect.ts';
-import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from '../../support/server.ts';
+import {
+  NOT_FOUND,
+  startFake,
+  type Asked,
+  type FakeServer,
+  type Reply,
+} from '../../support/server.ts';
 import { recordings } from './recordings.ts';
 
 const older = recordings('1.6.0');
 
-const [OF_V1] = (recordings('1.11.0').body('conv.search.limit2') as { items: Record<string, unknown>[] }).items;
+const [OF_V1] = (
+  recordings('1.11.0').body('conv.search.limit2') as { items: Record<string, unknown>[] }
+).items;
 
 const [OF_V0] = (older.body('v0.many.list') as { results: Record<string, unknown>[] }).results;
 
@@ -36,7 +47,12 @@ export interface ConnectedBoth extends Conversations {
 export function connectedBoth(): ConnectedBoth {
   let fake: FakeServer;
   let server: Server;
-  const fresh = (): Conversations => ({ newer: [], old: [], before: () => null, saysVersions: true });
+  const fresh = (): Conversations => ({
+    newer: [],
+    old: [],
+    before: () => null,
+    saysVersions: true,
+  });
   const both: ConnectedBoth = {
     ...fresh(),
     get fake() {
@@ -59,11 +75,14 @@ export function connectedBoth(): ConnectedBoth {
   return both;
 }
 
-export const idOf = (kind: 'a' | 'b', number: number): string => kind + number.toString(16).padStart(31, '0');
+export const idOf = (kind: 'a' | 'b', number: number): string =>
+  kind + number.toString(16).padStart(31, '0');
 
-const timeOf = ({ minute }: Kept): string => new Date(Date.UTC(2026, 10, 21, 0, minute)).toISOString();
+const timeOf = ({ minute }: Kept): string =>
+  new Date(Date.UTC(2026, 10, 21, 0, minute)).toISOString();
 
-export const newestFirst = (kept: Kept[]): Kept[] => kept.toSorted((one, other) => other.minute - one.minute);
+export const newestFirst = (kept: Kept[]): Kept[] =>
+  kept.toSorted((one, other) => other.minute - one.minute);
 
 export const v1Record = (kept: Kept) => ({
   ...OF_V1,
@@ -96,20 +115,35 @@ function answer(kept: Conversations, { path, query }: Asked): Reply {
   return NOT_FOUND;
 }
 
-function pageOf(all: Kept[], offset: number, limit: number): { items: Kept[]; next: string | null } {
+function pageOf(
+  all: Kept[],
+  offset: number,
+  limit: number,
+): { items: Kept[]; next: string | null } {
   return {
     items: all.slice(offset, offset + limit),
     next: offset + limit < all.length ? String(offset + limit) : null,
   };
 }
 
-/** As 1.6.0 does it: a page of each, mixed and cut; the next page continues after both; null begins anew. */
-function mixedPage({ newer, old, saysVersions }: Conversations, pageId: string | null, limit: number): unknown {
+/**
+ * As 1.6.0 does it: a page of each, mixed and cut; the next page continues after both; null begins
+ * anew.
+ */
+function mixedPage(
+  { newer, old, saysVersions }: Conversations,
+  pageId: string | null,
+  limit: number,
+): unknown {
   const position = (pageId === null ? {} : JSON.parse(fromBase64(pageId))) as {
     v0?: string | null;
     v1?: string | null;
   };
-  const v0 = pageOf(newestFirst(old), position.v0 == null ? 0 : Number(fromBase64(position.v0)), limit);
+  const v0 = pageOf(
+    newestFirst(old),
+    position.v0 == null ? 0 : Number(fromBase64(position.v0)),
+    limit,
+  );
   const v1 = pageOf(newestFirst(newer), Number(position.v1 ?? 0), limit);
   const mixed = [
     ...v0.items.map((one) => v0Record(one, saysVersions ? 'V0' : null)),
@@ -117,7 +151,9 @@ function mixedPage({ newer, old, saysVersions }: Conversations, pageId: string |
   ];
   const next = { v0: v0.next === null ? null : inBase64(v0.next), v1: v1.next };
   return {
-    results: mixed.sort((one, other) => other.created_at.localeCompare(one.created_at)).slice(0, limit),
+    results: mixed
+      .sort((one, other) => other.created_at.localeCompare(one.created_at))
+      .slice(0, limit),
     next_page_id: next.v0 === null && next.v1 === null ? null : inBase64(JSON.stringify(next)),
   };
 }

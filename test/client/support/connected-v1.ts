@@ -1,4 +1,7 @@
-/** A V1 server that a test moves by hand, and the port connected to it; both are made anew for each test. */
+/**
+ * A V1 server that a test moves by hand, and the port connected to it; both are made anew for each
+ * test.
+ */
 import { afterEach, beforeEach } from 'vitest';
 import type { ConnectOptions } from '../../../src/client/probe.ts';
 import type { Server } from '../../../src/client/server.ts';
@@ -15,7 +18,10 @@ export interface ConnectedV1 {
   on(routes: Record<string, (asked: Asked) => Reply | null>): void;
 }
 
-/** Call it at the top of a test file, which it gives its hooks. The options are read before each test. */
+/**
+ * Call it at the top of a test file, which it gives its hooks. The options are read before each
+ * test.
+ */
 export function connectedV1(options: () => Partial<ConnectOptions> = () => ({})): ConnectedV1 {
   let world: V1World;
   let server: Server;

@@ -1,6 +1,7 @@
 /**
- * An app server with git providers, as openhands-ai 1.11.0 (V1) and 1.6.0 (V0) have them in their sources: a write of
- * tokens replaces the map, V1 drops an item between two pages, a search has one page, and lists of V0 are bare.
+ * An app server with git providers, as openhands-ai 1.11.0 (V1) and 1.6.0 (V0) have them in their
+ * sources: a write of tokens replaces the map, V1 drops an item between two pages, a search has one
+ * page, and lists of V0 are bare.
  */
 import { beforeEach } from 'vitest';
 import { NOT_FOUND, type Asked, type Reply } from '../../support/server.ts';
@@ -54,30 +55,49 @@ export function branchRecord(name: string) {
 /** The token that every provider refuses. */
 export const REFUSED_TOKEN = 'a-token-that-is-refused';
 
-/** A world at such a server, for the enclosing suite; it has for each test a token for github, and nothing else. */
-export function useGitServer(dialect: 'v0' | 'v1', noun?: string): Suite & { readonly data: GitServerData } {
+/**
+ * A world at such a server, for the enclosing suite; it has for each test a token for github, and
+ * nothing else.
+ */
+export function useGitServer(
+  dialect: 'v0' | 'v1',
+  noun?: string,
+): Suite & { readonly data: GitServerData } {
   const recorded = recordings(dialect === 'v1' ? '1.11.0' : '1.6.0');
   let data: GitServerData;
   beforeEach(() => {
     const tokens = { github: { token: 'stored-token', host: null } };
-    data = { hasSettings: true, tokens, repositories: [], branches: {}, tasks: [], providerPage: 100 };
+    data = {
+      hasSettings: true,
+      tokens,
+      repositories: [],
+      branches: {},
+      tasks: [],
+      providerPage: 100,
+    };
   });
   const at = useWorld({
     noun,
     script(asked) {
-      if (asked.path === '/openapi.json') return documentOf(recorded.body('probe.openapi'), dialect);
-      if (asked.path === '/api/v1/app-conversations/count') return dialect === 'v1' ? { json: 0 } : NOT_FOUND;
+      if (asked.path === '/openapi.json')
+        return documentOf(recorded.body('probe.openapi'), dialect);
+      if (asked.path === '/api/v1/app-conversations/count')
+        return dialect === 'v1' ? { json: 0 } : NOT_FOUND;
       return (dialect === 'v1' ? replyV1(asked, data) : replyV0(asked, data)) ?? NOT_FOUND;
     },
   });
-  return Object.defineProperty(at, 'data', { get: () => data }) as Suite & { readonly data: GitServerData };
+  return Object.defineProperty(at, 'data', { get: () => data }) as Suite & {
+    readonly data: GitServerData;
+  };
 }
 
 /** The document of a release, with V0 alone for V0. */
 function documentOf(body: unknown, dialect: 'v0' | 'v1'): Reply {
   const document = body as { paths: Record<string, unknown> };
   const isServed = (route: string): boolean => dialect === 'v1' || !route.startsWith('/api/v1/');
-  const paths = Object.fromEntries(Object.entries(document.paths).filter(([route]) => isServed(route)));
+  const paths = Object.fromEntries(
+    Object.entries(document.paths).filter(([route]) => isServed(route)),
+  );
   return { json: { ...document, paths } };
 }
 
@@ -86,26 +106,40 @@ function replyV1(asked: Asked, data: GitServerData): Reply | null {
   const limit = Number(query.get('limit') ?? 100);
   const page = Number(query.get('page_id') ?? 1);
   if (at === '/api/v1/settings') return settingsOf(data);
-  if (at === '/api/v1/secrets/git-providers') return method === 'DELETE' ? drop(data) : add(asked, data, 'detail');
+  if (at === '/api/v1/secrets/git-providers')
+    return method === 'DELETE' ? drop(data) : add(asked, data, 'detail');
   if (!at.startsWith('/api/v1/git/')) return null;
   if (Object.keys(data.tokens).length === 0)
     return { status: 403, json: { detail: 'Git provider token required (such as GitHub).' } };
   if (at === '/api/v1/git/suggested-tasks/search') {
     const next = page * limit < data.tasks.length ? String(page + 1) : null;
-    return { json: { items: data.tasks.slice((page - 1) * limit, page * limit), next_page_id: next } };
+    return {
+      json: { items: data.tasks.slice((page - 1) * limit, page * limit), next_page_id: next },
+    };
   }
   const wanted = query.get('query') ?? '';
   const isSearch = wanted !== '';
   if (isSearch && page !== 1 && at.includes('branches'))
-    return { status: 400, json: { detail: 'Pagination not yet supported for branch search queries.' } };
-  const all = at.includes('branches') ? (data.branches[query.get('repository') ?? ''] ?? []) : ofProvider(data, query);
+    return {
+      status: 400,
+      json: { detail: 'Pagination not yet supported for branch search queries.' },
+    };
+  const all = at.includes('branches')
+    ? (data.branches[query.get('repository') ?? ''] ?? [])
+    : ofProvider(data, query);
   const found = all.filter((item) => nameOf(item).includes(wanted));
-  // The server requests one item more than the limit, from the page of that size on; a search has the first alone.
+  // The server requests one item more than the limit, from the page of that size on; a search has
+  // the first alone.
   const size = Math.min(limit + 1, data.providerPage);
   const start = isSearch ? 0 : (page - 1) * size;
   const got = found.slice(start, start + size);
   const hasMore = got.length > limit;
-  return { json: { items: hasMore ? got.slice(0, -1) : got, next_page_id: hasMore ? String(page + 1) : null } };
+  return {
+    json: {
+      items: hasMore ? got.slice(0, -1) : got,
+      next_page_id: hasMore ? String(page + 1) : null,
+    },
+  };
 }
 
 function replyV0(asked: Asked, data: GitServerData): Reply | null {
@@ -115,18 +149,29 @@ function replyV0(asked: Asked, data: GitServerData): Reply | null {
   if (at === '/api/add-git-providers') return add(asked, data, 'error');
   if (at === '/api/unset-provider-tokens') return drop(data);
   if (!at.startsWith('/api/user/')) return null;
-  if (Object.keys(data.tokens).length === 0) return { status: 401, json: 'Git provider token required.' };
+  if (Object.keys(data.tokens).length === 0)
+    return { status: 401, json: 'Git provider token required.' };
   if (at === '/api/user/suggested-tasks') return { json: data.tasks };
   const wanted = query.get('query') ?? '';
   const size = Math.min(Number(query.get('per_page')), data.providerPage);
   const start = (Number(query.get('page') ?? 1) - 1) * size;
   const isBranches = at.includes('branches');
-  const all = isBranches ? (data.branches[query.get('repository') ?? ''] ?? []) : ofProvider(data, query);
+  const all = isBranches
+    ? (data.branches[query.get('repository') ?? ''] ?? [])
+    : ofProvider(data, query);
   const found = all.filter((item) => nameOf(item).includes(wanted));
   const items = found.slice(start, start + size);
   const hasNext = start + size < found.length;
   if (at === '/api/user/repository/branches')
-    return { json: { branches: items, has_next_page: hasNext, current_page: 1, per_page: size, total_count: null } };
+    return {
+      json: {
+        branches: items,
+        has_next_page: hasNext,
+        current_page: 1,
+        per_page: size,
+        total_count: null,
+      },
+    };
   const link = hasNext ? '<https://provider.example/?page=2>; rel="next"' : '';
   return { json: items.map((item) => (isBranches ? item : { ...item, link_header: link })) };
 }
@@ -147,13 +192,18 @@ function settingsOf({ hasSettings, tokens }: GitServerData): Reply {
 }
 
 function add({ body }: Asked, data: GitServerData, member: 'detail' | 'error'): Reply {
-  const { provider_tokens: given } = body as { provider_tokens: Record<string, Partial<StoredToken>> };
+  const { provider_tokens: given } = body as {
+    provider_tokens: Record<string, Partial<StoredToken>>;
+  };
   const stored: Record<string, StoredToken> = {};
   for (const [name, { token = '', host = null }] of Object.entries(given)) {
     const kept = data.tokens[name];
     const isMoved = kept !== undefined && kept.host !== host;
     if (token === REFUSED_TOKEN || (isMoved && token === ''))
-      return { status: 401, json: { [member]: `Invalid token. Please make sure it is a valid ${name} token.` } };
+      return {
+        status: 401,
+        json: { [member]: `Invalid token. Please make sure it is a valid ${name} token.` },
+      };
     stored[name] = { token: token === '' ? (kept?.token ?? '') : token, host };
   }
   data.tokens = stored;

@@ -17,7 +17,8 @@ export function looseAgentRoutes(server: LooseServer): Routes {
         : act(conversation, asked);
     };
   const stop = of((conversation) => {
-    if (!server.ignores('stop') && conversation.state === 'running') setState(conversation, 'paused');
+    if (!server.ignores('stop') && conversation.state === 'running')
+      setState(conversation, 'paused');
     return TAKEN;
   });
   let output: Record<string, unknown> = {};
@@ -40,10 +41,12 @@ export function looseAgentRoutes(server: LooseServer): Routes {
       takeMessage(conversation, textIn(body));
       return TAKEN;
     }),
-    'POST /agent/api/conversations/:id/events/respond_to_confirmation': of((conversation, { body }) => {
-      respond(server, conversation, (body as { accept: boolean }).accept);
-      return TAKEN;
-    }),
+    'POST /agent/api/conversations/:id/events/respond_to_confirmation': of(
+      (conversation, { body }) => {
+        respond(server, conversation, (body as { accept: boolean }).accept);
+        return TAKEN;
+      },
+    ),
     'POST /agent/api/conversations/:id/run': of((conversation) => {
       if (conversation.state !== 'running') setState(conversation, 'running');
       return TAKEN;
@@ -56,15 +59,29 @@ export function looseAgentRoutes(server: LooseServer): Routes {
     }),
     'POST /agent/api/bash/start_bash_command': ({ body }) => {
       const { command, cwd } = body as { command: string; cwd: string };
-      const { status, stdout, stderr } = spawnSync('bash', ['-c', command], { cwd, env: COMMAND_ENV });
-      output = { order: 0, exit_code: status, stdout: stdout.toString(), stderr: stderr.toString() };
+      const { status, stdout, stderr } = spawnSync('bash', ['-c', command], {
+        cwd,
+        env: COMMAND_ENV,
+      });
+      output = {
+        order: 0,
+        exit_code: status,
+        stdout: stdout.toString(),
+        stderr: stderr.toString(),
+      };
       return { json: { id: 'c1' } };
     },
-    'GET /agent/api/bash/bash_events/search': () => ({ json: { items: [output], next_page_id: null } }),
+    'GET /agent/api/bash/bash_events/search': () => ({
+      json: { items: [output], next_page_id: null },
+    }),
   };
 }
 
-const COMMAND_ENV = { PATH: process.env.PATH, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
+const COMMAND_ENV = {
+  PATH: process.env.PATH,
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_SYSTEM: '/dev/null',
+};
 
 /** An early agent server answers a rejection with a pause; the action still waits. */
 function respond(server: LooseServer, conversation: LooseConversation, accept: boolean): void {
@@ -76,7 +93,10 @@ function respond(server: LooseServer, conversation: LooseConversation, accept: b
   const answered = { action_id: action?.['id'], tool_call_id: action?.['tool_call_id'] };
   conversation.events.push(
     accept
-      ? event('ObservationEvent', { ...answered, observation: { kind: 'TerminalObservation', content: [] } })
+      ? event('ObservationEvent', {
+          ...answered,
+          observation: { kind: 'TerminalObservation', content: [] },
+        })
       : event('UserRejectObservation', { ...answered, source: 'user', rejection_reason: 'no' }),
   );
   setState(conversation, accept ? 'finished' : 'idle');

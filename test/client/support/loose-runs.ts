@@ -15,7 +15,8 @@ export interface LooseConversation {
 }
 
 let made = 0;
-export const freshId = (): string => `5eed0000${String(++made).padStart(4, '0')}4a4b8883a7dd7563356d`;
+export const freshId = (): string =>
+  `5eed0000${String(++made).padStart(4, '0')}4a4b8883a7dd7563356d`;
 
 /** The text of a message in the body of a start or of a send. */
 export function textIn(message: unknown): string {
@@ -44,11 +45,16 @@ export function setState(conversation: LooseConversation, word: string): void {
   conversation.events.push(status(word));
 }
 
-export function ordered(events: Record<string, unknown>[], query: URLSearchParams): Record<string, unknown>[] {
+export function ordered(
+  events: Record<string, unknown>[],
+  query: URLSearchParams,
+): Record<string, unknown>[] {
   const kind = query.get('kind__eq') ?? query.get('kind');
   const since = query.get('timestamp__gte');
   const found = events.filter(
-    (one) => (kind === null || one['kind'] === kind) && (since === null || String(one['timestamp']) >= since),
+    (one) =>
+      (kind === null || one['kind'] === kind) &&
+      (since === null || String(one['timestamp']) >= since),
   );
   return query.get('sort_order') === 'TIMESTAMP_DESC' ? found.toReversed() : found;
 }

@@ -1,7 +1,8 @@
 /**
- * A small app server with an agent server behind it that accepts every request and follows only some of them: what it
- * ignores, which routes it lacks and what it answers for `/openapi.json` (500 unless it is set) is the test's
- * choice. A route that exists answers 405 to a method it lacks, any other path 404, as FastAPI does.
+ * A small app server with an agent server behind it that accepts every request and follows only
+ * some of them: what it ignores, which routes it lacks and what it answers for `/openapi.json` (500
+ * unless it is set) is the test's choice. A route that exists answers 405 to a method it lacks, any
+ * other path 404, as FastAPI does.
  */
 import { looseAgentRoutes } from './loose-agent.ts';
 import { NOT_FOUND, type Asked, type Handler, type Reply } from '../../support/server.ts';
@@ -10,19 +11,35 @@ import { KEY, SANDBOX_KEY } from './v1-world.ts';
 
 /** Requests that are answered as usual and have no effect. */
 export type Ignored =
-  'id' | 'model' | 'title' | 'branch' | 'rejection' | 'stop' | 'pause' | 'resume' | 'delete' | 'settings';
+  | 'id'
+  | 'model'
+  | 'title'
+  | 'branch'
+  | 'rejection'
+  | 'stop'
+  | 'pause'
+  | 'resume'
+  | 'delete'
+  | 'settings';
 
 export interface LooseOptions {
   /** The answer for `/openapi.json`; 500 without one. */
   openapi?: Reply;
   ignores?: readonly Ignored[];
-  /** Whether V0 is served too. Its routes refuse a wrong key; those of V1 then take any key, as 1.4.0 and 1.6.0 do. */
+  /**
+   * Whether V0 is served too. Its routes refuse a wrong key; those of V1 then take any key, as
+   * 1.4.0 and 1.6.0 do.
+   */
   v0?: boolean;
-  /** Routes that are not there, as they stand in the tables: `DELETE /api/v1/app-conversations/:id`. */
+  /**
+   * Routes that are not there, as they stand in the tables: `DELETE /api/v1/app-conversations/:id`.
+   */
   lacks?: readonly string[];
   /** Working directory of the conversations; commands are carried out there. */
   workspace?: string;
-  /** The answer to a start repeats only these members of the request; all of them without a list. */
+  /**
+   * The answer to a start repeats only these members of the request; all of them without a list.
+   */
   understands?: readonly string[];
   /** Members that are null in every record of a conversation. */
   omits?: readonly string[];
@@ -50,7 +67,10 @@ export type Routes = Record<string, Route>;
 
 const DEFAULT_MODEL = 'openai/gpt-4o';
 
-/** A message with CONFIRM makes the agent ask before it acts, one with WORK makes it run until it is stopped. */
+/**
+ * A message with CONFIRM makes the agent ask before it acts, one with WORK makes it run until it is
+ * stopped.
+ */
 export function looseServer(url: () => string, options: LooseOptions = {}): LooseServer {
   const server: LooseServer = {
     url,
@@ -63,7 +83,11 @@ export function looseServer(url: () => string, options: LooseOptions = {}): Loos
     before: () => null,
     ignores: (what) => options.ignores?.includes(what) ?? false,
   };
-  const routes = { ...v1Routes(server), ...(options.v0 ? v0Routes(server) : {}), ...looseAgentRoutes(server) };
+  const routes = {
+    ...v1Routes(server),
+    ...(options.v0 ? v0Routes(server) : {}),
+    ...looseAgentRoutes(server),
+  };
   for (const name of options.lacks ?? []) delete routes[name];
   return server;
 }
@@ -71,7 +95,9 @@ export function looseServer(url: () => string, options: LooseOptions = {}): Loos
 function answer(server: LooseServer, routes: Routes, asked: Asked): Reply {
   const { method, path, headers } = asked;
   if (path === '/openapi.json') {
-    return server.options.openapi ?? { status: 500, text: 'Internal Server Error', type: 'text/plain' };
+    return (
+      server.options.openapi ?? { status: 500, text: 'Internal Server Error', type: 'text/plain' }
+    );
   }
   const matching = Object.entries(routes).flatMap(([name, route]) => {
     const [verb = '', pattern = ''] = name.split(' ');
@@ -80,9 +106,12 @@ function answer(server: LooseServer, routes: Routes, asked: Asked): Reply {
   });
   const [first] = matching;
   if (first === undefined) return NOT_FOUND;
-  const isOpen = path === '/api/v1/web-client/config' || (server.options.v0 === true && path.startsWith('/api/v1/'));
+  const isOpen =
+    path === '/api/v1/web-client/config' ||
+    (server.options.v0 === true && path.startsWith('/api/v1/'));
   const key = path.startsWith('/agent/') ? SANDBOX_KEY : KEY;
-  if (!isOpen && headers['x-session-api-key'] !== key) return { status: 401, json: { detail: 'Unauthorized' } };
+  if (!isOpen && headers['x-session-api-key'] !== key)
+    return { status: 401, json: { detail: 'Unauthorized' } };
   const found = matching.find(({ verb }) => verb === method);
   if (found === undefined)
     return { status: 405, json: { detail: 'Method Not Allowed' }, headers: { allow: first.verb } };
@@ -106,22 +135,30 @@ function v1Routes(server: LooseServer): Routes {
     'GET /api/v1/app-conversations/count': () => ({ json: conversations.size }),
     'GET /api/v1/app-conversations/search': ({ query }) => {
       const inSandbox = query.get('sandbox_id__eq');
-      const found = [...conversations.values()].filter((one) => inSandbox === null || one.sandboxId === inSandbox);
-      return { json: { items: found.reverse().map((one) => recordOf(server, one)), next_page_id: null } };
+      const found = [...conversations.values()].filter(
+        (one) => inSandbox === null || one.sandboxId === inSandbox,
+      );
+      return {
+        json: { items: found.reverse().map((one) => recordOf(server, one)), next_page_id: null },
+      };
     },
     'GET /api/v1/app-conversations': ({ query }) => ({ json: query.getAll('ids').map(record) }),
-    'POST /api/v1/app-conversations': ({ body }) => ({ json: start(server, body as Record<string, unknown>) }),
+    'POST /api/v1/app-conversations': ({ body }) => ({
+      json: start(server, body as Record<string, unknown>),
+    }),
     'GET /api/v1/app-conversations/start-tasks': ({ query }) => ({
       json: query.getAll('ids').map((id) => tasks.get(id.replaceAll('-', '')) ?? null),
     }),
     'GET /api/v1/app-conversations/start-tasks/search': () => ({
       json: { items: [...tasks.values()].reverse(), next_page_id: null },
     }),
-    'PATCH /api/v1/app-conversations/:id': (asked, id) => rename(server, id, asked, () => record(id)),
+    'PATCH /api/v1/app-conversations/:id': (asked, id) =>
+      rename(server, id, asked, () => record(id)),
     'DELETE /api/v1/app-conversations/:id': (_, id) => remove(server, id, { success: true }),
     'POST /api/v1/app-conversations/:id/send-message': ({ body }, id) => {
       const conversation = conversations.get(id);
-      if (conversation === undefined) return { status: 404, json: { detail: 'unknown_app_conversation' } };
+      if (conversation === undefined)
+        return { status: 404, json: { detail: 'unknown_app_conversation' } };
       takeMessage(conversation, textIn(body));
       return { json: { success: true, sandbox_status: 'RUNNING', message: null } };
     },
@@ -139,17 +176,25 @@ function v1Routes(server: LooseServer): Routes {
       return { json: { success: true } };
     },
     'GET /api/v1/settings': () => ({
-      json: { agent_settings: { llm: { model: server.settings['llm_model'] } }, llm_api_key_set: true },
+      json: {
+        agent_settings: { llm: { model: server.settings['llm_model'] } },
+        llm_api_key_set: true,
+      },
     }),
     'POST /api/v1/settings': ({ body }) => {
-      const diff = (body as { agent_settings_diff?: { llm?: { model?: string } } }).agent_settings_diff;
-      if (!server.ignores('settings') && diff?.llm?.model !== undefined) server.settings['llm_model'] = diff.llm.model;
+      const diff = (body as { agent_settings_diff?: { llm?: { model?: string } } })
+        .agent_settings_diff;
+      if (!server.ignores('settings') && diff?.llm?.model !== undefined)
+        server.settings['llm_model'] = diff.llm.model;
       return { json: { message: 'Settings stored' } };
     },
   };
 }
 
-/** The routes of V0 that know conversations of V1, and those that are the only ones of their kind up to 1.6.0. */
+/**
+ * The routes of V0 that know conversations of V1, and those that are the only ones of their kind up
+ * to 1.6.0.
+ */
 function v0Routes(server: LooseServer): Routes {
   return {
     'GET /api/options/config': () => ({ json: { APP_MODE: 'oss', FEATURE_FLAGS: {} } }),
@@ -167,7 +212,8 @@ function v0Routes(server: LooseServer): Routes {
 }
 
 function start(server: LooseServer, body: Record<string, unknown>): Record<string, unknown> {
-  const text = (name: string): string | null => (typeof body[name] === 'string' ? body[name] : null);
+  const text = (name: string): string | null =>
+    typeof body[name] === 'string' ? body[name] : null;
   const asked = text('conversation_id')?.replaceAll('-', '');
   const id = asked === undefined || server.ignores('id') ? freshId() : asked;
   const sandboxId = text('sandbox_id') ?? `sandbox${freshId().slice(8, 12)}`;
@@ -206,18 +252,23 @@ function start(server: LooseServer, body: Record<string, unknown>): Record<strin
 
 function rename(server: LooseServer, id: string, { body }: Asked, reply: () => unknown): Reply {
   const conversation = server.conversations.get(id);
-  if (conversation === undefined) return { status: 404, json: { detail: 'unknown_app_conversation' } };
+  if (conversation === undefined)
+    return { status: 404, json: { detail: 'unknown_app_conversation' } };
   if (!server.ignores('title')) conversation.title = String((body as { title?: unknown }).title);
   return { json: reply() };
 }
 
 function remove(server: LooseServer, id: string, json: unknown): Reply {
-  if (!server.conversations.has(id)) return { status: 404, json: { detail: 'unknown_app_conversation' } };
+  if (!server.conversations.has(id))
+    return { status: 404, json: { detail: 'unknown_app_conversation' } };
   if (!server.ignores('delete')) server.conversations.delete(id);
   return { json };
 }
 
-function recordOf(server: LooseServer, conversation: LooseConversation | undefined): Record<string, unknown> | null {
+function recordOf(
+  server: LooseServer,
+  conversation: LooseConversation | undefined,
+): Record<string, unknown> | null {
   if (conversation === undefined) return null;
   const { id, title, model, branch, repository, sandboxId, state } = conversation;
   const sandboxStatus = server.sandboxes.get(sandboxId) ?? 'MISSING';

@@ -8,7 +8,10 @@ interface Recorded {
   body: unknown;
 }
 
-export function recordings(release: '1.11.0' | '1.6.0'): { body(name: string): unknown; reply(name: string): Reply } {
+export function recordings(release: '1.11.0' | '1.6.0'): {
+  body(name: string): unknown;
+  reply(name: string): Reply;
+} {
   const file = new URL(`../../fixtures/recordings/${release}.json`, import.meta.url);
   const all = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Recorded>;
   const find = (name: string): Recorded => {

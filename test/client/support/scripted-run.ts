@@ -1,4 +1,7 @@
-/** A V1 run that a test sets: its status and events, what is posted to the server, and what the server answers. */
+/**
+ * A V1 run that a test sets: its status and events, what is posted to the server, and what the
+ * server answers.
+ */
 import { beforeEach } from 'vitest';
 import type { Asked, Reply } from '../../support/server.ts';
 import { useV1, type V1Suite } from '../../support/use-v1.ts';
@@ -31,7 +34,10 @@ export function useScriptedRun(options: Parameters<typeof useV1>[0] = {}): Scrip
       at.v1.agentState['execution_status'] = 'running';
       return { json: { success: true } };
     },
-    refused: { status: 409, json: { detail: 'Conversation already running. Wait for completion or pause first.' } },
+    refused: {
+      status: 409,
+      json: { detail: 'Conversation already running. Wait for completion or pause first.' },
+    },
   };
   beforeEach(() => {
     run.posted = [];

@@ -53,7 +53,8 @@ export function useTransports(): Transports {
         clock,
         signal: new AbortController().signal,
         mode: 'live',
-        refused: (answer, details) => Promise.resolve(new AppError('auth', `refused ${answer.status}`, details)),
+        refused: (answer, details) =>
+          Promise.resolve(new AppError('auth', `refused ${answer.status}`, details)),
         ...options,
       }),
   };

@@ -38,7 +38,14 @@ function answer({ record, events, listed }: V0Server, { method, path, query }: A
     case 'GET /api/conversations':
       return { json: { results: listed, next_page_id: null } };
     case 'POST /api/conversations':
-      return { json: { status: 'ok', conversation_id: V0_ID, message: null, conversation_status: 'STARTING' } };
+      return {
+        json: {
+          status: 'ok',
+          conversation_id: V0_ID,
+          message: null,
+          conversation_status: 'STARTING',
+        },
+      };
     case `GET /api/conversations/${V0_ID}`:
       return { json: record };
     case `GET /api/conversations/${V0_ID}/events`: {
@@ -57,7 +64,11 @@ function answer({ record, events, listed }: V0Server, { method, path, query }: A
 /** Its number is its place among the events. */
 export function happens(server: V0Server, members: Record<string, unknown>): void {
   const id = server.events.length;
-  server.events.push({ id, timestamp: `2026-11-21T10:30:${String(id % 60).padStart(2, '0')}.000000`, ...members });
+  server.events.push({
+    id,
+    timestamp: `2026-11-21T10:30:${String(id % 60).padStart(2, '0')}.000000`,
+    ...members,
+  });
 }
 
 export function stateChanges(server: V0Server, agent_state: string, reason = ''): void {
@@ -71,5 +82,10 @@ export function stateChanges(server: V0Server, agent_state: string, reason = '')
 }
 
 export function userSays(server: V0Server, content: string): void {
-  happens(server, { source: 'user', message: content, action: 'message', args: { content, image_urls: [] } });
+  happens(server, {
+    source: 'user',
+    message: content,
+    action: 'message',
+    args: { content, image_urls: [] },
+  });
 }

@@ -1,5 +1,12 @@
 /** A small V1 server: conversations, start tasks and events that a test moves by hand. */
-import { NOT_FOUND, startFake, type Asked, type FakeServer, type Handler, type Reply } from '../../support/server.ts';
+import {
+  NOT_FOUND,
+  startFake,
+  type Asked,
+  type FakeServer,
+  type Handler,
+  type Reply,
+} from '../../support/server.ts';
 import { recordings } from './recordings.ts';
 
 export const KEY = 'app-key-0123456789';
@@ -55,7 +62,11 @@ export function v1Server(url: () => string, release: '1.11.0' | '1.6.0' = '1.11.
     appEvents: [],
     agentEvents: [],
     before: () => null,
-    agentState: { id: ID, execution_status: 'running', workspace: { working_dir: '/workspace/project' } },
+    agentState: {
+      id: ID,
+      execution_status: 'running',
+      workspace: { working_dir: '/workspace/project' },
+    },
     sandboxes: null,
     addConversation(members = {}) {
       const record = { ...baseRecord(url()), ...members };
@@ -104,14 +115,18 @@ function baseRecord(url: string) {
     execution_status: 'running' as string | null,
     conversation_url: `${url}/agent/api/conversations/${ID}` as string | null,
     session_api_key: SANDBOX_KEY as string | null,
-    metrics: { accumulated_cost: 0.00045, accumulated_token_usage: { prompt_tokens: 100, completion_tokens: 20 } },
+    metrics: {
+      accumulated_cost: 0.00045,
+      accumulated_token_usage: { prompt_tokens: 100, completion_tokens: 20 },
+    },
   };
 }
 
 function answer(world: V1Server, asked: Asked): Reply {
   const { path, query, method } = asked;
   if (path.startsWith('/agent/')) return answerAgent(world, asked);
-  if (asked.headers['x-session-api-key'] !== KEY) return { status: 401, json: { detail: 'Unauthorized' } };
+  if (asked.headers['x-session-api-key'] !== KEY)
+    return { status: 401, json: { detail: 'Unauthorized' } };
   const batch = (records: Map<string, unknown>, name: string): Reply => ({
     json: query.getAll(name).map((id) => records.get(id.replaceAll('-', '')) ?? null),
   });
@@ -133,12 +148,18 @@ function answer(world: V1Server, asked: Asked): Reply {
   }
 }
 
-function ofSandbox<Each extends { sandbox_id?: unknown }>(conversations: Each[], query: URLSearchParams): Each[] {
+function ofSandbox<Each extends { sandbox_id?: unknown }>(
+  conversations: Each[],
+  query: URLSearchParams,
+): Each[] {
   const wanted = query.get('sandbox_id__eq');
   return conversations.filter(({ sandbox_id }) => wanted === null || sandbox_id === wanted);
 }
 
-function answerSandboxes(sandboxes: Map<string, SandboxRecord>, { method, path, query }: Asked): Reply | null {
+function answerSandboxes(
+  sandboxes: Map<string, SandboxRecord>,
+  { method, path, query }: Asked,
+): Reply | null {
   const [, id = '', verb] = /^\/api\/v1\/sandboxes\/([\w-]+)(?:\/(\w+))?$/.exec(path) ?? [];
   const found = sandboxes.get(id);
   switch (`${method} ${path}`) {
@@ -169,10 +190,12 @@ function answerSandboxes(sandboxes: Map<string, SandboxRecord>, { method, path, 
 }
 
 function answerAgent(world: V1Server, { path, query, headers, method }: Asked): Reply {
-  if (headers['x-session-api-key'] !== SANDBOX_KEY) return { status: 401, json: { detail: 'Unauthorized' } };
+  if (headers['x-session-api-key'] !== SANDBOX_KEY)
+    return { status: 401, json: { detail: 'Unauthorized' } };
   if (method === 'GET' && path.endsWith('/events/search'))
     return { json: page(filtered(world.agentEvents, query, 'kind'), query) };
-  if (method === 'GET' && /^\/agent\/api\/conversations\/\w+$/.test(path)) return { json: world.agentState };
+  if (method === 'GET' && /^\/agent\/api\/conversations\/\w+$/.test(path))
+    return { json: world.agentState };
   return NOT_FOUND;
 }
 
@@ -184,7 +207,9 @@ function filtered(
   const kind = query.get(kindName);
   const since = query.get('timestamp__gte');
   const found = events.filter(
-    (event) => (kind === null || event['kind'] === kind) && (since === null || String(event['timestamp']) >= since),
+    (event) =>
+      (kind === null || event['kind'] === kind) &&
+      (since === null || String(event['timestamp']) >= since),
   );
   return query.get('sort_order') === 'TIMESTAMP_DESC' ? found.toReversed() : found;
 }
@@ -200,9 +225,14 @@ function page<T>(all: T[], query: URLSearchParams): { items: T[]; next_page_id: 
 let clockTick = 0;
 
 /** An event with a fresh id and a later time than the one before. */
-export function event(kind: string, members: Record<string, unknown> = {}): Record<string, unknown> {
+export function event(
+  kind: string,
+  members: Record<string, unknown> = {},
+): Record<string, unknown> {
   clockTick += 1;
-  const time = new Date(Date.UTC(2026, 10, 21, 10, 0, 0) + clockTick * 10).toISOString().replace('Z', '000');
+  const time = new Date(Date.UTC(2026, 10, 21, 10, 0, 0) + clockTick * 10)
+    .toISOString()
+    .replace('Z', '000');
   return {
     id: `00000000-0000-4000-8000-${String(clockTick).padStart(12, '0')}`,
     timestamp: time,
@@ -213,11 +243,16 @@ export function event(kind: string, members: Record<string, unknown> = {}): Reco
 }
 
 export function userMessage(text: string): Record<string, unknown> {
-  return event('MessageEvent', { source: 'user', llm_message: { role: 'user', content: [{ type: 'text', text }] } });
+  return event('MessageEvent', {
+    source: 'user',
+    llm_message: { role: 'user', content: [{ type: 'text', text }] },
+  });
 }
 
 export function agentMessage(text: string): Record<string, unknown> {
-  return event('MessageEvent', { llm_message: { role: 'assistant', content: [{ type: 'text', text }] } });
+  return event('MessageEvent', {
+    llm_message: { role: 'assistant', content: [{ type: 'text', text }] },
+  });
 }
 
 export function finish(message: string): Record<string, unknown> {
@@ -225,5 +260,9 @@ export function finish(message: string): Record<string, unknown> {
 }
 
 export function status(word: string): Record<string, unknown> {
-  return event('ConversationStateUpdateEvent', { source: 'environment', key: 'execution_status', value: word });
+  return event('ConversationStateUpdateEvent', {
+    source: 'environment',
+    key: 'execution_status',
+    value: word,
+  });
 }

@@ -1,7 +1,15 @@
 /** Conversations over V0, in the shapes of genuine servers. */
 import { describe, expect, it } from 'vitest';
 import { NOT_FOUND, startFake, type Reply } from '../../support/server.ts';
-import { happens, older, stateChanges, useV0, userSays, V0_ID as ID, type V0Server } from '../../support/use-v0.ts';
+import {
+  happens,
+  older,
+  stateChanges,
+  useV0,
+  userSays,
+  V0_ID as ID,
+  type V0Server,
+} from '../../support/use-v0.ts';
 
 const at = useV0();
 const CONVERSATION = `/api/conversations/${ID}`;
@@ -13,15 +21,26 @@ const becomes =
   (server) =>
     stateChanges(server, state, reason);
 const answers: Step = (server) =>
-  happens(server, { source: 'agent', message: 'the answer', action: 'message', args: { content: 'the answer' } });
+  happens(server, {
+    source: 'agent',
+    message: 'the answer',
+    action: 'message',
+    args: { content: 'the answer' },
+  });
 const runs: Step = (server) =>
   happens(server, {
     source: 'agent',
     message: 'Running command: ls -la',
     action: 'run',
-    args: { command: 'ls -la', thought: 'Step 1.', confirmation_state: 'awaiting_confirmation', security_risk: 1 },
+    args: {
+      command: 'ls -la',
+      thought: 'Step 1.',
+      confirmation_state: 'awaiting_confirmation',
+      security_risk: 1,
+    },
   });
-const rejected: Step = (server) => happens(server, { source: 'agent', observation: 'user_rejected', content: 'no' });
+const rejected: Step = (server) =>
+  happens(server, { source: 'agent', observation: 'user_rejected', content: 'no' });
 
 /** What happens, and the status of the record. */
 function given(steps: readonly Step[], status = 'RUNNING'): void {
@@ -32,12 +51,23 @@ function given(steps: readonly Step[], status = 'RUNNING'): void {
 describe('conv show has the status', () => {
   const WAITS = becomes('awaiting_user_input');
   const AUTH = 'STATUS$ERROR_LLM_AUTHENTICATION';
-  const STEPS = 'RuntimeError: Agent reached maximum iteration. Current iteration: 3, max iteration: 3';
+  const STEPS =
+    'RuntimeError: Agent reached maximum iteration. Current iteration: 3, max iteration: 3';
   const failed = (code: string, text: string) => ({ status: 'failed', reason: { code, text } });
 
   it.each<[string, Step[], string, object]>([
-    ['running without a state of the agent', [user], 'RUNNING', { status: 'running', reason: null }],
-    ['starting while the agent loads', [user, becomes('loading')], 'RUNNING', { status: 'starting' }],
+    [
+      'running without a state of the agent',
+      [user],
+      'RUNNING',
+      { status: 'running', reason: null },
+    ],
+    [
+      'starting while the agent loads',
+      [user, becomes('loading')],
+      'RUNNING',
+      { status: 'starting' },
+    ],
     ['starting by the record', [becomes('finished')], 'STARTING', { status: 'starting' }],
     [
       'failed by the agent alone, with a code as its reason',
@@ -45,7 +75,12 @@ describe('conv show has the status', () => {
       'RUNNING',
       failed('ERROR_LLM_AUTHENTICATION', 'error llm authentication'),
     ],
-    ['failed, with a text as its reason', [user, becomes('error', STEPS)], 'RUNNING', failed('error', STEPS)],
+    [
+      'failed, with a text as its reason',
+      [user, becomes('error', STEPS)],
+      'RUNNING',
+      failed('error', STEPS),
+    ],
     [
       'running after the failure of an earlier message',
       [user, becomes('error', AUTH), user, becomes('running')],
@@ -58,8 +93,18 @@ describe('conv show has the status', () => {
       'RUNNING',
       { status: 'waiting', waiting_for: 'confirmation' },
     ],
-    ['idle before the agent has answered', [user, WAITS], 'RUNNING', { status: 'idle', waiting_for: 'user' }],
-    ['finished after it has answered', [user, answers, WAITS], 'RUNNING', { status: 'finished', waiting_for: 'user' }],
+    [
+      'idle before the agent has answered',
+      [user, WAITS],
+      'RUNNING',
+      { status: 'idle', waiting_for: 'user' },
+    ],
+    [
+      'finished after it has answered',
+      [user, answers, WAITS],
+      'RUNNING',
+      { status: 'finished', waiting_for: 'user' },
+    ],
     [
       'idle after a rejection, whatever the agent said before',
       [user, answers, runs, becomes('user_rejected'), rejected, WAITS],
@@ -74,14 +119,24 @@ describe('conv show has the status', () => {
     ],
     ['unknown for a new state', [becomes('hatching')], 'RUNNING', { status: 'unknown(hatching)' }],
     ['unknown for a new status of the record', [], 'MOLTING', { status: 'unknown(molting)' }],
-    ['finished after it was stopped', [becomes('finished'), becomes('stopped')], 'STOPPED', { status: 'finished' }],
+    [
+      'finished after it was stopped',
+      [becomes('finished'), becomes('stopped')],
+      'STOPPED',
+      { status: 'finished' },
+    ],
     [
       'stopped when it had not ended',
       [becomes('rate_limited'), becomes('stopped')],
       'STOPPED',
       { status: 'stopped', reason: null },
     ],
-    ['failed when it was archived after that', [becomes('error')], 'ARCHIVED', { status: 'failed' }],
+    [
+      'failed when it was archived after that',
+      [becomes('error')],
+      'ARCHIVED',
+      { status: 'failed' },
+    ],
     ['archived', [], 'ARCHIVED', { status: 'archived' }],
   ])('%s', async (_, steps, status, out) => {
     given(steps, status);
@@ -91,7 +146,12 @@ describe('conv show has the status', () => {
   it.each<[string, Reply, number, string]>([
     ['exits 5 when the server answers null', { json: null }, 5, 'there is no conversation'],
     ['exits 5 when the server answers 404', NOT_FOUND, 5, 'there is no conversation'],
-    ['exits 9 when the server answers 400', { status: 400, json: { detail: 'no tenant' } }, 9, '400: no tenant'],
+    [
+      'exits 9 when the server answers 400',
+      { status: 400, json: { detail: 'no tenant' } },
+      9,
+      '400: no tenant',
+    ],
   ])('%s', async (_, reply, code, err) => {
     at.script({ [CONVERSATION]: reply });
     await at.ends(`conv show ${ID}`, { code, err });
@@ -101,14 +161,26 @@ describe('conv show has the status', () => {
 it('conv list has the statuses of acs', async () => {
   at.v0.listed = (older.body('v0.many.list') as { results: Record<string, unknown>[] }).results;
   const { items } = await at.json<{ items: { status: string }[] }>('conv list');
-  expect(items.map(({ status }) => status)).toEqual(['running', 'running', 'running', 'stopped', 'stopped']);
-  const first = { id: '5cd7192ff2e443128168ffd09410384c', dialect: 'v0', execution_status: null, sandbox_id: null };
+  expect(items.map(({ status }) => status)).toEqual([
+    'running',
+    'running',
+    'running',
+    'stopped',
+    'stopped',
+  ]);
+  const first = {
+    id: '5cd7192ff2e443128168ffd09410384c',
+    dialect: 'v0',
+    execution_status: null,
+    sandbox_id: null,
+  };
   expect(items[0]).toMatchObject(first);
 });
 
 it('conv wait, show --exit-status and follow exit 1 for a failure that only the agent reports', async () => {
   given([user, becomes('error', 'too many steps')]);
-  for (const line of ['wait', 'show --exit-status', 'follow']) await at.ends(`conv ${line} ${ID}`, { code: 1 });
+  for (const line of ['wait', 'show --exit-status', 'follow'])
+    await at.ends(`conv ${line} ${ID}`, { code: 1 });
 });
 
 it('conv wait exits 0 and conv result prints the text when an agent has answered', async () => {
@@ -120,7 +192,9 @@ it('conv wait exits 0 and conv result prints the text when an agent has answered
 it('conv events reads page by page, forwards and backwards', async () => {
   given(Array.from({ length: 250 }, () => runs));
   const ids = async (flags: string): Promise<string[]> =>
-    (await at.json<{ items: { id: string }[] }>(`conv events ${ID} ${flags}`)).items.map(({ id }) => id);
+    (await at.json<{ items: { id: string }[] }>(`conv events ${ID} ${flags}`)).items.map(
+      ({ id }) => id,
+    );
   expect(await ids('')).toEqual(at.v0.events.map(({ id }) => String(id)));
   expect(await ids('--tail 150')).toEqual(at.v0.events.slice(100).map(({ id }) => String(id)));
 });
@@ -149,7 +223,10 @@ describe('a pending action', () => {
     const { action_id: action } = JSON.parse(out) as { action_id: string };
     post(TAKEN, [() => becomes('user_confirmed')(at.v0)]);
     await at.ends(`conv confirm ${ID} --accept --action ${action}`, {});
-    const sent = { path: `${CONVERSATION}/events`, body: { action: STATE, args: { agent_state: 'user_confirmed' } } };
+    const sent = {
+      path: `${CONVERSATION}/events`,
+      body: { action: STATE, args: { agent_state: 'user_confirmed' } },
+    };
     expect(at.server.writes()).toMatchObject([sent]);
   });
 
@@ -188,7 +265,10 @@ describe('a pending action', () => {
     async (state) => {
       given([user, becomes(state), runs]);
       if (state === 'paused') given([becomes(state)]);
-      await at.ends(`conv wait ${ID} --wait-timeout 10m --json`, { code: 8, out: { status: 'waiting', exit_code: 8 } });
+      await at.ends(`conv wait ${ID} --wait-timeout 10m --json`, {
+        code: 8,
+        out: { status: 'waiting', exit_code: 8 },
+      });
       await at.ends(`conv confirm ${ID} --json`, { code: 8, out: { kind: 'run' } });
       await at.ends(`conv send ${ID} hello`, { code: 8, writes: [] });
     },
@@ -265,7 +345,10 @@ describe('conv resume', () => {
     });
     const writes = [`POST ${CONVERSATION}/start`, `POST ${CONVERSATION}/events`];
     await at.ends(`conv resume ${ID}`, { writes });
-    expect(at.server.writes()[1]?.body).toEqual({ action: 'change_agent_state', args: { agent_state: 'running' } });
+    expect(at.server.writes()[1]?.body).toEqual({
+      action: 'change_agent_state',
+      args: { agent_state: 'running' },
+    });
     // A run that goes on is not started again.
     await at.ends(`conv resume ${ID}`, { writes });
   });
@@ -279,7 +362,9 @@ describe('conv diff', () => {
       if (path.endsWith('/git/changes')) return { json };
       return path.endsWith('/git/diff') ? (files[query.get('path') ?? '']?.[1] ?? NOT_FOUND) : null;
     });
-  const sides = (original: string | null, modified: string | null): Reply => ({ json: { original, modified } });
+  const sides = (original: string | null, modified: string | null): Reply => ({
+    json: { original, modified },
+  });
 
   it('is computed from both sides of each file, and names files whose sides cannot be read', async () => {
     changed({

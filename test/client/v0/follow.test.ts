@@ -22,7 +22,10 @@ beforeEach(async () => {
   at.v0.before = ({ method, path, query }) => {
     if (method === 'GET' && path === `/api/conversations/${ID}`) script.shift()?.();
     if (method === 'GET' && path.endsWith('/events')) {
-      const [start, end] = [Number(query.get('start_id') ?? 0), Number(query.get('end_id') ?? Infinity)];
+      const [start, end] = [
+        Number(query.get('start_id') ?? 0),
+        Number(query.get('end_id') ?? Infinity),
+      ];
       const found = ids().filter((id) => id >= start && id <= end);
       if (query.get('reverse') === 'true') found.reverse();
       served.push({ query, ids: found.slice(0, Number(query.get('limit'))) });
@@ -62,7 +65,18 @@ it('a follow of a long V0 run reads its past once and then only new events, thro
     userSays(at.v0, 'go on');
     becomes('running');
   };
-  script = [quiet, works, quiet, works, works, sleeps, quiet, wakes, works, () => becomes('finished')];
+  script = [
+    quiet,
+    works,
+    quiet,
+    works,
+    works,
+    sleeps,
+    quiet,
+    wakes,
+    works,
+    () => becomes('finished'),
+  ];
   const read: number[] = [];
   const states: string[] = [];
   for await (const item of server.conversations.follow(ID, { signal })) {
@@ -77,12 +91,15 @@ it('a follow of a long V0 run reads its past once and then only new events, thro
   // One request for each poll: events that a poll has read are not requested again for delivery.
   const looks = at.server.lines().filter((line) => line === `GET /api/conversations/${ID}`).length;
   expect(later.length).toBeLessThan(looks);
-  const past = served.filter((each) => !later.includes(each) && each.query.get('reverse') === 'false');
+  const past = served.filter(
+    (each) => !later.includes(each) && each.query.get('reverse') === 'false',
+  );
   expect(past.flatMap((each) => each.ids)).toHaveLength(LONG);
 });
 
 it('a follow of a V0 run since a time requests only the events of the latest run', async () => {
-  const time = (second: number): string => new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString();
+  const time = (second: number): string =>
+    new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString();
   for (let second = 0; second < LONG; second++) works({ timestamp: time(second) });
   works({ source: 'user', action: 'message', args: { content: 'go on' }, timestamp: time(LONG) });
   works({ timestamp: time(LONG + 1) });
@@ -97,7 +114,8 @@ it('a follow of a V0 run since a time requests only the events of the latest run
 
 it('a wait for the start of a V0 run does not read its events again', async () => {
   becomes('loading');
-  for (let count = 0; count < 60; count++) happens(at.v0, { source: 'environment', observation: 'null', content: '' });
+  for (let count = 0; count < 60; count++)
+    happens(at.v0, { source: 'environment', observation: 'null', content: '' });
   script = [...Array.from({ length: 8 }, () => quiet), () => becomes('running')];
   expect((await started()).status).toBe('running');
   const all = served.flatMap((each) => each.ids);

@@ -3,7 +3,10 @@ import { readEventV0 } from '../../../src/protocol/v0/records.ts';
 import { toEventV0 } from '../../../src/client/v0/events.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';
 
-const state = (agent_state: string) => ({ observation: 'agent_state_changed', extras: { agent_state } });
+const state = (agent_state: string) => ({
+  observation: 'agent_state_changed',
+  extras: { agent_state },
+});
 
 it.each([
   [{ action: 'message', source: 'user' }, 'message'],

@@ -22,8 +22,15 @@ async function start(members: Parameters<typeof newConversation>[0]): Promise<vo
 }
 
 it('a V0 start sends every member of the interface under its name, and no member without a flag', async () => {
-  const body = { suggested_task: { task_type: 'FAILING_CHECKS' }, create_microagent: { repo: 'a/b' } };
-  const same = { repository: 'a/b', git_provider: 'github', image_urls: ['https://x.example/y.png'] };
+  const body = {
+    suggested_task: { task_type: 'FAILING_CHECKS' },
+    create_microagent: { repo: 'a/b' },
+  };
+  const same = {
+    repository: 'a/b',
+    git_provider: 'github',
+    image_urls: ['https://x.example/y.png'],
+  };
   const named = { mcp_config: { sse_servers: [] }, conversation_id: ID };
   await start({ ...same, ...named, branch: 'main', replay: '[]', instructions: 'be kind', body });
   await start({});
@@ -41,17 +48,27 @@ it('a V0 start sends every member of the interface under its name, and no member
   ]);
 });
 
-const extra = (member: string): object => ({ detail: [{ loc: ['body', member], msg: 'not permitted' }] });
+const extra = (member: string): object => ({
+  detail: [{ loc: ['body', member], msg: 'not permitted' }],
+});
 
 it.each<[Reply, string]>([
-  [{ status: 400, json: { message: 'Settings not found', msg_id: 'CONFIGURATION$SETTINGS_NOT_FOUND' } }, 'config'],
+  [
+    {
+      status: 400,
+      json: { message: 'Settings not found', msg_id: 'CONFIGURATION$SETTINGS_NOT_FOUND' },
+    },
+    'config',
+  ],
   [{ status: 422, json: extra('conversation_id') }, 'unsupported'],
   [{ status: 422, json: extra('replay_json') }, 'usage'],
   [{ status: 401, json: 'No token for this provider' }, 'auth'],
   [{ cut: true }, 'unknown-outcome'],
 ])('a V0 start that got %j is reported as %s and sent once', async (reply, kind) => {
   at.script({ [POST]: reply });
-  expect((await failure(start({ conversation_id: kind === 'unsupported' ? ID : null }))).kind).toBe(kind);
+  expect((await failure(start({ conversation_id: kind === 'unsupported' ? ID : null }))).kind).toBe(
+    kind,
+  );
   expect(at.writes()).toEqual([POST]);
 });
 

@@ -1,4 +1,7 @@
-/** What an answer to an action and a resumption send, and when they send it again (quirks/late-effect.ts). */
+/**
+ * What an answer to an action and a resumption send, and when they send it again
+ * (quirks/late-effect.ts).
+ */
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/cli/errors.ts';
 import type { Reply } from '../../support/server.ts';
@@ -24,7 +27,12 @@ function terminalAction(command: string, callId: string): Record<string, unknown
 
 function observed({ id, tool_call_id }: Record<string, unknown>): Record<string, unknown> {
   const observation = { kind: 'TerminalObservation', content: [] };
-  return event('ObservationEvent', { source: 'environment', tool_call_id, action_id: id, observation });
+  return event('ObservationEvent', {
+    source: 'environment',
+    tool_call_id,
+    action_id: id,
+    observation,
+  });
 }
 
 const one = terminalAction('ls', 'call_1');
@@ -48,16 +56,27 @@ describe('conv confirm', () => {
 
   it('takes each action of a step with several tool calls as the name of the step', async () => {
     run.stands(WAITING, userMessage('go'), one, two);
-    await at.ends(`confirm ${ID} --json`, { code: 8, out: { text: '$ ls', others: [{ action_id: two['id'] }] } });
+    await at.ends(`confirm ${ID} --json`, {
+      code: 8,
+      out: { text: '$ ls', others: [{ action_id: two['id'] }] },
+    });
     run.reply = took;
-    await at.ends(`confirm ${ID} --accept --action ${String(two['id'])}`, { writes: [`POST ${ACTION_PATH}`] });
+    await at.ends(`confirm ${ID} --accept --action ${String(two['id'])}`, {
+      writes: [`POST ${ACTION_PATH}`],
+    });
   });
 
   it.each([
     [
       'a file edit',
       'create /w/a.txt\nfile_text: x\ny',
-      { kind: 'FileEditorAction', command: 'create', path: '/w/a.txt', file_text: 'x\ny', view_range: null },
+      {
+        kind: 'FileEditorAction',
+        command: 'create',
+        path: '/w/a.txt',
+        file_text: 'x\ny',
+        view_range: null,
+      },
     ],
     ['an unknown tool', 'pay\ndata: {"amount":3}', { kind: 'MCPToolAction', data: { amount: 3 } }],
   ])('prints all arguments of %s', async (_, text, action) => {
@@ -68,12 +87,18 @@ describe('conv confirm', () => {
   it('sends a rejection to the sandbox, with its key, once', async () => {
     run.stands(WAITING, one);
     run.reply = () => {
-      at.v1.agentEvents.push(event('UserRejectObservation', { action_id: one['id'], source: 'user' }));
+      at.v1.agentEvents.push(
+        event('UserRejectObservation', { action_id: one['id'], source: 'user' }),
+      );
       return { json: { success: true } };
     };
     await at.ends(['confirm', ID, '--reject', '--reason', 'not now'], {});
     expect(run.posted).toMatchObject([
-      { path: ACTION_PATH, body: { accept: false, reason: 'not now' }, headers: { 'x-session-api-key': SANDBOX_KEY } },
+      {
+        path: ACTION_PATH,
+        body: { accept: false, reason: 'not now' },
+        headers: { 'x-session-api-key': SANDBOX_KEY },
+      },
     ]);
   });
 
@@ -125,7 +150,11 @@ describe('conv confirm', () => {
         at.v1.agentEvents.push(event('PauseEvent', { source: 'user' }));
         return { json: { success: true } };
       };
-      await at.ends(`confirm ${ID} --reject --json`, { code: 6, out: '', err: 'the action still waits' });
+      await at.ends(`confirm ${ID} --reject --json`, {
+        code: 6,
+        out: '',
+        err: 'the action still waits',
+      });
       expect(run.posted).toHaveLength(1);
     },
   );
@@ -199,7 +228,11 @@ describe('conv resume', () => {
 
   it('exits 6 when the sandbox is gone', async () => {
     run.stands('paused');
-    at.v1.addConversation({ sandbox_status: 'MISSING', execution_status: null, conversation_url: null });
+    at.v1.addConversation({
+      sandbox_status: 'MISSING',
+      execution_status: null,
+      conversation_url: null,
+    });
     await at.ends(`resume ${ID}`, { code: 6, writes: [] });
   });
 });
@@ -207,17 +240,20 @@ describe('conv resume', () => {
 it.each([
   ['an acceptance', 'the acceptance was sent', WAITING, ['confirm', ID, '--accept']],
   ['a message', 'the message was stored', 'error', ['send', ID, 'go on']],
-])('%s that was sent when a signal ends the wait for its effect is reported as sent', async (_, notice, word, line) => {
-  const stop = new AbortController();
-  const clock = new TestClock({ movedBy: 'sleeps', startMs: Date.now() });
-  clock.onSleep = () => {
-    if (run.posted.length > 0) stop.abort(new AppError('interrupted', 'interrupted by SIGINT'));
-  };
-  run.stands(word, one, status(word));
-  run.reply = (): Reply => {
-    if (word === 'error') at.v1.agentEvents.push(userMessage('go on'));
-    return { json: { success: true } };
-  };
-  await at.ends(line, { code: 130, err: notice, clock, signal: stop.signal });
-  expect(run.posted).toHaveLength(1);
-});
+])(
+  '%s that was sent when a signal ends the wait for its effect is reported as sent',
+  async (_, notice, word, line) => {
+    const stop = new AbortController();
+    const clock = new TestClock({ movedBy: 'sleeps', startMs: Date.now() });
+    clock.onSleep = () => {
+      if (run.posted.length > 0) stop.abort(new AppError('interrupted', 'interrupted by SIGINT'));
+    };
+    run.stands(word, one, status(word));
+    run.reply = (): Reply => {
+      if (word === 'error') at.v1.agentEvents.push(userMessage('go on'));
+      return { json: { success: true } };
+    };
+    await at.ends(line, { code: 130, err: notice, clock, signal: stop.signal });
+    expect(run.posted).toHaveLength(1);
+  },
+);

@@ -5,7 +5,11 @@ import { event, finish, ID, OTHER_ID, status, userMessage } from '../support/v1-
 const at = useV1();
 const RECORD = `/api/v1/app-conversations/${ID}`;
 const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
-const task = (members: Record<string, unknown>) => ({ id: OTHER_ID, app_conversation_id: null, ...members });
+const task = (members: Record<string, unknown>) => ({
+  id: OTHER_ID,
+  app_conversation_id: null,
+  ...members,
+});
 const shows = (id: string, out: object) => at.ends(`conv show ${id} --json`, { out });
 
 it('conv list has each record in the words of acs', async () => {
@@ -61,7 +65,10 @@ describe('conv show', () => {
 
   it('finds a start by the id that it has chosen, and the conversation once it exists', async () => {
     const request = { conversation_id: '0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9' };
-    at.v1.tasks.set(OTHER_ID, task({ status: 'WORKING', request, created_at: ago(0), updated_at: ago(0) }));
+    at.v1.tasks.set(
+      OTHER_ID,
+      task({ status: 'WORKING', request, created_at: ago(0), updated_at: ago(0) }),
+    );
     await shows(ID, { start_task_id: OTHER_ID, status: 'starting' });
     at.v1.addConversation();
     await shows(ID, { id: ID, status: 'running' });
@@ -73,7 +80,10 @@ describe('conv show', () => {
   ])('of a start task %s', async (_, ageMs, out) => {
     const times = { created_at: ago(ageMs), updated_at: ago(ageMs) };
     at.v1.addConversation();
-    at.v1.tasks.set(OTHER_ID, task({ status: 'WAITING_FOR_SANDBOX', request: { conversation_id: ID }, ...times }));
+    at.v1.tasks.set(
+      OTHER_ID,
+      task({ status: 'WAITING_FOR_SANDBOX', request: { conversation_id: ID }, ...times }),
+    );
     await shows(OTHER_ID, { start_task_id: OTHER_ID, ...out });
   });
 
@@ -92,7 +102,12 @@ describe('conv show', () => {
   );
 
   it('has the end of the newest run where the sandbox is gone', async () => {
-    const gone = { sandbox_status: 'MISSING', execution_status: null, conversation_url: null, session_api_key: null };
+    const gone = {
+      sandbox_status: 'MISSING',
+      execution_status: null,
+      conversation_url: null,
+      session_api_key: null,
+    };
     at.v1.addConversation(gone);
     at.v1.appEvents.push(status('running'), finish('done'), status('finished'));
     await shows(ID, { status: 'finished' });
@@ -103,7 +118,11 @@ describe('conv show', () => {
   it('reads the reason of a failure from the sandbox', async () => {
     at.v1.addConversation({ execution_status: 'error' });
     const reason = { code: 'LLMAuthenticationError', detail: 'the key is wrong' };
-    at.v1.agentEvents.push(userMessage('go'), event('ConversationErrorEvent', reason), status('error'));
+    at.v1.agentEvents.push(
+      userMessage('go'),
+      event('ConversationErrorEvent', reason),
+      status('error'),
+    );
     await shows(ID, { status: 'failed', reason: { code: reason.code, text: reason.detail } });
   });
 });
@@ -122,7 +141,9 @@ at.rows({
     code: 5,
   },
   'whoami has no user where users/me is 500, as on 1.6.0 before settings are stored': {
-    server: { 'GET /api/v1/users/me': { status: 500, type: 'text/plain', text: 'Internal Server Error' } },
+    server: {
+      'GET /api/v1/users/me': { status: 500, type: 'text/plain', text: 'Internal Server Error' },
+    },
     acs: 'whoami --json',
     out: { user: null, email: null },
   },
@@ -146,6 +167,8 @@ it('a sandbox has no conversations of other sandboxes where the server ignores t
   const one = { ...at.v1.addConversation(), id: '1'.repeat(32), sandbox_id: 'one' };
   const other = { ...at.v1.addConversation(), sandbox_id: 'other' };
   at.v1.addSandbox('other');
-  at.script({ 'GET /api/v1/app-conversations/search': { json: { items: [one, other], next_page_id: null } } });
+  at.script({
+    'GET /api/v1/app-conversations/search': { json: { items: [one, other], next_page_id: null } },
+  });
   await at.ends('sandbox show other --json', { out: { conversation_ids: [ID] } });
 });

@@ -4,16 +4,30 @@ import { toEvent } from '../../../src/client/v1/event-records.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';
 import type { Reply } from '../../support/server.ts';
 import { useV1 } from '../../support/use-v1.ts';
-import { agentMessage, event, finish, ID, SANDBOX_KEY, status, userMessage } from '../support/v1-world.ts';
+import {
+  agentMessage,
+  event,
+  finish,
+  ID,
+  SANDBOX_KEY,
+  status,
+  userMessage,
+} from '../support/v1-world.ts';
 
 const at = useV1({ noun: 'conv' });
 const line = `events ${ID} --json`;
-const asleep = { sandbox_status: 'PAUSED', execution_status: null, conversation_url: null, session_api_key: null };
+const asleep = {
+  sandbox_status: 'PAUSED',
+  execution_status: null,
+  conversation_url: null,
+  session_api_key: null,
+};
 const LATE = 'may be up to 30 s behind';
 const isOfSandbox = (path: string): boolean => path.startsWith('/agent/');
 /** The sandbox answers its pages so, or those after the first. */
 const failAfter = (pages: 'none' | 'first', reply: Reply): void => {
-  at.v1.before = ({ path, query }) => (isOfSandbox(path) && (pages === 'none' || query.has('page_id')) ? reply : null);
+  at.v1.before = ({ path, query }) =>
+    isOfSandbox(path) && (pages === 'none' || query.has('page_id')) ? reply : null;
 };
 const ends = (texts: string[], err: string | string[] = '', words: string = line) =>
   at.ends(words, { out: { items: texts.map((text) => ({ text })) }, err });
@@ -35,33 +49,41 @@ describe('conv events', () => {
     ['does not answer', { cut: true }],
     ['has lost the conversation', { status: 404, json: { detail: 'Conversation not found' } }],
     ['was recreated and has no events', null],
-  ])('prints the copy of the app server, each event once, when the sandbox %s', async (_, reply) => {
-    at.v1.addConversation();
-    const last = finish('done');
-    at.v1.appEvents.push(userMessage('do it'), last, last);
-    if (reply !== null) failAfter('none', reply);
-    const { err } = await ends(['do it', 'done'], reply !== null && 'cut' in reply ? LATE : '');
-    expect(err.match(/may be up to/g) ?? []).toHaveLength(err === '' ? 0 : 1);
-  });
+  ])(
+    'prints the copy of the app server, each event once, when the sandbox %s',
+    async (_, reply) => {
+      at.v1.addConversation();
+      const last = finish('done');
+      at.v1.appEvents.push(userMessage('do it'), last, last);
+      if (reply !== null) failAfter('none', reply);
+      const { err } = await ends(['do it', 'done'], reply !== null && 'cut' in reply ? LATE : '');
+      expect(err.match(/may be up to/g) ?? []).toHaveLength(err === '' ? 0 : 1);
+    },
+  );
 
-  it.each([[''], [' --tail 200']])('continues with the copy when the sandbox stops answering%s', async (flags) => {
-    at.v1.addConversation();
-    const all = Array.from({ length: 150 }, (_, index) => agentMessage(`message ${index}`));
-    at.v1.agentEvents.push(...all, all[149] ?? {});
-    at.v1.appEvents.push(...all);
-    failAfter('first', { cut: true });
-    await ends(
-      all.map((_, index) => `message ${index}`),
-      LATE,
-      line + flags,
-    );
-  });
+  it.each([[''], [' --tail 200']])(
+    'continues with the copy when the sandbox stops answering%s',
+    async (flags) => {
+      at.v1.addConversation();
+      const all = Array.from({ length: 150 }, (_, index) => agentMessage(`message ${index}`));
+      at.v1.agentEvents.push(...all, all[149] ?? {});
+      at.v1.appEvents.push(...all);
+      failAfter('first', { cut: true });
+      await ends(
+        all.map((_, index) => `message ${index}`),
+        LATE,
+        line + flags,
+      );
+    },
+  );
 
   it.each(['none', 'first'] as const)(
     'waits for a silent sandbox once, after %s of its pages, and prints the copy',
     async (pages) => {
       at.v1.addConversation();
-      at.v1.appEvents.push(...Array.from({ length: 250 }, (_, index) => agentMessage(`message ${index}`)));
+      at.v1.appEvents.push(
+        ...Array.from({ length: 250 }, (_, index) => agentMessage(`message ${index}`)),
+      );
       at.v1.agentEvents.push(...at.v1.appEvents);
       failAfter(pages, { silence: true });
       await ends(
@@ -79,7 +101,11 @@ describe('conv events', () => {
   it('of a paused sandbox says that the newest events may be missing, unless the copy ends with the end of a run', async () => {
     at.v1.addConversation(asleep);
     const texts: string[] = [];
-    const copyGets = async (record: Record<string, unknown>, text: string, err: string | string[]): Promise<void> => {
+    const copyGets = async (
+      record: Record<string, unknown>,
+      text: string,
+      err: string | string[],
+    ): Promise<void> => {
       at.v1.appEvents.push(record);
       texts.push(text);
       await ends(texts, err);
@@ -112,7 +138,10 @@ describe('conv events', () => {
 
   it('prints times in UTC, and sends them without a zone: with one the event of exactly that time is missing', async () => {
     at.v1.addConversation();
-    at.v1.agentEvents.push({ ...userMessage('exactly then'), timestamp: '2026-11-21T10:15:35.212000' });
+    at.v1.agentEvents.push({
+      ...userMessage('exactly then'),
+      timestamp: '2026-11-21T10:15:35.212000',
+    });
     const { out } = await ends(['exactly then'], '', `${line} --since 2026-11-21T10:15:35.212Z`);
     expect(out).toMatch(/"2026-11-21T10:15:35\.212(000)?Z"/);
     const sent = at.server.asked.flatMap(({ query }) => query.get('timestamp__gte') ?? []);
@@ -126,12 +155,18 @@ describe('conv events', () => {
       { ...finish('after'), timestamp: '2026-11-21T10:16:00.000000' },
     );
     at.v1.before = ({ query }) =>
-      query.has('timestamp__gte') ? { status: 500, text: 'Internal Server Error', type: 'text/plain' } : null;
+      query.has('timestamp__gte')
+        ? { status: 500, text: 'Internal Server Error', type: 'text/plain' }
+        : null;
     await at.ends(`${line} --since 2026-11-21T10:15:30Z`, { out: { items: [{ text: 'after' }] } });
   });
 });
 
-const word = (value: unknown) => ({ kind: 'ConversationStateUpdateEvent', key: 'execution_status', value });
+const word = (value: unknown) => ({
+  kind: 'ConversationStateUpdateEvent',
+  key: 'execution_status',
+  value,
+});
 
 it.each([
   [{ kind: 'MessageEvent', source: 'user' }, 'message'],

@@ -19,7 +19,12 @@ function happens(...events: Record<string, unknown>[]): void {
 
 const onlyEvents = (lines: string[]): string[] =>
   lines.filter((one) => !/^[=!]/.test(one) && !one.startsWith('ConversationState'));
-const down = { sandbox_status: 'PAUSED', execution_status: null, conversation_url: null, session_api_key: null };
+const down = {
+  sandbox_status: 'PAUSED',
+  execution_status: null,
+  conversation_url: null,
+  session_api_key: null,
+};
 
 describe('following', () => {
   it('delivers stored events, then new ones, each once and in order, and the end after its events', async () => {
@@ -51,7 +56,10 @@ describe('following', () => {
     await follower.until((lines) => raced && lines.includes('=running'));
     happens(finish('after'), status('finished'));
     await follower.until((lines) => lines.includes('=finished'));
-    expect(onlyEvents(follower.lines())).toEqual(['ActionEvent: while connecting', 'ActionEvent: after']);
+    expect(onlyEvents(follower.lines())).toEqual([
+      'ActionEvent: while connecting',
+      'ActionEvent: after',
+    ]);
   });
 
   it('reads while the sandbox is paused, and opens a socket again when it is resumed', async () => {
@@ -66,7 +74,9 @@ describe('following', () => {
     const sockets = v1.world.fake.sockets.length;
     v1.world.agentEvents.push(...v1.world.appEvents);
     Object.assign(record, running);
-    await follower.until((lines) => lines.at(-1) === '=running' && v1.world.fake.sockets.length > sockets);
+    await follower.until(
+      (lines) => lines.at(-1) === '=running' && v1.world.fake.sockets.length > sockets,
+    );
     happens(finish('after the pause'), status('finished'));
     await follower.until((lines) => lines.includes('=finished'));
     expect(onlyEvents(follower.lines())).toEqual([
@@ -89,7 +99,10 @@ describe('following', () => {
   it('delivers a failure with its reason', async () => {
     const follower = following(v1.server);
     await follower.until((lines) => lines.includes('=running'));
-    happens(event('ConversationErrorEvent', { code: 'MaxIterationsReached', detail: 'limit (3)' }), status('error'));
+    happens(
+      event('ConversationErrorEvent', { code: 'MaxIterationsReached', detail: 'limit (3)' }),
+      status('error'),
+    );
     await follower.until((lines) => lines.at(-1) === '=failed (MaxIterationsReached)');
   });
 
@@ -100,7 +113,9 @@ describe('following', () => {
     v1.on({
       [`GET /api/v1/conversation/${ID}/events/search`]: ({ query }) => {
         if (query.get('kind__eq') === 'ConversationErrorEvent' && ++looks === 4)
-          v1.world.appEvents.push(event('ConversationErrorEvent', { code: 'Late', detail: 'at last' }));
+          v1.world.appEvents.push(
+            event('ConversationErrorEvent', { code: 'Late', detail: 'at last' }),
+          );
         return null;
       },
     });
@@ -121,23 +136,30 @@ describe('following', () => {
     await follower.until((lines) => lines.includes('=running'));
     v1.world.addConversation({ execution_status: null });
     v1.world.before = ({ path }) =>
-      path.startsWith('/agent/') ? { status: 404, json: { detail: 'Conversation not found' } } : null;
+      path.startsWith('/agent/')
+        ? { status: 404, json: { detail: 'Conversation not found' } }
+        : null;
     expect((await failure(follower.ended)).message).toContain('it was deleted there');
   });
 });
 
 describe('the key of the sandbox', () => {
   /** The sockets that were opened, of which `accept` takes some, until so many were. */
-  async function opened(count: number, accept: (path: string, number: number) => boolean): Promise<string[]> {
+  async function opened(
+    count: number,
+    accept: (path: string, number: number) => boolean,
+  ): Promise<string[]> {
     const paths: string[] = [];
     v1.world.fake.acceptSocket = (path, headers) => {
       expect(headers.authorization).toBeUndefined();
-      if (!path.includes('session_api_key=')) expect(headers['x-session-api-key']).toBe(SANDBOX_KEY);
+      if (!path.includes('session_api_key='))
+        expect(headers['x-session-api-key']).toBe(SANDBOX_KEY);
       return accept(path, paths.push(path));
     };
     const follower = following(v1.server);
     await follower.until((lines) => {
-      for (const socket of v1.world.fake.sockets) if (count > 3 && lines.includes('=running')) socket.terminate();
+      for (const socket of v1.world.fake.sockets)
+        if (count > 3 && lines.includes('=running')) socket.terminate();
       return paths.length >= count;
     });
     return paths;

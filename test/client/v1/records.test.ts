@@ -24,9 +24,12 @@ describe('the status of a V1 run', () => {
     ['missing', 'archived'],
     ['error', 'failed'],
     [null, 'unknown(no-status)'],
-  ] as const)('follows the sandbox when there is no execution status: %s is %s', (sandbox, status) => {
-    expect(runStateV1(null, sandbox).status).toBe(status);
-  });
+  ] as const)(
+    'follows the sandbox when there is no execution status: %s is %s',
+    (sandbox, status) => {
+      expect(runStateV1(null, sandbox).status).toBe(status);
+    },
+  );
 
   it.each([
     ['finished', 'paused', 'finished'],
@@ -39,9 +42,12 @@ describe('the status of a V1 run', () => {
     ['paused', 'starting', 'starting'],
     ['running', 'missing', 'archived'],
     ['deleting', 'paused', 'paused'],
-  ] as const)('of an ended run stays when its sandbox does not run: %s, %s is %s', (word, sandbox, status) => {
-    expect(runStateV1(word, sandbox)).toEqual({ status, waiting_for: null });
-  });
+  ] as const)(
+    'of an ended run stays when its sandbox does not run: %s, %s is %s',
+    (word, sandbox, status) => {
+      expect(runStateV1(word, sandbox)).toEqual({ status, waiting_for: null });
+    },
+  );
 
   it('is waiting for a confirmation while its sandbox is paused, and no longer when the sandbox is gone', () => {
     const word = 'waiting_for_confirmation';

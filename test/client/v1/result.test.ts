@@ -4,7 +4,12 @@ import { agentMessage, finish, ID, status, userMessage } from '../support/v1-wor
 
 const at = useV1({ noun: 'conv' });
 const line = `result ${ID}`;
-const asleep = { sandbox_status: 'PAUSED', execution_status: null, conversation_url: null, session_api_key: null };
+const asleep = {
+  sandbox_status: 'PAUSED',
+  execution_status: null,
+  conversation_url: null,
+  session_api_key: null,
+};
 
 beforeEach(() => void at.v1.addConversation({ execution_status: 'finished' }));
 
@@ -13,7 +18,12 @@ describe('conv result', () => {
     ['what the agent finished with', finish('  the answer\n\n')],
     ['a message, where the model ends with a text', agentMessage('  the answer\n\n')],
   ])('prints %s, byte for byte', async (_, last) => {
-    at.v1.agentEvents.push(userMessage('do it'), agentMessage('on my way'), last, status('finished'));
+    at.v1.agentEvents.push(
+      userMessage('do it'),
+      agentMessage('on my way'),
+      last,
+      status('finished'),
+    );
     await at.ends(line, { out: '  the answer\n\n' });
     // A route that only newer servers have.
     expect(at.server.lines().join()).not.toContain('agent_final_response');
@@ -37,7 +47,8 @@ describe('conv result', () => {
     /** The sandbox drops this many connections. */
     const cut = (times: number): void => {
       let left = times;
-      at.v1.before = ({ path }) => (path.endsWith('/events/search') && isCut(path) ? { cut: true } : null);
+      at.v1.before = ({ path }) =>
+        path.endsWith('/events/search') && isCut(path) ? { cut: true } : null;
       const isCut = (path: string) => path.startsWith('/agent/') && left-- > 0;
     };
 

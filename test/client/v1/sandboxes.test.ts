@@ -51,7 +51,8 @@ describe('where the server lacks the route while the sandbox is there', () => {
 
   it('sandbox delete exits 12', () =>
     run('DELETE /api/v1/sandboxes/sandbox1', change('delete', '-y --ignore-not-found')));
-  it('sandbox pause exits 12', () => run('POST /api/v1/sandboxes/sandbox1/pause', change('pause', '--no-wait')));
+  it('sandbox pause exits 12', () =>
+    run('POST /api/v1/sandboxes/sandbox1/pause', change('pause', '--no-wait')));
   it('sandbox resume exits 12', () =>
     run('POST /api/v1/sandboxes/sandbox1/resume', change('resume', '--no-wait'), 'PAUSED'));
   it('sandbox delete --ignore-not-found exits 12 where sandboxes cannot be read by id either', async () => {
@@ -66,15 +67,22 @@ describe('sandbox delete', () => {
     at.v1.addSandbox('sandbox-b');
     at.script(({ method, query }) => {
       if (method !== 'DELETE') return null;
-      return at.v1.sandboxes?.delete(query.get('sandbox_id') ?? '') ? { json: { success: true } } : NOT_FOUND;
+      return at.v1.sandboxes?.delete(query.get('sandbox_id') ?? '')
+        ? { json: { success: true } }
+        : NOT_FOUND;
     });
-    await at.ends('delete sandbox-a -y', { writes: ['DELETE /api/v1/sandboxes/sandbox-a?sandbox_id=sandbox-a'] });
+    await at.ends('delete sandbox-a -y', {
+      writes: ['DELETE /api/v1/sandboxes/sandbox-a?sandbox_id=sandbox-a'],
+    });
     expect([...(at.v1.sandboxes?.keys() ?? [])]).toEqual(['sandbox-b']);
   });
 
-  it.each(['..', 'a b', 'sandbox-a?sandbox_id=sandbox-b', 'x/y'])('refuses the malformed id %s', async (id) => {
-    const { code } = await at.acs('delete', id, '-y');
-    expect([2, 5]).toContain(code);
-    expect(at.writes()).toEqual([]);
-  });
+  it.each(['..', 'a b', 'sandbox-a?sandbox_id=sandbox-b', 'x/y'])(
+    'refuses the malformed id %s',
+    async (id) => {
+      const { code } = await at.acs('delete', id, '-y');
+      expect([2, 5]).toContain(code);
+      expect(at.writes()).toEqual([]);
+    },
+  );
 });

@@ -1,6 +1,6 @@
 /**
- * While an action waits for a confirmation, a message that runs, and a run, make a genuine server carry it out
- * (interface 7.4): recorded on both releases.
+ * While an action waits for a confirmation, a message that runs, and a run, make a genuine server
+ * carry it out (interface 7.4): recorded on both releases.
  */
 import { describe, expect, it } from 'vitest';
 import { NOT_FOUND } from '../../support/server.ts';
@@ -56,7 +56,9 @@ describe.each(['1.11.0', '1.6.0'] as const)('conv send at a server of release %s
     run.reply = ({ path }) => {
       const isRun = path.endsWith('/run');
       at.v1.agentState['execution_status'] = isRun ? 'running' : 'finished';
-      at.v1.agentEvents.push(...(isRun ? [status('running')] : [status('finished'), userMessage('hello')]));
+      at.v1.agentEvents.push(
+        ...(isRun ? [status('running')] : [status('finished'), userMessage('hello')]),
+      );
       return { json: { success: true } };
     };
     await at.ends(line, { writes: [write, RUN] });
@@ -79,14 +81,19 @@ describe('conv send', () => {
   it('sends the message through the app server, once', async () => {
     run.stands('finished', userMessage('hello'), status('running'));
     await at.ends(line, { writes: [SEND] });
-    expect(run.posted[0]?.body).toEqual({ role: 'user', content: [{ type: 'text', text: 'hello' }], run: true });
+    expect(run.posted[0]?.body).toEqual({
+      role: 'user',
+      content: [{ type: 'text', text: 'hello' }],
+      run: true,
+    });
   });
 
   it('sends it to the sandbox where the server has no document and lacks the route of the app server', async () => {
     run.stands('finished', userMessage('hello'), status('running'));
     const { before } = at.v1;
     at.v1.before = (asked) => (asked.path === '/openapi.json' ? NOT_FOUND : before(asked));
-    run.reply = ({ path }) => (path.endsWith('/send-message') ? NOT_FOUND : { json: { success: true } });
+    run.reply = ({ path }) =>
+      path.endsWith('/send-message') ? NOT_FOUND : { json: { success: true } };
     await at.ends(line, { env: { ACS_CONFIG_DIR: `${at.dir}/no-document` } });
     expect(at.writes().filter((one) => one === AT_SANDBOX)).toHaveLength(1);
   });
@@ -104,7 +111,8 @@ describe('conv send', () => {
     run.reply = () => {
       if (code === 5) at.v1.conversations.clear();
       else if (code === 8) at.v1.addConversation({ execution_status: WAITING });
-      else if (what.includes('sandbox')) at.v1.addConversation({ ...down, sandbox_status: 'PAUSED' });
+      else if (what.includes('sandbox'))
+        at.v1.addConversation({ ...down, sandbox_status: 'PAUSED' });
       if (detail !== null) return { status: reply, json: { detail } };
       return { status: 502, type: 'text/html', text: '<h1>Bad Gateway</h1>' };
     };
@@ -131,7 +139,11 @@ describe('conv send', () => {
   );
 
   it.each([
-    ['was processed and failed', 'error', [status('running'), event('ConversationErrorEvent'), status('error')]],
+    [
+      'was processed and failed',
+      'error',
+      [status('running'), event('ConversationErrorEvent'), status('error')],
+    ],
     ['made the run wait for a confirmation again', WAITING, []],
   ])('starts no run for a message that %s', async (_, word, events) => {
     run.stands('error', status('error'));
@@ -144,16 +156,23 @@ describe('conv send', () => {
   });
 
   it('stores the message without a run when it comes with a rejection', async () => {
-    const action = event('ActionEvent', { action: { kind: 'TerminalAction', command: 'ls' }, tool_call_id: 'call_1' });
+    const action = event('ActionEvent', {
+      action: { kind: 'TerminalAction', command: 'ls' },
+      tool_call_id: 'call_1',
+    });
     run.stands(WAITING, action);
     run.reply = ({ path }) => {
       at.v1.agentState['execution_status'] = 'idle';
       if (path.endsWith('/respond_to_confirmation'))
-        at.v1.agentEvents.push(event('UserRejectObservation', { action_id: action['id'], source: 'user' }));
+        at.v1.agentEvents.push(
+          event('UserRejectObservation', { action_id: action['id'], source: 'user' }),
+        );
       if (path.endsWith('/run')) at.v1.agentEvents.push(status('running'));
       return { json: { success: true } };
     };
-    await at.ends([...line.split(' '), '--reject'], { writes: [`${AT_SANDBOX}/respond_to_confirmation`, SEND, RUN] });
+    await at.ends([...line.split(' '), '--reject'], {
+      writes: [`${AT_SANDBOX}/respond_to_confirmation`, SEND, RUN],
+    });
     expect(run.posted[1]?.body).toMatchObject({ role: 'user', run: false });
   });
 

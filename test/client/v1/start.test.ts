@@ -24,7 +24,10 @@ const ready = (): Task => {
   return { status: 'READY', app_conversation_id: sentId };
 };
 
-/** The server takes each start, whose task has the first of these states at the first read, and so on. */
+/**
+ * The server takes each start, whose task has the first of these states at the first read, and so
+ * on.
+ */
 function takes(...states: (Task | (() => Task))[]): void {
   at.v1.before = (asked) => {
     if (`${asked.method} ${asked.path}` === POST) {
@@ -84,14 +87,27 @@ describe('conv new', () => {
 
   it.each([
     ['a microagent', 'create_microagent', { create_microagent: { repo: 'a/b' } }],
-    ['a member that the document of the server does not list', 'brand_new', { agent_type: 'plan', brand_new: [] }],
+    [
+      'a member that the document of the server does not list',
+      'brand_new',
+      { agent_type: 'plan', brand_new: [] },
+    ],
   ])('exits 12 before it sends %s', async (_, err, body) => {
     const members = { initial_message: {}, conversation_id: {}, agent_type: {} };
-    const post = { requestBody: { content: { 'application/json': { schema: { properties: members } } } } };
-    at.script({ '/openapi.json': { json: { info: {}, paths: { '/api/v1/app-conversations': { post } } } } });
+    const post = {
+      requestBody: { content: { 'application/json': { schema: { properties: members } } } },
+    };
+    at.script({
+      '/openapi.json': { json: { info: {}, paths: { '/api/v1/app-conversations': { post } } } },
+    });
     const name = await at.file('body.json', body);
     const env = { ACS_CONFIG_DIR: `${at.dir}/document` };
-    const { err: text } = await at.ends(`${line} --body ${name}`, { code: 12, err, writes: [], env });
+    const { err: text } = await at.ends(`${line} --body ${name}`, {
+      code: 12,
+      err,
+      writes: [],
+      env,
+    });
     expect(text).not.toContain('agent_type');
   });
 
@@ -141,13 +157,20 @@ describe('conv new', () => {
       ['events', { role: 'user', content: [{ type: 'text', text: 'hello' }], run: true }],
     ]);
     for (const { headers } of others)
-      expect([headers['x-session-api-key'], headers.authorization]).toEqual([SANDBOX_KEY, undefined]);
+      expect([headers['x-session-api-key'], headers.authorization]).toEqual([
+        SANDBOX_KEY,
+        undefined,
+      ]);
   });
 
   it('--dry-run prints the first request, that of the sandbox, and no secret', async () => {
     await at.ends(`${line} --spec image --secret TOKEN --dry-run`, {
       env: { TOKEN: 'very-secret' },
-      out: { requests: [{ method: 'POST', url: `${at.server.url}/api/v1/sandboxes?sandbox_spec_id=image` }] },
+      out: {
+        requests: [
+          { method: 'POST', url: `${at.server.url}/api/v1/sandboxes?sandbox_spec_id=image` },
+        ],
+      },
       writes: [],
       hides: 'very-secret',
     });
@@ -162,7 +185,8 @@ describe('a start task', () => {
       err: `acs conv show ${OTHER_ID}`,
       clock: idleClock(30),
     });
-    for (const id of [OTHER_ID, sentId, '@last']) await at.ends(`show ${id} --json`, { out: { status: 'starting' } });
+    for (const id of [OTHER_ID, sentId, '@last'])
+      await at.ends(`show ${id} --json`, { out: { status: 'starting' } });
     await at.ends(`show ${OTHER_ID} --exit-status`, { code: 6 });
     await at.ends(`follow ${OTHER_ID} --wait-timeout 20s`, { code: 124, clock: idleClock(30) });
   });
@@ -197,10 +221,13 @@ describe('a start task', () => {
   });
 
   it('that failed only because its conversation could not be written starts the conversation', async () => {
-    const detail = '(sqlite3.IntegrityError) UNIQUE constraint failed: conversation_metadata.conversation_id';
+    const detail =
+      '(sqlite3.IntegrityError) UNIQUE constraint failed: conversation_metadata.conversation_id';
     takes(() => ({ status: 'ERROR', detail, ...(ready() && {}) }));
     await at.ends(line, { out: { status: 'running' } });
-    await at.ends(`show ${OTHER_ID} --json`, { out: { id: sentId, start_task_id: OTHER_ID, status: 'running' } });
+    await at.ends(`show ${OTHER_ID} --json`, {
+      out: { id: sentId, start_task_id: OTHER_ID, status: 'running' },
+    });
     // The sandbox has not reported the conversation.
     takes({ status: 'ERROR', detail });
     await at.ends(line, { code: 1 });
@@ -209,7 +236,10 @@ describe('a start task', () => {
 
   it('and its follow go on after a 500 that passes', async () => {
     at.v1.agentEvents.push(userMessage('hello'), finish('done'), status('finished'));
-    takes(() => ({ ...ready(), ...(at.v1.addConversation({ id: sentId, execution_status: 'finished' }) && {}) }));
+    takes(() => ({
+      ...ready(),
+      ...(at.v1.addConversation({ id: sentId, execution_status: 'finished' }) && {}),
+    }));
     let looks = 0;
     answer = ({ path, method }) =>
       path === '/api/v1/app-conversations' && method === 'GET' && ++looks % 2 === 1
@@ -218,16 +248,29 @@ describe('a start task', () => {
     await at.ends('new hello --no-repo --follow', { out: /done/, clock: idleClock(30) });
   });
 
-  it.each(['', ' -q'])('of a run that fails at once makes conv new --wait%s exit 1 with the reason', async (flag) => {
-    const reason = { code: 'LLMAuthenticationError', detail: 'the model refuses the key' };
-    at.v1.agentEvents.push(userMessage('hello'), event('ConversationErrorEvent', reason), status('error'));
-    takes(() => ({ ...ready(), ...(at.v1.addConversation({ id: sentId, execution_status: 'error' }) && {}) }));
-    const ending = { code: 1, err: 'failed: the model refuses the key', clock: idleClock(30) };
-    await at.ends(`new hello --no-repo --wait${flag}`, ending);
-  });
+  it.each(['', ' -q'])(
+    'of a run that fails at once makes conv new --wait%s exit 1 with the reason',
+    async (flag) => {
+      const reason = { code: 'LLMAuthenticationError', detail: 'the model refuses the key' };
+      at.v1.agentEvents.push(
+        userMessage('hello'),
+        event('ConversationErrorEvent', reason),
+        status('error'),
+      );
+      takes(() => ({
+        ...ready(),
+        ...(at.v1.addConversation({ id: sentId, execution_status: 'error' }) && {}),
+      }));
+      const ending = { code: 1, err: 'failed: the model refuses the key', clock: idleClock(30) };
+      await at.ends(`new hello --no-repo --wait${flag}`, ending);
+    },
+  );
 });
 
-/** What remains when the start fails, at a server whose start takes no spec: test/commands/conv/new/start.test.ts too. */
+/**
+ * What remains when the start fails, at a server whose start takes no spec:
+ * test/commands/conv/new/start.test.ts too.
+ */
 describe('the sandbox of conv new --spec', () => {
   const CREATE = 'POST /api/v1/sandboxes';
   const READ = 'GET /api/v1/sandboxes';
@@ -259,14 +302,22 @@ describe('the sandbox of conv new --spec', () => {
         return starting();
       },
     });
-    await at.ends(spec, { code: 130, err: REMAINS, signal: interruption.signal, clock: idleClock(30) });
+    await at.ends(spec, {
+      code: 130,
+      err: REMAINS,
+      signal: interruption.signal,
+      clock: idleClock(30),
+    });
   });
 
   it('is deleted when its status cannot be read', async () => {
     answers({ [READ]: { status: 500, json: { detail: 'Internal Server Error' } } });
     await at.ends(spec, {
       code: 9,
-      writes: [`${CREATE}?sandbox_spec_id=image`, 'DELETE /api/v1/sandboxes/made-0?sandbox_id=made-0'],
+      writes: [
+        `${CREATE}?sandbox_spec_id=image`,
+        'DELETE /api/v1/sandboxes/made-0?sandbox_id=made-0',
+      ],
     });
   });
 

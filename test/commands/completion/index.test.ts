@@ -4,9 +4,12 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { acs, bash, dir, fish, found, SHELLS, syntaxErrors, zsh } from './shells.ts';
 
 describe('acs completion', () => {
-  it.each(['bash', 'zsh', 'fish'].filter(found))('prints a script that %s reads without an error', (shell) => {
-    expect(syntaxErrors(shell)).toBe('');
-  });
+  it.each(['bash', 'zsh', 'fish'].filter(found))(
+    'prints a script that %s reads without an error',
+    (shell) => {
+      expect(syntaxErrors(shell)).toBe('');
+    },
+  );
 
   it.each(SHELLS)('prints for %s a script that asks acs for each Tab', async (shell) => {
     const { code, out, err } = await acs('completion', shell);
@@ -32,7 +35,9 @@ describe('acs __complete', () => {
   });
 
   it('takes a space for an empty last word, as the script for PowerShell sends it', async () => {
-    expect((await acs('__complete', '--', 'completion', ' ')).out).toBe('bash\nzsh\nfish\npowershell\n');
+    expect((await acs('__complete', '--', 'completion', ' ')).out).toBe(
+      'bash\nzsh\nfish\npowershell\n',
+    );
   });
 
   it('is not listed in help', async () => {
@@ -72,7 +77,10 @@ const CASES: [line: string, words: string[]][] = [
   ['acs sandbox list --status mis', ['missing']],
   ['acs settings get lan', ['language']],
   ['acs conv rename @last l', []],
-  ['acs specs list --fields id,', ['default', 'command', 'working_dir', 'created_at'].map((word) => `id,${word}`)],
+  [
+    'acs specs list --fields id,',
+    ['default', 'command', 'working_dir', 'created_at'].map((word) => `id,${word}`),
+  ],
   ['acs conv diff --fields ', ['path', 'status', 'added', 'removed']],
   ['acs conv events --kind Sys', ['SystemPromptEvent']],
   ['acs help s', ['sandbox', 'specs', 'settings', 'secret', 'serve']],
@@ -89,7 +97,10 @@ describe('in bash', () => {
 
   it('what stands after = is completed, because bash replaces only that', () => {
     expect(bash('acs serve --api=v')).toEqual(['v0', 'v1']);
-    expect(bash('acs conv list --status=idle,stuck,st')).toEqual(['idle,stuck,starting', 'idle,stuck,stopped']);
+    expect(bash('acs conv list --status=idle,stuck,st')).toEqual([
+      'idle,stuck,starting',
+      'idle,stuck,stopped',
+    ]);
     expect(bash('acs --output=acs.b')).toEqual(['acs.bash']);
   });
 
@@ -141,7 +152,11 @@ describe('with a profile store that is corrupt', () => {
 
   it('names are not offered, and nothing is printed to stderr', async () => {
     writeFileSync(path.join(dir, 'config', 'profiles.json'), '{');
-    expect(await acs('__complete', '--', 'profile', 'use', '')).toMatchObject({ code: 0, out: '', err: '' });
+    expect(await acs('__complete', '--', 'profile', 'use', '')).toMatchObject({
+      code: 0,
+      out: '',
+      err: '',
+    });
     expect((await acs('__complete', '--', 'profile', 'us')).out).toMatch(/^use\t/);
   });
 });

@@ -12,13 +12,31 @@ const SLOW_SECRETS = { rules: [{ path: '/api/**/secrets**', latency: '1h' }] };
 
 let world: World;
 /** As in a completion: no server is named, and the local service is the one of this world. */
-const here = () => ({ ACS_BASE_URL: undefined, ACS_API_KEY: undefined, ACS_DATA_DIR: world.dataDir });
-const complete = (...words: string[]) => world.invoke({ args: ['__complete', '--', ...words], env: here() });
+const here = () => ({
+  ACS_BASE_URL: undefined,
+  ACS_API_KEY: undefined,
+  ACS_DATA_DIR: world.dataDir,
+});
+const complete = (...words: string[]) =>
+  world.invoke({ args: ['__complete', '--', ...words], env: here() });
 
 beforeAll(async () => {
   world = await createWorld({ spec: 'process', faults: SLOW_SECRETS });
   const title = 'First: a $(touch x) title';
-  const args = ['conv', 'new', '-p', 'local', '--no-repo', '--replay', 'demo', '--id', ID, '--title', title, '--wait'];
+  const args = [
+    'conv',
+    'new',
+    '-p',
+    'local',
+    '--no-repo',
+    '--replay',
+    'demo',
+    '--id',
+    ID,
+    '--title',
+    title,
+    '--wait',
+  ];
   await world.invoke({ args, env: here() });
 });
 afterAll(() => world.close());
@@ -36,7 +54,9 @@ describe('while the local service is running', () => {
   });
 
   it('the ids of sandboxes are offered with their status', async () => {
-    expect((await complete('sandbox', 'show', '')).out).toMatch(/^@last\t\w{32}\n\w{22}\trunning\n$/);
+    expect((await complete('sandbox', 'show', '')).out).toMatch(
+      /^@last\t\w{32}\n\w{22}\trunning\n$/,
+    );
     expect((await complete('conv', 'new', '--sandbox', '')).out).toMatch(/^\w{22}\trunning\n$/);
   });
 
@@ -61,7 +81,11 @@ describe('while the local service is running', () => {
 describe('without the local service', () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'acs-names-'));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
-  const env = { HOME: dir, ACS_CONFIG_DIR: path.join(dir, 'config'), ACS_DATA_DIR: path.join(dir, 'data') };
+  const env = {
+    HOME: dir,
+    ACS_CONFIG_DIR: path.join(dir, 'config'),
+    ACS_DATA_DIR: path.join(dir, 'data'),
+  };
   const PLACES = ['conv show', 'sandbox show', 'secret delete', 'settings profile use'];
   const completeAt = (place: string, ...flags: string[]) =>
     invoke({ args: ['__complete', '--', ...flags, ...place.split(' '), ''], cwd: dir, env });
@@ -73,13 +97,21 @@ describe('without the local service', () => {
 
   it('no request is sent to a server that is not the local service', async () => {
     const server = await startFake(() => ({ json: {} }));
-    for (const place of PLACES) expect((await completeAt(place, '--base-url', server.url)).out).toBe('');
+    for (const place of PLACES)
+      expect((await completeAt(place, '--base-url', server.url)).out).toBe('');
     await server.close();
     expect(server.asked).toEqual([]);
   });
 
   it('the command that prints the key of a profile is not run', async () => {
-    const args = ['login', 'keyed', '--base-url', 'https://acs.example', '--no-check', '--key-command'];
+    const args = [
+      'login',
+      'keyed',
+      '--base-url',
+      'https://acs.example',
+      '--no-check',
+      '--key-command',
+    ];
     await invoke({ args: [...args, `touch ${path.join(dir, 'ran')}`], cwd: dir, env });
     expect(await completeAt('conv show', '-p', 'keyed')).toMatchObject({ code: 0, out: '' });
     expect(existsSync(path.join(dir, 'ran'))).toBe(false);

@@ -1,4 +1,7 @@
-/** The completion scripts with a real acs in a folder of their own, and shells that complete a line with them. */
+/**
+ * The completion scripts with a real acs in a folder of their own, and shells that complete a line
+ * with them.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -27,7 +30,8 @@ beforeAll(async () => {
   mkdirSync(path.join(dir, 'bin'), { recursive: true });
   symlinkSync(path.join(PACKAGE_ROOT, 'bin', 'acs.cjs'), path.join(dir, 'bin', 'acs'));
   for (const shell of SHELLS) writeFileSync(scriptFor(shell), (await acs('completion', shell)).out);
-  for (const name of ['work', 'workshop']) await acs('login', name, '--base-url', 'https://acs.example', '--no-check');
+  for (const name of ['work', 'workshop'])
+    await acs('login', name, '--base-url', 'https://acs.example', '--no-check');
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -43,20 +47,29 @@ export function syntaxErrors(shell: string): string {
 
 /** What bash offers for the last word of a line. */
 export function bash(line: string): string[] {
-  const script = `source '${scriptFor('bash')}'; COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; _acs; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const script =
+    `source '${scriptFor('bash')}'; COMP_LINE='${line}'; ` +
+    `COMP_POINT=\${#COMP_LINE}; _acs; printf '%s\\n' "\${COMPREPLY[@]}"`;
   return lines(execFileSync('bash', ['--norc', '-c', script], { cwd: dir, env, encoding: 'utf8' }));
 }
 
 export function fish(line: string): string[] {
   const script = `source ${scriptFor('fish')}; complete -C '${line}'`;
-  const out = execFileSync('fish', ['--no-config', '-c', script], { cwd: dir, env, encoding: 'utf8' });
+  const out = execFileSync('fish', ['--no-config', '-c', script], {
+    cwd: dir,
+    env,
+    encoding: 'utf8',
+  });
   return lines(out).map((row) => row.replace(/\t.*/, ''));
 }
 
 /** What a line is in zsh after Tab. */
 export function zsh(line: string): string {
   const driver = fileURLToPath(new URL('press-tab.zsh', import.meta.url));
-  return execFileSync('zsh', ['-f', driver, dir, scriptFor('zsh'), line], { env, encoding: 'utf8' }).trimEnd();
+  return execFileSync('zsh', ['-f', driver, dir, scriptFor('zsh'), line], {
+    env,
+    encoding: 'utf8',
+  }).trimEnd();
 }
 
 function lines(text: string): string[] {

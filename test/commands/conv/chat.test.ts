@@ -25,7 +25,9 @@ describe.each(['v1', 'v0'] as const)('conv chat over %s', (api) => {
 
   /** The messages of the user, oldest first. */
   const messages = async (id: string): Promise<string[]> => {
-    const { items } = await at.json<{ items: { text: string; kind: string }[] }>(`conv events ${id} --source user`);
+    const { items } = await at.json<{ items: { text: string; kind: string }[] }>(
+      `conv events ${id} --source user`,
+    );
     return items.filter(({ kind }) => /^MessageEvent$|message/.test(kind)).map(({ text }) => text);
   };
 
@@ -190,7 +192,14 @@ describe.each(['v1', 'v0'] as const)('conv chat over %s', (api) => {
   if (api === 'v0') return;
 
   it('starts a conversation without an id, as conv new does', async () => {
-    const terminal = chat(at.world, '--no-repo', '-m', 'begin', '--replay', await twoRuns(at.world));
+    const terminal = chat(
+      at.world,
+      '--no-repo',
+      '-m',
+      'begin',
+      '--replay',
+      await twoRuns(at.world),
+    );
     await terminal.sees('begin');
     await terminal.sees('The first is done.');
     await terminal.prompt();
@@ -222,7 +231,9 @@ describe.each(['v1', 'v0'] as const)('conv chat over %s', (api) => {
     const terminal = chat(at.world, id);
     await terminal.sees('$ while');
     await terminal.ends(`/quit${KEYS.enter}`, 0);
-    expect(terminal.shown()).toContain(`conversation ${id} is kept; continue it: acs conv chat ${id}`);
+    expect(terminal.shown()).toContain(
+      `conversation ${id} is kept; continue it: acs conv chat ${id}`,
+    );
     expect(await statusOf(at.world, id)).toBe('running');
     await release();
   });
@@ -232,7 +243,9 @@ describe.each(['v1', 'v0'] as const)('conv chat over %s', (api) => {
     const terminal = chat(at.world, id);
     await terminal.sees('$ while');
     await terminal.ends(`${KEYS.ctrlC}${KEYS.ctrlC}`, 130);
-    expect(terminal.shown()).toContain(`conversation ${id} is kept; continue it: acs conv chat ${id}`);
+    expect(terminal.shown()).toContain(
+      `conversation ${id} is kept; continue it: acs conv chat ${id}`,
+    );
     expect(terminal.shown()).not.toMatch(/warning|error:/);
     await release();
   });
@@ -269,7 +282,14 @@ describe.each(['v1', 'v0'] as const)('conv chat over %s', (api) => {
   it('exits 2 off a terminal, naming conv send --follow, and for flags that do not fit', async () => {
     const id = 'f'.repeat(32);
     await at.ends(`conv chat ${id}`, { code: 2, err: 'acs conv send <id> <message> --follow' });
-    for (const args of [`${id} --no-input`, `${id} --dry-run`, `${id} --title x`, `${id} -m x`, '--file -', 'abc'])
+    for (const args of [
+      `${id} --no-input`,
+      `${id} --dry-run`,
+      `${id} --title x`,
+      `${id} -m x`,
+      '--file -',
+      'abc',
+    ])
       expect(await chat(at.world, ...args.split(' ')).ended, args).toBe(2);
   });
 });

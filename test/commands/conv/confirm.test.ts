@@ -42,8 +42,16 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       const { id, did } = kept;
       const text = expect.stringMatching(/^\$ touch .*\necho done$/) as string;
       const risk = expect.stringMatching(/^(low|medium|high|unknown)$/) as string;
-      const own = { conversation_id: id, kind: api === 'v1' ? 'TerminalAction' : 'run', text, risk };
-      await at.ends(`confirm ${id} --json`, { code: 8, out: { ...own, answer: null, others: [], changed: false } });
+      const own = {
+        conversation_id: id,
+        kind: api === 'v1' ? 'TerminalAction' : 'run',
+        text,
+        risk,
+      };
+      await at.ends(`confirm ${id} --json`, {
+        code: 8,
+        out: { ...own, answer: null, others: [], changed: false },
+      });
       await at.ends(`confirm ${id} -y`, { code: 8 });
       await at.ends(`result ${id}`, { code: 5, err: `acs conv confirm ${id}` });
       expect([did(1), await statusOf(at.world, id)]).toEqual([false, 'waiting']);
@@ -60,7 +68,9 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
 
     it('--reject skips the action, and the run waits for a message', async () => {
       const { id, did } = await startWaitingRun(at.world);
-      await at.ends(`confirm ${id} --reject --json`, { out: { answer: 'rejected', changed: true } });
+      await at.ends(`confirm ${id} --reject --json`, {
+        out: { answer: 'rejected', changed: true },
+      });
       await at.ends(`wait ${id}`, { code: 8 });
       expect(did(1)).toBe(false);
     });
@@ -82,7 +92,8 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
 
     it('exits 6 when no confirmation is pending', async () => {
       const id = await endedRun(at.world);
-      for (const flag of ['', '--accept', '--reject']) await at.ends(`confirm ${id} ${flag}`, { code: 6 });
+      for (const flag of ['', '--accept', '--reject'])
+        await at.ends(`confirm ${id} ${flag}`, { code: 6 });
       expect(await statusOf(at.world, id)).toBe('finished');
     });
 
@@ -94,7 +105,10 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
         `confirm ${id} --json`,
         api === 'v1' ? { code: 8, out: /echo done/ } : { code: 6, err: '--resume' },
       );
-      await at.ends(`confirm ${id} --accept`, { code: 6, err: `acs conv confirm ${id} --accept --resume` });
+      await at.ends(`confirm ${id} --accept`, {
+        code: 6,
+        err: `acs conv confirm ${id} --accept --resume`,
+      });
       expect(did(1)).toBe(false);
       await at.ends(`confirm ${id} --accept --resume`, {});
       await at.ends(`wait ${id}`, {});
@@ -122,7 +136,11 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     it('prompts on a terminal, below the whole action', async () => {
       const { id, did } = await startWaitingRun(at.world);
       const left = await onTerminal(at.world, ['conv', 'confirm', id], leave);
-      expect([left.code, left.err, did(1)]).toEqual([130, expect.stringContaining('echo done'), false]);
+      expect([left.code, left.err, did(1)]).toEqual([
+        130,
+        expect.stringContaining('echo done'),
+        false,
+      ]);
       await at.ends(`confirm ${id}`, { answers: [true] });
       await at.ends(`wait ${id}`, {});
       expect(did(1)).toBe(true);
@@ -134,25 +152,36 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       await at.ends(`events ${id} --kind UserRejectObservation --json`, { out: /not like that/ });
     });
 
-    it.runIf(api === 'v0')('exits 12 for a reason, and sends an answer only while the action waits', async () => {
-      const { id } = await startWaitingRun(at.world);
-      await at.ends(`confirm ${id} --reject --reason no`, { code: 12, writes: [] });
-      await at.ends(`confirm ${id} --reject`, { writes: [`POST /api/conversations/${id}/events`] });
-      const body = { action: 'change_agent_state', args: { agent_state: 'user_rejected' } };
-      expect(at.server.writes()).toMatchObject([{ body }]);
-      await at.ends(`confirm ${id} --accept`, { code: 6 });
-      expect(at.writes()).toHaveLength(1);
-    });
+    it.runIf(api === 'v0')(
+      'exits 12 for a reason, and sends an answer only while the action waits',
+      async () => {
+        const { id } = await startWaitingRun(at.world);
+        await at.ends(`confirm ${id} --reject --reason no`, { code: 12, writes: [] });
+        await at.ends(`confirm ${id} --reject`, {
+          writes: [`POST /api/conversations/${id}/events`],
+        });
+        const body = { action: 'change_agent_state', args: { agent_state: 'user_rejected' } };
+        expect(at.server.writes()).toMatchObject([{ body }]);
+        await at.ends(`confirm ${id} --accept`, { code: 6 });
+        expect(at.writes()).toHaveLength(1);
+      },
+    );
 
-    it.runIf(api === 'v0')('exits 12 for a reason in a stopped conversation, and starts nothing', async () => {
-      const { id } = await startWaitingRun(at.world);
-      await putToSleep(at, id);
-      await at.ends(`confirm ${id} --reject --reason no --resume`, { code: 12, writes: [] });
-    });
+    it.runIf(api === 'v0')(
+      'exits 12 for a reason in a stopped conversation, and starts nothing',
+      async () => {
+        const { id } = await startWaitingRun(at.world);
+        await putToSleep(at, id);
+        await at.ends(`confirm ${id} --reject --reason no --resume`, { code: 12, writes: [] });
+      },
+    );
 
     at.rows({
       'exits 2 for both answers': { acs: `confirm ${UNKNOWN} --accept --reject`, code: 2 },
-      'exits 2 for a reason without a rejection': { acs: `confirm ${UNKNOWN} --accept --reason no`, code: 2 },
+      'exits 2 for a reason without a rejection': {
+        acs: `confirm ${UNKNOWN} --accept --reason no`,
+        code: 2,
+      },
       'exits 5 for an unknown id': { acs: `confirm ${UNKNOWN} --accept`, code: 5 },
       '--on-confirm exits 2 for conv new that does not wait': {
         acs: 'new x --no-repo --replay demo --on-confirm accept',
@@ -162,7 +191,10 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
         acs: `send ${UNKNOWN} x --on-confirm accept`,
         code: 2,
       },
-      '--on-confirm exits 2 for another word': { acs: `follow ${UNKNOWN} --on-confirm perhaps`, code: 2 },
+      '--on-confirm exits 2 for another word': {
+        acs: `follow ${UNKNOWN} --on-confirm perhaps`,
+        code: 2,
+      },
     });
   });
 
@@ -199,7 +231,9 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect([did(1), did(2)]).toEqual([true, false]);
       const { out } = await at.ends(`events ${id} --json`, {});
       // V0 takes no reason.
-      expect([answers.length, out.includes('use b.txt')]).toEqual(api === 'v1' ? [0, true] : [1, false]);
+      expect([answers.length, out.includes('use b.txt')]).toEqual(
+        api === 'v1' ? [0, true] : [1, false],
+      );
     });
 
     it('hides the status line during the prompt', async () => {
@@ -222,7 +256,9 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       const shownBelow: string[] = [];
       const following = follow(id, (_question, closed, shown) => {
         const before = shown?.() ?? '';
-        closed?.addEventListener('abort', () => shownBelow.push((shown?.() ?? '').slice(before.length)));
+        closed?.addEventListener('abort', () =>
+          shownBelow.push((shown?.() ?? '').slice(before.length)),
+        );
         asked.push(closed);
         return asked.length === 1 ? never() : leave();
       });
@@ -240,7 +276,11 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       const { id, did } = kept;
       const followed = await follow(id, leave, '--json');
       expect(followed.code).toBe(130);
-      expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'waiting', exit_code: 130 });
+      expect(jsonLines(followed.out).at(-1)).toMatchObject({
+        type: 'outcome',
+        status: 'waiting',
+        exit_code: 130,
+      });
       expect(errorOf(followed)).toMatchObject({ code: 'interrupted', id });
       expect(did(1)).toBe(false);
     });
@@ -258,16 +298,21 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
   });
 
-  it.runIf(api === 'v1')('conv new --confirm sends the policy, and the first action of a replay waits', async () => {
-    const mark = path.join(at.dir, 'first-step');
-    await replayFile(at.world, 'first.json', [run(`touch ${mark}`), finish('done')]);
-    const start = 'new --no-repo --replay first.json --wait --json --confirm';
-    await at.ends(`${start} always`, { code: 8 });
-    expect(at.server.writes()).toMatchObject([{ body: { confirmation_policy: { kind: 'AlwaysConfirm' } } }]);
-    await at.ends(`${start} risky`, { code: 8 });
-    expect(existsSync(mark)).toBe(false);
-    await at.ends(`${start} always --on-confirm accept`, {});
-    expect(existsSync(mark)).toBe(true);
-    await at.ends(`${start} never`, {});
-  });
+  it.runIf(api === 'v1')(
+    'conv new --confirm sends the policy, and the first action of a replay waits',
+    async () => {
+      const mark = path.join(at.dir, 'first-step');
+      await replayFile(at.world, 'first.json', [run(`touch ${mark}`), finish('done')]);
+      const start = 'new --no-repo --replay first.json --wait --json --confirm';
+      await at.ends(`${start} always`, { code: 8 });
+      expect(at.server.writes()).toMatchObject([
+        { body: { confirmation_policy: { kind: 'AlwaysConfirm' } } },
+      ]);
+      await at.ends(`${start} risky`, { code: 8 });
+      expect(existsSync(mark)).toBe(false);
+      await at.ends(`${start} always --on-confirm accept`, {});
+      expect(existsSync(mark)).toBe(true);
+      await at.ends(`${start} never`, {});
+    },
+  );
 });

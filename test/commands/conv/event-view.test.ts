@@ -1,7 +1,7 @@
 /**
- * The bytes of `conv events` in each format, for events that need escaping, redaction and the removal of duplicates; how
- * many writes they take; and that no line is held back while the next page is awaited. `vitest run … --update` takes a
- * change of the bytes over.
+ * The bytes of `conv events` in each format, for events that need escaping, redaction and the
+ * removal of duplicates; how many writes they take; and that no line is held back while the next
+ * page is awaited. `vitest run … --update` takes a change of the bytes over.
  */
 import { beforeEach, expect, it } from 'vitest';
 import type { Asked, Reply } from '../../support/server.ts';
@@ -14,7 +14,9 @@ const at = useV1();
 
 beforeEach(() => void at.v1.addConversation({ execution_status: 'finished' }));
 
-const ids = ['a', 'b', 'c', 'd', 'e', 'f'].map((letter) => `00000000-0000-4000-8000-00000000000${letter}`);
+const ids = ['a', 'b', 'c', 'd', 'e', 'f'].map(
+  (letter) => `00000000-0000-4000-8000-00000000000${letter}`,
+);
 const [a = '', b = '', c = '', d = '', e = '', f = ''] = ids;
 
 const escapes: Event = {
@@ -25,8 +27,16 @@ const escapes: Event = {
   llm_message: {
     role: 'user',
     content: [
-      { type: 'text', text: 'tab\there, back\\slash, "quotes", bell \u0007, escape \u001b[2J\r\nsecond line' },
-      { type: 'text', text: 'C1 \u009b31m, delete \u007f, bidi \u202egpj.exe\u2066, joiner a\u200db, tag \u{e0041}' },
+      {
+        type: 'text',
+        text: 'tab\there, back\\slash, "quotes", bell \u0007, escape \u001b[2J\r\nsecond line',
+      },
+      {
+        type: 'text',
+        text:
+          'C1 \u009b31m, delete \u007f, bidi \u202egpj.exe\u2066, joiner a\u200db, ' +
+          'tag \u{e0041}',
+      },
     ],
   },
   surrogate: 'lone \ud800 and paired \u{1f600}',
@@ -38,10 +48,16 @@ const redactions: Event = {
   source: `agent of ${KEY}`,
   kind: 'ActionEvent',
   thought: [{ type: 'text', text: `sandbox ${SANDBOX_KEY}, account ${encodeURIComponent(KEY)}` }],
-  action: { kind: 'TerminalAction', command: `git clone https://user:t0ken@host.example/o/r --token ${KEY}` },
+  action: {
+    kind: 'TerminalAction',
+    command: `git clone https://user:t0ken@host.example/o/r --token ${KEY}`,
+  },
   [`name with ${KEY}`]: 'the name is redacted',
   environment: { HOME: '/root', LEVEL: 3, nested: { inner: 'hidden' } },
-  tool_call: { arguments: '{"api_key": "abc", "page_token": "kept"}', argv: ['serve', '--api-key', 'value'] },
+  tool_call: {
+    arguments: '{"api_key": "abc", "page_token": "kept"}',
+    argv: ['serve', '--api-key', 'value'],
+  },
   usage: { prompt_tokens: 12, total_tokens: 15, cache: null },
 };
 const shapes: Event = {
@@ -49,9 +65,15 @@ const shapes: Event = {
   timestamp: '2026-11-21 12:00:02.5+02:00',
   kind: 'ObservationEvent',
   source: 'environment',
-  observation: { kind: 'TerminalObservation', content: [{ type: 'text', text: 'one\ntwo' }], exit_code: 2 },
+  observation: {
+    kind: 'TerminalObservation',
+    content: [{ type: 'text', text: 'one\ntwo' }],
+    exit_code: 2,
+  },
   10: 'number-like names come first',
-  deep: [[[{ empty: {}, none: [], nothing: null, yes: true, small: 1e-7, large: 12345678901234567890 }]]],
+  deep: [
+    [[{ empty: {}, none: [], nothing: null, yes: true, small: 1e-7, large: 12345678901234567890 }]],
+  ],
 };
 const pages: Record<string, { items: Event[]; next_page_id: string | null }> = {
   '': { items: [escapes, redactions], next_page_id: 'second' },
@@ -74,12 +96,15 @@ function servePages({ path, query }: Asked): Reply | null {
   return path.endsWith('/events/search') ? { json: pages[query.get('page_id') ?? ''] } : null;
 }
 
-it.each(['tsv', 'json', 'ndjson', 'id'])('conv events --format %s prints these bytes', async (format) => {
-  at.v1.before = servePages;
-  const { code, out, err } = await at.acs('conv', 'events', ID, '--format', format);
-  expect({ code, err }).toEqual({ code: 0, err: '' });
-  await expect(out).toMatchFileSnapshot(`events/${format}.txt`);
-});
+it.each(['tsv', 'json', 'ndjson', 'id'])(
+  'conv events --format %s prints these bytes',
+  async (format) => {
+    at.v1.before = servePages;
+    const { code, out, err } = await at.acs('conv', 'events', ID, '--format', format);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    await expect(out).toMatchFileSnapshot(`events/${format}.txt`);
+  },
+);
 
 it('conv events --format tsv --fields prints these bytes', async () => {
   at.v1.before = servePages;
@@ -90,25 +115,33 @@ it('conv events --format tsv --fields prints these bytes', async () => {
 });
 
 /** Pages of 100 events; `reply` gives the answer to the request for one of them, counted from 0. */
-function serveMany(count: number, reply: (page: number, answer: Reply) => Reply | Promise<Reply>): void {
+function serveMany(
+  count: number,
+  reply: (page: number, answer: Reply) => Reply | Promise<Reply>,
+): void {
   const all = Array.from({ length: count }, (_, index) => userMessage(`message ${index}`));
   at.v1.before = ({ path, query }) => {
     if (!path.endsWith('/events/search')) return null;
     const page = Number(query.get('page_id') ?? 0);
     const next = (page + 1) * 100 < count ? String(page + 1) : null;
-    return reply(page, { json: { items: all.slice(page * 100, (page + 1) * 100), next_page_id: next } });
+    return reply(page, {
+      json: { items: all.slice(page * 100, (page + 1) * 100), next_page_id: next },
+    });
   };
 }
 
-it.each(['tsv', 'ndjson', 'id'])('conv events --format %s takes one write for each page', async (format) => {
-  serveMany(950, (_page, answer) => answer);
-  const writes: string[] = [];
-  const args = ['conv', 'events', ID, '--format', format];
-  const { code, out } = await at.invoke({ args, onOut: (text) => void writes.push(text) });
-  expect(code).toBe(0);
-  expect(out.split('\n')).toHaveLength(951);
-  expect(writes).toHaveLength(10);
-});
+it.each(['tsv', 'ndjson', 'id'])(
+  'conv events --format %s takes one write for each page',
+  async (format) => {
+    serveMany(950, (_page, answer) => answer);
+    const writes: string[] = [];
+    const args = ['conv', 'events', ID, '--format', format];
+    const { code, out } = await at.invoke({ args, onOut: (text) => void writes.push(text) });
+    expect(code).toBe(0);
+    expect(out.split('\n')).toHaveLength(951);
+    expect(writes).toHaveLength(10);
+  },
+);
 
 it.each(['tsv', 'ndjson', 'id'])(
   'conv events --format %s prints a page before the next one arrives',

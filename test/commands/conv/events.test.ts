@@ -11,16 +11,28 @@ interface Line {
 }
 
 const eventsOf = async (id: string) => (await at.json<{ items: Line[] }>(`events ${id}`)).items;
-const rows = async (flags: string) => (await at.ends(`events ${at.id} ${flags}`, {})).out.trimEnd().split('\n');
+const rows = async (flags: string) =>
+  (await at.ends(`events ${at.id} ${flags}`, {})).out.trimEnd().split('\n');
 
 describe('conv events', () => {
   it('prints rows in a pipe, one document with --json, ids with -q', async () => {
     const cells = (await rows('')).map((row) => row.split('\t'));
-    const { items, has_more } = await at.json<{ items: Line[]; has_more: boolean }>(`events ${at.id}`);
+    const { items, has_more } = await at.json<{ items: Line[]; has_more: boolean }>(
+      `events ${at.id}`,
+    );
     const ids = items.map(({ id }) => id);
     expect([has_more, cells.map(([id]) => id)]).toEqual([false, ids]);
     expect(cells[1]?.slice(2)).toEqual(['user', 'MessageEvent', 'Show what you can do.']);
-    const members = ['type', 'id', 'conversation_id', 'timestamp', 'source', 'kind', 'text', 'payload'];
+    const members = [
+      'type',
+      'id',
+      'conversation_id',
+      'timestamp',
+      'source',
+      'kind',
+      'text',
+      'payload',
+    ];
     expect(Object.keys(items[0] ?? {})).toEqual(members);
     expect(await rows('-q')).toEqual(ids);
     expect(jsonLines((await at.ends(`events ${at.id} --format ndjson`, {})).out)).toEqual(items);
@@ -40,7 +52,9 @@ describe('conv events', () => {
     expect(await rows('-q -L 2')).toEqual(all.slice(0, 2));
     expect(await rows(`-q --since ${all[2]}`)).toEqual(all.slice(3));
     expect(await rows('-q --since 1h')).toEqual(all);
-    const kinds = (await rows('--kind ActionEvent --source agent')).map((row) => row.split('\t')[3]);
+    const kinds = (await rows('--kind ActionEvent --source agent')).map(
+      (row) => row.split('\t')[3],
+    );
     expect(new Set(kinds)).toEqual(new Set(['ActionEvent']));
     for (const line of ['events', 'events --tail 99', 'follow'])
       await at.ends(`${line} ${at.id} --kind actionevent,Foo`, {
@@ -61,21 +75,28 @@ describe('conv events', () => {
 describe('conv follow', () => {
   it('prints each event once and in order, and the outcome last', async () => {
     const followed = jsonLines<Line>((await at.ends(`follow ${at.id} --format ndjson`, {})).out);
-    expect(followed.slice(0, -1).map(({ id }) => id)).toEqual((await eventsOf(at.id)).map(({ id }) => id));
+    expect(followed.slice(0, -1).map(({ id }) => id)).toEqual(
+      (await eventsOf(at.id)).map(({ id }) => id),
+    );
     expect(followed.at(-1)).toMatchObject({ type: 'outcome', exit_code: 0 });
   });
 
   it('prints events while the run is in progress, with --tail 0 only those after its start', async () => {
     const held = await startHeldRun(at.world);
     const past = (await eventsOf(held.id)).map(({ id }) => id);
-    const following = ['', '--tail 0'].map((flags) => at.ends(`follow ${held.id} ${flags} --json`, {}));
+    const following = ['', '--tail 0'].map((flags) =>
+      at.ends(`follow ${held.id} ${flags} --json`, {}),
+    );
     await held.release();
-    const [all = [], tail = []] = (await Promise.all(following)).map(({ out }) => jsonLines<Line>(out));
+    const [all = [], tail = []] = (await Promise.all(following)).map(({ out }) =>
+      jsonLines<Line>(out),
+    );
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
     const kinds = ['MessageEvent', 'ActionEvent', 'ObservationEvent'];
     expect(all.map(({ kind }) => kind)).toEqual(expect.arrayContaining(kinds));
     expect(tail.filter(({ id }) => past.includes(id))).toEqual([]);
-    for (const lines of [all, tail]) expect(lines.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+    for (const lines of [all, tail])
+      expect(lines.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
   });
 
   it('--since, --tail and the filters select the events', async () => {
@@ -88,7 +109,9 @@ describe('conv follow', () => {
     };
     expect(await ids('--tail 3')).toEqual(idsOf(all.slice(-3)));
     expect(await ids('--tail 0')).toEqual([]);
-    expect((await at.ends(`follow ${at.id} --fields id`, {})).out.trimEnd().split('\n')).toEqual(idsOf(all));
+    expect((await at.ends(`follow ${at.id} --fields id`, {})).out.trimEnd().split('\n')).toEqual(
+      idsOf(all),
+    );
     expect(await ids(`--since ${all[4]?.id}`)).toEqual(idsOf(all.slice(5)));
     expect(await ids('--since 1h')).toHaveLength(all.length);
     const actions = idsOf(all.filter(({ kind }) => kind === 'ActionEvent'));

@@ -9,7 +9,12 @@ const PATCH = 'diff --git a/a.md b/a.md\n--- a/a.md\n+++ b/a.md\n@@ -1,1 +1,1 @@
 describe('an export as Markdown', () => {
   it('has title, outcome, cost, answer, commands, files and diff', async () => {
     const text = await mdOf({
-      conversation: { cost_usd: 0.5, tokens: { input: 1200, output: 34 }, repository: 'owner/name', branch: 'main' },
+      conversation: {
+        cost_usd: 0.5,
+        tokens: { input: 1200, output: 34 },
+        repository: 'owner/name',
+        branch: 'main',
+      },
       events: [...ran('ls', 'a'), ...ran('false', '', 1)],
       answer: 'All **done**.',
       diff: { patch: PATCH, files: [{ path: 'a.md', status: 'modified', added: 1, removed: 1 }] },
@@ -53,22 +58,35 @@ ${PATCH.trimEnd()}
     const text = await mdOf({
       diff: {
         source: 'edit-events',
-        omissions: ['reconstructed from edit events; changes made by commands are not included', '/tmp/*x*: elsewhere'],
+        omissions: [
+          'reconstructed from edit events; changes made by commands are not included',
+          '/tmp/*x*: elsewhere',
+        ],
       },
     });
-    expect(text).toContain('This diff is reconstructed from edit events; changes made by commands are not included.');
+    expect(text).toContain(
+      'This diff is reconstructed from edit events; changes made by commands are not included.',
+    );
     expect(text).toContain('- Left out: /tmp/\\*x\\*: elsewhere');
     expect(text).toContain('The agent has not answered the latest message.');
   });
 
   it('stays below the size that GitHub takes, and names what is left out', async () => {
     const text = await mdOf({
-      conversation: { title: 'x'.repeat(1_000_000), reason: { code: 'error', text: 'y'.repeat(1_000_000) } },
+      conversation: {
+        title: 'x'.repeat(1_000_000),
+        reason: { code: 'error', text: 'y'.repeat(1_000_000) },
+      },
       events: Array.from({ length: 5_000 }, () => ran('z'.repeat(1_000), '')).flat(),
       answer: 'a line of the answer\n'.repeat(5_000),
       diff: {
         patch: `${PATCH}${'+a line of the diff\n'.repeat(50_000)}`,
-        files: Array.from({ length: 5_000 }, (_, at) => ({ path: `${at}`, status: 'added', added: 1, removed: 0 })),
+        files: Array.from({ length: 5_000 }, (_, at) => ({
+          path: `${at}`,
+          status: 'added',
+          added: 1,
+          removed: 0,
+        })),
         omissions: Array.from({ length: 5_000 }, (_, at) => `${at}: it could not be compared`),
       },
     });
@@ -81,21 +99,32 @@ ${PATCH.trimEnd()}
       expect.stringMatching(/^- and \d+ more$/),
       expect.stringMatching(/^_\S+ more lines of the diff left out: `acs conv diff c{32}`\._$/),
     ]);
-    expect(await mdOf({ answer: 'x'.repeat(100_000) })).toMatch(/\n> x{20000}…\n\n_1 more line of the answer left out/);
+    expect(await mdOf({ answer: 'x'.repeat(100_000) })).toMatch(
+      /\n> x{20000}…\n\n_1 more line of the answer left out/,
+    );
   });
 
   it('has no text of an agent that ends its block, acts as HTML or hides something', async () => {
     const text = await mdOf({
-      conversation: { title: '# <script>alert(1)</script>\n[x](javascript:alert(1))', url: 'javascript:alert(1)' },
+      conversation: {
+        title: '# <script>alert(1)</script>\n[x](javascript:alert(1))',
+        url: 'javascript:alert(1)',
+      },
       events: ran('echo ```\n</details><!-- \u202e', ''),
       answer: 'one </details> <!-- `<b>` \n```\n<pre> in a block\n```\n</details>\n\u001b[2J',
-      diff: { patch: '+```````\n', files: [{ path: '../`x`\u202e', status: 'added', added: 1, removed: 0 }] },
+      diff: {
+        patch: '+```````\n',
+        files: [{ path: '../`x`\u202e', status: 'added', added: 1, removed: 0 }],
+      },
     });
     const lines = text.split('\n');
-    expect(lines[0]).toBe('# \\# \\<script\\>alert(1)\\</script\\>\\\\n\\[x\\](javascript:alert(1))');
+    expect(lines[0]).toBe(
+      '# \\# \\<script\\>alert(1)\\</script\\>\\\\n\\[x\\](javascript:alert(1))',
+    );
     expect(text).toContain('- **Conversation**: cccc');
     expect(text).toContain(
-      '> one \\</details> \\<!-- `<b>` \n> ```\n> <pre> in a block\n> ```\n> \\</details>\n> \\x1b[2J',
+      '> one \\</details> \\<!-- `<b>` \n> ```\n> <pre> in a block\n> ```\n> ' +
+        '\\</details>\n> \\x1b[2J',
     );
     expect(text).toContain('````console\n$ echo ```\n  </details><!-- \\u202e\n````');
     expect(text).toContain('````````diff\n+```````\n````````');

@@ -8,11 +8,15 @@ import { useWorld } from '../../support/use-world.ts';
 import { endedRun, finish, json, makeRepository, replayFile, run } from './support.ts';
 
 const RECONSTRUCTED = 'reconstructed from edit events; changes made by commands are not included';
-const edit = (members: Record<string, unknown>) => ({ action: 'edit', args: { impl_source: 'oh_aci', ...members } });
+const edit = (members: Record<string, unknown>) => ({
+  action: 'edit',
+  args: { impl_source: 'oh_aci', ...members },
+});
 
 describe('conv export', () => {
   const at = useWorld({ spec: 'process', noun: 'conv' });
-  const runEdits = async () => json(await at.ends('new --no-repo --replay edits.json --wait --json --title Edits', {}));
+  const runEdits = async () =>
+    json(await at.ends('new --no-repo --replay edits.json --wait --json --title Edits', {}));
   const read = (name: string) => readFileSync(path.join(at.dir, name), 'utf8');
   /** The export, which has all of these and not the key. */
   const has = async (line: string, parts: readonly (string | RegExp)[]) => {
@@ -53,35 +57,68 @@ describe('conv export', () => {
     await at.world.acs('sandbox', 'pause', sandbox_id ?? '');
     const read = await at.ends(`export ${id} --as html`, { out: /2 files changed/, err: '' });
     expect(read.out).not.toMatch(/reconstructed|the sandbox is paused/);
-    at.script({ [`GET /local/conversations/${id}/changes`]: { status: 404, json: { detail: 'gone' } } });
+    at.script({
+      [`GET /local/conversations/${id}/changes`]: { status: 404, json: { detail: 'gone' } },
+    });
     const missing = 'changes made by commands: the sandbox is paused';
     for (const form of ['md', 'html'])
-      await at.ends(`export ${id} --as ${form}`, { out: new RegExp(missing), err: `left out of the diff: ${missing}` });
+      await at.ends(`export ${id} --as ${form}`, {
+        out: new RegExp(missing),
+        err: `left out of the diff: ${missing}`,
+      });
     await at.ends(`export ${id} --as html --resume`, { out: /2 files changed/, hides: 'warning' });
   });
 
   it('--as md has the answer, the commands and the diff', async () => {
-    const parts = ['\n> done\n', 'Commands (1)', '$ echo made > by-command.txt', '+zwei\n', '2 files, +3 -0'];
-    await has(`${edited} --as md`, [/^# Edits\n\n- \*\*Outcome\*\*: finished\n- \*\*Conversation/, ...parts]);
+    const parts = [
+      '\n> done\n',
+      'Commands (1)',
+      '$ echo made > by-command.txt',
+      '+zwei\n',
+      '2 files, +3 -0',
+    ];
+    await has(`${edited} --as md`, [
+      /^# Edits\n\n- \*\*Outcome\*\*: finished\n- \*\*Conversation/,
+      ...parts,
+    ]);
   });
 
   it('--as html is one page with the commands, outputs, edits and the diff', async () => {
-    const parts = ['<h1 id="title">Edits</h1>', 'echo made &gt; by-command.txt', '>+zwei</span>', '>+made</span>'];
+    const parts = [
+      '<h1 id="title">Edits</h1>',
+      'echo made &gt; by-command.txt',
+      '>+zwei</span>',
+      '>+made</span>',
+    ];
     await has(`${edited} --as html`, [/^<!doctype html>[\s\S]*<\/html>\n$/, ...parts]);
   });
 
   it('has the changed files of diff --stat, as Markdown, as a page and on the live page', async () => {
     const repository = await makeRepository(path.join(at.dir, 'named'));
     await replayFile(at, 'names.json', [
-      run(`git mv README.md moved.md; echo x > 'ü "q".txt'; touch ' b' "$(printf 't\\tb')"; printf '\\0' > z`),
+      run(
+        `git mv README.md moved.md; echo x > 'ü "q".txt'; touch ' b' "$(printf 't\\tb')"; ` +
+          `printf '\\0' > z`,
+      ),
       finish('done'),
     ]);
-    const { id } = json(await at.ends(`new --repo ${repository} --replay names.json --wait --json`, {}));
+    const { id } = json(
+      await at.ends(`new --repo ${repository} --replay names.json --wait --json`, {}),
+    );
     const stat = (await at.ends(`diff ${id} --stat`, {})).out;
-    expect(stat).toBe(' b\tadded\t\t\nmoved.md\trenamed\t\t\nt\\tb\tadded\t\t\nz\tadded\t\t\nü "q".txt\tadded\t1\t0\n');
+    expect(stat).toBe(
+      ' b\tadded\t\t\nmoved.md\trenamed\t\t\nt\\tb\tadded\t\t\nz\tadded\t\t\nü ' +
+        '"q".txt\tadded\t1\t0\n',
+    );
     const filesOf = (page: string) =>
-      [...page.matchAll(/<summary><span class="path">(.*)<\/span> <span class="quiet">(\w+)(?: \+(\d+) −(\d+))?</g)]
-        .map(([, name = '', ...facts]) => [name.replaceAll('&quot;', '"'), ...facts].join('\t') + '\n')
+      [
+        ...page.matchAll(
+          /<summary><span class="path">(.*)<\/span> <span class="quiet">(\w+)(?: \+(\d+) −(\d+))?</g,
+        ),
+      ]
+        .map(
+          ([, name = '', ...facts]) => [name.replaceAll('&quot;', '"'), ...facts].join('\t') + '\n',
+        )
         .join('');
     expect(filesOf((await at.ends(`export ${id} --as html`, {})).out)).toBe(stat);
     const url = (await at.ends(`open ${id}`, {})).out.trim();
@@ -90,17 +127,24 @@ describe('conv export', () => {
     const live = await fetch(url.replace(/\?.*/, ''), { headers: { cookie } });
     expect(filesOf(await live.text())).toBe(stat);
     const stats =
-      'added     b\nrenamed  moved.md\nadded    t\\tb\nadded    z\nadded    ü "q".txt  +1 -0\n5 files, +1 -0';
+      'added     b\nrenamed  moved.md\nadded    t\\tb\nadded    z\nadded    ü "q".txt  +1 ' +
+      '-0\n5 files, +1 -0';
     await has(`${id} --as md`, [stats]);
   });
 
   it('has the commands and the diff over V0', async () => {
-    await has(`${await endedRun(at.world, '--api', 'v0')} --as md`, ['+++ b/acs-demo.sh', 'Commands (']);
+    await has(`${await endedRun(at.world, '--api', 'v0')} --as md`, [
+      '+++ b/acs-demo.sh',
+      'Commands (',
+    ]);
   });
 
-  it.each(['', '--as pdf', '--as zip', '--as md --json'])('exits 2 with the form: %s', async (flags) => {
-    await at.ends(`export ${edited} ${flags}`, { code: 2, out: '' });
-  });
+  it.each(['', '--as pdf', '--as zip', '--as md --json'])(
+    'exits 2 with the form: %s',
+    async (flags) => {
+      await at.ends(`export ${edited} ${flags}`, { code: 2, out: '' });
+    },
+  );
 
   it('exits 5 for an unknown conversation, and the file stays as it was', async () => {
     await at.file('kept', 'older');
@@ -122,10 +166,21 @@ describe('conv export of a running sandbox whose workspace cannot be compared', 
   it('has the diff of the edit events', async () => {
     at.v1.addConversation({ execution_status: 'finished' });
     const files = { path: '/workspace/a', old_content: 'one\n', new_content: 'two\n' };
-    const event = { id: 'e2', timestamp: '2026-11-21T10:00:01', source: 'environment', kind: 'ObservationEvent' };
-    at.v1.agentEvents.push(userMessage('go'), { ...event, observation: { kind: 'FileEditorObservation', ...files } });
+    const event = {
+      id: 'e2',
+      timestamp: '2026-11-21T10:00:01',
+      source: 'environment',
+      kind: 'ObservationEvent',
+    };
+    at.v1.agentEvents.push(userMessage('go'), {
+      ...event,
+      observation: { kind: 'FileEditorObservation', ...files },
+    });
     const { out } = await at.ends(`export ${ID} --as md`, {
-      err: [/^warning: the workspace could not be compared: /, `warning: the diff is ${RECONSTRUCTED}\n`],
+      err: [
+        /^warning: the workspace could not be compared: /,
+        `warning: the diff is ${RECONSTRUCTED}\n`,
+      ],
     });
     expect(out).toContain('1 file, +1 -1');
     expect(out).toContain(`This diff is ${RECONSTRUCTED}.`);

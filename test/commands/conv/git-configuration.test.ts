@@ -1,5 +1,17 @@
-/** What `conv` does with a repository does not depend on the configuration of git, neither the user's nor the agent's. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+/**
+ * What `conv` does with a repository does not depend on the configuration of git, neither the
+ * user's nor the agent's.
+ */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { git, shell } from '../../support/patch-matrix.ts';
@@ -10,7 +22,10 @@ const at = useWorld({ spec: 'process', api: 'v1' });
 const inDir = (name: string) => path.join(at.dir, name);
 const IDENTITY = '[user]\n\tname = Test\n\temail = test@example.com\n';
 
-/** Settings that change content or output, each to what breaks acs if git obeys it. `PROGRAM` leaves a trace. */
+/**
+ * Settings that change content or output, each to what breaks acs if git obeys it. `PROGRAM` leaves
+ * a trace.
+ */
 const HOSTILE = `${IDENTITY}
 [apply] whitespace = error
   ignoreWhitespace = change
@@ -145,7 +160,10 @@ const CHANGES = `
   printf 'größer\\n' >grün.txt; printf 'more\\r\\n' >>win.bat; printf 'plain\\n' >new
   printf 'dos\\r\\n' >dos`;
 
-/** Everything that the commands made of a run; the user's configuration and that in the workspace are this text. */
+/**
+ * Everything that the commands made of a run; the user's configuration and that in the workspace
+ * are this text.
+ */
 async function results(name: string, configuration: string, inWorkspace: string) {
   const repository = makeRepository(name, CONTENT);
   writeFileSync(path.join(at.world.home, '.gitconfig'), configuration);
@@ -180,7 +198,9 @@ describe('the configuration of git', () => {
     const plain = await results('plain', IDENTITY, 'true');
     expect(Object.keys(plain.pulled)).toHaveLength(12);
     expect(plain.patch).not.toContain('untouched');
-    const configure = `cat '${inDir('hostile')}' >>.git/config; printf '* filter=planted\\n' >.git/info/attributes`;
+    const configure =
+      `cat '${inDir('hostile')}' >>.git/config; printf '* filter=planted\\n' ` +
+      `>.git/info/attributes`;
     const odd = await results('odd', hostile, `mkdir -p .git/info; ${configure}`);
     expect(odd).toEqual(plain);
     expect(existsSync(trace) ? readFileSync(trace, 'utf8') : '').toBe('');
@@ -189,13 +209,26 @@ describe('the configuration of git', () => {
   it('of a repository names no program that conv list, conv new --dry-run and conv pull run', async () => {
     writeFileSync(path.join(at.world.home, '.gitconfig'), IDENTITY);
     const repository = makeRepository('copied', CONTENT);
-    git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', repository, 'sub');
+    git(
+      repository,
+      '-c',
+      'protocol.file.allow=always',
+      'submodule',
+      '--quiet',
+      'add',
+      repository,
+      'sub',
+    );
     git(repository, 'commit', '-qm', 'with a submodule');
     const id = await ranOn(repository, 'echo more >>a.txt');
     for (const config of ['.git/config', '.git/modules/sub/config']) {
-      writeFileSync(path.join(repository, config), hostile.replace(/^ {2}(?:fsmonitor|symlinks).*\n/gm, ''), {
-        flag: 'a',
-      });
+      writeFileSync(
+        path.join(repository, config),
+        hostile.replace(/^ {2}(?:fsmonitor|symlinks).*\n/gm, ''),
+        {
+          flag: 'a',
+        },
+      );
     }
     // git has to read the files again.
     shell(repository, 'touch -d 2020-01-01 *.txt *.dat sub/*.txt sub/*.dat');
@@ -209,10 +242,21 @@ describe('the configuration of git', () => {
 
   it('with a required filter that the agent plants, in the repository or a submodule, breaks neither diff nor pull', async () => {
     const repository = makeRepository('planted', CONTENT);
-    git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inDir('plain'), 'sub');
+    git(
+      repository,
+      '-c',
+      'protocol.file.allow=always',
+      'submodule',
+      '--quiet',
+      'add',
+      inDir('plain'),
+      'sub',
+    );
     git(repository, 'commit', '-qm', 'with a submodule');
     const plant = 'config filter.planted.clean false; git -C . config filter.planted.required true';
-    const inSub = `git clone -q '${inDir('plain')}' sub; git -C sub ${plant.replace('-C .', '-C sub')}; echo more >>sub/a.txt; touch -d 2020-01-01 sub/*.txt`;
+    const inSub =
+      `git clone -q '${inDir('plain')}' sub; git -C sub ` +
+      `${plant.replace('-C .', '-C sub')}; echo more >>sub/a.txt; touch -d 2020-01-01 sub/*.txt`;
     const id = await ranOn(repository, `git ${plant}; echo more >>untouched.txt; ${inSub}`);
     await at.ends(`conv diff ${id} --name-only`, { out: 'untouched.txt\n' });
     for (const flags of ['', '--3way', '--branch made', '-o made']) {
@@ -230,12 +274,16 @@ describe('a repository with Git LFS', () => {
     printf '${pointer(1)}' >kept.png; printf '${pointer(2)}' >changed.png; printf '${pointer(3)}' >gone.png`;
 
   it('is cloned with pointers; files that the agent changed are left out of diff and pull by name', async () => {
-    const filters = `[filter "lfs"]\n\tclean = ${inDir('program')}\n\tsmudge = ${inDir('program')}\n\trequired = true\n`;
+    const filters =
+      `[filter "lfs"]\n\tclean = ${inDir('program')}\n\tsmudge = ` +
+      `${inDir('program')}\n\trequired = true\n`;
     writeFileSync(path.join(at.world.home, '.gitconfig'), IDENTITY + filters);
     const repository = makeRepository('lfs', LFS);
-    // As in a checkout that Git LFS has filled; git would have to run the filter to compare the files.
+    // As in a checkout that Git LFS has filled; git would have to run the filter to compare the
+    // files.
     shell(repository, 'echo real >kept.png; echo real >changed.png; echo real >gone.png');
-    const command = 'echo more >>code; echo real >changed.png; echo real >new.png; rm gone.png; touch kept.png';
+    const command =
+      'echo more >>code; echo real >changed.png; echo real >new.png; rm gone.png; touch kept.png';
     const started = await at.invoke({
       args: [
         'conv',
@@ -247,7 +295,10 @@ describe('a repository with Git LFS', () => {
       ],
       cwd: repository,
     });
-    expect(started).toMatchObject({ code: 0, err: expect.not.stringContaining('uncommitted') as string });
+    expect(started).toMatchObject({
+      code: 0,
+      err: expect.not.stringContaining('uncommitted') as string,
+    });
     const id = started.out.trim();
     const left = ['changed', 'gone', 'new'].map(
       (name) => `left out: ${name}.png: a file of Git LFS, which is not compared`,
@@ -257,7 +308,10 @@ describe('a repository with Git LFS', () => {
     await at.ends(`conv pull ${id} --branch made`, { cwd: repository, err: left });
     await at.ends(`conv pull ${id} -o ../lfs-out`, { cwd: repository, err: left });
     expect(filesIn(inDir('lfs-out'))).toEqual({ 'code 0': 'code\nmore\n' });
-    expect(filesIn(repository)).toMatchObject({ 'code 0': 'code\nmore\n', 'changed.png 0': 'real\n' });
+    expect(filesIn(repository)).toMatchObject({
+      'code 0': 'code\nmore\n',
+      'changed.png 0': 'real\n',
+    });
     expect(existsSync(trace)).toBe(false);
   });
 });

@@ -1,4 +1,7 @@
-/** The status of runs whose sandbox does not run: after a restart of the service, a pause and a deletion. */
+/**
+ * The status of runs whose sandbox does not run: after a restart of the service, a pause and a
+ * deletion.
+ */
 import path from 'node:path';
 import Database from 'libsql';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -54,11 +57,16 @@ describe('after a restart of the service', () => {
     await at.ends(`show ${waiting.id} --exit-status`, { code: 8 });
   });
 
-  it.each(['exit', 'accept'])('conv follow --on-confirm %s exits 8 and executes no action', async (onConfirm) => {
-    const { out } = await at.ends(`follow ${waiting.id} --on-confirm ${onConfirm} --json`, { code: 8 });
-    expect(jsonLines(out).at(-1)).toMatchObject({ type: 'outcome', status: 'waiting' });
-    expect(waiting.did(1)).toBe(false);
-  });
+  it.each(['exit', 'accept'])(
+    'conv follow --on-confirm %s exits 8 and executes no action',
+    async (onConfirm) => {
+      const { out } = await at.ends(`follow ${waiting.id} --on-confirm ${onConfirm} --json`, {
+        code: 8,
+      });
+      expect(jsonLines(out).at(-1)).toMatchObject({ type: 'outcome', status: 'waiting' });
+      expect(waiting.did(1)).toBe(false);
+    },
+  );
 
   it('conv stop of a run that waits in a paused sandbox changes nothing', async () => {
     await at.ends(`stop ${waiting.id} --json`, { out: { changed: false, status: 'waiting' } });
@@ -75,7 +83,10 @@ describe('without a restart', () => {
       const { sandbox_id } = await at.json<{ sandbox_id: string }>(`show ${id}`);
       expect((await at.world.acs('sandbox', 'delete', sandbox_id, '-y')).code).toBe(0);
     }
-    expect(await listed()).toMatchObject({ [ended]: ['finished', 'missing'], [open]: ['archived', 'missing'] });
+    expect(await listed()).toMatchObject({
+      [ended]: ['finished', 'missing'],
+      [open]: ['archived', 'missing'],
+    });
   });
 
   it('a database of an earlier version gets the status of each run from its event log', async () => {
@@ -89,6 +100,9 @@ describe('without a restart', () => {
     );
     database.close();
     await at.world.restart();
-    expect(await listed()).toMatchObject({ [id]: ['finished', 'paused'], [finished]: ['finished', 'paused'] });
+    expect(await listed()).toMatchObject({
+      [id]: ['finished', 'paused'],
+      [finished]: ['finished', 'paused'],
+    });
   });
 });

@@ -8,7 +8,12 @@ import { conversationEvent } from '../../runs/support/event.ts';
 
 describe('the line of an event', () => {
   const line = (members: Partial<ConversationEvent>, startedAt: string | null = null): string => {
-    const usual = { timestamp: '2026-01-01T00:01:05.000000Z', source: 'agent', kind: 'ActionEvent', text: 'does it' };
+    const usual = {
+      timestamp: '2026-01-01T00:01:05.000000Z',
+      source: 'agent',
+      kind: 'ActionEvent',
+      text: 'does it',
+    };
     const event = conversationEvent('1', { ...usual, ...members });
     const parts = eventView(startedAt).line?.(event) ?? [];
     return parts.map(({ text }) => text).join('');
@@ -20,7 +25,9 @@ describe('the line of an event', () => {
   });
 
   it('of an unknown kind is its text', () => {
-    expect(line({ kind: 'NewKindOfEvent', text: 'NewKindOfEvent' })).toBe(' 0:00  · NewKindOfEvent');
+    expect(line({ kind: 'NewKindOfEvent', text: 'NewKindOfEvent' })).toBe(
+      ' 0:00  · NewKindOfEvent',
+    );
   });
 
   it('marks errors', () => {
@@ -36,7 +43,11 @@ describe('the line of an event', () => {
       payload: { action: { kind: 'TerminalAction', command: 'cd x\n  make\n' } },
     });
     expect(whole).toBe(' 0:00  $ cd x\n    make');
-    const long = line({ kind: 'action:run', text: '$ line 1 …', payload: { args: { command: script.join('\n') } } });
+    const long = line({
+      kind: 'action:run',
+      text: '$ line 1 …',
+      payload: { args: { command: script.join('\n') } },
+    });
     expect(long.split('\n').slice(-2)).toEqual(['  line 12', '  … 3 more lines']);
   });
 
@@ -50,17 +61,26 @@ describe('the line of an event', () => {
   });
 
   it('has the whole answer, however long it and its lines are', () => {
-    const answer = [...Array.from({ length: 100 }, (_, index) => `point ${index}`), 'x'.repeat(5000)].join('\n');
+    const answer = [
+      ...Array.from({ length: 100 }, (_, index) => `point ${index}`),
+      'x'.repeat(5000),
+    ].join('\n');
     const payload = { action: { kind: 'FinishAction', message: answer } };
     expect(line({ payload })).toBe(` 0:00  ✓ ${answer}`);
   });
 
   it('has whole messages, over both dialects', () => {
     const content = [{ type: 'text', text: 'one\ntwo' }];
-    expect(line({ kind: 'MessageEvent', payload: { llm_message: { content } } })).toBe(' 0:00  agent  one\ntwo');
-    expect(line({ kind: 'action:message', signal: 'message', payload: { args: { content: 'one\ntwo' } } })).toBe(
-      ' 0:00  you    one\ntwo',
+    expect(line({ kind: 'MessageEvent', payload: { llm_message: { content } } })).toBe(
+      ' 0:00  agent  one\ntwo',
     );
+    expect(
+      line({
+        kind: 'action:message',
+        signal: 'message',
+        payload: { args: { content: 'one\ntwo' } },
+      }),
+    ).toBe(' 0:00  you    one\ntwo');
   });
 });
 
@@ -72,7 +92,9 @@ const event = (members: Partial<ConversationEvent>) => conversationEvent('e', me
 it('the line of a run has its status, the time since the message, and the cost', () => {
   const run = live();
   expect(run.line(NOW)).toBe('running · 0:05 · $0.50');
-  run.onEvent(event({ signal: 'message', kind: 'MessageEvent', timestamp: '2026-11-21T10:00:00Z' }));
+  run.onEvent(
+    event({ signal: 'message', kind: 'MessageEvent', timestamp: '2026-11-21T10:00:00Z' }),
+  );
   expect(run.line(NOW)).toBe('running · 1:05 · $0.50');
   run.onState({ ...conversation, status: 'finished', cost_usd: null });
   expect(run.line(NOW)).toBe('finished · 1:05 · $0.50');
@@ -94,7 +116,10 @@ it('the line of a run shows the action that has no result yet', () => {
 });
 
 it.each([
-  [{ value: { usage_to_metrics: { a: { accumulated_cost: 1 }, b: { accumulated_cost: 0.25 } } } }, ' · $1.25'],
+  [
+    { value: { usage_to_metrics: { a: { accumulated_cost: 1 }, b: { accumulated_cost: 0.25 } } } },
+    ' · $1.25',
+  ],
   [{ llm_metrics: { accumulated_cost: 0.001 } }, ' · $0.0010'],
   [{ value: { usage_to_metrics: { a: {} } } }, ''],
   [{ llm_metrics: null, value: null }, ' · $0.50'],
@@ -105,5 +130,7 @@ it.each([
 });
 
 it('the line of a run without a known cost has none', () => {
-  expect(new LiveRun({ ...conversation, cost_usd: null }, NOW, 'known').line(NOW)).toBe('running · 0:00');
+  expect(new LiveRun({ ...conversation, cost_usd: null }, NOW, 'known').line(NOW)).toBe(
+    'running · 0:00',
+  );
 });

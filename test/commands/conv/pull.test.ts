@@ -33,7 +33,10 @@ let checkout: string;
 let id: string;
 beforeAll(async () => {
   seed = await makeRepository(path.join(at.dir, 'seed'));
-  const steps = [run('echo more >> README.md; echo new > new.txt'), finish('Extended the **README**.\n\nAnd a file.')];
+  const steps = [
+    run('echo more >> README.md; echo new > new.txt'),
+    finish('Extended the **README**.\n\nAnd a file.'),
+  ];
   const file = await replayFile(at, 'pull.json', steps);
   shared = await endedRun(at.world, '--repo', seed, '--replay', file);
 });
@@ -92,7 +95,8 @@ describe('conv pull', () => {
   });
 
   it('exits 3 without git, whose installation is the only step', async () => {
-    const err = /is a git checkout, but git is not installed\n {2}install git, or add its folder to PATH\n$/;
+    const err =
+      /is a git checkout, but git is not installed\n {2}install git, or add its folder to PATH\n$/;
     await pull('', { env: { PATH: '/nowhere' }, code: 3, err });
   });
 
@@ -104,7 +108,8 @@ describe('conv pull', () => {
     expect(read(result)).toBe('hello\nmore\n');
     expect(readdirSync(result).sort()).toEqual(['README.md', 'new.txt']);
     await pull('-o result', { cwd, code: 6 });
-    for (const line of ['', '-o other --branch x', '-o other --3way']) await pull(line, { cwd, code: 2 });
+    for (const line of ['', '-o other --branch x', '-o other --3way'])
+      await pull(line, { cwd, code: 2 });
   });
 
   it('exits 6 with conflicts marked in the files after --3way', async () => {
@@ -127,11 +132,16 @@ describe('conv pull', () => {
     it('another repository exits 6, names both, and writes nothing', async () => {
       const base = (await git(checkout, 'rev-parse', 'HEAD')).slice(0, 12);
       await unrelated();
-      const lacks = `the conversation is on the repository ${seed}, at commit ${base}, which this checkout does not have`;
-      for (const line of flags) await pull(line, { code: 6, err: `${lacks}; this checkout is of ${checkout}\n` });
+      const lacks =
+        `the conversation is on the repository ${seed}, at commit ${base}, which ` +
+        `this checkout does not have`;
+      for (const line of flags)
+        await pull(line, { code: 6, err: `${lacks}; this checkout is of ${checkout}\n` });
       await git(checkout, 'remote', 'add', 'origin', 'https://github.com/acme/web.git');
       await pull('', { code: 6, err: `${lacks}; this checkout is of acme/web\n` });
-      expect([await changes(), await git(checkout, 'branch', '--format=%(refname:short)')]).toEqual(['', 'main']);
+      expect([await changes(), await git(checkout, 'branch', '--format=%(refname:short)')]).toEqual(
+        ['', 'main'],
+      );
       await pull('-o out');
     });
 
@@ -163,7 +173,9 @@ describe('conv pull', () => {
 
   it('warns when the conversation has no repository', async () => {
     await ranOn('echo new > new.txt', '--no-repo');
-    await pull('', { err: 'warning: the conversation has no repository; its files go into this checkout' });
+    await pull('', {
+      err: 'warning: the conversation has no repository; its files go into this checkout',
+    });
   });
 
   it('writes nothing in a dry run', async () => {

@@ -6,16 +6,29 @@ import { TestClock } from '../../support/test-clock.ts';
 import { useV1 } from '../../support/use-v1.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
-const at = useV1({ noun: 'conv', clock: () => new TestClock({ movedBy: 'sleeps', startMs: NOON, limitMs: 60_000 }) });
+const at = useV1({
+  noun: 'conv',
+  clock: () => new TestClock({ movedBy: 'sleeps', startMs: NOON, limitMs: 60_000 }),
+});
 const FIRST = `aaaa${'1'.repeat(28)}`;
 const SECOND = `aaaa${'2'.repeat(28)}`;
 const BUSY = `bbbb${'3'.repeat(28)}`;
 const UNKNOWN = 'f'.repeat(32);
-const ended = { execution_status: 'finished', created_at: '2026-11-21T10:00:00Z', updated_at: '2026-11-21T11:00:00Z' };
+const ended = {
+  execution_status: 'finished',
+  created_at: '2026-11-21T10:00:00Z',
+  updated_at: '2026-11-21T11:00:00Z',
+};
 
 beforeEach(() => {
   at.v1.agentEvents.push(userMessage('do it'), finish('done'), status('finished'));
-  at.v1.addConversation({ ...ended, id: FIRST, title: 'The first', sandbox_id: 'box1', selected_repository: 'acme/a' });
+  at.v1.addConversation({
+    ...ended,
+    id: FIRST,
+    title: 'The first',
+    sandbox_id: 'box1',
+    selected_repository: 'acme/a',
+  });
   at.v1.addConversation({ ...ended, id: SECOND, title: 'The second\nof two', sandbox_id: 'box2' });
   const before = at.v1.before;
   at.v1.before = (asked) => {
@@ -23,7 +36,8 @@ beforeEach(() => {
     const record = at.v1.conversations.get(id.replaceAll('-', ''));
     if (record === undefined) return before(asked);
     if (asked.method === 'PATCH') return { json: Object.assign(record, asked.body) };
-    if (asked.method === 'DELETE') return { json: at.v1.conversations.delete(String(record['id'])) };
+    if (asked.method === 'DELETE')
+      return { json: at.v1.conversations.delete(String(record['id'])) };
     return before(asked);
   };
 });
@@ -45,7 +59,8 @@ describe('conv list', () => {
     'prints whole values between tabs in a pipe': {
       acs: 'list -L 1',
       out: new RegExp(
-        `^${SECOND}\tfinished\tThe second\\\\nof two\t\t\topenai/gpt-4o\t2026-11-21T10:00:00Z\t2026-11-21T11:`,
+        `^${SECOND}\tfinished\tThe second\\\\nof ` +
+          `two\t\t\topenai/gpt-4o\t2026-11-21T10:00:00Z\t2026-11-21T11:`,
       ),
     },
     'prints one object per line as ndjson': {
@@ -69,7 +84,11 @@ describe('conv list', () => {
       acs: 'list --fields title,status',
       out: 'The second\\nof two\tfinished\nThe first\tfinished\n',
     },
-    'names the known members when one is unknown': { acs: 'list --fields colour', code: 2, err: 'execution_status' },
+    'names the known members when one is unknown': {
+      acs: 'list --fields colour',
+      code: 2,
+      err: 'execution_status',
+    },
   });
 
   it.each([
@@ -77,12 +96,18 @@ describe('conv list', () => {
     [429, 7],
     [503, 9],
     [501, 12],
-  ])('a refusal with %i exits %i, which acs help exit-codes names as a code of every command', async (status, code) => {
-    at.v1.before = ({ path }) => (path.endsWith('/search') ? { status, json: { detail: 'no' } } : null);
-    await at.ends('list', { code });
-    const { out } = await at.invoke({ args: ['help', 'exit-codes'] });
-    expect(/^The exit codes of every command are (.+)\.$/m.exec(out)?.[1]?.split(/, | and /)).toContain(String(code));
-  });
+  ])(
+    'a refusal with %i exits %i, which acs help exit-codes names as a code of every command',
+    async (status, code) => {
+      at.v1.before = ({ path }) =>
+        path.endsWith('/search') ? { status, json: { detail: 'no' } } : null;
+      await at.ends('list', { code });
+      const { out } = await at.invoke({ args: ['help', 'exit-codes'] });
+      expect(
+        /^The exit codes of every command are (.+)\.$/m.exec(out)?.[1]?.split(/, | and /),
+      ).toContain(String(code));
+    },
+  );
 
   it('selects by the spec of the sandbox', async () => {
     at.v1.addSandbox('box1', { sandbox_spec_id: 'other' });
@@ -94,8 +119,25 @@ describe('conv list', () => {
     const { items, has_more } = await at.json<{ items: object[]; has_more: boolean }>('list');
     expect(has_more).toBe(false);
     expect(Object.keys(items[0] ?? {})).toEqual([
-      ...['id', 'start_task_id', 'title', 'status', 'reason', 'waiting_for', 'dialect', 'execution_status'],
-      ...['sandbox_id', 'sandbox_status', 'repository', 'branch', 'git_provider', 'model', 'created_at'],
+      ...[
+        'id',
+        'start_task_id',
+        'title',
+        'status',
+        'reason',
+        'waiting_for',
+        'dialect',
+        'execution_status',
+      ],
+      ...[
+        'sandbox_id',
+        'sandbox_status',
+        'repository',
+        'branch',
+        'git_provider',
+        'model',
+        'created_at',
+      ],
       ...['updated_at', 'cost_usd', 'tokens', 'url'],
     ]);
   });
@@ -107,7 +149,10 @@ describe('an id argument', () => {
     ['in capitals', FIRST.toUpperCase()],
     ['by its beginning', 'aaaa1'],
     ['in a URL', `https://acs.example/conversations/${FIRST}#files`],
-  ])('is found %s', async (_, word) => void (await at.ends(`show ${word} -q`, { out: `${FIRST}\n` })));
+  ])(
+    'is found %s',
+    async (_, word) => void (await at.ends(`show ${word} -q`, { out: `${FIRST}\n` })),
+  );
 
   at.rows({
     'that is an ambiguous prefix exits 2 and lists the candidates': {
@@ -126,8 +171,12 @@ describe('an id argument', () => {
   });
 
   it('that matches none of the newest 1000 exits 5 and names how many were searched', async () => {
-    for (let n = 0; n < 1000; n += 1) at.v1.addConversation({ id: n.toString(16).padStart(32, '0') });
-    await at.ends('show bbbb', { code: 5, err: 'the newest 1000 were searched; an older one needs its full id' });
+    for (let n = 0; n < 1000; n += 1)
+      at.v1.addConversation({ id: n.toString(16).padStart(32, '0') });
+    await at.ends('show bbbb', {
+      code: 5,
+      err: 'the newest 1000 were searched; an older one needs its full id',
+    });
   });
 
   it.each(['abc', 'a b', 'https://acs.example/'])('%j is refused as malformed', async (word) => {
@@ -190,7 +239,9 @@ describe('a start in progress', () => {
 
   it('is shown by the id that was chosen for its conversation', async () => {
     task({ conversation_id: BUSY });
-    await at.ends(`show ${OTHER_ID} --json`, { out: { id: BUSY, start_task_id: OTHER_ID, status: 'starting' } });
+    await at.ends(`show ${OTHER_ID} --json`, {
+      out: { id: BUSY, start_task_id: OTHER_ID, status: 'starting' },
+    });
     await at.ends(`show ${OTHER_ID} -q`, { out: `${BUSY}\n` });
     await at.ends(`wait ${OTHER_ID} --wait-timeout 1s --json`, {
       code: 124,
@@ -232,7 +283,9 @@ describe('conv delete', () => {
     await at.ends(`delete ${FIRST} -y --json`, { out: { id: FIRST, changed: true } });
     await at.ends(`show ${FIRST}`, { code: 5 });
     await at.ends(`delete ${FIRST} -y`, { code: 5 });
-    await at.ends(`delete ${FIRST} -y --ignore-not-found --json`, { out: { changed: false, status: 'deleted' } });
+    await at.ends(`delete ${FIRST} -y --ignore-not-found --json`, {
+      out: { changed: false, status: 'deleted' },
+    });
   });
 
   it('of a selection keeps runs in progress, unless forced', async () => {

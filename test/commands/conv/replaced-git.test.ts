@@ -1,10 +1,22 @@
-/** What an agent does to the `.git` of its clone changes neither the outcome of its run nor the base of its diff. */
+/**
+ * What an agent does to the `.git` of its clone changes neither the outcome of its run nor the base
+ * of its diff.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeEachSpec } from '../../support/bubblewrap.ts';
 import { useWorld } from '../../support/use-world.ts';
-import { finish, git, json, makeRepository, putToSleep, replayFile, run, type ConversationJson } from './support.ts';
+import {
+  finish,
+  git,
+  json,
+  makeRepository,
+  putToSleep,
+  replayFile,
+  run,
+  type ConversationJson,
+} from './support.ts';
 
 const CHANGE = 'echo more >> README.md; echo new > new.txt';
 const CHANGED = 'README.md\tmodified\t1\t0\nnew.txt\tadded\t1\t0\n';
@@ -12,17 +24,20 @@ const CHANGED = 'README.md\tmodified\t1\t0\nnew.txt\tadded\t1\t0\n';
 /** Each after the change, in the folder of the clone. */
 const REPLACED: Record<string, string> = {
   'is removed': 'rm -rf .git',
-  'is made anew, with everything in one commit': 'rm -rf .git; git init -q; git add -A; git commit -qm all',
+  'is made anew, with everything in one commit':
+    'rm -rf .git; git init -q; git add -A; git commit -qm all',
   'gets a first commit without parents':
     'git checkout -q --orphan other; git add -A; git commit -qm all; rm -r .git/logs',
   'is amended and has no unreachable object any more':
-    'git add -A; git commit -q --amend -m all; git reflog expire --expire=now --all; git gc -q --prune=now',
+    'git add -A; git commit -q --amend -m all; git reflog expire --expire=now --all; git gc ' +
+    '-q --prune=now',
   'replaces the first commit': 'git add -A; git commit -qm all; git replace HEAD~1 HEAD',
   'has no objects': 'rm -rf .git/objects/*',
   'cannot be read': 'chmod 000 .git',
   'is a file': 'rm -rf .git; echo "gitdir: /nowhere" > .git',
   'is a link': 'mv .git ../elsewhere; ln -s ../elsewhere .git',
-  'hides the changes': 'git update-index --assume-unchanged README.md; echo "*" > .git/info/exclude',
+  'hides the changes':
+    'git update-index --assume-unchanged README.md; echo "*" > .git/info/exclude',
 };
 const DELETED = 'README.md\tdeleted\t0\t1\n';
 const GONE: Record<string, string> = {
@@ -41,33 +56,44 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
   async function ran(command: string, ...flags: string[]): Promise<ConversationJson> {
     const file = await replayFile(at, 'run.json', [run(command), finish('I did it')]);
     const repo = flags.includes('--repo') ? [] : ['--repo', source];
-    return json(await at.ends(['new', 'go', ...repo, '--replay', file, '--wait', '--json', ...flags], {}));
+    return json(
+      await at.ends(['new', 'go', ...repo, '--replay', file, '--wait', '--json', ...flags], {}),
+    );
   }
 
   describe.each(['v1', 'v0'])('a run over %s whose repository', (dialect) => {
     // The commands of a run are the same in both specs.
     const cases = Object.entries(REPLACED).filter((_, index) => spec === 'process' || index < 2);
-    it.each(cases)('%s has finished, and its diff is against the commit of the start', async (_, command) => {
-      const { id } = await ran(`${CHANGE}; ${command}`, '--api', dialect);
-      await at.ends(`diff ${id} --stat`, { out: CHANGED });
-      const checkout = path.join(at.dir, `checkout-${id}`);
-      await git(source, 'clone', '-q', source, checkout);
-      await at.ends(`pull ${id}`, { cwd: checkout });
-      expect(await git(checkout, 'status', '--short')).toBe('M README.md\n?? new.txt');
-      expect(readFileSync(path.join(checkout, 'README.md'), 'utf8')).toBe('hello\nmore\n');
-      await at.ends(`export ${id} --as md`, { out: /2 files, \+2 -0/ });
-    });
+    it.each(cases)(
+      '%s has finished, and its diff is against the commit of the start',
+      async (_, command) => {
+        const { id } = await ran(`${CHANGE}; ${command}`, '--api', dialect);
+        await at.ends(`diff ${id} --stat`, { out: CHANGED });
+        const checkout = path.join(at.dir, `checkout-${id}`);
+        await git(source, 'clone', '-q', source, checkout);
+        await at.ends(`pull ${id}`, { cwd: checkout });
+        expect(await git(checkout, 'status', '--short')).toBe('M README.md\n?? new.txt');
+        expect(readFileSync(path.join(checkout, 'README.md'), 'utf8')).toBe('hello\nmore\n');
+        await at.ends(`export ${id} --as md`, { out: /2 files, \+2 -0/ });
+      },
+    );
 
-    it.each(Object.entries(GONE))('%s altogether has finished, and every file is deleted', async (_, command) => {
-      const { id } = await ran(command, '--api', dialect);
-      await at.ends(`diff ${id} --stat`, { out: DELETED });
-    });
+    it.each(Object.entries(GONE))(
+      '%s altogether has finished, and every file is deleted',
+      async (_, command) => {
+        const { id } = await ran(command, '--api', dialect);
+        await at.ends(`diff ${id} --stat`, { out: DELETED });
+      },
+    );
 
     it('is left alone has its changes in an export while the sandbox is paused, which stays paused', async () => {
       const { id } = await ran(CHANGE, '--api', dialect);
       await putToSleep(at, id);
       for (const form of ['md', 'html']) {
-        const { out } = await at.ends(`export ${id} --as ${form}`, { err: '', hides: /reconstructed|No changed file/ });
+        const { out } = await at.ends(`export ${id} --as ${form}`, {
+          err: '',
+          hides: /reconstructed|No changed file/,
+        });
         expect(out).toContain('+more');
       }
       await at.ends(`show ${id} --json`, { out: { sandbox_status: 'paused' } });
@@ -78,7 +104,9 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
   it('the base of a diff is the commit that was cloned, though the agent has pushed its own', async () => {
     const bare = path.join(at.dir, 'bare.git');
     await git(source, 'clone', '-q', '--bare', source, bare);
-    const push = `git remote set-url origin "$PWD"; git add -A; git commit -qm mine; git push -q origin HEAD:refs/heads/x; git fetch -q`;
+    const push =
+      `git remote set-url origin "$PWD"; git add -A; git commit -qm mine; git push ` +
+      `-q origin HEAD:refs/heads/x; git fetch -q`;
     const { id } = await ran(`${CHANGE}; ${push}`, '--api', 'v0');
     await at.ends(`diff ${id} --stat`, { out: CHANGED });
   });
@@ -98,7 +126,8 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
     await git(folders, 'add', '-A');
     await git(folders, 'commit', '-qm', 'folders');
     const track =
-      'printf "*.log\\nREADME.md\\n" >.gitignore; echo 1 >new.log; git add -f new.log; git rm -q --cached README.md';
+      'printf "*.log\\nREADME.md\\n" >.gitignore; echo 1 >new.log; git add -f new.log; git rm ' +
+      '-q --cached README.md';
     const { id } = await ran(`${track}; git sparse-checkout set kept`, '--repo', folders);
     await at.ends(`diff ${id} --name-only`, { out: '.gitignore\nREADME.md\nnew.log\n' });
     await putToSleep(at, id);
@@ -107,7 +136,11 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
 
   it('a second clone in the sandbox has a base of its own', async () => {
     const first = await ran(`${CHANGE}; rm -rf "$PWD"`);
-    const second = await ran('rm -rf .git; echo other > other.txt', '--sandbox', first.sandbox_id ?? '');
+    const second = await ran(
+      'rm -rf .git; echo other > other.txt',
+      '--sandbox',
+      first.sandbox_id ?? '',
+    );
     await at.ends(`diff ${first.id} --stat`, { out: DELETED });
     await at.ends(`diff ${second.id} --stat`, { out: 'other.txt\tadded\t1\t0\n' });
   });
@@ -115,7 +148,8 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
   if (spec === 'process') return;
   it('the agent can read the copy of the commit, and cannot write to it', async () => {
     const { id } = await ran(
-      'cd /run/acs/bases/source.git && git cat-file -t HEAD >"$OLDPWD/type"; rm -rf HEAD objects; echo x > HEAD; git update-ref HEAD HEAD~0 -d; rm -rf "$OLDPWD/.git"',
+      'cd /run/acs/bases/source.git && git cat-file -t HEAD >"$OLDPWD/type"; rm -rf HEAD ' +
+        'objects; echo x > HEAD; git update-ref HEAD HEAD~0 -d; rm -rf "$OLDPWD/.git"',
     );
     await at.ends(`diff ${id} --stat`, { out: 'type\tadded\t1\t0\n' });
   });

@@ -3,7 +3,16 @@ import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../support/until.ts';
-import { endedRun, finish, jsonLines, putToSleep, replayFile, run, startHeldRun, useEndedRun } from './support.ts';
+import {
+  endedRun,
+  finish,
+  jsonLines,
+  putToSleep,
+  replayFile,
+  run,
+  startHeldRun,
+  useEndedRun,
+} from './support.ts';
 
 const at = useEndedRun({ spec: 'process', noun: 'conv' });
 const replayed = async (...steps: Record<string, unknown>[]) =>
@@ -14,12 +23,19 @@ describe('conv result', () => {
     await at.ends(`result ${await replayed(finish('  zwei\n\tZeilen ü\u202e '))}`, {
       out: '  zwei\n\tZeilen ü\u202e ',
     });
-    await at.ends(`result ${await replayed(finish('\u001b[2Jgone'))}`, { columns: 80, out: '\\x1b[2Jgone\n' });
+    await at.ends(`result ${await replayed(finish('\u001b[2Jgone'))}`, {
+      columns: 80,
+      out: '\\x1b[2Jgone\n',
+    });
   });
 
   it('exits 5 while there is no answer, and hints at no wait when none can come', async () => {
     const held = await startHeldRun(at.world);
-    await at.ends(`result ${held.id}`, { code: 5, out: '', err: `wait for it: acs conv wait ${held.id}` });
+    await at.ends(`result ${held.id}`, {
+      code: 5,
+      out: '',
+      err: `wait for it: acs conv wait ${held.id}`,
+    });
     await held.release();
     await at.ends(`wait ${held.id}`, {});
     await at.ends(`send ${held.id} more --wait`, { code: 1 });
@@ -41,7 +57,10 @@ describe('conv result', () => {
 describe('conv diff', () => {
   it('prints the changes, or a notice when nothing changed', async () => {
     await at.ends(`diff ${at.id}`, { out: /\+\+\+ b\/acs-demo\.sh/ });
-    await at.ends(`diff ${await replayed(run('true'), finish('nothing'))}`, { out: '', err: 'nothing changed' });
+    await at.ends(`diff ${await replayed(run('true'), finish('nothing'))}`, {
+      out: '',
+      err: 'nothing changed',
+    });
   });
 
   it('--stat lists the files, and --name-only their paths', async () => {
@@ -50,15 +69,24 @@ describe('conv diff', () => {
     for (const flag of ['--stat --json', '--json'])
       await at.ends(`diff ${at.id} ${flag}`, { out: { items: [file], has_more: false } });
     await at.ends(`diff ${at.id} --name-only`, { out: 'acs-demo.sh\n' });
-    await at.ends(`diff ${at.id} --name-only --json`, { out: { items: [{ path: 'acs-demo.sh' }] } });
+    await at.ends(`diff ${at.id} --name-only --json`, {
+      out: { items: [{ path: 'acs-demo.sh' }] },
+    });
     await at.ends(`diff ${at.id} --name-only --stat`, { code: 2 });
   });
 
   it('names a repository that the agent made in the workspace, and prints the other changes', async () => {
-    const made = 'git init -q lib && git -C lib -c user.name=a -c user.email=a@b commit -q --allow-empty -m first';
-    const id = await replayed(run(`${made} && echo one > lib/one.txt && echo two > two.txt`), finish('done'));
+    const made =
+      'git init -q lib && git -C lib -c user.name=a -c user.email=a@b commit -q ' +
+      '--allow-empty -m first';
+    const id = await replayed(
+      run(`${made} && echo one > lib/one.txt && echo two > two.txt`),
+      finish('done'),
+    );
     const { out, err } = await at.ends(`diff ${id}`, { out: /\+two/ });
-    expect(err).toBe('warning: left out: lib: a nested git repository, whose files are not compared\n');
+    expect(err).toBe(
+      'warning: left out: lib: a nested git repository, whose files are not compared\n',
+    );
     expect(out).not.toContain('lib');
     await at.ends(`diff ${id} --stat`, { out: 'two.txt\tadded\t1\t0\n' });
   });
@@ -76,7 +104,8 @@ describe('conv open', () => {
   let BROWSER: string;
   const seen = () => path.join(at.dir, 'seen');
   beforeAll(async () => {
-    const script = `#!/bin/sh\necho "$1 $ACS_API_KEY" > ${seen()}.part && mv ${seen()}.part ${seen()}\n`;
+    const script =
+      `#!/bin/sh\necho "$1 $ACS_API_KEY" > ${seen()}.part && mv ${seen()}.part ` + `${seen()}\n`;
     BROWSER = path.join(at.dir, await at.file('browser', script));
     chmodSync(BROWSER, 0o755);
   });
@@ -117,7 +146,12 @@ describe('conv open', () => {
 
   it('opens the address in the browser on a terminal, which gets no key, and prints it', async () => {
     const err = 'opened it in the browser; the link is valid once, for 60 s';
-    const { out } = await at.ends(`open ${at.id}`, { columns: 80, env: { BROWSER }, out: link(), err });
+    const { out } = await at.ends(`open ${at.id}`, {
+      columns: 80,
+      env: { BROWSER },
+      out: link(),
+      err,
+    });
     await until(() => existsSync(seen()));
     expect(readFileSync(seen(), 'utf8')).toBe(`${out.trim()} \n`);
   });

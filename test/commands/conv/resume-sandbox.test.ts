@@ -1,6 +1,6 @@
 /**
- * Runs in paused sandboxes of a server whose records then have no state of the run, as genuine ones: only the events
- * have it.
+ * Runs in paused sandboxes of a server whose records then have no state of the run, as genuine
+ * ones: only the events have it.
  */
 import { describe, expect, it } from 'vitest';
 import type { BulkResult } from '../../../src/output/view.ts';
@@ -22,7 +22,9 @@ async function paused(message: string): Promise<string> {
 
 /** The last parts of the paths that were written to. */
 const written = (): string[] =>
-  at.server.asked.filter(({ method }) => method === 'POST').map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
+  at.server.asked
+    .filter(({ method }) => method === 'POST')
+    .map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
 
 describe('a run with a pending confirmation in a paused sandbox', () => {
   it('has the status waiting in conv show and conv wait, which exit 8', async () => {
@@ -70,23 +72,33 @@ it('conv resume of several ids reads each conversation again right before it is 
   at.loose.before = ({ method, path }) => {
     if (method !== 'GET' || path !== '/api/v1/app-conversations') return null;
     // Both have been found by then; another client starts the sandboxes.
-    if (++reads === ids.length + 1) for (const id of at.loose.sandboxes.keys()) at.loose.sandboxes.set(id, 'RUNNING');
+    if (++reads === ids.length + 1)
+      for (const id of at.loose.sandboxes.keys()) at.loose.sandboxes.set(id, 'RUNNING');
     return null;
   };
   const { out } = await conv('resume', ...ids, '--json');
-  expect((JSON.parse(out) as BulkResult).items).toMatchObject([{ changed: false }, { changed: false }]);
+  expect((JSON.parse(out) as BulkResult).items).toMatchObject([
+    { changed: false },
+    { changed: false },
+  ]);
   expect(written()).toEqual([]);
 });
 
 it('conv resume --status paused starts no sandbox of a run that has finished or waits for a confirmation', async () => {
-  const ids = { finished: await paused('hello'), waiting: await paused('CONFIRM'), paused: await paused('WORK') };
+  const ids = {
+    finished: await paused('hello'),
+    waiting: await paused('CONFIRM'),
+    paused: await paused('WORK'),
+  };
   const open = at.loose.conversations.get(ids.paused);
   if (open) setState(open, 'paused');
   const { code, out, err } = await conv('resume', '--status', 'paused', '-y', '--json');
   expect(code, err).toBe(0);
   const { items, matched } = JSON.parse(out) as BulkResult;
   expect(matched).toBe(3);
-  const changes = Object.fromEntries(items.map(({ id, changed, before }) => [id, [changed, before]]));
+  const changes = Object.fromEntries(
+    items.map(({ id, changed, before }) => [id, [changed, before]]),
+  );
   expect(changes).toEqual({
     [ids.finished]: [false, 'finished'],
     [ids.waiting]: [false, 'waiting'],
@@ -126,13 +138,16 @@ describe('conv confirm of an action that waits in a paused sandbox', () => {
     expect(written()).toEqual([]);
   });
 
-  it.each(['error', 'stuck'])('exits 6 without a start of the sandbox when the run has ended with %s', async (word) => {
-    const id = await paused('WORK');
-    setState(at.loose.conversations.get(id)!, word);
-    const err = 'has no pending confirmation';
-    await at.ends(`conv confirm ${id} --accept --resume`, { code: 6, out: '', err });
-    expect(written()).toEqual([]);
-  });
+  it.each(['error', 'stuck'])(
+    'exits 6 without a start of the sandbox when the run has ended with %s',
+    async (word) => {
+      const id = await paused('WORK');
+      setState(at.loose.conversations.get(id)!, word);
+      const err = 'has no pending confirmation';
+      await at.ends(`conv confirm ${id} --accept --resume`, { code: 6, out: '', err });
+      expect(written()).toEqual([]);
+    },
+  );
 
   it('prints the start of the sandbox in a dry run, and sends nothing', async () => {
     const id = await paused('CONFIRM');
@@ -145,7 +160,10 @@ describe('conv confirm of an action that waits in a paused sandbox', () => {
 describe('conv send to a run that waits for a confirmation in a paused sandbox', () => {
   it('exits 8 before the sandbox is started', async () => {
     const id = await paused('CONFIRM');
-    await at.ends(`conv send ${id} hello --resume`, { code: 8, err: '--resume and --accept or --reject' });
+    await at.ends(`conv send ${id} hello --resume`, {
+      code: 8,
+      err: '--resume and --accept or --reject',
+    });
     expect(written()).toEqual([]);
     expect(at.loose.sandboxes.get(at.loose.conversations.get(id)?.sandboxId ?? '')).toBe('PAUSED');
   });

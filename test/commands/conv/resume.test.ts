@@ -2,7 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import type { BulkResult } from '../../../src/output/view.ts';
 import { useWorld } from '../../support/use-world.ts';
-import { endedRun, json, jsonLines, putToSleep, startHeldRun, startWaitingRun, statusOf, until } from './support.ts';
+import {
+  endedRun,
+  json,
+  jsonLines,
+  putToSleep,
+  startHeldRun,
+  startWaitingRun,
+  statusOf,
+  until,
+} from './support.ts';
 
 const UNKNOWN = 'f'.repeat(32);
 
@@ -52,7 +61,9 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       const { id, release } = await startHeldRun(at.world);
       await putToSleep(at, id);
       await release();
-      await at.ends(`resume ${id} --wait --json`, { out: { conversation_id: id, status: 'finished', exit_code: 0 } });
+      await at.ends(`resume ${id} --wait --json`, {
+        out: { conversation_id: id, status: 'finished', exit_code: 0 },
+      });
     });
 
     it('--follow prints the run that it continues', async () => {
@@ -95,7 +106,11 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
         code: 1,
         out: { matched: 3, failed: 1 },
       });
-      expect(json<BulkResult>(many).items.map(({ changed }) => changed)).toEqual([true, false, false]);
+      expect(json<BulkResult>(many).items.map(({ changed }) => changed)).toEqual([
+        true,
+        false,
+        false,
+      ]);
       await one.release();
       await at.ends(`wait ${one.id}`, {});
       await at.ends(`resume ${one.id} ${two} --wait`, { code: 2 });
@@ -118,23 +133,35 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     it('sends the requests that --dry-run prints', async () => {
       const { id, release } = await startHeldRun(at.world);
       await putToSleep(at, id);
-      await at.ends(`resume ${id} --dry-run --json`, { out: { requests: [{ method: 'POST' }] }, writes: [] });
+      await at.ends(`resume ${id} --dry-run --json`, {
+        out: { requests: [{ method: 'POST' }] },
+        writes: [],
+      });
       const done = await endedRun(at.world);
-      await at.ends(`resume ${done} --dry-run --json`, { out: { dry_run: true, requests: [] }, writes: [] });
+      await at.ends(`resume ${done} --dry-run --json`, {
+        out: { dry_run: true, requests: [] },
+        writes: [],
+      });
       await release();
       await at.ends(`resume ${id} --wait`, {});
       // The local service continues by itself what it had only paused.
-      const woken = api === 'v0' ? `POST /api/conversations/${id}/start` : /^POST \/api\/v1\/sandboxes\/.+\/resume$/;
+      const woken =
+        api === 'v0'
+          ? `POST /api/conversations/${id}/start`
+          : /^POST \/api\/v1\/sandboxes\/.+\/resume$/;
       expect(at.writes()).toEqual([expect.stringMatching(woken)]);
     });
 
-    it.runIf(api === 'v1')('exits 6 when the sandbox was deleted, 5 for an unknown id, and 2 without one', async () => {
-      const id = await endedRun(at.world);
-      const { sandbox_id } = await at.json<{ sandbox_id: string }>(`show ${id}`);
-      await at.world.acs('sandbox', 'delete', sandbox_id, '-y');
-      await at.ends(`resume ${id}`, { code: 6 });
-      await at.ends(`resume ${UNKNOWN}`, { code: 5 });
-      await at.ends('resume', { code: 2 });
-    });
+    it.runIf(api === 'v1')(
+      'exits 6 when the sandbox was deleted, 5 for an unknown id, and 2 without one',
+      async () => {
+        const id = await endedRun(at.world);
+        const { sandbox_id } = await at.json<{ sandbox_id: string }>(`show ${id}`);
+        await at.world.acs('sandbox', 'delete', sandbox_id, '-y');
+        await at.ends(`resume ${id}`, { code: 6 });
+        await at.ends(`resume ${UNKNOWN}`, { code: 5 });
+        await at.ends('resume', { code: 2 });
+      },
+    );
   });
 });

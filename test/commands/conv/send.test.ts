@@ -4,7 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { BIN } from '../../e2e/processes.ts';
 import { useWorld } from '../../support/use-world.ts';
 import type { Ended } from '../../support/world.ts';
-import { endedRun, finish, jsonLines, putToSleep, replayFile, startWaitingRun, statusOf, until } from './support.ts';
+import {
+  endedRun,
+  finish,
+  jsonLines,
+  putToSleep,
+  replayFile,
+  startWaitingRun,
+  statusOf,
+  until,
+} from './support.ts';
 
 const UNKNOWN = 'f'.repeat(32);
 
@@ -14,7 +23,9 @@ describe.each(['v1', 'v0'] as const)('conv send over %s', (api) => {
   const send = (id: string, ...words: string[]) => at.acs('conv', 'send', id, ...words);
   /** The messages of the user. */
   const messages = async (id: string) => {
-    const { items } = await at.json<{ items: { text: string }[] }>(`conv events ${id} --source user`);
+    const { items } = await at.json<{ items: { text: string }[] }>(
+      `conv events ${id} --source user`,
+    );
     return items.map(({ text }) => text);
   };
 
@@ -97,27 +108,46 @@ describe.each(['v1', 'v0'] as const)('conv send over %s', (api) => {
     await putToSleep(at, id);
     await at.ends(`conv send ${id} hello`, { code: 6, err: '--resume' });
     const url = expect.stringMatching(api === 'v1' ? /\/resume$/ : /\/start$/) as string;
-    await at.ends(`conv send ${id} hello --resume --dry-run --json`, { out: { requests: [{ method: 'POST', url }] } });
-    await at.ends(`conv send ${id} hello --resume --wait --json`, { code: 1, out: { status: 'failed' } });
+    await at.ends(`conv send ${id} hello --resume --dry-run --json`, {
+      out: { requests: [{ method: 'POST', url }] },
+    });
+    await at.ends(`conv send ${id} hello --resume --wait --json`, {
+      code: 1,
+      out: { status: 'failed' },
+    });
   });
 
-  it.runIf(api === 'v1')('exits 6 when the sandbox was deleted, and wait and events go on', async () => {
-    const id = await endedRun(at.world);
-    const { sandbox_id } = await at.json<{ sandbox_id: string }>(`conv show ${id}`);
-    await at.ends(`sandbox delete ${sandbox_id} -y`, {});
-    await at.ends(`conv send ${id} hello`, { code: 6 });
-    await at.ends(`conv wait ${id}`, {});
-    await at.ends(`conv events ${id} -q`, { out: /./ });
-  });
+  it.runIf(api === 'v1')(
+    'exits 6 when the sandbox was deleted, and wait and events go on',
+    async () => {
+      const id = await endedRun(at.world);
+      const { sandbox_id } = await at.json<{ sandbox_id: string }>(`conv show ${id}`);
+      await at.ends(`sandbox delete ${sandbox_id} -y`, {});
+      await at.ends(`conv send ${id} hello`, { code: 6 });
+      await at.ends(`conv wait ${id}`, {});
+      await at.ends(`conv events ${id} -q`, { out: /./ });
+    },
+  );
 
   if (api === 'v0') return;
   describe('without a message', () => {
     /** Runs `conv send` on a terminal; `edit` is what the editor does to the file `$1`. */
-    const edited = async (id: string, edit: string, ...flags: string[]): Promise<Ended & { opened: boolean }> => {
-      const editor = path.join(at.dir, await at.file('editor.sh', `#!/bin/sh\ntouch '${at.dir}/opened'\n${edit}\n`));
+    const edited = async (
+      id: string,
+      edit: string,
+      ...flags: string[]
+    ): Promise<Ended & { opened: boolean }> => {
+      const editor = path.join(
+        at.dir,
+        await at.file('editor.sh', `#!/bin/sh\ntouch '${at.dir}/opened'\n${edit}\n`),
+      );
       await chmod(editor, 0o700);
       await rm(path.join(at.dir, 'opened'), { force: true });
-      const ended = await at.invoke({ args: ['conv', 'send', id, ...flags], columns: 100, env: { EDITOR: editor } });
+      const ended = await at.invoke({
+        args: ['conv', 'send', id, ...flags],
+        columns: 100,
+        env: { EDITOR: editor },
+      });
       const opened = await readFile(path.join(at.dir, 'opened')).catch(() => null);
       return { ...ended, opened: opened !== null };
     };
@@ -146,8 +176,13 @@ describe.each(['v1', 'v0'] as const)('conv send over %s', (api) => {
     it('keeps the text in a file when it cannot be sent', async () => {
       const id = await endedRun(at.world);
       const { ACS_BASE_URL, ACS_API_KEY } = at.world.env;
-      const acs = `ACS_BASE_URL='${ACS_BASE_URL}' ACS_API_KEY='${ACS_API_KEY}' '${process.execPath}' '${BIN}'`;
-      const sent = await edited(id, `echo "too late" >> "$1"\n${acs} conv delete ${id} -y --with-sandbox`);
+      const acs =
+        `ACS_BASE_URL='${ACS_BASE_URL}' ACS_API_KEY='${ACS_API_KEY}' ` +
+        `'${process.execPath}' '${BIN}'`;
+      const sent = await edited(
+        id,
+        `echo "too late" >> "$1"\n${acs} conv delete ${id} -y --with-sandbox`,
+      );
       expect(sent.code, sent.err).toBe(5);
       const file = /--file\s+(\S+)/.exec(sent.err)?.[1] ?? '';
       expect(await readFile(file, 'utf8')).toBe('too late\n');

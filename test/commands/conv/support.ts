@@ -1,4 +1,7 @@
-/** Conversations of the local service for these tests: runs that have ended, that a test releases, or that wait for it. */
+/**
+ * Conversations of the local service for these tests: runs that have ended, that a test releases,
+ * or that wait for it.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -57,7 +60,10 @@ export function jsonLines<T = Record<string, unknown>>(out: string): T[] {
 /** The error of a command with --json: its last line on stderr. */
 export function errorOf({
   err,
-}: Pick<Ended, 'err'>): { code: string; message: string; hint: string | null } & Record<string, unknown> {
+}: Pick<Ended, 'err'>): { code: string; message: string; hint: string | null } & Record<
+  string,
+  unknown
+> {
   const last = jsonLines<{ error: never }>(err).at(-1);
   if (!last?.error) throw new Error(`no error on stderr: ${err}`);
   return last.error;
@@ -65,7 +71,14 @@ export function errorOf({
 
 export async function git(cwd: string, ...args: string[]): Promise<string> {
   const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
-  const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', '-c', 'init.defaultBranch=main'];
+  const identity = [
+    '-c',
+    'user.name=Test',
+    '-c',
+    'user.email=test@example.com',
+    '-c',
+    'init.defaultBranch=main',
+  ];
   const { stdout } = await promisify(execFile)('git', [...identity, ...args], { cwd, env });
   return stdout.trim();
 }
@@ -109,7 +122,10 @@ export interface HeldRun {
   release(): Promise<void>;
 }
 
-/** A run that continues until it is released. Needs a world without isolation, where it can see the test's folder. */
+/**
+ * A run that continues until it is released. Needs a world without isolation, where it can see the
+ * test's folder.
+ */
 export async function startHeldRun(world: At, ...flags: string[]): Promise<HeldRun> {
   const flag = path.join(world.dir, `go-${Math.random().toString(36).slice(2)}`);
   const file = await replayFile(world, `${path.basename(flag)}.json`, [
@@ -126,7 +142,16 @@ export async function startHeldRun(world: At, ...flags: string[]): Promise<HeldR
 /** Starts a run, without a repository unless `--repo` names one, and waits for its end; its id. */
 export async function endedRun(world: At, ...flags: string[]): Promise<string> {
   const repository = flags.includes('--repo') ? [] : ['--no-repo'];
-  const ended = await world.acs('conv', 'new', ...repository, '--replay', 'demo', '--wait', '--json', ...flags);
+  const ended = await world.acs(
+    'conv',
+    'new',
+    ...repository,
+    '--replay',
+    'demo',
+    '--wait',
+    '--json',
+    ...flags,
+  );
   if (ended.code !== 0) throw new Error(`conv new ended with ${ended.code}: ${ended.err}`);
   return json(ended).id;
 }
@@ -138,16 +163,35 @@ export interface WaitingRun {
 }
 
 /**
- * A run of so many commands, each of which leaves a file behind; it waits for a confirmation at the first one.
+ * A run of so many commands, each of which leaves a file behind; it waits for a confirmation at the
+ * first one.
  * @param until a file: each command ends when it exists
  */
-export async function startWaitingRun(world: At, commands = 1, until?: string): Promise<WaitingRun> {
+export async function startWaitingRun(
+  world: At,
+  commands = 1,
+  until?: string,
+): Promise<WaitingRun> {
   const mark = path.join(world.dir, `did-${Math.random().toString(36).slice(2)}`);
   const wait = until === undefined ? '' : `until [ -e '${until}' ]; do sleep 0.05; done\n`;
-  const steps = Array.from({ length: commands }, (_, index) => run(`touch ${mark}-${index + 1}\n${wait}echo done`));
-  const file = await replayFile(world, `${path.basename(mark)}.json`, [...steps, finish('all done')]);
+  const steps = Array.from({ length: commands }, (_, index) =>
+    run(`touch ${mark}-${index + 1}\n${wait}echo done`),
+  );
+  const file = await replayFile(world, `${path.basename(mark)}.json`, [
+    ...steps,
+    finish('all done'),
+  ]);
   await world.acs('settings', 'set', 'confirmation_mode=true');
-  const started = await world.acs('conv', 'new', 'do it', '--no-repo', '--replay', file, '--wait', '--json');
+  const started = await world.acs(
+    'conv',
+    'new',
+    'do it',
+    '--no-repo',
+    '--replay',
+    file,
+    '--wait',
+    '--json',
+  );
   await world.acs('settings', 'set', 'confirmation_mode=false');
   if (started.code !== 8) throw new Error(`conv new ended with ${started.code}: ${started.err}`);
   return { id: json(started).id, did: (command) => existsSync(`${mark}-${command}`) };
@@ -162,12 +206,20 @@ export async function putToSleep({ world }: Pick<Suite, 'world'>, id: string): P
   const { sandbox_id: sandbox } = json(await world.acs('conv', 'show', id, '--json'));
   if (sandbox !== null) return void (await world.acs('sandbox', 'pause', sandbox));
   const headers = { 'x-session-api-key': world.service.key };
-  const answer = await fetch(`${world.service.url}/api/conversations/${id}/stop`, { method: 'POST', headers });
+  const answer = await fetch(`${world.service.url}/api/conversations/${id}/stop`, {
+    method: 'POST',
+    headers,
+  });
   if (!answer.ok) throw new Error(`the stop ended with ${answer.status}`);
 }
 
-/** A world of `conv` for the enclosing suite, with a run that has ended; `id` is set while tests run. */
-export function useEndedRun(options: SuiteOptions = { spec: 'process' }): Suite & { readonly id: string } {
+/**
+ * A world of `conv` for the enclosing suite, with a run that has ended; `id` is set while tests
+ * run.
+ */
+export function useEndedRun(
+  options: SuiteOptions = { spec: 'process' },
+): Suite & { readonly id: string } {
   const at = useWorld(options);
   let id: string;
   beforeAll(async () => {
@@ -177,10 +229,15 @@ export function useEndedRun(options: SuiteOptions = { spec: 'process' }): Suite 
 }
 
 /**
- * Gives the answer to a question; a promise that never settles leaves the question open. `shown` is what stdout holds,
- * `screen` what the terminal shows.
+ * Gives the answer to a question; a promise that never settles leaves the question open. `shown` is
+ * what stdout holds, `screen` what the terminal shows.
  */
-export type Person = (question: string, until?: AbortSignal, shown?: () => string, screen?: Screen) => Promise<string>;
+export type Person = (
+  question: string,
+  until?: AbortSignal,
+  shown?: () => string,
+  screen?: Screen,
+) => Promise<string>;
 
 /** Runs acs on a terminal, with the answers of a person to its prompts. */
 export async function onTerminal(
@@ -191,7 +248,14 @@ export async function onTerminal(
   const refused = (): Promise<never> => Promise.reject(new Error('the test has no answer to this'));
   const screen = new Screen();
   const onText = (text: string): void => void screen.write(text);
-  const invocation = { args, columns: 100, env: world.env, cwd: world.dir, onOut: onText, onErr: onText };
+  const invocation = {
+    args,
+    columns: 100,
+    env: world.env,
+    cwd: world.dir,
+    onOut: onText,
+    onErr: onText,
+  };
   const { platform, stdout, stderr } = platformOf(invocation);
   const context = createContext(platform);
   const text = (stream: typeof stdout) => stream.bytes().toString('utf8');
@@ -204,7 +268,8 @@ export async function onTerminal(
     return await Promise.race([answer, taken]);
   };
   const prompt: Prompt = {
-    confirm: async ({ message, until: closed }) => (await ask({ message, until: closed })) === 'yes',
+    confirm: async ({ message, until: closed }) =>
+      (await ask({ message, until: closed })) === 'yes',
     input: ask,
     select: refused,
     secret: ({ message }) => person(message),
@@ -235,14 +300,27 @@ export function chat(world: Pick<World, 'env' | 'dir'>, ...args: string[]): Chat
   let written = '';
   let seen = 0;
   const keep = (text: string): void => void (written += text);
-  const invocation = { args, columns: 160, env: world.env, cwd: world.dir, onOut: keep, onErr: keep };
+  const invocation = {
+    args,
+    columns: 160,
+    env: world.env,
+    cwd: world.dir,
+    onOut: keep,
+    onErr: keep,
+  };
   const { platform } = platformOf(invocation);
   const raw = new PassThrough();
-  const context = createContext({ ...platform, io: { ...platform.io, stdin: { ...platform.io.stdin, raw } } });
+  const context = createContext({
+    ...platform,
+    io: { ...platform.io, stdin: { ...platform.io.stdin, raw } },
+  });
   const shown = (): string => stripVTControlCharacters(written);
   let code: number | null = null;
   const ended = runLine(['conv', 'chat', ...args], context).then((exitCode) => (code = exitCode));
-  const sees = async (text: string, at = (): number => shown().indexOf(text, seen)): Promise<void> => {
+  const sees = async (
+    text: string,
+    at = (): number => shown().indexOf(text, seen),
+  ): Promise<void> => {
     const isShown = (): boolean => at() >= seen;
     await until(() => isShown() || code !== null).catch(() => undefined);
     if (!isShown()) throw new Error(`"${text}" was not shown (exit code ${code}):\n${shown()}`);

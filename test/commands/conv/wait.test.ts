@@ -7,7 +7,15 @@ import { idleClock } from '../../support/idle-clock.ts';
 import { NOT_FOUND, type Asked, type Reply } from '../../support/server.ts';
 import { useV1 } from '../../support/use-v1.ts';
 import { errorOf, useWorld } from '../../support/use-world.ts';
-import { endedRun, json, jsonLines, startHeldRun, until, useEndedRun, type OutcomeJson } from './support.ts';
+import {
+  endedRun,
+  json,
+  jsonLines,
+  startHeldRun,
+  until,
+  useEndedRun,
+  type OutcomeJson,
+} from './support.ts';
 
 describe('conv wait', () => {
   const at = useEndedRun({ spec: 'process', noun: 'conv' });
@@ -17,7 +25,9 @@ describe('conv wait', () => {
     const own = { type: 'outcome', conversation_id: at.id, status: 'finished', exit_code: 0 };
     await at.ends(`wait ${at.id} --json`, { out: own });
     const other = await endedRun(at.world);
-    await at.ends(`wait ${at.id} ${other} --json`, { out: { items: [own, { conversation_id: other }] } });
+    await at.ends(`wait ${at.id} ${other} --json`, {
+      out: { items: [own, { conversation_id: other }] },
+    });
     await at.ends('wait - -q', { stdin: `${at.id}\n${other}\n`, out: `${at.id}\n${other}\n` });
   });
 
@@ -27,7 +37,9 @@ describe('conv wait', () => {
     await at.ends(`wait ${at.id} ${failed}`, { code: 1 });
     const held = await startHeldRun(at.world);
     const any = await at.ends(`wait ${held.id} ${at.id} --any --json`, {});
-    expect(json<{ items: OutcomeJson[] }>(any).items.map(({ conversation_id: id }) => id)).toEqual([at.id]);
+    expect(json<{ items: OutcomeJson[] }>(any).items.map(({ conversation_id: id }) => id)).toEqual([
+      at.id,
+    ]);
     await held.release();
     await at.ends(`wait ${held.id}`, {});
   });
@@ -37,7 +49,10 @@ describe('conv wait', () => {
       { conversation_id: at.id, exit_code: 0 },
       { id: unknown, ok: false, error: { code: 'not-found' } },
     ];
-    const ended = await at.ends(`wait ${at.id} ${unknown} --json`, { code: 5, out: { items, has_more: false } });
+    const ended = await at.ends(`wait ${at.id} ${unknown} --json`, {
+      code: 5,
+      out: { items, has_more: false },
+    });
     expect(errorOf(ended)).toMatchObject({ code: 'not-found' });
     const rows = await at.ends(`wait ${unknown} ${at.id} --format tsv`, { code: 5 });
     const cells = rows.out.split('\n').map((row) => row.split('\t').slice(0, 3));
@@ -65,7 +80,9 @@ describe('conv wait', () => {
   });
 
   it('reads a run that has ended once more after the deadline, and has its outcome', async () => {
-    await at.ends(`wait ${at.id} --wait-timeout 0s --json`, { out: { conversation_id: at.id, status: 'finished' } });
+    await at.ends(`wait ${at.id} --wait-timeout 0s --json`, {
+      out: { conversation_id: at.id, status: 'finished' },
+    });
   });
 
   it('--for waits for a status, and exits at once when it can no longer be reached', async () => {
@@ -83,7 +100,10 @@ describe('conv wait', () => {
     const ended = await at.ends(`wait ${held.id} --timeout 300ms --json`, { code: 124 });
     expect(errorOf(ended)).toMatchObject({ code: 'timeout', last_status: 'running' });
     const stalled = await at.ends(`follow ${held.id} --fail-on-stall 300ms --json`, { code: 124 });
-    expect(jsonLines(stalled.out).at(-1)).toMatchObject({ type: 'outcome', reason: { code: 'no-events' } });
+    expect(jsonLines(stalled.out).at(-1)).toMatchObject({
+      type: 'outcome',
+      reason: { code: 'no-events' },
+    });
     await held.release();
     await at.ends(`wait ${held.id}`, {});
   });
@@ -100,7 +120,11 @@ describe('conv wait', () => {
     await until(() => shown.includes('"type":"event"'));
     await at.ends(`delete ${deleted.id} -y`, {});
     const { out } = await following;
-    expect(jsonLines(out).at(-1)).toMatchObject({ type: 'outcome', status: 'deleted', exit_code: 5 });
+    expect(jsonLines(out).at(-1)).toMatchObject({
+      type: 'outcome',
+      status: 'deleted',
+      exit_code: 5,
+    });
   });
 });
 
@@ -142,7 +166,11 @@ describe('a server that answers 429 with a Retry-After of half a minute', () => 
     at.script(busy);
     let said = '';
     const onErr = (text: string): void => void (said += text);
-    const showing = at.ends(`conv show ${ID} --json`, { code: 130, signal: interruption.signal, onErr });
+    const showing = at.ends(`conv show ${ID} --json`, {
+      code: 130,
+      signal: interruption.signal,
+      onErr,
+    });
     await until(() => said.includes('asks to wait'));
     interruption.abort(new AppError('interrupted', 'interrupted by SIGINT'));
     const { err } = await showing;
@@ -170,7 +198,8 @@ describe('a V0 run whose model limits its rate', () => {
     extras: { agent_state, reason: '' },
   });
   const add = (...added: Record<string, unknown>[]): void => {
-    for (const one of added) events.push({ id: events.length, timestamp: '2026-11-21T10:30:00', ...one });
+    for (const one of added)
+      events.push({ id: events.length, timestamp: '2026-11-21T10:30:00', ...one });
   };
   const answer = ({ path, query }: Asked): Reply => {
     if (path === '/api/options/config') return older.reply('probe.options-config');
@@ -193,7 +222,9 @@ describe('a V0 run whose model limits its rate', () => {
 
   it('is shown as running, with the reason', async () => {
     const text = expect.stringContaining('the model limits its rate') as string;
-    await at.ends(`conv show ${id} --json`, { out: { status: 'running', reason: { code: 'rate-limited', text } } });
+    await at.ends(`conv show ${id} --json`, {
+      out: { status: 'running', reason: { code: 'rate-limited', text } },
+    });
   });
 
   it('gets one notice of conv wait, which prints its outcome at the end', async () => {

@@ -1,4 +1,7 @@
-/** An agent server with the routes for files and commands: a real shell and real files in a folder, and faults on request. */
+/**
+ * An agent server with the routes for files and commands: a real shell and real files in a folder,
+ * and faults on request.
+ */
 import { spawn } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -7,7 +10,10 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 export interface AgentFilesOptions {
-  /** `path`: the routes up to agent server 1.11, which have no query; as FastAPI it redirects to a slash at the end. */
+  /**
+   * `path`: the routes up to agent server 1.11, which have no query; as FastAPI it redirects to a
+   * slash at the end.
+   */
   routes?: 'query' | 'path';
 }
 
@@ -60,17 +66,25 @@ export class AgentFiles {
     this.requests.push(`${request.method} ${pathname}`);
     if (this.fault(request, response)) return;
     if (pathname === '/api/bash/start_bash_command') return await this.#start(request, response);
-    if (pathname === '/api/bash/execute_bash_command') return json(response, 200, await this.#run(request));
+    if (pathname === '/api/bash/execute_bash_command')
+      return json(response, 200, await this.#run(request));
     if (pathname === '/api/bash/bash_events/search') {
       const output = this.#outputs.get(searchParams.get('command_id__eq') ?? '');
-      return json(response, 200, { items: output === undefined ? [] : [output], next_page_id: null });
+      return json(response, 200, {
+        items: output === undefined ? [] : [output],
+        next_page_id: null,
+      });
     }
     const file = /^\/api\/file\/(download|upload)(\/.*)?$/.exec(pathname);
     const isQuery = file?.[2] === undefined;
-    if (file === null || (!isQuery && this.#routes === 'query')) return json(response, 404, { detail: 'Not Found' });
-    if (isQuery && this.#routes === 'path') return response.writeHead(307, { location: `${pathname}/` }).end();
+    if (file === null || (!isQuery && this.#routes === 'query'))
+      return json(response, 404, { detail: 'Not Found' });
+    if (isQuery && this.#routes === 'path')
+      return response.writeHead(307, { location: `${pathname}/` }).end();
     if (file[2] === '/') return json(response, 400, { detail: 'Path must be absolute' });
-    const name = isQuery ? (searchParams.get('path') ?? '') : decodeURIComponent((file[2] ?? '').slice(1));
+    const name = isQuery
+      ? (searchParams.get('path') ?? '')
+      : decodeURIComponent((file[2] ?? '').slice(1));
     if (file[1] === 'download') await this.#download(name, response);
     else await this.#upload(name, request, response);
   }
@@ -89,12 +103,14 @@ export class AgentFiles {
   async #execute(request: IncomingMessage): Promise<{ command_id: string }> {
     const { command } = JSON.parse((await all(request)).toString()) as { command: string };
     const id = String((this.#commands += 1)).padStart(32, '0');
-    for (const [folder] of command.matchAll(/\/tmp\/acs-cp-[0-9a-f]{8}-[\w-]+/g)) this.#temporary.add(folder);
+    for (const [folder] of command.matchAll(/\/tmp\/acs-cp-[0-9a-f]{8}-[\w-]+/g))
+      this.#temporary.add(folder);
     const env = { PATH: process.env['PATH'] };
     const shell = spawn('/bin/sh', ['-c', command], { cwd: this.box, env });
     const [stdout, stderr] = await Promise.all([all(shell.stdout), all(shell.stderr)]);
     const exitCode =
-      shell.exitCode ?? (await new Promise<number>((resolve) => shell.once('exit', (code) => resolve(code ?? -1))));
+      shell.exitCode ??
+      (await new Promise<number>((resolve) => shell.once('exit', (code) => resolve(code ?? -1))));
     const output = {
       id,
       command_id: id,
@@ -112,7 +128,10 @@ export class AgentFiles {
     if (!existsSync(name)) return json(response, 404, { detail: 'File not found' });
     if (!statSync(name).isFile()) return json(response, 400, { detail: 'Path is not a file' });
     const bytes = this.content ?? readFileSync(name);
-    response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': bytes.length });
+    response.writeHead(200, {
+      'content-type': 'application/octet-stream',
+      'content-length': bytes.length,
+    });
     for (let at = 0; at < bytes.length; at += 16_384) {
       const part = bytes.subarray(at, at + 16_384);
       if (!response.write(part)) await drained(response);

@@ -21,18 +21,29 @@ describe('a change of one sandbox', () => {
       out: { id: A, status: 'paused', changed: true },
       writes: [`POST /api/v1/sandboxes/${A}/pause`],
     },
-    'pause of a paused sandbox sends nothing': { acs: `pause ${B} --json`, out: { changed: false }, writes: [] },
+    'pause of a paused sandbox sends nothing': {
+      acs: `pause ${B} --json`,
+      out: { changed: false },
+      writes: [],
+    },
     'resume changes the status': {
       acs: `resume ${B} --json`,
       out: { status: 'running', changed: true },
       writes: [`POST /api/v1/sandboxes/${B}/resume`],
     },
-    'start with an id resumes the sandbox': { acs: `start ${B} --json`, out: { status: 'running', changed: true } },
+    'start with an id resumes the sandbox': {
+      acs: `start ${B} --json`,
+      out: { status: 'running', changed: true },
+    },
     'start with an id and --spec sends the spec': {
       acs: `start ${B} --spec image`,
       writes: [`POST /api/v1/sandboxes/${B}/resume?sandbox_spec_id=image`],
     },
-    'start with an id exits 6 for a sandbox of another spec': { acs: `start ${A} --spec other`, code: 6, writes: [] },
+    'start with an id exits 6 for a sandbox of another spec': {
+      acs: `start ${A} --spec other`,
+      code: 6,
+      writes: [],
+    },
     'start creates a sandbox from a spec': {
       acs: 'start --spec other --json',
       out: { spec_id: 'other', status: 'running', changed: true },
@@ -55,8 +66,18 @@ describe('a change of one sandbox', () => {
       acs: 'delete zzzzzzzz -y --ignore-not-found --json',
       out: { id: 'zzzzzzzz', changed: false },
     },
-    'delete exits 2 without --yes off a terminal': { acs: `delete ${A}`, code: 2, err: 'add -y', writes: [] },
-    'delete asks on a terminal, and a no is exit 2': { acs: `delete ${A}`, answers: [false], code: 2, writes: [] },
+    'delete exits 2 without --yes off a terminal': {
+      acs: `delete ${A}`,
+      code: 2,
+      err: 'add -y',
+      writes: [],
+    },
+    'delete asks on a terminal, and a no is exit 2': {
+      acs: `delete ${A}`,
+      answers: [false],
+      code: 2,
+      writes: [],
+    },
     'delete goes on after a yes': { acs: `delete ${A}`, answers: [true] },
     'pause --dry-run prints the request': {
       acs: `pause ${A} --dry-run --json`,
@@ -84,7 +105,11 @@ describe('a change of one sandbox', () => {
     '%s exits 2 for a limit of the wait together with --no-wait, before any request',
     async (line) => {
       for (const limit of ['--wait-timeout', '--timeout'])
-        await at.ends(`${line} --no-wait ${limit} 1m`, { code: 2, err: `${limit} and --no-wait`, requests: 0 });
+        await at.ends(`${line} --no-wait ${limit} 1m`, {
+          code: 2,
+          err: `${limit} and --no-wait`,
+          requests: 0,
+        });
     },
   );
 });
@@ -98,14 +123,25 @@ describe('a change of several sandboxes', () => {
         items: [
           { id: A, ...item, before: 'running', after: 'paused' },
           { id: B, ...item, changed: false, before: 'paused', after: 'paused' },
-          { id: 'zzzzzzzz', ok: false, changed: false, before: null, after: null, error: { code: 'not-found' } },
+          {
+            id: 'zzzzzzzz',
+            ok: false,
+            changed: false,
+            before: null,
+            after: null,
+            error: { code: 'not-found' },
+          },
         ],
         matched: 3,
         failed: 1,
       },
       err: '1 of 3 could not be paused',
     },
-    'reads ids from stdin': { acs: 'pause - --json', stdin: `${A}\n${B}\n`, out: { items: [{ id: A }, { id: B }] } },
+    'reads ids from stdin': {
+      acs: 'pause - --json',
+      stdin: `${A}\n${B}\n`,
+      out: { items: [{ id: A }, { id: B }] },
+    },
     'exits 0 for no ids on stdin': { acs: 'pause -', stdin: '' },
     'exits 2 for stdin twice': { acs: 'pause - -', stdin: '', code: 2 },
     'deletes what a selector matches, and nothing else': {
@@ -163,39 +199,67 @@ describe('a sandbox with a run in progress', () => {
     },
     'is deleted with --force': { acs: `delete ${A} -y --force` },
     'is paused by its id': { acs: `pause ${A}` },
-    'is not paused by a selector': { acs: 'pause --status running -y --json', code: 1, out: { failed: 1 }, writes: [] },
+    'is not paused by a selector': {
+      acs: 'pause --status running -y --json',
+      code: 1,
+      out: { failed: 1 },
+      writes: [],
+    },
   });
 });
 
 describe('the end of a wait', () => {
   /** A new sandbox, which then has this status. */
   const creates = (status: string, members = {}) => ({
-    [CREATE]: () => ({ json: { ...at.v1.addSandbox('sandbox-new', { status, ...members }), status: 'STARTING' } }),
+    [CREATE]: () => ({
+      json: { ...at.v1.addSandbox('sandbox-new', { status, ...members }), status: 'STARTING' },
+    }),
   });
 
   it('start exits 1 with the detail when the new sandbox fails', async () => {
     at.script(creates('ERROR', { status_detail: 'no space left' }));
-    await at.ends('start', { code: 1, err: 'error: sandbox sandbox-new ended in an error: no space left' });
+    await at.ends('start', {
+      code: 1,
+      err: 'error: sandbox sandbox-new ended in an error: no space left',
+    });
   });
 
-  it.each([130, 143])('start prints the new sandbox when a signal ends the wait: %i', async (exitCode) => {
-    at.script(creates('STARTING'));
-    const interruption = new AbortController();
-    const starting = at.invoke({ args: ['sandbox', 'start', '--json'], signal: interruption.signal });
-    // A request of the case before may arrive late: the read is one after the create.
-    const { asked } = at.server;
-    const created = () => asked.findIndex(({ method }) => method === 'POST');
-    await until(() => created() >= 0 && asked.slice(created()).some(({ query }) => query.get('id') === 'sandbox-new'));
-    interruption.abort(new AppError('interrupted', 'interrupted', { exitCode }));
-    const ended = await starting;
-    expect(ended.code).toBe(exitCode);
-    expect(JSON.parse(ended.out)).toMatchObject({ id: 'sandbox-new', status: 'starting', changed: true });
-    expect(errorOf(ended)).toMatchObject({ code: 'interrupted', id: 'sandbox-new' });
-    expect(errorOf(ended).hint).toContain('acs sandbox delete');
-  });
+  it.each([130, 143])(
+    'start prints the new sandbox when a signal ends the wait: %i',
+    async (exitCode) => {
+      at.script(creates('STARTING'));
+      const interruption = new AbortController();
+      const starting = at.invoke({
+        args: ['sandbox', 'start', '--json'],
+        signal: interruption.signal,
+      });
+      // A request of the case before may arrive late: the read is one after the create.
+      const { asked } = at.server;
+      const created = () => asked.findIndex(({ method }) => method === 'POST');
+      await until(
+        () =>
+          created() >= 0 &&
+          asked.slice(created()).some(({ query }) => query.get('id') === 'sandbox-new'),
+      );
+      interruption.abort(new AppError('interrupted', 'interrupted', { exitCode }));
+      const ended = await starting;
+      expect(ended.code).toBe(exitCode);
+      expect(JSON.parse(ended.out)).toMatchObject({
+        id: 'sandbox-new',
+        status: 'starting',
+        changed: true,
+      });
+      expect(errorOf(ended)).toMatchObject({ code: 'interrupted', id: 'sandbox-new' });
+      expect(errorOf(ended).hint).toContain('acs sandbox delete');
+    },
+  );
 
   it('pause exits 1 when the sandbox ends in an error instead', async () => {
-    at.script({ [`POST /api/v1/sandboxes/${A}/pause`]: () => ({ json: at.v1.addSandbox(A, { status: 'ERROR' }) }) });
+    at.script({
+      [`POST /api/v1/sandboxes/${A}/pause`]: () => ({
+        json: at.v1.addSandbox(A, { status: 'ERROR' }),
+      }),
+    });
     await at.ends(`pause ${A}`, { code: 1 });
   });
 
@@ -214,7 +278,9 @@ describe('the end of a wait', () => {
     },
     'resume exits 6 when the server answers that the status does not allow it': {
       acs: `resume ${B}`,
-      server: { [`POST /api/v1/sandboxes/${B}/resume`]: { status: 409, json: { detail: 'limit reached' } } },
+      server: {
+        [`POST /api/v1/sandboxes/${B}/resume`]: { status: 409, json: { detail: 'limit reached' } },
+      },
       code: 6,
       err: 'limit reached',
     },

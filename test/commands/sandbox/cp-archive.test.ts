@@ -27,7 +27,10 @@ describe('sandbox cp does not trust the archive of a sandbox:', () => {
     ['a name that climbs', [{ name: './../escaped' }]],
     ['a name that climbs in its middle', [{ name: './a/../../escaped' }]],
     ['an absolute name', [{ name: '/tmp/acs-cp-escaped' }]],
-    ['a file below a link', [{ name: './link', type: 'symlink', linkname: 'x' }, { name: './link/escaped' }]],
+    [
+      'a file below a link',
+      [{ name: './link', type: 'symlink', linkname: 'x' }, { name: './link/escaped' }],
+    ],
     [
       'a file below a link that leads out',
       [{ name: './link', type: 'symlink', linkname: '../outside' }, { name: './link/escaped' }],
@@ -40,18 +43,27 @@ describe('sandbox cp does not trust the archive of a sandbox:', () => {
         { name: './a/escaped' },
       ],
     ],
-    ['another name for a file outside', [{ name: './hard', type: 'link', linkname: '../outside/kept' }]],
+    [
+      'another name for a file outside',
+      [{ name: './hard', type: 'link', linkname: '../outside/kept' }],
+    ],
     ['another name for what is not in it', [{ name: './hard', type: 'link', linkname: 'none' }]],
-  ] as [string, Parameters<Pack['entry']>[0][]][])('%s is exit 9, and nothing is written', async (_, entries) => {
-    at.agent.content = await archive(entries);
-    const before = tree(at.dir);
-    const { code, err } = await at.cp(`${ID}:tree`, 'copy');
-    expect({ code, err }).toEqual({ code: 9, err: expect.stringContaining('nothing was written') as string });
-    const { ['config/']: _config, ...after } = tree(at.dir);
-    expect(after).toMatchObject(before);
-    expect(readdirSync(at.here)).toEqual([]);
-    expect(existsSync('/tmp/acs-cp-escaped')).toBe(false);
-  });
+  ] as [string, Parameters<Pack['entry']>[0][]][])(
+    '%s is exit 9, and nothing is written',
+    async (_, entries) => {
+      at.agent.content = await archive(entries);
+      const before = tree(at.dir);
+      const { code, err } = await at.cp(`${ID}:tree`, 'copy');
+      expect({ code, err }).toEqual({
+        code: 9,
+        err: expect.stringContaining('nothing was written') as string,
+      });
+      const { ['config/']: _config, ...after } = tree(at.dir);
+      expect(after).toMatchObject(before);
+      expect(readdirSync(at.here)).toEqual([]);
+      expect(existsSync('/tmp/acs-cp-escaped')).toBe(false);
+    },
+  );
 
   it('what is no archive, and one that is complete on the wire and ends early, is exit 9', async () => {
     at.agent.content = Buffer.alloc(10_240, 'no archive');

@@ -23,9 +23,18 @@ const REPOSITORY = {
   'info/exclude': 'data',
   'rebase-merge/git-rebase-todo': 'exec of the agent',
 };
-const PROGRAMS = ['commondir', 'config', 'config.worktree', 'hooks', 'info/attributes', 'rebase-merge'];
+const PROGRAMS = [
+  'commondir',
+  'config',
+  'config.worktree',
+  'hooks',
+  'info/attributes',
+  'rebase-merge',
+];
 const below = (folder: string, files: Record<string, string>) =>
-  Object.fromEntries(Object.entries(files).map(([name, content]) => [`${folder}/${name}`, content]));
+  Object.fromEntries(
+    Object.entries(files).map(([name, content]) => [`${folder}/${name}`, content]),
+  );
 const namesBelow = (folder: string) => PROGRAMS.map((name) => `${folder}/${name}`);
 
 beforeEach(() => put(at.here, { '.git/config': 'mine', '.git/hooks/pre-commit': 'mine' }));
@@ -100,9 +109,17 @@ describe('sandbox cp leaves out by name what git would run:', () => {
   });
 
   it('under each name that a file system reads as the same, and where HEAD is a link to a branch without commits', async () => {
-    const odd = ['a/.git/hooks. ', 'b/.git/HOOKS::$INDEX_ALLOCATION', 'c/.g\ufeffit/hooks', 'd/.git/info /attributes.'];
+    const odd = [
+      'a/.git/hooks. ',
+      'b/.git/HOOKS::$INDEX_ALLOCATION',
+      'c/.g\ufeffit/hooks',
+      'd/.git/info /attributes.',
+    ];
     put(at.box, Object.fromEntries(odd.map((name) => [`repo/${name}`, 'of the agent'])));
-    put(at.box, below('repo/bare', { config: 'of the agent', 'objects/file': '', 'refs/file': '' }));
+    put(
+      at.box,
+      below('repo/bare', { config: 'of the agent', 'objects/file': '', 'refs/file': '' }),
+    );
     symlinkSync('refs/heads/main', path.join(at.box, 'repo/bare/HEAD'));
     const { code, err } = await at.cp(`${ID}:repo/.`, '.');
     expect([code, leftOut(err).sort()]).toEqual([
@@ -114,7 +131,10 @@ describe('sandbox cp leaves out by name what git would run:', () => {
   it('a single file is refused where git would run it, and copied under another name', async () => {
     put(at.box, below('repo/.git', REPOSITORY));
     const refused = await at.cp(`${ID}:repo/.git/config`, '.git/config');
-    expect(refused).toMatchObject({ code: 6, err: expect.stringContaining('git would run it') as string });
+    expect(refused).toMatchObject({
+      code: 6,
+      err: expect.stringContaining('git would run it') as string,
+    });
     expect(await at.cp(`${ID}:repo/.git/config`, 'their-config')).toMatchObject({ code: 0 });
     expect(tree(at.here)).toMatchObject({ '.git/config': 'mine', 'their-config': 'of the agent' });
   });

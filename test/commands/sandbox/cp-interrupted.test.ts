@@ -13,13 +13,19 @@ const at = useCopyWorld();
 
 describe('sandbox cp, when it does not come to its end,', () => {
   const real = clockFrom(() => Date.now());
-  /** On a busy machine the removal of temporary files takes longer than the limit of the command. */
-  const clock: Clock = { ...real, sleep: (ms, signal) => real.sleep(ms >= GRACE_MS ? 100 * ms : ms, signal) };
+  /**
+   * On a busy machine the removal of temporary files takes longer than the limit of the command.
+   */
+  const clock: Clock = {
+    ...real,
+    sleep: (ms, signal) => real.sleep(ms >= GRACE_MS ? 100 * ms : ms, signal),
+  };
   const MOMENTS = 10;
   const LARGE = Buffer.alloc(400_000, 'large');
 
   /** What is there besides the sources: nothing, or the whole copy. */
-  const found = (root: string) => readdirSync(root).filter((name) => !['up', 'down'].includes(name));
+  const found = (root: string) =>
+    readdirSync(root).filter((name) => !['up', 'down'].includes(name));
 
   beforeEach(() => {
     for (const root of [at.here, at.box]) {
@@ -41,17 +47,23 @@ describe('sandbox cp, when it does not come to its end,', () => {
         let isUploaded = false;
         let isPlacing = false;
         const abort = new AbortController();
-        const interrupt = () => abort.abort(new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 }));
+        const interrupt = () =>
+          abort.abort(new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 }));
         // The first half at each request, the second between parts of the file.
         at.agent.fault = ({ url = '' }) => {
-          isPlacing ||= isUploaded && !abort.signal.aborted && url.includes('/api/bash/start_bash_command');
+          isPlacing ||=
+            isUploaded && !abort.signal.aborted && url.includes('/api/bash/start_bash_command');
           isUploaded ||= url.includes('/api/file/upload');
           if (moment < MOMENTS / 2 && requests++ === moment) interrupt();
           return false;
         };
         at.agent.onBytes = (direction, count) => {
           bytes += direction === way ? count : 0;
-          if (moment >= MOMENTS / 2 && bytes > ((moment - MOMENTS / 2) * LARGE.length) / (MOMENTS / 2)) interrupt();
+          if (
+            moment >= MOMENTS / 2 &&
+            bytes > ((moment - MOMENTS / 2) * LARGE.length) / (MOMENTS / 2)
+          )
+            interrupt();
         };
         const { code } = await at.run({ args, signal: abort.signal, clock });
         await at.agent.commandsEnded();
@@ -75,7 +87,8 @@ describe('sandbox cp, when it does not come to its end,', () => {
     'exits 10 and leaves nothing when the connection is cut on the way %s',
     async (way) => {
       const root = way === 'up' ? at.box : at.here;
-      const isTransfer = (url = '') => url.includes(`/api/file/${way === 'up' ? 'upload' : 'download?path=%2Ft'}`);
+      const isTransfer = (url = '') =>
+        url.includes(`/api/file/${way === 'up' ? 'upload' : 'download?path=%2Ft'}`);
       at.agent.fault = (request, response) => {
         if (!isTransfer(request.url)) return false;
         if (way === 'up') request.once('data', () => request.socket.destroy());
@@ -98,10 +111,20 @@ describe('sandbox cp, when it does not come to its end,', () => {
   );
 
   it('exits 3 and leaves nothing when the disk is full, or the file grows beyond a limit', async () => {
-    const args = ['--fsize=100000', process.execPath, path.join(PACKAGE_ROOT, 'bin/acs.cjs'), 'sandbox', 'cp'];
+    const args = [
+      '--fsize=100000',
+      process.execPath,
+      path.join(PACKAGE_ROOT, 'bin/acs.cjs'),
+      'sandbox',
+      'cp',
+    ];
     const env = at.server.env as NodeJS.ProcessEnv;
     for (const name of ['down', 'down/sub/large']) {
-      const child = spawn('prlimit', [...args, `${ID}:${name}`, 'copy'], { cwd: at.here, env, stdio: 'ignore' });
+      const child = spawn('prlimit', [...args, `${ID}:${name}`, 'copy'], {
+        cwd: at.here,
+        env,
+        stdio: 'ignore',
+      });
       const [code] = (await once(child, 'exit')) as [number];
       expect({ name, code, there: found(at.here) }).toEqual({ name, code: 3, there: [] });
     }

@@ -21,7 +21,10 @@ import { AgentFiles } from './agent-files.ts';
 /** The id of the sandbox. */
 export const ID = 'boxboxboxboxboxboxbox1';
 
-/** A server with one sandbox, whose files are in a folder, and a folder to copy from and to; new for each test. */
+/**
+ * A server with one sandbox, whose files are in a folder, and a folder to copy from and to; new for
+ * each test.
+ */
 export function useCopyWorld() {
   const server = useV1({ clock: () => clockFrom(() => Date.now()) });
   const at = {
@@ -64,7 +67,8 @@ export function tree(folder: string): Record<string, string> {
     const full = path.join(folder, name);
     const { mode } = lstatSync(full);
     if (lstatSync(full).isSymbolicLink()) found[name] = `-> ${readlinkSync(full)}`;
-    else if (lstatSync(full).isFile()) found[name] = `${(mode & 0o111) === 0 ? '' : 'x '}${readFileSync(full, 'utf8')}`;
+    else if (lstatSync(full).isFile())
+      found[name] = `${(mode & 0o111) === 0 ? '' : 'x '}${readFileSync(full, 'utf8')}`;
     else {
       found[`${name}/`] = (mode & 0o777).toString(8);
       for (const child of readdirSync(full)) visit(path.join(name, child));
@@ -80,6 +84,9 @@ export function put(root: string, files: Record<string, string>): void {
     mkdirSync(path.dirname(full), { recursive: true });
     if (name.endsWith('/')) mkdirSync(full, { recursive: true });
     else if (content.startsWith('-> ')) symlinkSync(content.slice(3), full);
-    else writeFileSync(full, content.replace(/^x /, ''), { mode: content.startsWith('x ') ? 0o755 : 0o644 });
+    else
+      writeFileSync(full, content.replace(/^x /, ''), {
+        mode: content.startsWith('x ') ? 0o755 : 0o644,
+      });
   }
 }

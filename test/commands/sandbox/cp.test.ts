@@ -10,7 +10,17 @@ import { AgentFiles } from './agent-files.ts';
 import { ID, put, tree, useCopyWorld } from './cp-world.ts';
 
 const at = useCopyWorld();
-const NAMES = ['plain', 'with space', `quote'"\\`, 'new\nline', 'ümläut 名', '-dash', `${'l'.repeat(200)}`, 'a:b', '*'];
+const NAMES = [
+  'plain',
+  'with space',
+  `quote'"\\`,
+  'new\nline',
+  'ümläut 名',
+  '-dash',
+  `${'l'.repeat(200)}`,
+  'a:b',
+  '*',
+];
 
 const SOURCE = {
   ...Object.fromEntries(NAMES.map((name) => [`names/${name}`, name])),
@@ -23,32 +33,49 @@ const SOURCE = {
 };
 
 describe('sandbox cp copies', () => {
-  it.each([...NAMES, 'tool'])('a file named %j to the sandbox and back, with its bytes and its name', async (name) => {
-    const bytes = Buffer.from(Uint8Array.from({ length: 70_001 }, (_, index) => (index * 31) % 256));
-    writeFileSync(path.join(at.here, name), bytes, { mode: name === 'tool' ? 0o755 : 0o644 });
-    expect(await at.cp(`./${name}`, `${ID}:`)).toMatchObject({ code: 0 });
-    expect(readFileSync(path.join(at.box, name)).equals(bytes)).toBe(true);
-    expect(statSync(path.join(at.box, name)).mode & 0o777).toBe(name === 'tool' ? 0o755 : 0o644);
-    const { code, out } = await at.cp(`${ID}:${name}`, './back', '--json');
-    const to = path.join(at.here, 'back');
-    expect({ code, out: JSON.parse(out) as unknown }).toEqual({
-      code: 0,
-      out: { from: `${ID}:${path.join(at.box, name)}`, to, files: 1, bytes: 70_001, changed: true },
-    });
-    expect(readFileSync(to).equals(bytes)).toBe(true);
-    expect(statSync(to).mode & 0o777).toBe(name === 'tool' ? 0o755 : 0o644);
-    expect([at.agent.temporary(), readdirSync(at.here).sort()]).toEqual([[], ['back', name].sort()]);
-  });
+  it.each([...NAMES, 'tool'])(
+    'a file named %j to the sandbox and back, with its bytes and its name',
+    async (name) => {
+      const bytes = Buffer.from(
+        Uint8Array.from({ length: 70_001 }, (_, index) => (index * 31) % 256),
+      );
+      writeFileSync(path.join(at.here, name), bytes, { mode: name === 'tool' ? 0o755 : 0o644 });
+      expect(await at.cp(`./${name}`, `${ID}:`)).toMatchObject({ code: 0 });
+      expect(readFileSync(path.join(at.box, name)).equals(bytes)).toBe(true);
+      expect(statSync(path.join(at.box, name)).mode & 0o777).toBe(name === 'tool' ? 0o755 : 0o644);
+      const { code, out } = await at.cp(`${ID}:${name}`, './back', '--json');
+      const to = path.join(at.here, 'back');
+      expect({ code, out: JSON.parse(out) as unknown }).toEqual({
+        code: 0,
+        out: {
+          from: `${ID}:${path.join(at.box, name)}`,
+          to,
+          files: 1,
+          bytes: 70_001,
+          changed: true,
+        },
+      });
+      expect(readFileSync(to).equals(bytes)).toBe(true);
+      expect(statSync(to).mode & 0o777).toBe(name === 'tool' ? 0o755 : 0o644);
+      expect([at.agent.temporary(), readdirSync(at.here).sort()]).toEqual([
+        [],
+        ['back', name].sort(),
+      ]);
+    },
+  );
 
-  it.each(['600', '640', '444', '700'])('a file with the permission bits %s, which a new file keeps', async (bits) => {
-    const mode = parseInt(bits, 8);
-    put(at.here, { file: 'text' });
-    chmodSync(path.join(at.here, 'file'), mode);
-    expect(await at.cp('file', `${ID}:`)).toMatchObject({ code: 0 });
-    expect(await at.cp(`${ID}:file`, 'back')).toMatchObject({ code: 0 });
-    const copies = [path.join(at.box, 'file'), path.join(at.here, 'back')];
-    expect(copies.map((file) => statSync(file).mode & 0o777)).toEqual([mode, mode]);
-  });
+  it.each(['600', '640', '444', '700'])(
+    'a file with the permission bits %s, which a new file keeps',
+    async (bits) => {
+      const mode = parseInt(bits, 8);
+      put(at.here, { file: 'text' });
+      chmodSync(path.join(at.here, 'file'), mode);
+      expect(await at.cp('file', `${ID}:`)).toMatchObject({ code: 0 });
+      expect(await at.cp(`${ID}:file`, 'back')).toMatchObject({ code: 0 });
+      const copies = [path.join(at.box, 'file'), path.join(at.here, 'back')];
+      expect(copies.map((file) => statSync(file).mode & 0o777)).toEqual([mode, mode]);
+    },
+  );
 
   describe.each([
     ['gzip', gzipSync],
@@ -60,7 +87,9 @@ describe('sandbox cp copies', () => {
         const file = new URL(url, 'http://agent').searchParams.get('path') ?? '';
         if (!url.startsWith('/api/file/download') || !existsSync(file)) return false;
         const body = change(encode(readFileSync(file)));
-        response.writeHead(200, { 'content-encoding': encoding, 'content-length': body.length }).end(body);
+        response
+          .writeHead(200, { 'content-encoding': encoding, 'content-length': body.length })
+          .end(body);
         return true;
       };
     };
@@ -99,7 +128,10 @@ describe('sandbox cp copies', () => {
 
   it('a file of a sandbox that a URL names, whose path has a colon', async () => {
     put(at.box, { 'a:b': 'named' });
-    for (const url of [`http://127.0.0.1:3000/sandboxes/${ID}`, `https://acs.example.org/sandboxes/${ID}?tab=files`]) {
+    for (const url of [
+      `http://127.0.0.1:3000/sandboxes/${ID}`,
+      `https://acs.example.org/sandboxes/${ID}?tab=files`,
+    ]) {
       expect(await at.cp(`${url}:a:b`, '-')).toMatchObject({ code: 0, out: 'named' });
     }
   });
@@ -142,7 +174,10 @@ describe('sandbox cp copies', () => {
     expect(tree(path.join(at.here, 'back/src'))).toEqual({ ...merged, mine: 'mine' });
     expect(await at.cp(`${ID}:dst/src/sub/.`, 'back')).toMatchObject({ code: 0 });
     expect(await at.cp('src/sub/.', `${ID}:dst`)).toMatchObject({ code: 0 });
-    expect([tree(path.join(at.here, 'back'))['two'], tree(path.join(at.box, 'dst'))['one']]).toEqual(['2', '1']);
+    expect([
+      tree(path.join(at.here, 'back'))['two'],
+      tree(path.join(at.box, 'dst'))['one'],
+    ]).toEqual(['2', '1']);
   });
 
   it('a file over a file, which keeps its mode, and through a link to a file', async () => {
@@ -151,17 +186,20 @@ describe('sandbox cp copies', () => {
     for (const root of [at.here, at.box]) chmodSync(path.join(root, 'old'), 0o600);
     expect(await at.cp('new', `${ID}:link`)).toMatchObject({ code: 0 });
     expect(await at.cp(`${ID}:new`, 'link')).toMatchObject({ code: 0 });
-    expect([tree(at.box)['old'], tree(at.box)['link'], tree(at.here)['old'], tree(at.here)['link']]).toEqual([
-      'new',
-      '-> old',
-      'far',
-      '-> old',
-    ]);
-    for (const root of [at.here, at.box]) expect(statSync(path.join(root, 'old')).mode & 0o777).toBe(0o600);
+    expect([
+      tree(at.box)['old'],
+      tree(at.box)['link'],
+      tree(at.here)['old'],
+      tree(at.here)['link'],
+    ]).toEqual(['new', '-> old', 'far', '-> old']);
+    for (const root of [at.here, at.box])
+      expect(statSync(path.join(root, 'old')).mode & 0o777).toBe(0o600);
   });
 
   it('stdin to a file, and a file to stdout with nothing else', async () => {
-    expect(await at.run({ args: ['-', `${ID}:in.txt`], stdin: 'from stdin' })).toMatchObject({ code: 0 });
+    expect(await at.run({ args: ['-', `${ID}:in.txt`], stdin: 'from stdin' })).toMatchObject({
+      code: 0,
+    });
     expect(await at.cp(`${ID}:in.txt`, '-')).toMatchObject({ code: 0, out: 'from stdin', err: '' });
     expect(await at.run({ args: ['-', `${ID}:`], stdin: 'x' })).toMatchObject({ code: 2 });
     expect(await at.cp(`${ID}:in.txt`, '-', '--json')).toMatchObject({ code: 2 });
@@ -171,7 +209,10 @@ describe('sandbox cp copies', () => {
   it('the output of a command that a shell gives as a path', async () => {
     const acs = `'${process.execPath}' '${path.join(PACKAGE_ROOT, 'bin/acs.cjs')}'`;
     const env = at.server.env as NodeJS.ProcessEnv;
-    const child = spawn('bash', ['-c', `${acs} sandbox cp <(printf piped) ${ID}:out.txt`], { env, stdio: 'ignore' });
+    const child = spawn('bash', ['-c', `${acs} sandbox cp <(printf piped) ${ID}:out.txt`], {
+      env,
+      stdio: 'ignore',
+    });
     expect(await once(child, 'exit')).toEqual([0, null]);
     expect(tree(at.box)['out.txt']).toBe('piped');
   });
@@ -306,7 +347,9 @@ describe('sandbox cp refuses', () => {
     const { code, err } = await at.cp('file', `${ID}:it's`);
     expect({ code, err }).toMatchObject({
       code: 6,
-      err: expect.stringContaining(`\n  start it first: acs sandbox cp file '${ID}:it'\\''s' --resume\n`) as string,
+      err: expect.stringContaining(
+        `\n  start it first: acs sandbox cp file '${ID}:it'\\''s' --resume\n`,
+      ) as string,
     });
     expect(at.agent.requests).toEqual([]);
   });
@@ -324,7 +367,9 @@ describe('sandbox cp refuses', () => {
     async (route) => {
       at.agent.fault = (request, response) => {
         if (request.url?.startsWith(route) !== true) return false;
-        response.writeHead(404, { 'content-type': 'application/json' }).end('{"detail":"Not Found"}');
+        response
+          .writeHead(404, { 'content-type': 'application/json' })
+          .end('{"detail":"Not Found"}');
         return true;
       };
       expect(await at.cp('file', `${ID}:`)).toMatchObject({ code: 12 });

@@ -12,9 +12,20 @@ beforeAll(async () => {
   id = await startSandbox(at.world);
 });
 
-const sh = (line: string, ...flags: string[]): string[] => ['exec', ...flags, id, '--', 'sh', '-c', line];
+const sh = (line: string, ...flags: string[]): string[] => [
+  'exec',
+  ...flags,
+  id,
+  '--',
+  'sh',
+  '-c',
+  line,
+];
 
-/** Runs a line of the shell; `meanwhile` once it has printed `begun`, with what interrupts acs as main.ts does. */
+/**
+ * Runs a line of the shell; `meanwhile` once it has printed `begun`, with what interrupts acs as
+ * main.ts does.
+ */
 async function running(
   args: string[],
   meanwhile: (interrupt: (exitCode: number) => void) => unknown,
@@ -29,7 +40,9 @@ async function running(
     onOut: (text) => (seen += text),
   });
   await until(() => seen.includes('begun'));
-  await meanwhile((exitCode) => interruption.abort(new AppError('interrupted', 'interrupted', { exitCode })));
+  await meanwhile((exitCode) =>
+    interruption.abort(new AppError('interrupted', 'interrupted', { exitCode })),
+  );
   return await ended;
 }
 
@@ -40,8 +53,16 @@ describe('sandbox exec', () => {
     ['a word before --', ['ID', 'rm', '--', '-rf', 'x'], '"rm" stands before --'],
     ['nothing after --', ['ID', '--'], 'no program follows --'],
     ['an empty program', ['ID', '--', ''], 'no program follows --'],
-    ['a variable with a wrong name', ['ID', '--env', 'a-b=1', '--', 'ls'], '"a-b" is not the name of a variable'],
-    ['a variable that is not set', ['ID', '--env', 'NOT_SET_HERE', '--', 'ls'], 'no variable NOT_SET_HERE'],
+    [
+      'a variable with a wrong name',
+      ['ID', '--env', 'a-b=1', '--', 'ls'],
+      '"a-b" is not the name of a variable',
+    ],
+    [
+      'a variable that is not set',
+      ['ID', '--env', 'NOT_SET_HERE', '--', 'ls'],
+      'no variable NOT_SET_HERE',
+    ],
     ['a wrong duration', ['ID', '--timeout', 'soon', '--', 'ls'], '--timeout'],
     ['a format without meaning', ['ID', '--format', 'tsv', '--', 'ls'], 'has no --format tsv'],
     ['an id that is none', ['a/b', '--', 'ls'], 'is not a sandbox id'],
@@ -54,7 +75,8 @@ describe('sandbox exec', () => {
     await at.ends('exec abcd --json -- true', { code: 125, env, err: '"code":"network"' });
   });
 
-  it('prints its help with exit code 0, also with a program', () => at.ends('exec --help -- ls', { err: '' }));
+  it('prints its help with exit code 0, also with a program', () =>
+    at.ends('exec --help -- ls', { err: '' }));
 
   it('passes flags of acs that follow -- to the program', async () => {
     const words = '--json -q --help -p x sandbox --';
@@ -69,7 +91,10 @@ describe('sandbox exec', () => {
       await at.ends(`exec ${word} -- echo on`, { out: 'on\n' });
     await at.ends('cp - c0ffee:note', { stdin: 'noted' });
     await at.ends(`cp ${conversation}:note -`, { out: 'noted' });
-    await at.ends('exec c0ffee0000004111800000000000bad0 -- ls', { code: 125, err: 'no sandbox begins with c0ffee' });
+    await at.ends('exec c0ffee0000004111800000000000bad0 -- ls', {
+      code: 125,
+      err: 'no sandbox begins with c0ffee',
+    });
   });
 
   it('prints one JSON object for each part of the output and one for the exit code, whose characters are whole', async () => {
@@ -121,7 +146,9 @@ describe('sandbox exec', () => {
     const line = 'trap "echo caught; exit 9" INT; sleep 54321 & echo begun; wait';
     const ended = await running(sh(line), (interrupt) => interrupt(130));
     expect(ended).toMatchObject({ code: 9, out: 'begun\ncaught\n' });
-    const find = "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null | grep '^sleep 54321'";
+    const find =
+      "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null | grep " +
+      "'^sleep 54321'";
     await at.ends(sh(find), { code: 1, out: '' });
   });
 
@@ -156,8 +183,13 @@ describe('sandbox exec on a server without a socket for programs', () => {
       '/openapi.json': async () => {
         if (document === 'missing') return { status: 404, none: true };
         const headers = { 'X-Session-API-Key': at.world.service.key };
-        const text = await (await fetch(`${at.world.service.url}/openapi.json`, { headers })).text();
-        return { text: text.replace('"exec-socket":true', '"exec-socket":false'), type: 'application/json' };
+        const text = await (
+          await fetch(`${at.world.service.url}/openapi.json`, { headers })
+        ).text();
+        return {
+          text: text.replace('"exec-socket":true', '"exec-socket":false'),
+          type: 'application/json',
+        };
       },
     });
     return { env: { ACS_CONFIG_DIR: `${at.dir}/config-${document}` } };
@@ -173,7 +205,12 @@ describe('sandbox exec on a server without a socket for programs', () => {
   });
 
   it('tries -i where no document shows whether there is a socket', async () => {
-    await at.ends(`exec -i ${id} -- cat`, { ...plain('missing'), stdin: 'typed', out: 'typed', err: '' });
+    await at.ends(`exec -i ${id} -- cat`, {
+      ...plain('missing'),
+      stdin: 'typed',
+      out: 'typed',
+      err: '',
+    });
   });
 
   it('runs the program over the bash routes: live, with every byte, its exit code, and nothing left behind', async () => {
@@ -196,5 +233,9 @@ describe('sandbox exec on a server without a socket for programs', () => {
 });
 
 it('sandbox shell exits 2 without a terminal, before any request', async () => {
-  await at.ends('shell abcd', { code: 2, err: 'a shell needs a terminal as stdin and stdout', requests: 0 });
+  await at.ends('shell abcd', {
+    code: 2,
+    err: 'a shell needs a terminal as stdin and stdout',
+    requests: 0,
+  });
 });

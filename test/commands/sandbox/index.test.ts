@@ -5,7 +5,10 @@ import { useV1 } from '../../support/use-v1.ts';
 import { git, makeRepository } from '../conv/support.ts';
 
 const NOON = Date.UTC(2026, 2, 1, 12);
-const at = useV1({ noun: 'sandbox', clock: () => new TestClock({ movedBy: 'sleeps', startMs: NOON }) });
+const at = useV1({
+  noun: 'sandbox',
+  clock: () => new TestClock({ movedBy: 'sleeps', startMs: NOON }),
+});
 const [BUSY, IDLE, PAUSED] = ['busy-sandbox', 'idle-sandbox', 'paused-sandbox'];
 const RUN = 'b'.repeat(32);
 /** As genuine servers make them: only such an id is taken from a URL. */
@@ -51,8 +54,15 @@ describe('sandbox list', () => {
       acs: 'list --format ndjson',
       out: new RegExp(`^{"id":"${BUSY}".*}\n{"id":"${IDLE}".*}\n{"id":"${PAUSED}".*}\n$`),
     },
-    'prints the members of --fields in their order': { acs: 'list --fields status,id -L 1', out: `running\t${BUSY}\n` },
-    'names the known members when one is unknown': { acs: 'list --fields nope', code: 2, err: 'last_active_at' },
+    'prints the members of --fields in their order': {
+      acs: 'list --fields status,id -L 1',
+      out: `running\t${BUSY}\n`,
+    },
+    'names the known members when one is unknown': {
+      acs: 'list --fields nope',
+      code: 2,
+      err: 'last_active_at',
+    },
     'prints that there are more than the limit': {
       acs: 'list -L 2 --json',
       out: { items: [{ id: BUSY }, { id: IDLE }], has_more: true },
@@ -70,7 +80,9 @@ describe('sandbox list', () => {
     'prints an unknown status as unknown': {
       acs: 'list --fields status',
       server: {
-        '/api/v1/sandboxes/search': { json: { items: [{ id: 'a', status: 'HIBERNATING' }], next_page_id: null } },
+        '/api/v1/sandboxes/search': {
+          json: { items: [{ id: 'a', status: 'HIBERNATING' }], next_page_id: null },
+        },
       },
       out: 'unknown(hibernating)\n',
     },
@@ -79,7 +91,15 @@ describe('sandbox list', () => {
   it('prints exactly the members of the contract as JSON, without the key of a session', async () => {
     const { items } = await at.json<{ items: object[] }>('list');
     expect(Object.keys(items[0] ?? {})).toEqual([
-      ...['id', 'status', 'status_detail', 'spec_id', 'created_at', 'last_active_at', 'conversation_ids'],
+      ...[
+        'id',
+        'status',
+        'status_detail',
+        'spec_id',
+        'created_at',
+        'last_active_at',
+        'conversation_ids',
+      ],
       ...['repositories', 'urls'],
     ]);
     expect(items).toMatchObject([
@@ -137,18 +157,25 @@ describe('sandbox list', () => {
   it('exits 9 when a page names itself as the next', async () => {
     at.script({
       '/api/v1/sandboxes/search': ({ query }) => ({
-        json: { items: [{ id: `s${query.get('page_id') ?? ''}`, status: 'RUNNING' }], next_page_id: '1' },
+        json: {
+          items: [{ id: `s${query.get('page_id') ?? ''}`, status: 'RUNNING' }],
+          next_page_id: '1',
+        },
       }),
     });
     await at.ends('list --all-pages --json', { code: 9, out: '', err: '"code":"server"' });
-    expect(at.server.lines().filter((line) => line.endsWith('/sandboxes/search')).length).toBeLessThan(10);
+    expect(
+      at.server.lines().filter((line) => line.endsWith('/sandboxes/search')).length,
+    ).toBeLessThan(10);
   });
 });
 
 describe('sandbox show', () => {
   it('takes a URL', async () => {
     at.v1.addSandbox(LONG);
-    await at.ends(`show https://acs.example.org/sandboxes/${LONG}?tab=files --fields id`, { out: `${LONG}\n` });
+    await at.ends(`show https://acs.example.org/sandboxes/${LONG}?tab=files --fields id`, {
+      out: `${LONG}\n`,
+    });
   });
 
   at.rows({
@@ -161,7 +188,10 @@ describe('sandbox show', () => {
       acs: `show ${BUSY} --show-secrets --json`,
       out: { session_api_key: 'sandbox-key-987654321' },
     },
-    'prints it in no other way': { acs: `show ${BUSY} --json --debug`, hides: 'sandbox-key-987654321' },
+    'prints it in no other way': {
+      acs: `show ${BUSY} --json --debug`,
+      hides: 'sandbox-key-987654321',
+    },
   });
 });
 
@@ -170,7 +200,9 @@ it.each([...ALL, ['cp', 'abcd1234:a.txt', '-'], ['exec', 'abcd1234', '--', 'true
   'sandbox %s exits 12, and exec 125, at a server of V0 alone, and sends nothing',
   async (...args) => {
     at.server.handler = ({ path }) =>
-      path === '/api/options/config' ? { json: { APP_MODE: 'oss' } } : { status: 404, json: { detail: 'Not Found' } };
+      path === '/api/options/config'
+        ? { json: { APP_MODE: 'oss' } }
+        : { status: 404, json: { detail: 'Not Found' } };
     const err = 'this server speaks V0 only, which has no sandboxes';
     const env = { ACS_CONFIG_DIR: `${at.dir}/v0` };
     await at.ends(args, { code: args[0] === 'exec' ? 125 : 12, err, env, writes: [] });
@@ -185,7 +217,9 @@ at.rows({
   },
   'sandbox list exits 7 when the server still answers 429 after three retries': {
     acs: 'list',
-    server: { '/api/v1/sandboxes/search': { status: 429, json: {}, headers: { 'retry-after': '0' } } },
+    server: {
+      '/api/v1/sandboxes/search': { status: 429, json: {}, headers: { 'retry-after': '0' } },
+    },
     code: 7,
   },
   'sandbox list exits 9 when the server answers HTML': {

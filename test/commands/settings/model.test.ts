@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { NOT_FOUND, routed, startFake, type FakeServer, type Routes } from '../../support/server.ts';
+import {
+  NOT_FOUND,
+  routed,
+  startFake,
+  type FakeServer,
+  type Routes,
+} from '../../support/server.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { useWorld, type Ending } from '../../support/use-world.ts';
 
@@ -25,17 +31,27 @@ beforeEach(() => {
 });
 afterAll(() => endpoint.close());
 
-const set = (line: string, ending: Ending & { stdin?: string; env?: Record<string, string> } = {}) =>
-  at.ends(`settings set ${line}`, { ...ending, env: { ...here(), ...ending.env } });
+const set = (
+  line: string,
+  ending: Ending & { stdin?: string; env?: Record<string, string> } = {},
+) => at.ends(`settings set ${line}`, { ...ending, env: { ...here(), ...ending.env } });
 const stored = () => at.json('settings get llm_model llm_base_url llm_api_key', { env: here() });
-const calls = () => endpoint.asked.map(({ method, url, headers }) => [`${method} ${url}`, headers.authorization]);
+const calls = () =>
+  endpoint.asked.map(({ method, url, headers }) => [`${method} ${url}`, headers.authorization]);
 
 describe('settings set of a model on the local service of this machine', () => {
   it('stores a model that answers a call with the key', async () => {
-    await set(`llm_model=small llm_base_url=${endpoint.url}/v1 llm_api_key=-`, { stdin: 'sk-one', hides: 'sk-one' });
+    await set(`llm_model=small llm_base_url=${endpoint.url}/v1 llm_api_key=-`, {
+      stdin: 'sk-one',
+      hides: 'sk-one',
+    });
     expect(calls()).toEqual([[CHAT, 'Bearer sk-one']]);
     expect(endpoint.asked[0]?.body).toMatchObject({ model: 'small', max_tokens: 1 });
-    expect(await stored()).toEqual({ llm_model: 'small', llm_base_url: `${endpoint.url}/v1`, llm_api_key: '(set)' });
+    expect(await stored()).toEqual({
+      llm_model: 'small',
+      llm_base_url: `${endpoint.url}/v1`,
+      llm_api_key: '(set)',
+    });
   });
 
   it('calls another model with the key that is stored', async () => {
@@ -54,22 +70,42 @@ describe('settings set of a model on the local service of this machine', () => {
   });
 
   const wrong: [string, Routes, code: number, words: RegExp][] = [
-    ['a key that is refused', { [CHAT]: refused(401, 'Incorrect API key') }, 4, /llm_api_key: .* refuses the key: Inc/],
+    [
+      'a key that is refused',
+      { [CHAT]: refused(401, 'Incorrect API key') },
+      4,
+      /llm_api_key: .* refuses the key: Inc/,
+    ],
     [
       'a model that is unknown',
       { [CHAT]: refused(404, 'no such') },
       5,
       /answered 404 for "new": no such[^]*it lists small, large/,
     ],
-    ['a model of an empty list', { [CHAT]: refused(404, 'no such'), [MODELS]: { json: { data: [] } } }, 5, /no model/],
+    [
+      'a model of an empty list',
+      { [CHAT]: refused(404, 'no such'), [MODELS]: { json: { data: [] } } },
+      5,
+      /no model/,
+    ],
     [
       'a listed model that does not chat',
       { [MODELS]: newListed, [CHAT]: refused(404, 'no tool use') },
       5,
       /no tool use/,
     ],
-    ['a listed model without tools', { [MODELS]: newListed, [CHAT]: refused(400, 'no tools') }, 2, /400 .* no tools/],
-    ['a URL of something else', { [CHAT]: NOT_FOUND, [MODELS]: NOT_FOUND }, 9, /no OpenAI.*404[^]*check the URL/],
+    [
+      'a listed model without tools',
+      { [MODELS]: newListed, [CHAT]: refused(400, 'no tools') },
+      2,
+      /400 .* no tools/,
+    ],
+    [
+      'a URL of something else',
+      { [CHAT]: NOT_FOUND, [MODELS]: NOT_FOUND },
+      9,
+      /no OpenAI.*404[^]*check the URL/,
+    ],
     [
       'a page in place of an answer',
       { [CHAT]: { text: '<p>', type: 'text/html' } },
@@ -82,14 +118,30 @@ describe('settings set of a model on the local service of this machine', () => {
       7,
       /429 .*: You exceeded[^]*try again later/,
     ],
-    ['an account without credit', { [CHAT]: refused(402, 'no credits') }, 6, /402 .*: no credits[^]*at the provider/],
-    ['a server that fails', { [CHAT]: refused(503, 'overloaded') }, 9, /503 .*: overloaded[^]*log of the endpoint/],
+    [
+      'an account without credit',
+      { [CHAT]: refused(402, 'no credits') },
+      6,
+      /402 .*: no credits[^]*at the provider/,
+    ],
+    [
+      'a server that fails',
+      { [CHAT]: refused(503, 'overloaded') },
+      9,
+      /503 .*: overloaded[^]*log of the endpoint/,
+    ],
   ];
   it.each(wrong)('stores nothing after %s', async (_, script, code, words) => {
     const before = await stored();
     routes = { ...routes, ...script };
     const line = `llm_model=new llm_base_url=${endpoint.url}/v1 llm_api_key=-`;
-    await set(line, { stdin: 'sk-two', code, out: '', err: [words, '--no-check'], hides: 'sk-two' });
+    await set(line, {
+      stdin: 'sk-two',
+      code,
+      out: '',
+      err: [words, '--no-check'],
+      hides: 'sk-two',
+    });
     expect(await stored()).toEqual(before);
   });
 
@@ -105,7 +157,10 @@ describe('settings set of a model on the local service of this machine', () => {
 
   it('names /v1 for a URL without it', async () => {
     routes = { ...routes, 'POST /chat/completions': NOT_FOUND };
-    await set(`llm_model=small llm_base_url=${endpoint.url}`, { code: 9, err: 'most of these URLs end with /v1' });
+    await set(`llm_model=small llm_base_url=${endpoint.url}`, {
+      code: 9,
+      err: 'most of these URLs end with /v1',
+    });
   });
 
   it('calls a model that refuses max_tokens with max_completion_tokens, each time with a tool', async () => {
@@ -115,7 +170,10 @@ describe('settings set of a model on the local service of this machine', () => {
     };
     await set(`llm_model=large llm_base_url=${endpoint.url}/v1`);
     const tools = [{ type: 'function', function: { parameters: { type: 'object' } } }];
-    expect(endpoint.asked.map(({ body }) => body)).toMatchObject([{ tools }, { tools, max_completion_tokens: 1000 }]);
+    expect(endpoint.asked.map(({ body }) => body)).toMatchObject([
+      { tools },
+      { tools, max_completion_tokens: 1000 },
+    ]);
     expect(await stored()).toMatchObject({ llm_model: 'large' });
   });
 
@@ -134,8 +192,14 @@ describe('settings set of a model on the local service of this machine', () => {
     endpoint.asked.length = 0;
     const elsewhere = `${endpoint.url.replace('127.0.0.1', 'localhost')}/v1`;
     routes = { ...routes, [CHAT]: refused(401, 'no key') };
-    await set(`llm_base_url=${elsewhere}`, { code: 4, err: ['the stored key is removed', 'llm_api_key=-'] });
-    expect(await stored()).toMatchObject({ llm_base_url: `${endpoint.url}/v1`, llm_api_key: '(set)' });
+    await set(`llm_base_url=${elsewhere}`, {
+      code: 4,
+      err: ['the stored key is removed', 'llm_api_key=-'],
+    });
+    expect(await stored()).toMatchObject({
+      llm_base_url: `${endpoint.url}/v1`,
+      llm_api_key: '(set)',
+    });
     routes = { ...routes, [CHAT]: answered };
     await set(`llm_base_url=${elsewhere}`, {
       err: ['the stored key is removed', 'llm_api_key: (set) -> (unset)'],
@@ -153,14 +217,20 @@ describe('settings set of a model on the local service of this machine', () => {
 
   it('refuses a URL with a user name', async () => {
     const line = 'llm_base_url=http://user:pass@127.0.0.1:9/v1 --no-check';
-    await set(line, { code: 2, err: 'llm_base_url: must be an http or https URL without a user name' });
+    await set(line, {
+      code: 2,
+      err: 'llm_base_url: must be an http or https URL without a user name',
+    });
   });
 });
 
 describe('other changes of the model on the local service of this machine', () => {
-  beforeEach(() => set(`llm_model=small llm_base_url=${endpoint.url}/v1 llm_api_key=-`, { stdin: 'sk-one' }));
+  beforeEach(() =>
+    set(`llm_model=small llm_base_url=${endpoint.url}/v1 llm_api_key=-`, { stdin: 'sk-one' }),
+  );
   const failing = () => (routes = { ...routes, [CHAT]: refused(503, 'overloaded') });
-  const ends = (line: string, ending: Parameters<typeof at.ends>[1]) => at.ends(line, { ...ending, env: here() });
+  const ends = (line: string, ending: Parameters<typeof at.ends>[1]) =>
+    at.ends(line, { ...ending, env: here() });
 
   it('settings edit stores nothing when the model fails', async () => {
     failing();
@@ -198,14 +268,19 @@ describe('other changes of the model on the local service of this machine', () =
 describe('doctor on the local service of this machine', () => {
   const model = async (code: number) => {
     const { out } = await at.ends('doctor --json', { code, env: here(), hides: 'sk-one' });
-    const { items } = JSON.parse(out) as { items: { id: string; status: string; text: string; hint: string | null }[] };
+    const { items } = JSON.parse(out) as {
+      items: { id: string; status: string; text: string; hint: string | null }[];
+    };
     return items.find(({ id }) => id === 'model');
   };
 
   it('calls the model with the stored key, and passes or fails by its answer', async () => {
     await set(`llm_model=small llm_base_url=${endpoint.url}/v1 llm_api_key=-`, { stdin: 'sk-one' });
     endpoint.asked.length = 0;
-    expect(await model(0)).toMatchObject({ status: 'pass', text: `small at ${endpoint.url}/v1 answers` });
+    expect(await model(0)).toMatchObject({
+      status: 'pass',
+      text: `small at ${endpoint.url}/v1 answers`,
+    });
     expect(calls()).toEqual([[CHAT, 'Bearer sk-one']]);
     routes = { ...routes, [CHAT]: refused(401, 'expired') };
     const hint = 'give the key: acs settings set llm_api_key=-';
@@ -232,7 +307,11 @@ describe('doctor on the local service of this machine', () => {
     // The limit of an answer is that of its silence times ten.
     expect(limitMs).toBe(10 * 30_000);
     routes = { ...routes, [CHAT]: { silence: true } };
-    await at.ends('doctor --request-timeout 300ms', { code: 1, env: here(), out: /sent nothing for 0\.3 s/ });
+    await at.ends('doctor --request-timeout 300ms', {
+      code: 1,
+      env: here(),
+      out: /sent nothing for 0\.3 s/,
+    });
   });
 
   it('prints the failed checks with -q', async () => {

@@ -44,7 +44,9 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
     await at.ends(`save fast ${words} --json --debug`, { out, hides: KEY });
     expect(await model()).toBe('openai/usual\n');
     // Without a key the stored one is kept.
-    await at.ends('save fast llm_model=openai/faster --json', { out: { model: 'openai/faster', api_key_set: true } });
+    await at.ends('save fast llm_model=openai/faster --json', {
+      out: { model: 'openai/faster', api_key_set: true },
+    });
   });
 
   it('delete needs -y, and exits 5 the second time', async () => {
@@ -58,7 +60,14 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
 
   it('--dry-run prints the request and stores nothing', async () => {
     await at.ends('save x llm_model=openai/x llm_api_key=@key.txt --dry-run --json', {
-      out: { requests: [{ method: 'POST', body: { llm: { model: 'openai/x' }, preserve_existing_api_key: false } }] },
+      out: {
+        requests: [
+          {
+            method: 'POST',
+            body: { llm: { model: 'openai/x' }, preserve_existing_api_key: false },
+          },
+        ],
+      },
       writes: [],
       hides: KEY,
     });
@@ -68,7 +77,8 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
   });
 
   it('save exits 6 for an eleventh profile, as servers do', async () => {
-    for (let number = 1; number <= 10; number++) await at.ends(`save p${number} llm_model=openai/x`, {});
+    for (let number = 1; number <= 10; number++)
+      await at.ends(`save p${number} llm_model=openai/x`, {});
     await at.ends('save p11 llm_model=openai/x', { code: 6 });
   });
 
@@ -84,7 +94,10 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
 
 describe('settings profile on a V0 server', () => {
   const at = useWorld({ api: 'v0', spec: 'process', noun: 'settings profile' });
-  it.each(['list', 'save x', 'use x', 'delete x -y'])('%s exits 12 and names the dialect that has it', async (line) => {
-    await at.ends(line, { code: 12, err: 'V1' });
-  });
+  it.each(['list', 'save x', 'use x', 'delete x -y'])(
+    '%s exits 12 and names the dialect that has it',
+    async (line) => {
+      await at.ends(line, { code: 12, err: 'V1' });
+    },
+  );
 });

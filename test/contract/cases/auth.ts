@@ -9,7 +9,12 @@ const LIMITS: { form: string; headers: Record<string, string>; body: object }[] 
   { form: 'its own', headers: { 'retry-after': '1' }, body: { message: 'Too many requests' } },
   {
     form: "the cloud's",
-    headers: { 'retry-after': '1', 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1' },
+    headers: {
+      'retry-after': '1',
+      'x-ratelimit-limit': '10',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': '1',
+    },
     body: { error: 'Rate limit exceeded: 10 per 1 second' },
   },
 ];
@@ -20,9 +25,12 @@ export const AUTH: ContractCase[] = [
   {
     name: 'whoami reports the dialect of the server',
     async run(target) {
-      const me = json<{ dialect: string; dialects: string[]; features: string[]; key_source: string }>(
-        await ok(target, 'whoami', '--json'),
-      );
+      const me = json<{
+        dialect: string;
+        dialects: string[];
+        features: string[];
+        key_source: string;
+      }>(await ok(target, 'whoami', '--json'));
       expect(me.dialects).toEqual(target.dialects);
       expect(me.features).toEqual(expect.arrayContaining(['events', 'secrets']));
       expect(me.features.includes('sandboxes')).toBe(target.dialects.includes('v1'));
@@ -32,13 +40,15 @@ export const AUTH: ContractCase[] = [
   {
     name: 'doctor finds no failure, and names the dialects of the server',
     async run(target) {
-      const { items } = json<{ items: { id: string; status: string; text: string; data: unknown }[] }>(
-        await ok(target, 'doctor', '--json'),
-      );
+      const { items } = json<{
+        items: { id: string; status: string; text: string; data: unknown }[];
+      }>(await ok(target, 'doctor', '--json'));
       expect(items.filter(({ status }) => status === 'fail')).toEqual([]);
       const passed = items.filter(({ status }) => status === 'pass').map(({ id }) => id);
       expect(passed).toEqual(expect.arrayContaining(['config', 'connection', 'clock', 'key']));
-      expect(items.find(({ id }) => id === 'server')?.data).toMatchObject({ dialects: target.dialects });
+      expect(items.find(({ id }) => id === 'server')?.data).toMatchObject({
+        dialects: target.dialects,
+      });
     },
   },
   {
@@ -56,7 +66,10 @@ export const AUTH: ContractCase[] = [
     async run(target) {
       for (const command of ['whoami', 'conv list', 'settings get', 'sandbox list']) {
         const env = { ACS_API_KEY: 'not-the-right-key', ACS_CONFIG_DIR: `${target.dir}/wrong-key` };
-        const ended = await target.invoke({ args: [...command.split(' '), '--json', '--debug'], env });
+        const ended = await target.invoke({
+          args: [...command.split(' '), '--json', '--debug'],
+          env,
+        });
         expectCode(ended, 4, command);
         expect(errorOf(ended).code).toBe('auth');
         expect(ended.err + ended.out).not.toContain('not-the-right-key');
@@ -75,12 +88,28 @@ export const AUTH: ContractCase[] = [
     name: 'login tries the key, stores it and prints it nowhere; logout removes it',
     async run(target) {
       const { key } = target;
-      const env = { ACS_BASE_URL: undefined, ACS_API_KEY: undefined, ACS_CONFIG_DIR: `${target.dir}/login` };
-      const login = ['login', 'work', '--base-url', target.env['ACS_BASE_URL'] ?? '', '--api-key-file', '-', '--json'];
+      const env = {
+        ACS_BASE_URL: undefined,
+        ACS_API_KEY: undefined,
+        ACS_CONFIG_DIR: `${target.dir}/login`,
+      };
+      const login = [
+        'login',
+        'work',
+        '--base-url',
+        target.env['ACS_BASE_URL'] ?? '',
+        '--api-key-file',
+        '-',
+        '--json',
+      ];
       expectCode(await target.invoke({ args: login, env, stdin: 'not-the-right-key' }), 4);
       expectCode(await target.invoke({ args: ['-p', 'work', 'conv', 'list'], env }), 3);
       const stored = expectCode(await target.invoke({ args: login, env, stdin: `${key}\n` }), 0);
-      expect(json(stored)).toMatchObject({ name: 'work', key_source: 'profile:work', changed: true });
+      expect(json(stored)).toMatchObject({
+        name: 'work',
+        key_source: 'profile:work',
+        changed: true,
+      });
       expect(stored.out + stored.err).not.toContain(key);
       expectCode(await target.invoke({ args: ['conv', 'list'], env }), 0);
       expectCode(await target.invoke({ args: ['logout'], env }), 0);
@@ -111,10 +140,17 @@ export const AUTH: ContractCase[] = [
     async run(target) {
       await ok(target, 'conv', 'list');
       // Some servers answer V1 routes whatever the key is.
-      const commands = ['conv list', ...(target.dialects.includes('v1') ? ['sandbox list', 'specs list'] : [])];
+      const commands = [
+        'conv list',
+        ...(target.dialects.includes('v1') ? ['sandbox list', 'specs list'] : []),
+      ];
       for (const command of commands) {
         const args = [...command.split(' '), '--json'];
-        expectCode(await target.invoke({ args, env: { ACS_API_KEY: 'changed-since' } }), 4, command);
+        expectCode(
+          await target.invoke({ args, env: { ACS_API_KEY: 'changed-since' } }),
+          4,
+          command,
+        );
       }
     },
   },
@@ -129,16 +165,21 @@ export const AUTH: ContractCase[] = [
     },
   },
   ...LIMITS.map(({ form, headers, body }): ContractCase => ({
-    name: `a server that limits requests (${form}): the request is repeated after the time that it names, and is exit 7 when the limit remains`,
+    name:
+      `a server that limits requests (${form}): the request is repeated after the time ` +
+      `that it names, and is exit 7 when the limit remains`,
     async run(target) {
       const limited = { status: 429, headers, body };
       const args = ['conv', 'list', '--json'];
-      // The limits are those of the relay, which has no clock: the pauses between requests need no real seconds.
+      // The limits are those of the relay, which has no clock: the pauses between requests need no
+      // real seconds.
       const clock = new TestClock({ movedBy: 'sleeps', startMs: Date.now() });
       const once = await relayTo(target, {
         answer: (request, count) => (asks(request) && count === 0 ? limited : null),
       });
-      const always = await relayTo(target, { answer: (request) => (asks(request) ? limited : null) });
+      const always = await relayTo(target, {
+        answer: (request) => (asks(request) ? limited : null),
+      });
       try {
         expectCode(await target.invoke({ args, clock, env: once.env }), 0);
         expect(once.relay.requests.filter(asks).length).toBeGreaterThan(1);

@@ -20,31 +20,41 @@ export const BATCHING: ContractCase[] = [
     async (target, dialect) => {
       const files = await writeTasks(target, dialect, ['first', 'second']);
       const args = ['batch', files.tasks, '-o', files.results, '--concurrency', '1'];
-      const results = byKey(expectCode(await target.acs(...args, '--diff-dir', files.diffs), 0, 'batch'));
+      const results = byKey(
+        expectCode(await target.acs(...args, '--diff-dir', files.diffs), 0, 'batch'),
+      );
       expect(results).toMatchObject([
         { key: 'first', status: 'finished', exit_code: 0, attempts: 1 },
         { key: 'second', status: 'finished', exit_code: 0, attempts: 1 },
       ]);
       expect((await readdir(files.diffs)).toSorted()).toEqual(['first.diff', 'second.diff']);
-      expect(byKey(expectCode(await target.acs(...args), 0, 'the same batch again'))).toEqual(results);
+      expect(byKey(expectCode(await target.acs(...args), 0, 'the same batch again'))).toEqual(
+        results,
+      );
 
       await keepStarts(`${files.results}.state`);
       const again = await target.acs(...args);
       if (dialect === 'v0') {
-        expect(byKey(expectCode(again, 1, 'a start over V0 cannot be looked up')).map(({ status }) => status)).toEqual([
-          'unknown',
-          'unknown',
-        ]);
+        expect(
+          byKey(expectCode(again, 1, 'a start over V0 cannot be looked up')).map(
+            ({ status }) => status,
+          ),
+        ).toEqual(['unknown', 'unknown']);
         return;
       }
       const found = byKey(expectCode(again, 0, 'a start is looked up by its id'));
-      expect(found.map(({ id, attempts }) => [id, attempts])).toEqual(results.map(({ id }) => [id, 1]));
+      expect(found.map(({ id, attempts }) => [id, attempts])).toEqual(
+        results.map(({ id }) => [id, 1]),
+      );
     },
   ),
   {
     name: 'new: --count starts the task several times',
     async run(target) {
-      const ended = expectCode(await conversation(target, newest(target), 'QUICK', '--count', '2', '--json'), 0);
+      const ended = expectCode(
+        await conversation(target, newest(target), 'QUICK', '--count', '2', '--json'),
+        0,
+      );
       const { items } = json<{ items: { run: number; id: string; status: string }[] }>(ended);
       expect(items).toMatchObject([
         { run: 1, status: 'finished' },
@@ -69,7 +79,9 @@ async function writeTasks(
   return { tasks: `${name}.jsonl`, results: `${name}.results.jsonl`, diffs: `${name}.diffs` };
 }
 
-/** Leaves of the state what it has when the process is killed before the answers of the starts come. */
+/**
+ * Leaves of the state what it has when the process is killed before the answers of the starts come.
+ */
 async function keepStarts(file: string): Promise<void> {
   const text = await readFile(file, 'utf8');
   await writeFile(

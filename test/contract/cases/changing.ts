@@ -17,16 +17,23 @@ import {
 import type { ContractCase } from '../target.ts';
 
 export const CHANGING: ContractCase[] = [
-  ...inEachDialect('rename: sets the title, and changes nothing when it is the same', async (target, dialect) => {
-    const id = await endedRun(target, dialect, 'QUICK');
-    expect(json(await ok(target, 'conv', 'rename', id, 'Another title', '--json'))).toMatchObject({
-      title: 'Another title',
-      changed: true,
-    });
-    expect((await show(target, id)).title).toBe('Another title');
-    expect(json(await ok(target, 'conv', 'rename', id, 'Another title', '--json')).changed).toBe(false);
-    expectCode(await target.acs('conv', 'rename', id, ''), 2);
-  }),
+  ...inEachDialect(
+    'rename: sets the title, and changes nothing when it is the same',
+    async (target, dialect) => {
+      const id = await endedRun(target, dialect, 'QUICK');
+      expect(json(await ok(target, 'conv', 'rename', id, 'Another title', '--json'))).toMatchObject(
+        {
+          title: 'Another title',
+          changed: true,
+        },
+      );
+      expect((await show(target, id)).title).toBe('Another title');
+      expect(json(await ok(target, 'conv', 'rename', id, 'Another title', '--json')).changed).toBe(
+        false,
+      );
+      expectCode(await target.acs('conv', 'rename', id, ''), 2);
+    },
+  ),
   // Servers make one up in the background, and write it down later than a short run ends.
   ...inEachDialect(
     'rename: a title that was chosen at the start is still there, or was announced as replaceable',
@@ -44,10 +51,18 @@ export const CHANGING: ContractCase[] = [
     'delete: the conversation is deleted after a confirmation, and no other one',
     async (target, dialect) => {
       const kept = await endedRun(target, dialect, 'QUICK');
-      // Where acs cannot delete a conversation alone it refuses to in a shared sandbox: see the cases of sandboxes.
+      // Where acs cannot delete a conversation alone it refuses to in a shared sandbox: see the
+      // cases of sandboxes.
       const alone = dialect === 'v1' && target.traits.includes('deletes over V0');
-      const gone = (await started(target, dialect, 'QUICK', '--wait', ...(alone ? ['--spec', target.specs[0]] : [])))
-        .id;
+      const gone = (
+        await started(
+          target,
+          dialect,
+          'QUICK',
+          '--wait',
+          ...(alone ? ['--spec', target.specs[0]] : []),
+        )
+      ).id;
       await untilTitled(target, gone);
       expectCode(await target.acs('conv', 'delete', gone), 2, 'without a yes');
       expect(json(await ok(target, 'conv', 'delete', gone, '-y', '--json')).changed).toBe(true);
@@ -57,7 +72,8 @@ export const CHANGING: ContractCase[] = [
       expect((await show(target, kept)).status).toBe('finished');
       const listed = async (): Promise<string[]> =>
         (await ok(target, 'conv', 'list', '-q', '--all-pages')).out.split('\n');
-      // On a busy machine release 1.11.0 lists one again when its sandbox reports it after the deletion.
+      // On a busy machine release 1.11.0 lists one again when its sandbox reports it after the
+      // deletion.
       await until('the list without it', async () => {
         if (!(await listed()).includes(gone)) return true;
         await ok(target, 'conv', 'delete', gone, '-y', '--ignore-not-found');
@@ -66,11 +82,19 @@ export const CHANGING: ContractCase[] = [
       expect(await listed()).toContain(kept);
     },
   ),
-  ...inEachDialect('ids: a prefix, dashes, a URL and @last all name it', async (target, dialect) => {
-    const id = await finished(target, dialect);
-    const dashed = id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-    for (const word of [id.slice(0, 12), dashed, `http://example.com/conversations/${id}?x=1`, '@last']) {
-      expect((await show(target, word)).id, word).toBe(id);
-    }
-  }),
+  ...inEachDialect(
+    'ids: a prefix, dashes, a URL and @last all name it',
+    async (target, dialect) => {
+      const id = await finished(target, dialect);
+      const dashed = id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+      for (const word of [
+        id.slice(0, 12),
+        dashed,
+        `http://example.com/conversations/${id}?x=1`,
+        '@last',
+      ]) {
+        expect((await show(target, word)).id, word).toBe(id);
+      }
+    },
+  ),
 ];

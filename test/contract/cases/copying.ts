@@ -27,7 +27,8 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-const isExecutable = async (file: string): Promise<boolean> => ((await stat(file)).mode & 0o111) !== 0;
+const isExecutable = async (file: string): Promise<boolean> =>
+  ((await stat(file)).mode & 0o111) !== 0;
 
 const CASES: ContractCase[] = [
   {
@@ -52,12 +53,16 @@ const CASES: ContractCase[] = [
           expect(await isExecutable(back), name).toBe(true);
           await rm(back);
         }
-        expect((await ok(target, 'sandbox', 'cp', `${id}:plain`, '-')).bytes.equals(BYTES)).toBe(true);
+        expect((await ok(target, 'sandbox', 'cp', `${id}:plain`, '-')).bytes.equals(BYTES)).toBe(
+          true,
+        );
       });
     },
   },
   {
-    name: 'cp: a folder both ways, with empty folders, modes and links, and merged into one that is there',
+    name:
+      'cp: a folder both ways, with empty folders, modes and links, and merged into one ' +
+      'that is there',
     async run(target) {
       const id = await target.sandbox();
       await inFolder(async (here) => {
@@ -84,12 +89,16 @@ const CASES: ContractCase[] = [
         await ok(target, 'sandbox', 'cp', path.join(here, 'more/source'), `${id}:`);
         await ok(target, 'sandbox', 'cp', `${id}:source/.`, back);
         expect((await readdir(back)).sort()).toEqual(['added', 'deep', 'tool']);
-        expect((await ok(target, 'sandbox', 'cp', `${id}:source/deep/plain`, '-')).out).toBe('plain');
+        expect((await ok(target, 'sandbox', 'cp', `${id}:source/deep/plain`, '-')).out).toBe(
+          'plain',
+        );
       });
     },
   },
   {
-    name: 'cp: what is not there is exit 5, a file in place of a folder exit 6, a paused sandbox needs --resume',
+    name:
+      'cp: what is not there is exit 5, a file in place of a folder exit 6, a paused ' +
+      'sandbox needs --resume',
     async run(target) {
       const { id } = json<{ id: string }>(await ok(target, 'sandbox', 'start', '--json'));
       await inFolder(async (here) => {
@@ -102,9 +111,10 @@ const CASES: ContractCase[] = [
         expectCode(await target.acs('sandbox', 'cp', path.join(here, 'folder'), `${id}:taken`), 6);
         expect((await ok(target, 'sandbox', 'cp', `${id}:taken`, '-')).out).toBe('x');
         await ok(target, 'sandbox', 'pause', id);
-        expect(errorOf(expectCode(await target.acs('sandbox', 'cp', file, `${id}:late`, '--json'), 6)).hint).toMatch(
-          /--resume/,
-        );
+        expect(
+          errorOf(expectCode(await target.acs('sandbox', 'cp', file, `${id}:late`, '--json'), 6))
+            .hint,
+        ).toMatch(/--resume/);
         expectCode(await target.acs('sandbox', 'cp', file, `${id}:late`, '--resume'), 0);
         expect((await ok(target, 'sandbox', 'cp', `${id}:late`, '-')).out).toBe('x');
       });

@@ -22,7 +22,10 @@ import type { ContractCase, Dialect, Scenario, Target, Verdict } from '../target
 /** Starts a run that does not end: a wait with a limit shows it. */
 async function endless(target: Target, dialect: Dialect, scenario: Scenario): Promise<string> {
   const { id } = await started(target, dialect, scenario);
-  const ended = expectCode(await target.acs('conv', 'wait', id, '--wait-timeout', '10s', '--json'), 124);
+  const ended = expectCode(
+    await target.acs('conv', 'wait', id, '--wait-timeout', '10s', '--json'),
+    124,
+  );
   expect(json<{ status: string }>(ended).status).toBe('running');
   return id;
 }
@@ -35,8 +38,8 @@ async function continues(target: Target, dialect: Dialect, scenario: Scenario): 
 }
 
 /**
- * A V0 run that waits for its model continues while other requests are served; after a stop the server answers no
- * request until the model has answered, and the run is then stopped.
+ * A V0 run that waits for its model continues while other requests are served; after a stop the
+ * server answers no request until the model has answered, and the run is then stopped.
  */
 async function stopsLate(target: Target): Promise<Verdict> {
   const id = await endless(target, 'v0', 'SILENT');
@@ -48,7 +51,9 @@ async function stopsLate(target: Target): Promise<Verdict> {
   const { status } = await show(target, id);
   const answers = `conv stop "${errorOf(stop).message}", conv list "${errorOf(list).message}"`;
   return {
-    notHere: `after a stop the server answers no request until the model has answered: ${answers}; then ${status}`,
+    notHere:
+      `after a stop the server answers no request until the model has answered: ` +
+      `${answers}; then ${status}`,
   };
 }
 
@@ -56,7 +61,10 @@ async function stopsLate(target: Target): Promise<Verdict> {
 async function answerToInterrupt(target: Target, id: string): Promise<string> {
   const { url, key } = await agentServerOf(target, id);
   const headers = { 'x-session-api-key': key };
-  const answer = await fetch(`${url}/api/conversations/${randomUUID()}/interrupt`, { method: 'POST', headers });
+  const answer = await fetch(`${url}/api/conversations/${randomUUID()}/interrupt`, {
+    method: 'POST',
+    headers,
+  });
   return `${answer.status} ${await answer.text()}`;
 }
 
@@ -85,11 +93,18 @@ async function withModel(
   }
 }
 
-async function fails(target: Target, dialect: Dialect, scenario: Scenario, reason: RegExp): Promise<Verdict | void> {
+async function fails(
+  target: Target,
+  dialect: Dialect,
+  scenario: Scenario,
+  reason: RegExp,
+): Promise<Verdict | void> {
   if (target.hasModel && dialect === 'v0' && scenario === 'FAIL429') {
     const states = await lastStates(target, await continues(target, dialect, scenario));
     return {
-      notHere: `the server never says that the run has ended, and wait ends with 124; its last states, the newest first: ${states}`,
+      notHere:
+        `the server never says that the run has ended, and wait ends with 124; its ` +
+        `last states, the newest first: ${states}`,
     };
   }
   const ended = expectCode(await conversation(target, dialect, scenario, '--wait', '--json'), 1);
@@ -98,12 +113,18 @@ async function fails(target: Target, dialect: Dialect, scenario: Scenario, reaso
   expect(`${made.outcome?.reason?.code} ${made.outcome?.reason?.text}`).toMatch(reason);
   expect((await show(target, made.id)).reason, 'the reason afterwards').not.toBeNull();
   expectCode(await target.acs('conv', 'wait', made.id), 1);
-  expectCode(await target.acs('conv', 'send', made.id, 'QUICK now', '--wait'), 0, 'a message continues it');
+  expectCode(
+    await target.acs('conv', 'send', made.id, 'QUICK now', '--wait'),
+    0,
+    'a message continues it',
+  );
 }
 
 export const FAILURES: ContractCase[] = [
   ...inEachDialect('failure: the model refuses the key', (target, dialect) =>
-    withModel(target, dialect, () => fails(target, dialect, 'FAIL401', /authentication|API key|AUTHENTICATION/i)),
+    withModel(target, dialect, () =>
+      fails(target, dialect, 'FAIL401', /authentication|API key|AUTHENTICATION/i),
+    ),
   ),
   ...inEachDialect('failure: the model limits its rate', (target, dialect) =>
     withModel(target, dialect, () => fails(target, dialect, 'FAIL429', /rate/i)),
@@ -112,18 +133,26 @@ export const FAILURES: ContractCase[] = [
     withModel(target, dialect, () => fails(target, dialect, 'FAIL500', /error|unavailable/i)),
   ),
   ...inEachDialect('failure: the model closes the connection', (target, dialect) =>
-    withModel(target, dialect, () => fails(target, dialect, 'CUT', /connection|error|unavailable/i)),
+    withModel(target, dialect, () =>
+      fails(target, dialect, 'CUT', /connection|error|unavailable/i),
+    ),
   ),
-  ...inEachDialect('failure: the model returns nothing: the run continues, and can be stopped', (target, dialect) =>
-    withModel(target, dialect, async () => {
-      if (target.hasModel && dialect === 'v0') return stopsLate(target);
-      if (target.traits.includes('no interrupt')) {
-        const answer = await answerToInterrupt(target, await endedRun(target, 'v1', 'QUICK'));
-        expect(answer).toBe('404 {"detail":"Not Found"}');
-        return { notHere: `a stop waits for the model: the agent server answers POST …/interrupt with ${answer}` };
-      }
-      await continues(target, dialect, 'SILENT');
-    }),
+  ...inEachDialect(
+    'failure: the model returns nothing: the run continues, and can be stopped',
+    (target, dialect) =>
+      withModel(target, dialect, async () => {
+        if (target.hasModel && dialect === 'v0') return stopsLate(target);
+        if (target.traits.includes('no interrupt')) {
+          const answer = await answerToInterrupt(target, await endedRun(target, 'v1', 'QUICK'));
+          expect(answer).toBe('404 {"detail":"Not Found"}');
+          return {
+            notHere:
+              `a stop waits for the model: the agent server answers POST …/interrupt ` +
+              `with ${answer}`,
+          };
+        }
+        await continues(target, dialect, 'SILENT');
+      }),
   ),
   ...inEachDialect('failure: too many steps', async (target, dialect) => {
     await ok(target, 'settings', 'set', 'max_iterations=3');
@@ -135,12 +164,16 @@ export const FAILURES: ContractCase[] = [
         expect(max_iterations).toBe(3);
         expect(done).toBeGreaterThan(3);
         return {
-          notHere: `the server does not apply the limit to V1: it has stored ${max_iterations} and the run did more`,
+          notHere:
+            `the server does not apply the limit to V1: it has stored ` +
+            `${max_iterations} and the run did more`,
         };
       }
       const ended = expectCode(await conversation(target, dialect, 'COUNT', '--wait', '--json'), 1);
       const { outcome } = json(ended);
-      expect(`${outcome?.reason?.code} ${outcome?.reason?.text}`).toMatch(/iteration|MaxIterations/i);
+      expect(`${outcome?.reason?.code} ${outcome?.reason?.text}`).toMatch(
+        /iteration|MaxIterations/i,
+      );
     } finally {
       await ok(target, 'settings', 'unset', 'max_iterations');
     }
@@ -148,17 +181,27 @@ export const FAILURES: ContractCase[] = [
   ...inEachDialect('failure: an agent that repeats one step is stuck', (target, dialect) =>
     withModel(target, dialect, async () => {
       const ended = expectCode(await conversation(target, dialect, 'LOOP', '--wait', '--json'), 1);
-      expect(json(ended)).toMatchObject({ status: dialect === 'v1' ? 'stuck' : 'failed', outcome: { exit_code: 1 } });
+      expect(json(ended)).toMatchObject({
+        status: dialect === 'v1' ? 'stuck' : 'failed',
+        outcome: { exit_code: 1 },
+      });
     }),
   ),
   {
     name: 'failure: a model that cannot be reached',
     run: (target) =>
       withModel(target, newest(target), async () => {
-        const before = json<{ llm_base_url: string }>(await ok(target, 'settings', 'get', '--json')).llm_base_url;
+        const before = json<{ llm_base_url: string }>(
+          await ok(target, 'settings', 'get', '--json'),
+        ).llm_base_url;
         await ok(target, 'settings', 'set', 'llm_base_url=http://127.0.0.1:9/v1');
         try {
-          const made = json(expectCode(await conversation(target, newest(target), 'FAIL500', '--wait', '--json'), 1));
+          const made = json(
+            expectCode(
+              await conversation(target, newest(target), 'FAIL500', '--wait', '--json'),
+              1,
+            ),
+          );
           expect(made.outcome?.reason?.text).toBeTruthy();
         } finally {
           await ok(target, 'settings', 'set', `llm_base_url=${before}`);

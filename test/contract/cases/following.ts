@@ -24,12 +24,18 @@ const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 const isEvent = (line: { type: string }): boolean => line.type === 'event';
 /** Those whose place is certain: a sandbox stores and sends its counters when it gets to it. */
-const inOrder = (all: EventJson[]): string[] => withoutDeltas(all.filter(({ text }) => text !== 'stats'));
-/** Every stored event was printed, once and in order, except the counters of the last step, which may be stored after the end. */
+const inOrder = (all: EventJson[]): string[] =>
+  withoutDeltas(all.filter(({ text }) => text !== 'stats'));
+/**
+ * Every stored event was printed, once and in order, except the counters of the last step, which
+ * may be stored after the end.
+ */
 function expectAllPrinted(printed: EventJson[], stored: EventJson[]): void {
   const ids = new Set(printed.map(({ id }) => id));
   const late = stored.filter(({ id, text }) => text === 'stats' && !ids.has(id)).slice(-1);
-  expect(withoutDeltas(printed).sort()).toEqual(withoutDeltas(stored.filter((event) => !late.includes(event))).sort());
+  expect(withoutDeltas(printed).sort()).toEqual(
+    withoutDeltas(stored.filter((event) => !late.includes(event))).sort(),
+  );
   expect(inOrder(printed)).toEqual(inOrder(stored));
 }
 
@@ -48,8 +54,13 @@ async function settledEvents(target: Target, id: string): Promise<EventJson[]> {
 const withoutDeltas = (all: EventJson[]): string[] =>
   all.filter(({ kind }) => kind !== 'StreamingDeltaEvent').map(({ id }) => id);
 
-/** Cuts every third frame and every fourth answer of events, so often in all; duplicates and swaps others. */
-function cutting(most: number): Required<Pick<RelayOptions, 'faults' | 'answer'>> & { cuts: () => number } {
+/**
+ * Cuts every third frame and every fourth answer of events, so often in all; duplicates and swaps
+ * others.
+ */
+function cutting(
+  most: number,
+): Required<Pick<RelayOptions, 'faults' | 'answer'>> & { cuts: () => number } {
   const kinds: FrameFault[] = ['cut', 1001, 'torn', 1013];
   const others: FrameFault[] = ['twice', 'swap', 'delay'];
   let [cuts, frames, reads] = [0, 0, 0];
@@ -64,7 +75,8 @@ function cutting(most: number): Required<Pick<RelayOptions, 'faults' | 'answer'>
       },
     },
     answer(request) {
-      if (!/^GET .*\/events(\/search)?$/.test(request) || (reads += 1) % 4 !== 0 || cuts >= most) return null;
+      if (!/^GET .*\/events(\/search)?$/.test(request) || (reads += 1) % 4 !== 0 || cuts >= most)
+        return null;
       cuts += 1;
       return 'cut';
     },
@@ -72,20 +84,26 @@ function cutting(most: number): Required<Pick<RelayOptions, 'faults' | 'answer'>
 }
 
 export const FOLLOWING: ContractCase[] = [
-  ...inEachDialect('events: live ones are those read afterwards, each once and in order', async (target, dialect) => {
-    const ended = expectCode(await conversation(target, dialect, 'WORK', '--follow', '--format', 'ndjson'), 0);
-    const all = lines<EventJson>(ended);
-    const id = all[0]?.id ?? '';
-    const live = all.filter(isEvent);
-    const read = await events(target, id);
-    expect(new Set(read.map((event) => event.id)).size).toBe(read.length);
-    expect(new Set(live.map((event) => event.id)).size).toBe(live.length);
-    expectAllPrinted(live, read);
-    for (const event of read) expect(event.timestamp).toMatch(RFC3339);
-    expect(read.every((event) => event.conversation_id === id)).toBe(true);
-    expect(read.map(({ text }) => text)).toContain('WORK please');
-    expect((await ok(target, 'conv', 'result', id)).out).toBe('All done.');
-  }),
+  ...inEachDialect(
+    'events: live ones are those read afterwards, each once and in order',
+    async (target, dialect) => {
+      const ended = expectCode(
+        await conversation(target, dialect, 'WORK', '--follow', '--format', 'ndjson'),
+        0,
+      );
+      const all = lines<EventJson>(ended);
+      const id = all[0]?.id ?? '';
+      const live = all.filter(isEvent);
+      const read = await events(target, id);
+      expect(new Set(read.map((event) => event.id)).size).toBe(read.length);
+      expect(new Set(live.map((event) => event.id)).size).toBe(live.length);
+      expectAllPrinted(live, read);
+      for (const event of read) expect(event.timestamp).toMatch(RFC3339);
+      expect(read.every((event) => event.conversation_id === id)).toBe(true);
+      expect(read.map(({ text }) => text)).toContain('WORK please');
+      expect((await ok(target, 'conv', 'result', id)).out).toBe('All done.');
+    },
+  ),
   ...inEachDialect('events: from a place, the newest, and by kind', async (target, dialect) => {
     const id = await endedRun(target, dialect, 'WORK');
     const all = await settledEvents(target, id);
@@ -94,69 +112,97 @@ export const FOLLOWING: ContractCase[] = [
       all.slice(-3).map((event) => event.id),
     );
     const after = all.slice(all.indexOf(middle) + 1).map((event) => event.id);
-    expect((await events(target, id, '--since', middle.id)).map((event) => event.id)).toEqual(after);
+    expect((await events(target, id, '--since', middle.id)).map((event) => event.id)).toEqual(
+      after,
+    );
     const since = await events(target, id, '--since', middle.timestamp);
     expect(since.map((event) => event.id)).toContain(middle.id);
     const kind = middle.kind;
-    expect((await events(target, id, '--kind', kind)).every((event) => event.kind === kind)).toBe(true);
+    expect((await events(target, id, '--kind', kind)).every((event) => event.kind === kind)).toBe(
+      true,
+    );
     const users = await events(target, id, '--source', 'user');
     expect(users.every((event) => event.source === 'user')).toBe(true);
     expect(users.map(({ text }) => text)).toContain('WORK please');
   }),
-  ...inEachDialect('follow: an ended run is shown whole, with its outcome', async (target, dialect) => {
-    const id = await endedRun(target, dialect, 'QUICK');
-    await settledEvents(target, id);
-    const followed = lines<EventJson>(await ok(target, 'conv', 'follow', id, '--json'));
-    expect(followed.at(-1)).toMatchObject({ type: 'outcome', status: 'finished', exit_code: 0 });
-    expect(withoutDeltas(followed.filter(isEvent))).toEqual(withoutDeltas(await events(target, id)));
-    expect((await ok(target, 'conv', 'follow', id)).out).toContain('Done at once.');
-  }),
-  ...inEachDialect('follow: prints the same events over a socket and by reading', async (target, dialect) => {
-    const { id } = await started(target, dialect, 'SLOW');
-    const relays = [await relayTo(target), await relayTo(target, { sockets: 'refused' })];
-    try {
-      const args = ['conv', 'follow', id, '--json'];
-      const printing = new Set<unknown>();
-      const follows = relays.map((each) =>
-        target.invoke({ args, env: each.env, onOut: () => void printing.add(each) }),
+  ...inEachDialect(
+    'follow: an ended run is shown whole, with its outcome',
+    async (target, dialect) => {
+      const id = await endedRun(target, dialect, 'QUICK');
+      await settledEvents(target, id);
+      const followed = lines<EventJson>(await ok(target, 'conv', 'follow', id, '--json'));
+      expect(followed.at(-1)).toMatchObject({ type: 'outcome', status: 'finished', exit_code: 0 });
+      expect(withoutDeltas(followed.filter(isEvent))).toEqual(
+        withoutDeltas(await events(target, id)),
       );
-      await until('the first event of both', () => Promise.resolve(printing.size === relays.length));
-      await target.releaseCommands();
-      const printed = (await Promise.all(follows)).map((ended) => lines<EventJson>(expectCode(ended, 0)));
-      for (const all of printed) {
-        expect(all.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
-        const stored = await events(target, id);
-        expectAllPrinted(all.filter(isEvent), stored);
+      expect((await ok(target, 'conv', 'follow', id)).out).toContain('Done at once.');
+    },
+  ),
+  ...inEachDialect(
+    'follow: prints the same events over a socket and by reading',
+    async (target, dialect) => {
+      const { id } = await started(target, dialect, 'SLOW');
+      const relays = [await relayTo(target), await relayTo(target, { sockets: 'refused' })];
+      try {
+        const args = ['conv', 'follow', id, '--json'];
+        const printing = new Set<unknown>();
+        const follows = relays.map((each) =>
+          target.invoke({ args, env: each.env, onOut: () => void printing.add(each) }),
+        );
+        await until('the first event of both', () =>
+          Promise.resolve(printing.size === relays.length),
+        );
+        await target.releaseCommands();
+        const printed = (await Promise.all(follows)).map((ended) =>
+          lines<EventJson>(expectCode(ended, 0)),
+        );
+        for (const all of printed) {
+          expect(all.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+          const stored = await events(target, id);
+          expectAllPrinted(all.filter(isEvent), stored);
+        }
+        // Over V0 acs reads: its socket leaves out events that the store has. Agent servers before
+        // 1.12 refuse a key in the header, and acs requests the socket again.
+        const { sockets, refusedSockets } = relays[0]!.relay;
+        expect(sockets.length > 0).toBe((await show(target, id)).dialect === 'v1');
+        expect(sockets.length - refusedSockets.length).toBeLessThanOrEqual(1);
+      } finally {
+        await Promise.all(relays.map(({ relay }) => relay.close()));
       }
-      // Over V0 acs reads: its socket leaves out events that the store has. Agent servers before 1.12 refuse a key in
-      // the header, and acs requests the socket again.
-      const { sockets, refusedSockets } = relays[0]!.relay;
-      expect(sockets.length > 0).toBe((await show(target, id)).dialect === 'v1');
-      expect(sockets.length - refusedSockets.length).toBeLessThanOrEqual(1);
-    } finally {
-      await Promise.all(relays.map(({ relay }) => relay.close()));
-    }
-  }),
-  ...inEachDialect('follow: prints each event once through a proxy that cuts', async (target, dialect) => {
-    const { id } = await started(target, dialect, 'SLOW');
-    const faults = cutting(12);
-    const { relay, env } = await relayTo(target, faults);
-    try {
-      let isPrinting = false;
-      const follow = target.invoke({ args: ['conv', 'follow', id, '--json'], env, onOut: () => (isPrinting = true) });
-      await until('the first event', () => Promise.resolve(isPrinting));
-      await target.releaseCommands();
-      const all = lines<EventJson>(expectCode(await follow, 0));
-      expect(all.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
-      expectAllPrinted(all.filter(isEvent), await events(target, id));
-      expect(faults.cuts()).toBeGreaterThan(0);
-    } finally {
-      await relay.close();
-    }
-  }),
+    },
+  ),
+  ...inEachDialect(
+    'follow: prints each event once through a proxy that cuts',
+    async (target, dialect) => {
+      const { id } = await started(target, dialect, 'SLOW');
+      const faults = cutting(12);
+      const { relay, env } = await relayTo(target, faults);
+      try {
+        let isPrinting = false;
+        const follow = target.invoke({
+          args: ['conv', 'follow', id, '--json'],
+          env,
+          onOut: () => (isPrinting = true),
+        });
+        await until('the first event', () => Promise.resolve(isPrinting));
+        await target.releaseCommands();
+        const all = lines<EventJson>(expectCode(await follow, 0));
+        expect(all.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+        expectAllPrinted(all.filter(isEvent), await events(target, id));
+        expect(faults.cuts()).toBeGreaterThan(0);
+      } finally {
+        await relay.close();
+      }
+    },
+  ),
   ...inEachDialect('wait: several, and for a state', async (target, dialect) => {
-    const [one, two] = [await endedRun(target, dialect, 'WORK'), await endedRun(target, dialect, 'QUICK')];
-    const { items } = json<{ items: OutcomeJson[] }>(await ok(target, 'conv', 'wait', one, two, '--json'));
+    const [one, two] = [
+      await endedRun(target, dialect, 'WORK'),
+      await endedRun(target, dialect, 'QUICK'),
+    ];
+    const { items } = json<{ items: OutcomeJson[] }>(
+      await ok(target, 'conv', 'wait', one, two, '--json'),
+    );
     expect(items.map(({ conversation_id }) => conversation_id)).toEqual([one, two]);
     expectCode(await target.acs('conv', 'wait', one, '--for', 'finished'), 0);
   }),

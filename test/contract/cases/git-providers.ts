@@ -1,4 +1,6 @@
-/** Tokens of git providers, and what a server lists with them. The host is a Forgejo on loopback. */
+/**
+ * Tokens of git providers, and what a server lists with them. The host is a Forgejo on loopback.
+ */
 import { mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
@@ -15,13 +17,21 @@ interface ProviderJson {
 const providers = async (target: Target): Promise<ProviderJson[]> =>
   json<ListJson<ProviderJson>>(await ok(target, 'git-provider', 'list', '--json')).items;
 
-const set = (target: Target, provider: string, host: string, token: string, ...flags: string[]): Promise<Ended> =>
+const set = (
+  target: Target,
+  provider: string,
+  host: string,
+  token: string,
+  ...flags: string[]
+): Promise<Ended> =>
   target.invoke({
     args: ['git-provider', 'set', provider, '--host', host, '--token-file', '-', ...flags],
     stdin: token,
   });
 
-/** With a git host of its own; the provider that the target had before is stored again at the end. */
+/**
+ * With a git host of its own; the provider that the target had before is stored again at the end.
+ */
 async function withGitHost(target: Target, run: (url: string) => Promise<void>): Promise<void> {
   // A server without settings does not report its providers.
   await ok(target, 'settings', 'set', 'language=en');
@@ -30,7 +40,8 @@ async function withGitHost(target: Target, run: (url: string) => Promise<void>):
   try {
     await run(host.url);
   } finally {
-    if (before !== undefined) expectCode(await set(target, 'forgejo', before.host ?? '', GIT_TOKEN), 0);
+    if (before !== undefined)
+      expectCode(await set(target, 'forgejo', before.host ?? '', GIT_TOKEN), 0);
     else await target.acs('git-provider', 'delete', 'forgejo', '-y', '--ignore-not-found');
     await host.close();
   }
@@ -43,10 +54,15 @@ export const GIT_PROVIDERS: ContractCase[] = [
       await withGitHost(target, async (url) => {
         const refused = expectCode(await set(target, 'forgejo', url, 'a-wrong-token', '--json'), 4);
         expect(refused.err).toContain('valid forgejo token');
-        const stored = expectCode(await set(target, 'forgejo', url, GIT_TOKEN, '--json', '--debug'), 0);
+        const stored = expectCode(
+          await set(target, 'forgejo', url, GIT_TOKEN, '--json', '--debug'),
+          0,
+        );
         expect(json(stored)).toEqual({ git_provider: 'forgejo', host: url, changed: true });
         expect(stored.out + stored.err).not.toContain(GIT_TOKEN);
-        expect(expectCode(await set(target, 'forgejo', url, GIT_TOKEN), 0).err).toContain('it was replaced');
+        expect(expectCode(await set(target, 'forgejo', url, GIT_TOKEN), 0).err).toContain(
+          'it was replaced',
+        );
         expect(await providers(target)).toContainEqual({ git_provider: 'forgejo', host: url });
         // The local service alone takes a token that it cannot try.
         const other = await set(target, 'gitlab', url, 'token-of-another-provider');
@@ -65,12 +81,16 @@ export const GIT_PROVIDERS: ContractCase[] = [
     async run(target) {
       await withGitHost(target, async (url) => {
         await target.acs('git-provider', 'delete', 'forgejo', '-y', '--ignore-not-found');
-        expect(expectCode(await target.acs('repo', 'list'), 4).err).toContain('acs git-provider set');
+        expect(expectCode(await target.acs('repo', 'list'), 4).err).toContain(
+          'acs git-provider set',
+        );
         expectCode(await set(target, 'forgejo', url, GIT_TOKEN), 0);
         const lines = async (...args: string[]): Promise<string[]> =>
           (await ok(target, 'repo', ...args, '-q')).out.split('\n').slice(0, -1);
         expect(await lines('list')).toEqual(['demo/hello']);
-        expect(await lines('list', '--search', 'hello', '--git-provider', 'forgejo')).toEqual(['demo/hello']);
+        expect(await lines('list', '--search', 'hello', '--git-provider', 'forgejo')).toEqual([
+          'demo/hello',
+        ]);
         const { items } = json<ListJson<object>>(await ok(target, 'repo', 'list', '--json'));
         expect(items).toEqual([
           {
@@ -84,7 +104,9 @@ export const GIT_PROVIDERS: ContractCase[] = [
         ]);
         expect((await lines('branches', 'demo/hello')).sort()).toEqual(['main', 'matrix', 'next']);
         expect(await lines('branches', 'demo/hello', '--search', 'nex')).toEqual(['next']);
-        expect((await ok(target, 'repo', 'branches', 'demo/nowhere')).err).toContain('lists no branch');
+        expect((await ok(target, 'repo', 'branches', 'demo/nowhere')).err).toContain(
+          'lists no branch',
+        );
       });
     },
   },

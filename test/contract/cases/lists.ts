@@ -18,7 +18,10 @@ const WANTED = 25;
 const list = async (target: Target, ...flags: string[]): Promise<ListJson<ConversationJson>> =>
   json(await ok(target, 'conv', 'list', '--json', ...flags));
 
-/** Conversations without a message, past acs, until there are enough; and none is on its way any more. */
+/**
+ * Conversations without a message, past acs, until there are enough; and none is on its way any
+ * more.
+ */
 async function fill(target: Target): Promise<void> {
   const replay = target.hasModel ? {} : { replay_json: 'demo' };
   const isV1 = newest(target) === 'v1';
@@ -29,7 +32,9 @@ async function fill(target: Target): Promise<void> {
     async () => {
       const missing = WANTED - (await list(target, '--all-pages')).items.length;
       if (missing <= 0) return true;
-      const starts = Array.from({ length: Math.min(missing, 5) }, () => target.request('POST', path, body));
+      const starts = Array.from({ length: Math.min(missing, 5) }, () =>
+        target.request('POST', path, body),
+      );
       // A server whose database is busy refuses some of them.
       const taken = (await Promise.all(starts)).filter(({ status }) => status === 200);
       if (isV1)
@@ -43,11 +48,16 @@ async function fill(target: Target): Promise<void> {
   );
 }
 
-/** After an error of its database a server may leave a start as it is for ever: it makes no conversation any more. */
+/**
+ * After an error of its database a server may leave a start as it is for ever: it makes no
+ * conversation any more.
+ */
 async function untilStarted(target: Target, tasks: readonly string[]): Promise<void> {
-  await until('the end of all starts', async () => (await underWay(target, tasks)) === 0, 120_000).catch(
-    () => undefined,
-  );
+  await until(
+    'the end of all starts',
+    async () => (await underWay(target, tasks)) === 0,
+    120_000,
+  ).catch(() => undefined);
 }
 
 /** How many of these V1 starts have not come to their end. */
@@ -55,13 +65,20 @@ async function underWay(target: Target, tasks: readonly string[]): Promise<numbe
   if (tasks.length === 0) return 0;
   const query = tasks.map((id) => `ids=${id}`).join('&');
   const { body } = await target.request('GET', `/api/v1/app-conversations/start-tasks?${query}`);
-  return (body as { status: string }[]).filter(({ status }) => status !== 'READY' && status !== 'ERROR').length;
+  return (body as { status: string }[]).filter(
+    ({ status }) => status !== 'READY' && status !== 'ERROR',
+  ).length;
 }
 
 const idsOf = ({ items }: ListJson<ConversationJson>): string => items.map(({ id }) => id).join();
 
-/** The first page, read while the order did not change: servers update the time of a record when its sandbox reports a start. */
-async function pageOfAll(target: Target): Promise<Record<'page' | 'all', ListJson<ConversationJson>>> {
+/**
+ * The first page, read while the order did not change: servers update the time of a record when its
+ * sandbox reports a start.
+ */
+async function pageOfAll(
+  target: Target,
+): Promise<Record<'page' | 'all', ListJson<ConversationJson>>> {
   let [page, all] = [await list(target, '-L', '10'), await list(target, '--all-pages')];
   await until('a list whose order stands', async () => {
     const before = idsOf(all);
@@ -77,9 +94,12 @@ interface Selected {
   status: string;
 }
 
-/** The list by a status, while nothing changed: a busy sandbox returns no status for some seconds. */
+/**
+ * The list by a status, while nothing changed: a busy sandbox returns no status for some seconds.
+ */
 async function selectedByStatus(target: Target): Promise<Selected> {
-  const states = (items: ConversationJson[]): string => JSON.stringify(items.map(({ id, status }) => [id, status]));
+  const states = (items: ConversationJson[]): string =>
+    JSON.stringify(items.map(({ id, status }) => [id, status]));
   let selected: Selected = { all: [], such: [], status: '' };
   await until('lists of the same state', async () => {
     const all = (await list(target, '--all-pages')).items;
@@ -94,7 +114,8 @@ async function selectedByStatus(target: Target): Promise<Selected> {
 
 /** Those with a repository; one is made when there is none. */
 async function clonedOnes(target: Target): Promise<ConversationJson[]> {
-  const found = async (): Promise<ConversationJson[]> => (await list(target, '--all-pages', '--repo', '*hello*')).items;
+  const found = async (): Promise<ConversationJson[]> =>
+    (await list(target, '--all-pages', '--repo', '*hello*')).items;
   const known = await found();
   if (known.length > 0) return known;
   await started(target, newest(target), 'QUICK', ...target.repository.flags, '--wait');
@@ -118,17 +139,22 @@ export const LISTS: ContractCase[] = [
   ...[250, 5_000].map((count): ContractCase => ({
     name: `list: ${count.toLocaleString('en')} conversations, each once, a page of 100 at a time`,
     async run(target) {
-      if (target.fill === undefined) return { notHere: 'so many conversations are made on the local service alone' };
+      if (target.fill === undefined)
+        return { notHere: 'so many conversations are made on the local service alone' };
       await target.fill(count);
       const { relay, env } = await relayTo(target);
       try {
         const args = ['conv', 'list', '--all-pages', '--json'];
-        const { items, has_more } = json<ListJson<ConversationJson>>(expectCode(await target.invoke({ args, env }), 0));
+        const { items, has_more } = json<ListJson<ConversationJson>>(
+          expectCode(await target.invoke({ args, env }), 0),
+        );
         expect(has_more).toBe(false);
         expect(new Set(items.map(({ id }) => id)).size).toBe(items.length);
         expect(items.length).toBeGreaterThanOrEqual(count);
         const pages = relay.requests.filter((request) => /conversations/.test(request)).length;
-        expect(pages).toBeLessThanOrEqual(target.dialects.length * (Math.ceil(items.length / 100) + 1));
+        expect(pages).toBeLessThanOrEqual(
+          target.dialects.length * (Math.ceil(items.length / 100) + 1),
+        );
         const newestTen = json<ListJson<ConversationJson>>(
           await target.invoke({ args: ['conv', 'list', '-L', '10', '--json'], env }),
         );
@@ -150,7 +176,9 @@ export const LISTS: ContractCase[] = [
       expect(cloned.every(({ repository }) => repository !== null)).toBe(true);
       expect((await list(target, '--older-than', '1d')).items).toEqual([]);
       const [one] = cloned;
-      expect(json(await ok(target, 'conv', 'show', one?.id ?? '', '--json')).title).toBe(one?.title);
+      expect(json(await ok(target, 'conv', 'show', one?.id ?? '', '--json')).title).toBe(
+        one?.title,
+      );
     },
   },
 ];

@@ -47,9 +47,20 @@ const CASES: ContractCase[] = [
       const id = await target.sandbox();
       const line = String.raw`printf 'one\n\000\377\200two'; echo three >&2; exit 3`;
       const ended = expectCode(await target.acs('sandbox', 'exec', id, '--', 'sh', '-c', line), 3);
-      expect(ended.bytes).toEqual(Buffer.from([...Buffer.from('one\n'), 0, 0xff, 0x80, ...Buffer.from('two')]));
+      expect(ended.bytes).toEqual(
+        Buffer.from([...Buffer.from('one\n'), 0, 0xff, 0x80, ...Buffer.from('two')]),
+      );
       expect(ended.err).toBe('three\n');
-      const long = await ok(target, 'sandbox', 'exec', id, '--', 'sh', '-c', 'head -c 3000000 /dev/zero; echo end');
+      const long = await ok(
+        target,
+        'sandbox',
+        'exec',
+        id,
+        '--',
+        'sh',
+        '-c',
+        'head -c 3000000 /dev/zero; echo end',
+      );
       expect(long.bytes.length).toBe(3_000_004);
     },
   },
@@ -57,10 +68,28 @@ const CASES: ContractCase[] = [
     name: 'exec: arguments arrive as they are given',
     async run(target) {
       const id = await target.sandbox();
-      const ended = await ok(target, 'sandbox', 'exec', id, '--', 'printf', String.raw`%s\0`, ...HOSTILE);
+      const ended = await ok(
+        target,
+        'sandbox',
+        'exec',
+        id,
+        '--',
+        'printf',
+        String.raw`%s\0`,
+        ...HOSTILE,
+      );
       expect(ended.bytes.toString('utf8').split('\0').slice(0, -1)).toEqual(HOSTILE);
       const many = Array.from({ length: 20 }, () => randomText());
-      const random = await ok(target, 'sandbox', 'exec', id, '--', 'printf', String.raw`%s\0`, ...many);
+      const random = await ok(
+        target,
+        'sandbox',
+        'exec',
+        id,
+        '--',
+        'printf',
+        String.raw`%s\0`,
+        ...many,
+      );
       expect(random.bytes.toString('utf8').split('\0').slice(0, -1)).toEqual(many);
     },
   },
@@ -80,7 +109,16 @@ const CASES: ContractCase[] = [
         'pwd; printf %s "$ACS_TRIED"',
       ];
       expect((await ok(target, 'sandbox', 'exec', id, ...args)).out).toBe(`/usr/bin\n${value}`);
-      const missing = await target.acs('sandbox', 'exec', id, '--json', '--cwd', '/no/such/folder', '--', 'true');
+      const missing = await target.acs(
+        'sandbox',
+        'exec',
+        id,
+        '--json',
+        '--cwd',
+        '/no/such/folder',
+        '--',
+        'true',
+      );
       expect(errorOf(expectCode(missing, 125)).code).toBe('not-found');
     },
   },
@@ -106,10 +144,26 @@ const CASES: ContractCase[] = [
     async run(target) {
       const id = await target.sandbox();
       const mark = `7${randomBytes(3).readUIntBE(0, 3)}`;
-      const ended = await target.acs('sandbox', 'exec', id, '--json', '--timeout', '1s', '--', 'sleep', mark);
+      const ended = await target.acs(
+        'sandbox',
+        'exec',
+        id,
+        '--json',
+        '--timeout',
+        '1s',
+        '--',
+        'sleep',
+        mark,
+      );
       expect(errorOf(expectCode(ended, 125)).code).toBe('timeout');
-      const find = `for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null | grep '^sleep ${mark}'`;
-      expectCode(await target.acs('sandbox', 'exec', id, '--', 'sh', '-c', find), 1, 'a search for the program');
+      const find =
+        `for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done ` +
+        `2>/dev/null | grep '^sleep ${mark}'`;
+      expectCode(
+        await target.acs('sandbox', 'exec', id, '--', 'sh', '-c', find),
+        1,
+        'a search for the program',
+      );
     },
   },
   {
@@ -122,7 +176,9 @@ const CASES: ContractCase[] = [
         return 'unsupported';
       }
       const bytes = randomBytes(300_000);
-      expect(expectCode(await target.invoke({ args, stdin: bytes }), 0).bytes.equals(bytes)).toBe(true);
+      expect(expectCode(await target.invoke({ args, stdin: bytes }), 0).bytes.equals(bytes)).toBe(
+        true,
+      );
     },
   },
   {

@@ -16,7 +16,14 @@ import {
   type ListJson,
   json,
 } from '../support.ts';
-import { filesInIndex, filesOf, git, MATRIX_CHANGES, NOT_IN_V0, shell } from '../../support/patch-matrix.ts';
+import {
+  filesInIndex,
+  filesOf,
+  git,
+  MATRIX_CHANGES,
+  NOT_IN_V0,
+  shell,
+} from '../../support/patch-matrix.ts';
 import type { Ended } from '../../support/world.ts';
 import type { ContractCase, Dialect, Target } from '../target.ts';
 
@@ -30,7 +37,16 @@ const AUTHOR = {
 /** In a sandbox of its own: the shared one has the repository at another branch. */
 function matrixRun(target: Target, dialect: Dialect): Promise<ConversationJson> {
   const own = dialect === 'v1' ? ['--spec', target.specs[0]] : [];
-  return started(target, dialect, 'MATRIX', ...target.repository.flags, '--branch', 'matrix', '--wait', ...own);
+  return started(
+    target,
+    dialect,
+    'MATRIX',
+    ...target.repository.flags,
+    '--branch',
+    'matrix',
+    '--wait',
+    ...own,
+  );
 }
 
 function cloneOf(target: Target, branch = 'matrix'): string {
@@ -45,18 +61,29 @@ function without(names: readonly string[], files: readonly string[]): string[] {
 }
 
 export const REPOSITORIES: ContractCase[] = [
-  ...inEachDialect('repository: cloned at its branch, and the changes come back as a diff', async (target, dialect) => {
-    const { id } = await started(target, dialect, 'WORK', ...target.repository.flags, '--branch', 'next', '--wait');
-    const shown = await show(target, id);
-    expect(shown.branch).toBe('next');
-    expect(shown.repository).not.toBeNull();
-    const { items } = json<ListJson<{ path: string; status: string }>>(
-      await ok(target, 'conv', 'diff', id, '--stat', '--json'),
-    );
-    expect(items).toMatchObject([{ path: 'hello.txt', status: 'added' }]);
-    const { out } = await ok(target, 'conv', 'diff', id);
-    expect(out).toContain('+hello from the agent');
-  }),
+  ...inEachDialect(
+    'repository: cloned at its branch, and the changes come back as a diff',
+    async (target, dialect) => {
+      const { id } = await started(
+        target,
+        dialect,
+        'WORK',
+        ...target.repository.flags,
+        '--branch',
+        'next',
+        '--wait',
+      );
+      const shown = await show(target, id);
+      expect(shown.branch).toBe('next');
+      expect(shown.repository).not.toBeNull();
+      const { items } = json<ListJson<{ path: string; status: string }>>(
+        await ok(target, 'conv', 'diff', id, '--stat', '--json'),
+      );
+      expect(items).toMatchObject([{ path: 'hello.txt', status: 'added' }]);
+      const { out } = await ok(target, 'conv', 'diff', id);
+      expect(out).toContain('+hello from the agent');
+    },
+  ),
   ...inEachDialect(
     'changes: git applies the patch to the base commit, and it has each kind',
     async (target, dialect) => {
@@ -67,7 +94,9 @@ export const REPOSITORIES: ContractCase[] = [
       const patch = path.join(target.dir, `${id}.patch`);
       await writeFile(patch, diff.bytes);
       // V0 does not return these as they are, and what it cannot return at all is named on stderr.
-      const named = [...diff.err.matchAll(/left out: (.+?): (?:the server returned no|binary|not compared)/g)];
+      const named = [
+        ...diff.err.matchAll(/left out: (.+?): (?:the server returned no|binary|not compared)/g),
+      ];
       const lacking = dialect === 'v0' ? [...NOT_IN_V0, ...named.map(([, name = '']) => name)] : [];
       git(patched, 'apply', '--check', ...lacking.map((name) => `--exclude=${name}`), patch);
       git(patched, 'apply', '--index', ...lacking.map((name) => `--exclude=${name}`), patch);
@@ -87,25 +116,36 @@ export const REPOSITORIES: ContractCase[] = [
       }
     },
   ),
-  ...inEachDialect('pull: into a checkout, onto a branch and into a folder', async (target, dialect) => {
-    const { id } = await started(target, dialect, 'WORK', ...target.repository.flags, '--branch', 'next', '--wait');
-    const checkout = cloneOf(target, 'next');
-    const pull = async (code: number, ...flags: string[]): Promise<Ended> =>
-      expectCode(
-        await target.invoke({ args: ['conv', 'pull', id, ...flags], cwd: checkout, env: AUTHOR }),
-        code,
-        `conv pull ${flags.join(' ')}`,
+  ...inEachDialect(
+    'pull: into a checkout, onto a branch and into a folder',
+    async (target, dialect) => {
+      const { id } = await started(
+        target,
+        dialect,
+        'WORK',
+        ...target.repository.flags,
+        '--branch',
+        'next',
+        '--wait',
       );
-    await pull(0);
-    expect(git(checkout, 'status', '--short')).toBe('?? hello.txt');
-    await pull(6);
-    await pull(0, '--branch', 'agent/work');
-    expect(git(checkout, 'show', 'agent/work:hello.txt')).toBe('hello from the agent');
-    expect(git(checkout, 'log', '-1', '--format=%s', 'agent/work')).toBe('All done.');
-    const folder = path.join(checkout, 'folder');
-    await pull(0, '-o', folder);
-    expect(await readdir(folder)).toEqual(['hello.txt']);
-  }),
+      const checkout = cloneOf(target, 'next');
+      const pull = async (code: number, ...flags: string[]): Promise<Ended> =>
+        expectCode(
+          await target.invoke({ args: ['conv', 'pull', id, ...flags], cwd: checkout, env: AUTHOR }),
+          code,
+          `conv pull ${flags.join(' ')}`,
+        );
+      await pull(0);
+      expect(git(checkout, 'status', '--short')).toBe('?? hello.txt');
+      await pull(6);
+      await pull(0, '--branch', 'agent/work');
+      expect(git(checkout, 'show', 'agent/work:hello.txt')).toBe('hello from the agent');
+      expect(git(checkout, 'log', '-1', '--format=%s', 'agent/work')).toBe('All done.');
+      const folder = path.join(checkout, 'folder');
+      await pull(0, '-o', folder);
+      expect(await readdir(folder)).toEqual(['hello.txt']);
+    },
+  ),
   ...inEachDialect(
     'repository: an unknown branch is exit 5, though a server calls it started',
     async (target, dialect) => {
@@ -115,19 +155,34 @@ export const REPOSITORIES: ContractCase[] = [
       expectCode(await conversation(target, dialect, 'WORK', ...flags), 5);
     },
   ),
-  ...inEachDialect('repository: an unknown one is an error with the reason', async (target, dialect) => {
-    const ended = await conversation(target, dialect, 'WORK', ...target.repository.unknown, '--wait', '--json');
-    expect([1, 2, 4, 5], ended.err).toContain(ended.code);
-    expect(ended.err).toMatch(/nowhere|git provider/i);
-  }),
+  ...inEachDialect(
+    'repository: an unknown one is an error with the reason',
+    async (target, dialect) => {
+      const ended = await conversation(
+        target,
+        dialect,
+        'WORK',
+        ...target.repository.unknown,
+        '--wait',
+        '--json',
+      );
+      expect([1, 2, 4, 5], ended.err).toContain(ended.code);
+      expect(ended.err).toMatch(/nowhere|git provider/i);
+    },
+  ),
   {
     name: 'repository: credentials of the git host are shown nowhere',
     async run(target) {
       const flags = [...target.repository.flags, '--branch', 'next', '--wait', '--debug', '--json'];
       const ended = expectCode(await conversation(target, newest(target), 'WORK', ...flags), 0);
       const { id } = json(ended);
-      const rest = [await ok(target, 'conv', 'events', id, '--json'), await ok(target, 'conv', 'diff', id, '--debug')];
-      expect([ended, ...rest].map(({ out, err }) => out + err).join('')).not.toContain('token-of-the-git-host');
+      const rest = [
+        await ok(target, 'conv', 'events', id, '--json'),
+        await ok(target, 'conv', 'diff', id, '--debug'),
+      ];
+      expect([ended, ...rest].map(({ out, err }) => out + err).join('')).not.toContain(
+        'token-of-the-git-host',
+      );
     },
   },
 ];

@@ -1,10 +1,21 @@
-/** A server that goes away in the middle, and one that comes back. These cases come last: sandboxes may not outlive it. */
+/**
+ * A server that goes away in the middle, and one that comes back. These cases come last: sandboxes
+ * may not outlive it.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { PACKAGE_ROOT } from '../../support/world.ts';
-import { inEachDialect, ok, show, started, until, untilMessagePassedOn, type OutcomeJson } from '../support.ts';
+import {
+  inEachDialect,
+  ok,
+  show,
+  started,
+  until,
+  untilMessagePassedOn,
+  type OutcomeJson,
+} from '../support.ts';
 import type { ContractCase, Target } from '../target.ts';
 
 /** A command as a process of its own, so that what it has printed can be seen while it runs. */
@@ -27,7 +38,9 @@ export const RESTART: ContractCase[] = inEachDialect(
     const { id } = await started(target, dialect, 'COUNT');
     const follow = acsProcess(target, 'conv', 'follow', id, '--json', '--wait-timeout', '4m');
     try {
-      await until('the command on the screen', () => Promise.resolve(/Action|action:run/.test(follow.said.out)));
+      await until('the command on the screen', () =>
+        Promise.resolve(/Action|action:run/.test(follow.said.out)),
+      );
       if ((await show(target, id)).dialect === 'v1') await untilMessagePassedOn(target, id);
       await target.restart();
       // The local service pauses the run; the sandboxes of a genuine one are gone with it.

@@ -29,13 +29,17 @@ interface SandboxJson {
 const sandbox = async (target: Target, ...args: string[]): Promise<SandboxJson> =>
   json<SandboxJson>(await ok(target, 'sandbox', ...args, '--json'));
 const ids = async (target: Target, ...flags: string[]): Promise<string[]> =>
-  json<ListJson<SandboxJson>>(await ok(target, 'sandbox', 'list', '--json', ...flags)).items.map(({ id }) => id);
+  json<ListJson<SandboxJson>>(await ok(target, 'sandbox', 'list', '--json', ...flags)).items.map(
+    ({ id }) => id,
+  );
 
 const CASES: ContractCase[] = [
   {
     name: 'specs: listed with one default',
     async run(target) {
-      const { items } = json<ListJson<{ id: string; default: boolean }>>(await ok(target, 'specs', 'list', '--json'));
+      const { items } = json<ListJson<{ id: string; default: boolean }>>(
+        await ok(target, 'specs', 'list', '--json'),
+      );
       expect(items.map(({ id }) => id)).toEqual(expect.arrayContaining([...target.specs]));
       expect(items.filter((spec) => spec.default)).toHaveLength(1);
     },
@@ -47,17 +51,35 @@ const CASES: ContractCase[] = [
       const made = await sandbox(target, 'start', '--spec', target.specs[0]);
       expect(made).toMatchObject({ status: 'running', spec_id: target.specs[0], changed: true });
       expect(await ids(target)).toEqual(expect.arrayContaining([shared, made.id]));
-      expect(json<ListJson<SandboxJson>>(await ok(target, 'sandbox', 'list', '-L', '1', '--json')).has_more).toBe(true);
+      expect(
+        json<ListJson<SandboxJson>>(await ok(target, 'sandbox', 'list', '-L', '1', '--json'))
+          .has_more,
+      ).toBe(true);
       const everyPage = await ids(target, '--all-pages');
       expect(everyPage).toEqual(expect.arrayContaining([shared, made.id]));
       expect(new Set(everyPage).size).toBe(everyPage.length);
-      expect(await sandbox(target, 'show', made.id)).toMatchObject({ id: made.id, status: 'running' });
+      expect(await sandbox(target, 'show', made.id)).toMatchObject({
+        id: made.id,
+        status: 'running',
+      });
 
-      expect(await sandbox(target, 'pause', made.id)).toMatchObject({ status: 'paused', changed: true });
-      expect(await sandbox(target, 'pause', made.id)).toMatchObject({ status: 'paused', changed: false });
+      expect(await sandbox(target, 'pause', made.id)).toMatchObject({
+        status: 'paused',
+        changed: true,
+      });
+      expect(await sandbox(target, 'pause', made.id)).toMatchObject({
+        status: 'paused',
+        changed: false,
+      });
       expect(await ids(target, '--status', 'paused')).toEqual([made.id]);
-      expect(await sandbox(target, 'resume', made.id)).toMatchObject({ status: 'running', changed: true });
-      expect(await sandbox(target, 'start', made.id)).toMatchObject({ status: 'running', changed: false });
+      expect(await sandbox(target, 'resume', made.id)).toMatchObject({
+        status: 'running',
+        changed: true,
+      });
+      expect(await sandbox(target, 'start', made.id)).toMatchObject({
+        status: 'running',
+        changed: false,
+      });
 
       expectCode(await target.acs('sandbox', 'delete', made.id), 2, 'without a yes');
       expect((await sandbox(target, 'delete', made.id, '-y')).changed).toBe(true);
@@ -65,7 +87,9 @@ const CASES: ContractCase[] = [
       expect(await ids(target)).toContain(shared);
       expectCode(await target.acs('sandbox', 'show', made.id), 5);
       expectCode(await target.acs('sandbox', 'delete', made.id, '-y'), 5);
-      expect((await ok(target, 'sandbox', 'delete', made.id, '-y', '--ignore-not-found')).code).toBe(0);
+      expect(
+        (await ok(target, 'sandbox', 'delete', made.id, '-y', '--ignore-not-found')).code,
+      ).toBe(0);
     },
   },
   {
@@ -88,7 +112,9 @@ const CASES: ContractCase[] = [
     name: 'sandboxes: no session key is shown unless it is asked for',
     async run(target) {
       const id = await target.sandbox();
-      const shown = json<Record<string, unknown>>(await ok(target, 'sandbox', 'show', id, '--show-secrets', '--json'));
+      const shown = json<Record<string, unknown>>(
+        await ok(target, 'sandbox', 'show', id, '--show-secrets', '--json'),
+      );
       const key = JSON.stringify(shown).match(/"session_api_key":"([^"]+)"/)?.[1];
       expect(key, 'a session key').toBeDefined();
       const quiet = await ok(target, 'sandbox', 'show', id, '--json', '--debug');
@@ -101,7 +127,8 @@ const CASES: ContractCase[] = [
     async run(target) {
       const { id: box } = await sandbox(target, 'start');
       const { id, outcome } = await started(target, 'v1', 'QUICK', '--sandbox', box, '--wait');
-      // Events that the sandbox has not delivered when it is paused cannot be read until it is resumed.
+      // Events that the sandbox has not delivered when it is paused cannot be read until it is
+      // resumed.
       await untilPassedOn(target, id);
       await ok(target, 'sandbox', 'pause', box);
       const { status, sandbox_status, cost_usd } = await show(target, id);
@@ -112,9 +139,9 @@ const CASES: ContractCase[] = [
       expect((await ok(target, 'conv', 'events', id, '--json')).out).toContain('QUICK please');
       expectCode(await target.acs('conv', 'wait', id), 0);
       expectCode(await target.acs('conv', 'diff', id), 6);
-      expect(errorOf(expectCode(await target.acs('conv', 'send', id, 'QUICK again', '--json'), 6)).hint).toMatch(
-        /--resume/,
-      );
+      expect(
+        errorOf(expectCode(await target.acs('conv', 'send', id, 'QUICK again', '--json'), 6)).hint,
+      ).toMatch(/--resume/);
       expectCode(await target.acs('conv', 'send', id, 'QUICK again', '--resume', '--wait'), 0);
       await untilPassedOn(target, id, 2);
 
@@ -123,9 +150,15 @@ const CASES: ContractCase[] = [
       expect(next).toMatchObject({ status: 'finished', sandbox_id: box });
 
       await ok(target, 'sandbox', 'delete', box, '-y');
-      expect(json(await ok(target, 'conv', 'show', id, '--json')).status).toMatch(/finished|archived/);
+      expect(json(await ok(target, 'conv', 'show', id, '--json')).status).toMatch(
+        /finished|archived/,
+      );
       expect((await ok(target, 'conv', 'result', id)).out).toBe('Done at once.');
-      expectCode(await target.acs('conv', 'send', id, 'QUICK again'), 6, 'a message to an archived conversation');
+      expectCode(
+        await target.acs('conv', 'send', id, 'QUICK again'),
+        6,
+        'a message to an archived conversation',
+      );
       expectCode(
         await target.acs('conv', 'send', id, 'QUICK again', '--resume'),
         6,
@@ -134,7 +167,9 @@ const CASES: ContractCase[] = [
     },
   },
   {
-    name: 'a sandbox that is paused during a run: follow reports it, and resume continues the run to its end',
+    name:
+      'a sandbox that is paused during a run: follow reports it, and resume continues the ' +
+      'run to its end',
     async run(target) {
       const { id: box } = await sandbox(target, 'start');
       const { id } = await started(target, 'v1', 'SLOW', '--sandbox', box);
@@ -143,7 +178,10 @@ const CASES: ContractCase[] = [
         target.acs('conv', 'follow', id, '--json'),
         ok(target, 'sandbox', 'pause', box),
       ]);
-      expect(lines<OutcomeJson>(expectCode(followed, 6)).at(-1)).toMatchObject({ type: 'outcome', status: 'paused' });
+      expect(lines<OutcomeJson>(expectCode(followed, 6)).at(-1)).toMatchObject({
+        type: 'outcome',
+        status: 'paused',
+      });
       expectCode(await target.acs('conv', 'stop', id), 0, 'what is paused is stopped already');
       await target.releaseCommands();
       expectCode(await target.acs('conv', 'resume', id, '--wait'), 0);
@@ -161,7 +199,10 @@ const CASES: ContractCase[] = [
       const { id: neighbour } = await started(target, 'v1', 'SLOW', '--sandbox', box);
       const deleted = await target.acs('conv', 'delete', gone, '-y', '--json');
       if (target.traits.includes('deletes over V0')) {
-        expect(errorOf(expectCode(deleted, 6)).message, 'the refusal names the neighbour').toContain(neighbour);
+        expect(
+          errorOf(expectCode(deleted, 6)).message,
+          'the refusal names the neighbour',
+        ).toContain(neighbour);
         expect((await show(target, gone)).status).toBe('finished');
       } else {
         expect(json(expectCode(deleted, 0)).changed).toBe(true);
@@ -181,7 +222,10 @@ const CASES: ContractCase[] = [
     async run(target) {
       expectCode(await conversation(target, 'v1', 'QUICK', '--sandbox', 'nobody'), 5);
       if (target.dialects.includes('v0')) {
-        expectCode(await conversation(target, 'v0', 'QUICK', '--sandbox', await target.sandbox()), 12);
+        expectCode(
+          await conversation(target, 'v0', 'QUICK', '--sandbox', await target.sandbox()),
+          12,
+        );
       }
     },
   },

@@ -23,7 +23,10 @@ export const SENDING: ContractCase[] = [
     async (target, dialect) => {
       const id = await finished(target, dialect, 'WORK');
       const sent = await ok(target, 'conv', 'send', id, 'QUICK now', '--wait', '--json');
-      expect(json<{ status: string }>(sent)).toMatchObject({ status: 'finished', conversation_id: id });
+      expect(json<{ status: string }>(sent)).toMatchObject({
+        status: 'finished',
+        conversation_id: id,
+      });
       expect((await ok(target, 'conv', 'result', id)).out).toBe('Done at once.');
       const said = (await events(target, id, '--source', 'user')).map(({ text }) => text);
       expect(said.filter((text) => text === 'QUICK now')).toHaveLength(1);
@@ -51,17 +54,20 @@ export const SENDING: ContractCase[] = [
     expect((await show(target, id)).status).toBe('finished');
     expect((await ok(target, 'conv', 'result', id)).out).toMatch(/Done at once\.|All done\./);
   }),
-  ...inEachDialect('stop: while a command runs; a message continues the run', async (target, dialect) => {
-    const { id } = await started(target, dialect, 'SLOW');
-    await untilAtWork(target, id);
-    const stopped = json(await ok(target, 'conv', 'stop', id, '--json'));
-    expect(stopped.changed).toBe(true);
-    expect(['paused', 'stopped']).toContain(stopped.status);
-    expect(json(await ok(target, 'conv', 'stop', id, '--json')).changed).toBe(false);
-    expectCode(await target.acs('conv', 'wait', id), 6);
-    await target.releaseCommands();
-    expectCode(await target.acs('conv', 'send', id, 'QUICK now', '--wait', '--resume'), 0);
-  }),
+  ...inEachDialect(
+    'stop: while a command runs; a message continues the run',
+    async (target, dialect) => {
+      const { id } = await started(target, dialect, 'SLOW');
+      await untilAtWork(target, id);
+      const stopped = json(await ok(target, 'conv', 'stop', id, '--json'));
+      expect(stopped.changed).toBe(true);
+      expect(['paused', 'stopped']).toContain(stopped.status);
+      expect(json(await ok(target, 'conv', 'stop', id, '--json')).changed).toBe(false);
+      expectCode(await target.acs('conv', 'wait', id), 6);
+      await target.releaseCommands();
+      expectCode(await target.acs('conv', 'send', id, 'QUICK now', '--wait', '--resume'), 0);
+    },
+  ),
   ...inEachDialect(
     'confirmation: the run waits, a message is refused, and nothing is carried out',
     async (target, dialect) => {
@@ -81,7 +87,9 @@ async function refusesWhileWaiting(target: Target, dialect: Dialect): Promise<vo
   expect(status).toBe('waiting');
   expect((await show(target, id)).waiting_for).not.toBeNull();
   expectCode(await target.acs('conv', 'wait', id), 8);
-  expect(errorOf(expectCode(await target.acs('conv', 'send', id, 'QUICK now', '--json'), 8)).code).toBe('needs-input');
+  expect(
+    errorOf(expectCode(await target.acs('conv', 'send', id, 'QUICK now', '--json'), 8)).code,
+  ).toBe('needs-input');
   expect((await show(target, id)).status).toBe('waiting');
   await ok(target, 'conv', 'stop', id);
   await until('the state after stop', async () => (await show(target, id)).status !== 'running');

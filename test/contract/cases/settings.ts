@@ -7,14 +7,17 @@ import type { ContractCase, Target } from '../target.ts';
 
 type Settings = Record<string, unknown>;
 
-const read = async (target: Target): Promise<Settings> => json<Settings>(await ok(target, 'settings', 'get', '--json'));
+const read = async (target: Target): Promise<Settings> =>
+  json<Settings>(await ok(target, 'settings', 'get', '--json'));
 
 /** Whether the settings are at the route of V0. */
 const isV0 = (target: Target): boolean => target.dialects.includes('v0');
 
 /** V0 cannot tell that `sandbox_api_key` is set, so it is not compared. */
 function without(settings: Settings, ...names: string[]): Settings {
-  return Object.fromEntries(Object.entries(settings).filter(([name]) => !names.includes(name) && name !== 'changed'));
+  return Object.fromEntries(
+    Object.entries(settings).filter(([name]) => !names.includes(name) && name !== 'changed'),
+  );
 }
 
 export const SETTINGS: ContractCase[] = [
@@ -23,12 +26,18 @@ export const SETTINGS: ContractCase[] = [
     async run(target) {
       await ok(target, 'settings', 'set', 'git_user_name=Before');
       const before = await read(target);
-      const set = json<Settings>(await ok(target, 'settings', 'set', 'max_iterations=17', '--json'));
+      const set = json<Settings>(
+        await ok(target, 'settings', 'set', 'max_iterations=17', '--json'),
+      );
       expect(set).toMatchObject({ max_iterations: 17, changed: true });
       const after = await read(target);
       expect(after['max_iterations']).toBe(17);
       expect(without(after, 'max_iterations')).toEqual(without(before, 'max_iterations'));
-      expect(json<Settings>(await ok(target, 'settings', 'set', 'max_iterations=17', '--json'))['changed']).toBe(false);
+      expect(
+        json<Settings>(await ok(target, 'settings', 'set', 'max_iterations=17', '--json'))[
+          'changed'
+        ],
+      ).toBe(false);
       await ok(target, 'settings', 'unset', 'max_iterations');
       const end = await read(target);
       expect(end['max_iterations']).not.toBe(17);
@@ -36,7 +45,9 @@ export const SETTINGS: ContractCase[] = [
     },
   },
   {
-    name: 'settings: what is not named stays as the server has it, and what was read can be written back',
+    name:
+      'settings: what is not named stays as the server has it, and what was read can be ' +
+      'written back',
     async run(target) {
       const path = isV0(target) ? '/api/settings' : '/api/v1/settings';
       const stored = async (): Promise<unknown> => (await target.request('GET', path)).body;
@@ -75,7 +86,9 @@ export const SETTINGS: ContractCase[] = [
       const file = join(target.dir, 'mcp.json');
       const server = { url: 'http://127.0.0.1:9/sse', api_key: secret };
       const { api_key: _, ...plain } = server;
-      const ofV1 = { own: { ...plain, transport: 'sse', headers: { Authorization: `Bearer ${secret}` } } };
+      const ofV1 = {
+        own: { ...plain, transport: 'sse', headers: { Authorization: `Bearer ${secret}` } },
+      };
       const forms = [{ sse_servers: [server] }, ofV1];
       const { out: schema } = await ok(target, 'settings', 'schema', 'mcp_config', '--json');
       const [config, other] = schema.includes('sse_servers') ? forms : forms.reverse();
@@ -95,8 +108,13 @@ export const SETTINGS: ContractCase[] = [
     name: 'settings: a value that would make later requests fail is refused before it is sent',
     async run(target) {
       const before = await read(target);
-      const wrong = ['confirmation_mode=perhaps', 'max_iterations=many', 'remote_runtime_resource_factor=3'];
-      if (!isV0(target)) wrong.push('sandbox_grouping_strategy=BY_COLOUR', 'enable_sound_notifications=7');
+      const wrong = [
+        'confirmation_mode=perhaps',
+        'max_iterations=many',
+        'remote_runtime_resource_factor=3',
+      ];
+      if (!isV0(target))
+        wrong.push('sandbox_grouping_strategy=BY_COLOUR', 'enable_sound_notifications=7');
       for (const word of wrong) expectCode(await target.acs('settings', 'set', word), 2, word);
       expectCode(await target.acs('settings', 'set', 'max_iteratons=3'), 2);
       expect(await read(target)).toEqual(before);

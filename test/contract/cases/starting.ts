@@ -30,39 +30,65 @@ export const STARTING: ContractCase[] = [
     expect(done.id).toMatch(/^[0-9a-f]{32}$/);
     expect((await show(target, done.id)).status).toBe('finished');
   }),
-  ...inEachDialect('start: the cost at the end is that of all answers of the model', async (target, dialect) => {
-    const { id, outcome, cost_usd } = await started(target, dialect, 'WORK', '--wait');
-    const shown = await show(target, id);
-    if (!target.hasModel) {
-      expect([outcome?.cost_usd ?? 0, cost_usd ?? 0, shown.cost_usd ?? 0]).toEqual([0, 0, 0]);
-      return;
-    }
-    // Three steps of 100 and 20 tokens; a title is made up while they are taken, or after the end.
-    const threeSteps = 3 * (100 * 2.5e-6 + 20 * 10e-6);
-    expect(outcome?.cost_usd).toBeGreaterThan(0.999 * threeSteps);
-    expect(cost_usd).toBeGreaterThanOrEqual(outcome?.cost_usd ?? Infinity);
-    expect(shown.cost_usd).toBeGreaterThanOrEqual(cost_usd ?? Infinity);
-    expect(shown.tokens?.input).toBeGreaterThanOrEqual(300);
-    expect(shown.tokens?.output).toBe((shown.tokens?.input ?? 0) / 5);
-  }),
-  ...inEachDialect('start: prints the events of the run and its outcome last', async (target, dialect) => {
-    const ended = expectCode(await conversation(target, dialect, 'WORK', '--follow', '--format', 'ndjson'), 0);
-    const [first, ...rest] = lines<{ type: string; id: string }>(ended);
-    const last = rest.at(-1) as unknown as OutcomeJson;
-    expect(first).toMatchObject({ type: 'started' });
-    expect(last).toMatchObject({ type: 'outcome', status: 'finished', exit_code: 0, conversation_id: first?.id });
-    expect(rest.slice(0, -1).every(({ type }) => type === 'event')).toBe(true);
-  }),
-  ...inEachDialect('start: a run that ends with a text answer has finished', async (target, dialect) => {
-    const { id } = await started(target, dialect, 'PLAIN', '--wait');
-    expect((await ok(target, 'conv', 'result', id)).out).toBe('A plain answer, no tool was needed.');
-  }),
-  ...inEachDialect('start: the title is the requested one, not a generated one', async (target, dialect) => {
-    expect((await titledRun(target, dialect)).title).toBe('Chosen by hand');
-  }),
+  ...inEachDialect(
+    'start: the cost at the end is that of all answers of the model',
+    async (target, dialect) => {
+      const { id, outcome, cost_usd } = await started(target, dialect, 'WORK', '--wait');
+      const shown = await show(target, id);
+      if (!target.hasModel) {
+        expect([outcome?.cost_usd ?? 0, cost_usd ?? 0, shown.cost_usd ?? 0]).toEqual([0, 0, 0]);
+        return;
+      }
+      // Three steps of 100 and 20 tokens; a title is made up while they are taken, or after the
+      // end.
+      const threeSteps = 3 * (100 * 2.5e-6 + 20 * 10e-6);
+      expect(outcome?.cost_usd).toBeGreaterThan(0.999 * threeSteps);
+      expect(cost_usd).toBeGreaterThanOrEqual(outcome?.cost_usd ?? Infinity);
+      expect(shown.cost_usd).toBeGreaterThanOrEqual(cost_usd ?? Infinity);
+      expect(shown.tokens?.input).toBeGreaterThanOrEqual(300);
+      expect(shown.tokens?.output).toBe((shown.tokens?.input ?? 0) / 5);
+    },
+  ),
+  ...inEachDialect(
+    'start: prints the events of the run and its outcome last',
+    async (target, dialect) => {
+      const ended = expectCode(
+        await conversation(target, dialect, 'WORK', '--follow', '--format', 'ndjson'),
+        0,
+      );
+      const [first, ...rest] = lines<{ type: string; id: string }>(ended);
+      const last = rest.at(-1) as unknown as OutcomeJson;
+      expect(first).toMatchObject({ type: 'started' });
+      expect(last).toMatchObject({
+        type: 'outcome',
+        status: 'finished',
+        exit_code: 0,
+        conversation_id: first?.id,
+      });
+      expect(rest.slice(0, -1).every(({ type }) => type === 'event')).toBe(true);
+    },
+  ),
+  ...inEachDialect(
+    'start: a run that ends with a text answer has finished',
+    async (target, dialect) => {
+      const { id } = await started(target, dialect, 'PLAIN', '--wait');
+      expect((await ok(target, 'conv', 'result', id)).out).toBe(
+        'A plain answer, no tool was needed.',
+      );
+    },
+  ),
+  ...inEachDialect(
+    'start: the title is the requested one, not a generated one',
+    async (target, dialect) => {
+      expect((await titledRun(target, dialect)).title).toBe('Chosen by hand');
+    },
+  ),
   ...inEachDialect('start: returns the id while the agent works', async (target, dialect) => {
     const file = path.join(target.dir, `${randomUUID()}.id`);
-    const ended = expectCode(await conversation(target, dialect, 'COUNT', '-q', '--id-file', file), 0);
+    const ended = expectCode(
+      await conversation(target, dialect, 'COUNT', '-q', '--id-file', file),
+      0,
+    );
     const id = ended.out.trim();
     expect((await readFile(file, 'utf8')).trim()).toBe(id);
     await untilAtWork(target, id);
@@ -92,9 +118,12 @@ export const STARTING: ContractCase[] = [
     name: 'start: a model of its own (v1), exit 12 (v0)',
     async run(target) {
       const flags = ['--model', 'openai/gpt-4o-mini', '--json'];
-      if (target.dialects.includes('v0')) expectCode(await conversation(target, 'v0', 'QUICK', ...flags), 12);
+      if (target.dialects.includes('v0'))
+        expectCode(await conversation(target, 'v0', 'QUICK', ...flags), 12);
       if (!target.dialects.includes('v1')) return 'unsupported';
-      const made = json(expectCode(await conversation(target, 'v1', 'QUICK', ...flags, '--wait'), 0));
+      const made = json(
+        expectCode(await conversation(target, 'v1', 'QUICK', ...flags, '--wait'), 0),
+      );
       expect(made.model).toBe('openai/gpt-4o-mini');
     },
   },
@@ -122,7 +151,8 @@ export const STARTING: ContractCase[] = [
       const { id } = body as { id: string };
       for (const verb of ['wait', 'follow']) {
         const ended = expectCode(await target.acs('conv', verb, id, '--json'), 1, verb);
-        const outcome = verb === 'wait' ? json<OutcomeJson>(ended) : lines<OutcomeJson>(ended).at(-1);
+        const outcome =
+          verb === 'wait' ? json<OutcomeJson>(ended) : lines<OutcomeJson>(ended).at(-1);
         expect(outcome).toMatchObject({ status: 'failed', exit_code: 1 });
         expect(outcome?.reason?.text).toMatch(/Sandbox not found/);
       }

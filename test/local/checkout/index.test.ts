@@ -1,6 +1,14 @@
 import path from 'node:path';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+  readdirSync,
+  readFileSync,
+} from 'node:fs';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -16,7 +24,12 @@ beforeEach(() => {
 });
 
 function git(dir: string, ...args: string[]): string {
-  return execFileSync('git', args, { cwd: dir, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+  return execFileSync('git', args, {
+    cwd: dir,
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  }).trim();
 }
 
 function commit(dir: string, name: string): void {
@@ -111,7 +124,10 @@ describe('readCheckout', () => {
   it('returns no branch with a detached HEAD', async () => {
     cloned();
     git(dir, 'checkout', '-q', '--detach');
-    expect(await readCheckout(dir, { env })).toMatchObject({ branch: null, head: git(dir, 'rev-parse', 'HEAD') });
+    expect(await readCheckout(dir, { env })).toMatchObject({
+      branch: null,
+      head: git(dir, 'rev-parse', 'HEAD'),
+    });
   });
 
   it('returns the work tree of a linked work tree', async () => {
@@ -137,14 +153,20 @@ describe('readCheckout', () => {
     git(dir, 'init', '-q');
     mkdirSync(path.join(dir, 'sub'));
     git(dir, 'remote', 'add', 'origin', '../other.git');
-    expect((await readCheckout(path.join(dir, 'sub'), { env }))?.origin?.url).toBe(path.join(base, 'other.git'));
+    expect((await readCheckout(path.join(dir, 'sub'), { env }))?.origin?.url).toBe(
+      path.join(base, 'other.git'),
+    );
   });
 
   it('reads the folder, also inside a hook of another repository', async () => {
     cloned();
     const other = `${dir}-other`;
     git(base, 'init', '-q', '-b', 'other', other);
-    const hook = { ...env, GIT_DIR: path.join(other, '.git'), GIT_INDEX_FILE: path.join(other, '.git', 'index') };
+    const hook = {
+      ...env,
+      GIT_DIR: path.join(other, '.git'),
+      GIT_INDEX_FILE: path.join(other, '.git', 'index'),
+    };
     expect(await readCheckout(dir, { env: hook })).toMatchObject({ root: dir, branch: 'main' });
   });
 
@@ -157,14 +179,18 @@ describe('readCheckout', () => {
     const variables = { GIT_LITERAL_PATHSPECS: '1', GIT_CONFIG: '/dev/null' };
     // git has to read the files again.
     utimesSync(path.join(dir, 'one'), 1, 1);
-    expect(await readCheckout(dir, { env: { ...env, ...variables } })).toMatchObject({ dirty: true });
+    expect(await readCheckout(dir, { env: { ...env, ...variables } })).toMatchObject({
+      dirty: true,
+    });
     expect(existsSync(trace)).toBe(false);
   });
 
   it('does not run the file system monitor of the repository', async () => {
     cloned();
     const trace = `${dir}-trace`;
-    writeFileSync(path.join(dir, '.git', 'monitor'), `#!/bin/sh\ntouch ${trace}\n`, { mode: 0o755 });
+    writeFileSync(path.join(dir, '.git', 'monitor'), `#!/bin/sh\ntouch ${trace}\n`, {
+      mode: 0o755,
+    });
     git(dir, 'config', 'core.fsmonitor', path.join(dir, '.git', 'monitor'));
     await readCheckout(dir, { env });
     expect(existsSync(trace)).toBe(false);
@@ -178,14 +204,18 @@ describe('readCheckout', () => {
     git(dir, 'config', 'filter.a=b.required', 'true');
     // git has to read the file again.
     utimesSync(path.join(dir, 'one'), 1, 1);
-    expect((await readCheckout(dir, { env: { ...env, GIT_CONFIG_COUNT: '0' } }))?.dirty).toBe(false);
+    expect((await readCheckout(dir, { env: { ...env, GIT_CONFIG_COUNT: '0' } }))?.dirty).toBe(
+      false,
+    );
     expect(existsSync(trace)).toBe(false);
   });
 
   it('rejects with the reason of the signal', async () => {
     cloned();
     const reason = new Error('stop');
-    await expect(readCheckout(dir, { env, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await expect(readCheckout(dir, { env, signal: AbortSignal.abort(reason) })).rejects.toBe(
+      reason,
+    );
   });
 });
 
@@ -223,16 +253,25 @@ describe('branchOnRemote', () => {
       const remote = `http://127.0.0.1:${(host.address() as AddressInfo).port}/silent.git`;
       const interruption = new AbortController();
       const timeoutMs = when === 'when its time is over' ? 1000 : 600_000;
-      const asking = branchOnRemote(remote, 'main', { cwd: base, env, timeoutMs, signal: interruption.signal });
+      const asking = branchOnRemote(remote, 'main', {
+        cwd: base,
+        env,
+        timeoutMs,
+        signal: interruption.signal,
+      });
       try {
         if (timeoutMs === 600_000) {
           await until(() => sockets.length > 0);
-          expect(commandsThatName(remote).length).toBeGreaterThan(1); // git, and its helper for such remotes
+          // git, and its helper for such remotes
+          expect(commandsThatName(remote).length).toBeGreaterThan(1);
           const reason = new Error('interrupted');
           interruption.abort(reason);
           await expect(asking).rejects.toBe(reason);
         } else {
-          expect(await asking).toEqual({ state: 'unknown', reason: 'the remote did not answer in time' });
+          expect(await asking).toEqual({
+            state: 'unknown',
+            reason: 'the remote did not answer in time',
+          });
         }
         await until(() => commandsThatName(remote).length === 0);
       } finally {

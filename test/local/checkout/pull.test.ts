@@ -14,7 +14,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRetriever, type Retrieval } from '../../../src/local/checkout/pull.ts';
-import { git, makeMatrixBase, MATRIX_BASE, MATRIX_CHANGES, shell } from '../../support/patch-matrix.ts';
+import {
+  git,
+  makeMatrixBase,
+  MATRIX_BASE,
+  MATRIX_CHANGES,
+  shell,
+} from '../../support/patch-matrix.ts';
 
 const ENV = {
   PATH: process.env.PATH,
@@ -36,7 +42,10 @@ beforeEach(() => {
   dir = mkdtempSync(path.join(all, 'test-'));
   root = path.join(dir, 'root');
   git(dir, 'init', '-q', '-b', 'main', root);
-  shell(root, 'printf "one\\ntwo\\nthree\\n" >a.txt && mkdir d && echo b >d/b.txt && echo keep >keep.txt');
+  shell(
+    root,
+    'printf "one\\ntwo\\nthree\\n" >a.txt && mkdir d && echo b >d/b.txt && echo keep >keep.txt',
+  );
   git(root, 'add', '-A');
   git(root, 'commit', '-q', '-m', 'base');
 });
@@ -61,7 +70,8 @@ const write = (name: string, content: string) => writeFileSync(path.join(root, n
 
 /** A patch that adds a file of one line. */
 const addition = (name: string, line = 'x', mode = 100644) =>
-  `diff --git a/${name} b/${name}\nnew file mode ${mode}\n--- /dev/null\n+++ b/${name}\n@@ -0,0 +1 @@\n+${line}\n` +
+  `diff --git a/${name} b/${name}\nnew file mode ${mode}\n--- /dev/null\n+++ b/${name}\n@@ ` +
+  `-0,0 +1 @@\n+${line}\n` +
   (mode === 100644 ? '' : '\\ No newline at end of file\n');
 
 describe('a pull into a checkout', () => {
@@ -104,10 +114,17 @@ describe('a pull into a checkout', () => {
     ['a staged file', () => (write('a.txt', 'mine\n'), git(root, 'add', 'a.txt'))],
     [
       'a staged file whose change was taken back',
-      () => (write('a.txt', 'mine\n'), git(root, 'add', 'a.txt'), write('a.txt', 'one\ntwo\nthree\n')),
+      () => (
+        write('a.txt', 'mine\n'),
+        git(root, 'add', 'a.txt'),
+        write('a.txt', 'one\ntwo\nthree\n')
+      ),
     ],
     ['an untracked file', () => write('new.txt', 'mine\n')],
-    ['an ignored file', () => (write('.git/info/exclude', 'new.txt\n'), write('new.txt', 'mine\n'))],
+    [
+      'an ignored file',
+      () => (write('.git/info/exclude', 'new.txt\n'), write('new.txt', 'mine\n')),
+    ],
     ['a deleted file', () => shell(root, 'rm a.txt')],
   ])('is refused when %s would be overwritten, and nothing changes', async (_, change) => {
     change();
@@ -208,10 +225,13 @@ describe('a pull into a checkout', () => {
 
   it('writes nothing when it was interrupted before', async () => {
     const patch = patchOf('echo new >new.txt');
-    const interrupted = createRetriever({ env: ENV, signal: AbortSignal.abort(new Error('interrupted')) });
-    await expect(interrupted.intoCheckout(root, { patch, dryRun: false, threeWay: false })).rejects.toThrow(
-      'interrupted',
-    );
+    const interrupted = createRetriever({
+      env: ENV,
+      signal: AbortSignal.abort(new Error('interrupted')),
+    });
+    await expect(
+      interrupted.intoCheckout(root, { patch, dryRun: false, threeWay: false }),
+    ).rejects.toThrow('interrupted');
     expect(status()).toBe('');
   });
 
@@ -222,10 +242,18 @@ describe('a pull into a checkout', () => {
       write('.gitattributes', '*.bat text eol=crlf\n');
       git(root, 'add', '-A');
       git(root, 'commit', '-qm', 'line ends');
-      const edit = 'echo more >>a.txt; echo more >>keep.txt; echo more >>"[b] c.txt"; printf "z\\r\\n" >>crlf;';
-      const patch = patchOf(`${edit} printf "rem two\\n" >>run.bat; echo new >new.txt; printf "\\000\\n" >new.bin`);
-      // As in a checkout that git made with core.autocrlf, in which an editor then saved one file with LF.
-      shell(root, 'rm a.txt "[b] c.txt" && git -c core.autocrlf=true checkout -q a.txt "[b] c.txt"');
+      const edit =
+        'echo more >>a.txt; echo more >>keep.txt; echo more >>"[b] c.txt"; printf ' +
+        '"z\\r\\n" >>crlf;';
+      const patch = patchOf(
+        `${edit} printf "rem two\\n" >>run.bat; echo new >new.txt; printf "\\000\\n" >new.bin`,
+      );
+      // As in a checkout that git made with core.autocrlf, in which an editor then saved one file
+      // with LF.
+      shell(
+        root,
+        'rm a.txt "[b] c.txt" && git -c core.autocrlf=true checkout -q a.txt "[b] c.txt"',
+      );
       const gitconfig = path.join(dir, 'gitconfig');
       const files = ['a.txt', '[b] c.txt', 'keep.txt', 'crlf', 'run.bat', 'new.txt', 'new.bin'];
       for (const value of ['true', 'input', 'false']) {
@@ -278,7 +306,9 @@ describe('a pull onto a branch', () => {
     const { commit, files } = await commitOnBranch(patch, { base });
     expect(files).toEqual(['a.txt']);
     expect(git(root, 'rev-parse', 'agent/work', 'agent/work^')).toBe(`${commit}\n${base}`);
-    expect(git(root, 'log', '-1', '--format=%B', 'agent/work').trimEnd()).toBe('Repaired it.\n\n# A heading');
+    expect(git(root, 'log', '-1', '--format=%B', 'agent/work').trimEnd()).toBe(
+      'Repaired it.\n\n# A heading',
+    );
     expect(git(root, 'show', 'agent/work:a.txt')).toBe('one\nTWO\nthree');
     expect(git(root, 'status', '--short', '--branch')).toBe('## main\n M a.txt');
   });
@@ -289,13 +319,16 @@ describe('a pull onto a branch', () => {
     expect(git(root, 'rev-parse', `${commit}^`)).toBe(git(root, 'rev-parse', 'main'));
   });
 
-  it.each([false, true])('makes no branch when the changes do not fit (--3way %s)', async (threeWay) => {
-    const patch = patchOf('sed -i s/two/TWO/ a.txt');
-    writeFileSync(path.join(root, 'a.txt'), 'one\nzwei\nthree\n');
-    git(root, 'commit', '-qam', 'other');
-    await expect(commitOnBranch(patch, { threeWay })).rejects.toMatchObject({ kind: 'conflict' });
-    expect(branches()).toBe('main');
-  });
+  it.each([false, true])(
+    'makes no branch when the changes do not fit (--3way %s)',
+    async (threeWay) => {
+      const patch = patchOf('sed -i s/two/TWO/ a.txt');
+      writeFileSync(path.join(root, 'a.txt'), 'one\nzwei\nthree\n');
+      git(root, 'commit', '-qam', 'other');
+      await expect(commitOnBranch(patch, { threeWay })).rejects.toMatchObject({ kind: 'conflict' });
+      expect(branches()).toBe('main');
+    },
+  );
 
   it('makes no branch in a dry run, nor for changes that are none', async () => {
     const patch = patchOf('sed -i s/two/TWO/ a.txt');
@@ -326,11 +359,24 @@ const folder = () => path.join(dir, 'result');
 
 describe('a pull into a folder', () => {
   it('writes files byte for byte, with their modes and links, whatever git is set to convert', async () => {
-    shell(root, 'printf "a\\r\\n" >crlf && printf "\\000\\377" >bin && echo x >run && chmod +x run && ln -s run link');
+    shell(
+      root,
+      'printf "a\\r\\n" >crlf && printf "\\000\\377" >bin && echo x >run && chmod +x run && ' +
+        'ln -s run link',
+    );
     writeFileSync(path.join(root, '.gitattributes'), '* text=auto eol=crlf ident\n');
     writeFileSync(path.join(root, 'lf'), 'a\n$Id$\n');
     git(root, 'add', '-A');
-    const patch = git(root, '-c', 'core.autocrlf=false', 'diff', '--cached', '--binary', '--full-index', 'HEAD');
+    const patch = git(
+      root,
+      '-c',
+      'core.autocrlf=false',
+      'diff',
+      '--cached',
+      '--binary',
+      '--full-index',
+      'HEAD',
+    );
     const { files } = await retriever.intoFolder(folder(), {
       patch: new TextEncoder().encode(`${patch}\n`),
       dryRun: false,

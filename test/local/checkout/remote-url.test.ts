@@ -5,10 +5,25 @@ import { parseRemoteUrl } from '../../../src/local/checkout/remote-url.ts';
 
 describe('parseRemoteUrl', () => {
   it.each<[string, string, string | null, string | null]>([
-    ['https://github.com/owner/name.git', 'https://github.com/owner/name.git', 'owner/name', 'github'],
+    [
+      'https://github.com/owner/name.git',
+      'https://github.com/owner/name.git',
+      'owner/name',
+      'github',
+    ],
     ['https://github.com/owner/name/', 'https://github.com/owner/name/', 'owner/name', 'github'],
-    ['https://user:t0ken@github.com/owner/name', 'https://github.com/owner/name', 'owner/name', 'github'],
-    ['https://t0ken@github.com/owner/name', 'https://github.com/owner/name', 'owner/name', 'github'],
+    [
+      'https://user:t0ken@github.com/owner/name',
+      'https://github.com/owner/name',
+      'owner/name',
+      'github',
+    ],
+    [
+      'https://t0ken@github.com/owner/name',
+      'https://github.com/owner/name',
+      'owner/name',
+      'github',
+    ],
     [
       'https://gitlab.com/group/sub/name.git?private_token=t0ken',
       'https://gitlab.com/group/sub/name.git',
@@ -17,10 +32,30 @@ describe('parseRemoteUrl', () => {
     ],
     ['git@github.com:owner/name.git', 'git@github.com:owner/name.git', 'owner/name', 'github'],
     ['GitHub.com:owner/name', 'GitHub.com:owner/name', 'owner/name', 'github'],
-    ['ssh://git@gitlab.com:22/group/name.git', 'ssh://git@gitlab.com:22/group/name.git', 'group/name', 'gitlab'],
-    ['ssh://git:t0ken@bitbucket.org/team/name', 'ssh://git@bitbucket.org/team/name', 'team/name', 'bitbucket'],
-    ['git://codeberg.org/owner/name.git', 'git://codeberg.org/owner/name.git', 'owner/name', 'forgejo'],
-    ['https://git.example.com:8443/owner/name', 'https://git.example.com:8443/owner/name', 'owner/name', null],
+    [
+      'ssh://git@gitlab.com:22/group/name.git',
+      'ssh://git@gitlab.com:22/group/name.git',
+      'group/name',
+      'gitlab',
+    ],
+    [
+      'ssh://git:t0ken@bitbucket.org/team/name',
+      'ssh://git@bitbucket.org/team/name',
+      'team/name',
+      'bitbucket',
+    ],
+    [
+      'git://codeberg.org/owner/name.git',
+      'git://codeberg.org/owner/name.git',
+      'owner/name',
+      'forgejo',
+    ],
+    [
+      'https://git.example.com:8443/owner/name',
+      'https://git.example.com:8443/owner/name',
+      'owner/name',
+      null,
+    ],
     [
       'https://org@dev.azure.com/org/project/_git/name',
       'https://dev.azure.com/org/project/_git/name',
@@ -57,7 +92,10 @@ describe('--repo', () => {
     ['owner/name', { kind: 'name', repository: 'owner/name' }],
     ['group/sub/name', { kind: 'name', repository: 'group/sub/name' }],
     ['owner/name.git', { kind: 'name', repository: 'owner/name' }],
-    ['github.com/owner/name', { kind: 'url', url: 'https://github.com/owner/name', repository: 'owner/name' }],
+    [
+      'github.com/owner/name',
+      { kind: 'url', url: 'https://github.com/owner/name', repository: 'owner/name' },
+    ],
     ['https://gitlab.com/owner/name', { kind: 'url', git_provider: 'gitlab' }],
     ['git@github.com:owner/name', { kind: 'url', git_provider: 'github' }],
     ['file:///srv/name', { kind: 'url', host: null }],

@@ -3,7 +3,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeEach } from 'vitest';
 
-/** A folder of the file, `base`, and one in it for each test. `env` has no configuration of the machine's user. */
+/**
+ * A folder of the file, `base`, and one in it for each test. `env` has no configuration of the
+ * machine's user.
+ */
 export function useFolders() {
   const base = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'acs-checkout-')));
   const env = {

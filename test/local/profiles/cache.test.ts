@@ -15,20 +15,20 @@ describe('the cache', () => {
     expect(await cache.probe.get('https://b.example')).toBeNull();
     await cache.probe.drop('https://a.example');
     await cache.probe.drop('https://a.example');
-    expect([await cache.probe.get('https://a.example'), await cache.last.get('https://a.example')]).toEqual([
-      null,
-      'abc123',
-    ]);
+    expect([
+      await cache.probe.get('https://a.example'),
+      await cache.last.get('https://a.example'),
+    ]).toEqual([null, 'abc123']);
   });
 
   it('has the modes 0700 and 0600', async () => {
     await openServerCache({ configDir: dirs.configDir }).last.set('local', 'abc123');
     const dir = path.join(dirs.configDir, 'cache');
-    expect([mode(dirs.configDir), mode(dir), readdirSync(dir).map((name) => mode(path.join(dir, name)))]).toEqual([
-      '700',
-      '700',
-      ['600'],
-    ]);
+    expect([
+      mode(dirs.configDir),
+      mode(dir),
+      readdirSync(dir).map((name) => mode(path.join(dir, name))),
+    ]).toEqual(['700', '700', ['600']]);
   });
 
   it('is empty when it is corrupt or cannot be written', async () => {

@@ -20,7 +20,8 @@ function readers(given: Partial<KeyReaders>): KeyReaders {
 async function message(work: Promise<unknown>): Promise<string> {
   return await work.then(
     () => 'accepted',
-    (error: unknown) => (error instanceof AppError ? `${error.kind}: ${error.message}` : `unexpected ${String(error)}`),
+    (error: unknown) =>
+      error instanceof AppError ? `${error.kind}: ${error.message}` : `unexpected ${String(error)}`,
   );
 }
 
@@ -47,12 +48,16 @@ describe('a key', () => {
   );
 
   it('in a file that cannot be read, or is too big, is exit 3', async () => {
-    const missing = readers({ readFile: () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOENT' })) });
+    const missing = readers({
+      readFile: () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOENT' })),
+    });
     expect(await message(fetchKey({ from: 'file', path: 'k' }, missing))).toBe(
       'config: cannot read the file that --api-key-file names: it does not exist',
     );
     const big = readers({ readFile: () => Promise.resolve(new Uint8Array(20_000)) });
-    expect(await message(fetchKey({ from: 'file', path: 'k' }, big))).toBe('config: k is too long to be a key');
+    expect(await message(fetchKey({ from: 'file', path: 'k' }, big))).toBe(
+      'config: k is too long to be a key',
+    );
   });
 });
 
@@ -88,7 +93,9 @@ describe('a key command', () => {
   it('that fails throws config with its exit code, and neither command nor output is printed', async () => {
     const failed = await message(run('echo s3cret; exit 3').printed);
     expect(failed).toBe("config: the profile's key command exited with code 3");
-    expect(await message(run('kill -KILL $$').printed)).toBe("config: the profile's key command was killed by SIGKILL");
+    expect(await message(run('kill -KILL $$').printed)).toBe(
+      "config: the profile's key command was killed by SIGKILL",
+    );
   });
 
   it('is not started after the signal', async () => {
@@ -104,14 +111,19 @@ describe('a key command', () => {
   });
 
   it('is ended when it exceeds its time or its output limit', async () => {
-    expect(await message(run('exec sleep 60', { timeoutMs: 100 }).printed)).toContain('did not exit within 0.1 s');
+    expect(await message(run('exec sleep 60', { timeoutMs: 100 }).printed)).toContain(
+      'did not exit within 0.1 s',
+    );
     expect(await message(run('exec yes').printed)).toContain('printed more than a key');
   });
 
   it('is ended by a signal with all its children', async () => {
     const file = path.join(dir, 'pids');
     const controller = new AbortController();
-    const command = `(sleep 60 & echo $! >${file}.tmp; sh -c 'echo $$; sleep 60; :' >>${file}.tmp & while [ $(wc -l <${file}.tmp) -lt 2 ]; do sleep 0.05; done; mv ${file}.tmp ${file}; wait); echo key`;
+    const command =
+      `(sleep 60 & echo $! >${file}.tmp; sh -c 'echo $$; sleep 60; :' ` +
+      `>>${file}.tmp & while [ $(wc -l <${file}.tmp) -lt 2 ]; do sleep 0.05; done; mv ` +
+      `${file}.tmp ${file}; wait); echo key`;
     const { printed } = run(command, { signal: controller.signal });
     const refused = message(printed);
     await until(() => existsSync(file));
@@ -129,6 +141,8 @@ function isAlive(pid: number): boolean {
     // One that ended and whose new parent has not looked yet is gone as well.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? existsSync('/proc') === false : false;
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
+      ? existsSync('/proc') === false
+      : false;
   }
 }

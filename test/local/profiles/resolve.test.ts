@@ -32,7 +32,12 @@ async function failure(given: Given) {
     await plan(given);
   } catch (error) {
     if (isAppError(error))
-      return { kind: error.kind, code: error.exitCode, message: error.message, hint: error.details.hint ?? '' };
+      return {
+        kind: error.kind,
+        code: error.exitCode,
+        message: error.message,
+        hint: error.details.hint ?? '',
+      };
     throw error;
   }
   throw new Error('it was accepted');
@@ -42,7 +47,9 @@ const FLAG = 'https://flag.example';
 const WORK = 'https://work.example';
 const BARE = 'https://bare.example/acs';
 
-/** What decides, in one line: the URL, its source, the profile, the source of the key, the notices. */
+/**
+ * What decides, in one line: the URL, its source, the profile, the source of the key, the notices.
+ */
 async function chosen(given: Given): Promise<string> {
   const { base_url: url, base_url_source: source, key, profile, notices } = await plan(given);
   const from = key.from === 'value' ? key.source : key.from;
@@ -54,8 +61,14 @@ describe('which server', () => {
   const unused = (by: string) => `the profile "local" is not used, because ${by} names the server`;
 
   it.each<[Given, string]>([
-    [{ baseUrl: FLAG, env: EVERYTHING, defaultName: 'work' }, 'https://flag.example | flag | - | none'],
-    [{ profile: 'work', env: EVERYTHING, defaultName: 'bare' }, `${WORK} | profile:work | work | profile:work`],
+    [
+      { baseUrl: FLAG, env: EVERYTHING, defaultName: 'work' },
+      'https://flag.example | flag | - | none',
+    ],
+    [
+      { profile: 'work', env: EVERYTHING, defaultName: 'bare' },
+      `${WORK} | profile:work | work | profile:work`,
+    ],
     [{ env: EVERYTHING, defaultName: 'work' }, 'https://env.example | env:ACS_BASE_URL | - | none'],
     [{ profile: 'local', baseUrl: FLAG }, `${FLAG} | flag | - | none | ${unused('--base-url')}`],
     [
@@ -85,7 +98,11 @@ describe('which server', () => {
     'exits 3 when %s is set but empty, whatever else is given',
     async (name) => {
       for (const empty of ['', ' ', '\n']) {
-        for (const given of [{ profile: 'local' }, { baseUrl: 'https://flag.example' }, { offTerminal: false }]) {
+        for (const given of [
+          { profile: 'local' },
+          { baseUrl: 'https://flag.example' },
+          { offTerminal: false },
+        ]) {
           const { code, message } = await failure({ ...given, env: { [name]: empty } });
           expect({ code, message }).toEqual({ code: 3, message: `${name} is set but empty` });
         }
@@ -97,7 +114,10 @@ describe('which server', () => {
     'exits 3 for %s without a server, also on a terminal',
     async (name) => {
       const { code, message } = await failure({ env: { [name]: 'lost' }, offTerminal: false });
-      expect({ code, message }).toEqual({ code: 3, message: `${name} gives a key, but no server is given` });
+      expect({ code, message }).toEqual({
+        code: 3,
+        message: `${name} gives a key, but no server is given`,
+      });
     },
   );
 
@@ -149,8 +169,14 @@ describe('which key', () => {
   it.each<[Given, string]>([
     [{ profile: 'work', apiKeyFile: 'k' }, `${WORK} | profile:work | work | file`],
     [{ profile: 'work', apiKeyFile: '-' }, `${WORK} | profile:work | work | stdin`],
-    [{ profile: 'work', env: KEY }, `${WORK} | profile:work | work | profile:work | ACS_API_KEY ${OWN_KEY}`],
-    [{ profile: 'work', env: FIRST }, `${WORK} | profile:work | work | profile:work | OPENHANDS_API_KEY ${OWN_KEY}`],
+    [
+      { profile: 'work', env: KEY },
+      `${WORK} | profile:work | work | profile:work | ACS_API_KEY ${OWN_KEY}`,
+    ],
+    [
+      { profile: 'work', env: FIRST },
+      `${WORK} | profile:work | work | profile:work | OPENHANDS_API_KEY ${OWN_KEY}`,
+    ],
     [{ profile: 'vault' }, 'https://vault.example | profile:vault | vault | command'],
     [{ profile: 'bare', env: KEY }, `${BARE} | profile:bare | bare | env:ACS_API_KEY`],
     [{ baseUrl: FLAG, env: KEY }, `${FLAG} | flag | - | env:ACS_API_KEY`],
@@ -164,7 +190,8 @@ describe('which key', () => {
     [{ baseUrl: FLAG, env: { ...KEY, ...FIRST } }, `${FLAG} | flag | - | env:ACS_API_KEY`],
     [
       { profile: 'local', env: KEY },
-      'local service | profile:local | local | local | ACS_API_KEY is set but not used: the local service accepts only its own key',
+      'local service | profile:local | local | local | ACS_API_KEY is set but not used: the ' +
+        'local service accepts only its own key',
     ],
     [{ profile: 'work', baseUrl: `${WORK}/other` }, `${WORK}/other | flag | work | profile:work`],
     [
@@ -173,7 +200,8 @@ describe('which key', () => {
     ],
     [
       { env: { ACS_PROFILE: 'work', ACS_BASE_URL: 'http://work.example' } },
-      `http://work.example | env:ACS_BASE_URL | - | none | ${notSent('work', 'http://work.example')}`,
+      `http://work.example | env:ACS_BASE_URL | - | none | ` +
+        `${notSent('work', 'http://work.example')}`,
     ],
     [{ profile: 'vault', baseUrl: FLAG }, `${FLAG} | flag | - | none | ${notSent('vault', FLAG)}`],
   ])('%j: %s', async (given, expected) => {
@@ -185,13 +213,19 @@ describe('which key', () => {
   });
 
   it('an empty OPENHANDS_API_KEY exits 3 when it would be read, and is ignored otherwise', async () => {
-    expect((await failure({ baseUrl: 'https://a.example', env: { OPENHANDS_API_KEY: '' } })).code).toBe(3);
+    expect(
+      (await failure({ baseUrl: 'https://a.example', env: { OPENHANDS_API_KEY: '' } })).code,
+    ).toBe(3);
     await expect(plan({ profile: 'work', env: { OPENHANDS_API_KEY: '' } })).resolves.toBeDefined();
   });
 });
 
 it('the plan for the local service has no URL', async () => {
-  expect(await plan({ profile: 'local' })).toMatchObject({ base_url: null, origin: 'local', local: true });
+  expect(await plan({ profile: 'local' })).toMatchObject({
+    base_url: null,
+    origin: 'local',
+    local: true,
+  });
 });
 
 describe('the URL of a server', () => {

@@ -1,5 +1,13 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -53,14 +61,23 @@ describe('the profile store', () => {
       'office',
     ]);
     await store.remove('office');
-    expect([(await store.list()).map(({ name }) => name), await store.defaultName()]).toEqual([['other'], null]);
+    expect([(await store.list()).map(({ name }) => name), await store.defaultName()]).toEqual([
+      ['other'],
+      null,
+    ]);
     await store.setDefault('local');
-    expect(JSON.parse(readFileSync(dirs.file, 'utf8'))).toMatchObject({ default: 'local', later: { a: 1 } });
+    expect(JSON.parse(readFileSync(dirs.file, 'utf8'))).toMatchObject({
+      default: 'local',
+      later: { a: 1 },
+    });
   });
 
   it('is empty when its directory cannot exist, and throws config on a write', async () => {
     writeFileSync(path.join(dirs.base, 'no-folder'), '');
-    const store = openProfileStore({ ...dirs, configDir: path.join(dirs.base, 'no-folder', 'acs') });
+    const store = openProfileStore({
+      ...dirs,
+      configDir: path.join(dirs.base, 'no-folder', 'acs'),
+    });
     expect(await store.list()).toEqual([]);
     await expect(store.put(profile('work'))).rejects.toMatchObject({
       kind: 'config',
@@ -74,8 +91,14 @@ describe('the profile store', () => {
     ['[]', 'it is not a JSON object'],
     ['{"profiles": []}', '"profiles" is not an object'],
     ['{"profiles": {"work": {}}}', 'profile "work": "base_url" is not a URL'],
-    ['{"profiles": {"local": {"base_url": "https://a.example"}}}', 'profile "local": its name is not allowed'],
-    ['{"profiles": {"work": {"base_url": "https://a.example", "key": 7}}}', 'profile "work": "key" is not a string'],
+    [
+      '{"profiles": {"local": {"base_url": "https://a.example"}}}',
+      'profile "local": its name is not allowed',
+    ],
+    [
+      '{"profiles": {"work": {"base_url": "https://a.example", "key": 7}}}',
+      'profile "work": "key" is not a string',
+    ],
     ['"text"', 'it is not a JSON object'],
     ['null', 'it is not a JSON object'],
     ['{"default": 7, "profiles": {}}', '"default" is not a string'],
@@ -125,7 +148,10 @@ describe('the profile store', () => {
   it('takes the lock of a process that has ended', async () => {
     mkdirSync(dirs.configDir, { recursive: true });
     const { pid } = spawnSync(process.execPath, ['--version']);
-    writeFileSync(path.join(dirs.configDir, 'profiles.json.lock'), JSON.stringify({ pid, start: null }));
+    writeFileSync(
+      path.join(dirs.configDir, 'profiles.json.lock'),
+      JSON.stringify({ pid, start: null }),
+    );
     await openProfileStore(dirs).put(profile('work'));
     expect(readdirSync(dirs.configDir)).toEqual(['profiles.json']);
   });
@@ -152,7 +178,9 @@ describe('the profile store', () => {
       platform: 'node',
     });
     const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
-    await Promise.all(names.map((name) => promisify(execFile)(process.execPath, [script, dirs.configDir, name])));
+    await Promise.all(
+      names.map((name) => promisify(execFile)(process.execPath, [script, dirs.configDir, name])),
+    );
     const stored = (await openProfileStore(dirs).list()).map(({ name }) => name);
     expect(stored.sort()).toEqual(names);
   });
@@ -167,22 +195,39 @@ describe('a profile store that others may read', () => {
   };
   beforeEach(async () => {
     file = path.join(folder.path, 'profiles.json');
-    await acs('login', 'work', '--base-url', 'http://127.0.0.1:9', '--no-check', '--key-command', 'echo key-1');
+    await acs(
+      'login',
+      'work',
+      '--base-url',
+      'http://127.0.0.1:9',
+      '--no-check',
+      '--key-command',
+      'echo key-1',
+    );
   });
 
-  it.each([0o644, 0o640, 0o606, 0o666])('a profile store of mode %o is set to 0600 with one notice', async (open) => {
-    await chmod(file, open);
-    const first = await acs('profile', 'list', '--json');
-    expect(first.code, first.err).toBe(0);
-    expect(
-      first.err
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line) as unknown),
-    ).toEqual([{ notice: expect.stringContaining(`(mode ${open.toString(8)}); its mode is now 0600`) as string }]);
-    expect(mode(file)).toBe('600');
-    expect((await acs('profile', 'list')).err).toBe('');
-  });
+  it.each([0o644, 0o640, 0o606, 0o666])(
+    'a profile store of mode %o is set to 0600 with one notice',
+    async (open) => {
+      await chmod(file, open);
+      const first = await acs('profile', 'list', '--json');
+      expect(first.code, first.err).toBe(0);
+      expect(
+        first.err
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as unknown),
+      ).toEqual([
+        {
+          notice: expect.stringContaining(
+            `(mode ${open.toString(8)}); its mode is now 0600`,
+          ) as string,
+        },
+      ]);
+      expect(mode(file)).toBe('600');
+      expect((await acs('profile', 'list')).err).toBe('');
+    },
+  );
 
   it('a profile store of mode 600 or 400 is left as it is, without a notice', async () => {
     for (const closed of [0o600, 0o400]) {
@@ -195,7 +240,10 @@ describe('a profile store that others may read', () => {
   it('a command that reads a key from an open profile store closes it', async () => {
     await chmod(file, 0o644);
     const { code, err } = await acs('conv', 'list', '-p', 'work');
-    expect({ code, err }).toEqual({ code: 10, err: expect.stringContaining('its mode is now 0600') as string });
+    expect({ code, err }).toEqual({
+      code: 10,
+      err: expect.stringContaining('its mode is now 0600') as string,
+    });
     expect(mode(file)).toBe('600');
   });
 });

@@ -14,7 +14,8 @@ const pageOf = (parts: Parameters<typeof recordOf>[0]) => textOf(pageParts(recor
 
 const ALL = HOSTILE.join('\n');
 const HOSTILE_MARKDOWN =
-  '# \n\n[](http://127.0.0.1:9/)\n\n| | |\n|-|-|\n\n![](http://127.0.0.1:9/x.png)\n\n```"><b>\nx\n```\n';
+  '# \n\n[](http://127.0.0.1:9/)\n\n| | ' +
+  '|\n|-|-|\n\n![](http://127.0.0.1:9/x.png)\n\n```"><b>\nx\n```\n';
 
 /** A record with hostile text in every place that a server or an agent fills. */
 function hostileRecord() {
@@ -44,9 +45,17 @@ function hostileRecord() {
       ),
       ...ran(ALL, ALL, 1),
       event('ObservationEvent', { observation }, { text: ALL }),
-      event('ActionEvent', { action: { kind: ALL }, thought: [{ text: `why ${ALL}` }] }, { text: ALL }),
+      event(
+        'ActionEvent',
+        { action: { kind: ALL }, thought: [{ text: `why ${ALL}` }] },
+        { text: ALL },
+      ),
       event('AgentErrorEvent', { error: ALL }, { text: ALL }),
-      event('ConversationStateUpdateEvent', { key: 'execution_status', value: ALL }, { signal: 'status:other' }),
+      event(
+        'ConversationStateUpdateEvent',
+        { key: 'execution_status', value: ALL },
+        { signal: 'status:other' },
+      ),
       event(ALL, {}, { text: ALL, timestamp: ALL, id: ALL, source: ALL }),
     ],
     answer: HOSTILE_MARKDOWN + ALL,
@@ -97,16 +106,26 @@ describe('the page of a conversation', () => {
     const page = await pageOf({
       conversation: { cost_usd: 0, tokens: { input: 0, output: 0 } },
       events: [
-        event('SystemPromptEvent', { system_prompt: { type: 'text', text: 'You work.' } }, { text: 'system prompt' }),
+        event(
+          'SystemPromptEvent',
+          { system_prompt: { type: 'text', text: 'You work.' } },
+          { text: 'system prompt' },
+        ),
         ...['running', 'paused', 'finished'].map((value) =>
-          event('ConversationStateUpdateEvent', { key: 'execution_status', value }, { signal: 'status:other' }),
+          event(
+            'ConversationStateUpdateEvent',
+            { key: 'execution_status', value },
+            { signal: 'status:other' },
+          ),
         ),
         ...ran(`cat > a <<E\n${'line\n'.repeat(20)}E`, 'ok'),
       ],
     });
     expect(page).not.toContain('Cost');
     expect(page).not.toContain('Tokens');
-    expect([...page.matchAll(/<li class="(\w+)">.*?<div>(<details>)?/g)].map(([, ...found]) => found)).toEqual([
+    expect(
+      [...page.matchAll(/<li class="(\w+)">.*?<div>(<details>)?/g)].map(([, ...found]) => found),
+    ).toEqual([
       ['other', '<details>'],
       ['status', undefined],
       ['command', '<details>'],
@@ -119,9 +138,15 @@ describe('the page of a conversation', () => {
     ['All **done** in `a.ts`.', '<p>All <strong>done</strong> in <code>a.ts</code>.</p>'],
     ['# One\n\n### Three', '<h3>One</h3>\n<h3>Three</h3>'],
     ['| a |\n|--:|\n| 1 |', '<th>a</th>'],
-    ['see https://a.example/b and a.md', '<a href="https://a.example/b">https://a.example/b</a> and a.md'],
+    [
+      'see https://a.example/b and a.md',
+      '<a href="https://a.example/b">https://a.example/b</a> and a.md',
+    ],
     ['<b onclick=x>b</b>', '&lt;b onclick=x&gt;b&lt;/b&gt;'],
-    ['[a](javascript:x) [b](/c) [d](data:image/png;base64,x)', '[a](javascript:x) [b](/c) [d](data:'],
+    [
+      '[a](javascript:x) [b](/c) [d](data:image/png;base64,x)',
+      '[a](javascript:x) [b](/c) [d](data:',
+    ],
     ['![a](https://a.example/x.png)', '!<a href="https://a.example/x.png">a</a>'],
     ['&#x202e;&#27;', '\\u202e'],
   ])('shows the Markdown of an answer: %s', async (answer, html) => {
@@ -143,7 +168,9 @@ describe('the page of a conversation', () => {
       },
     });
     expect(page).toContain('<span class="r">-one</span><span class="a">+two</span>');
-    expect(page).toContain('This diff is reconstructed from edit events; changes made by commands are not included.');
+    expect(page).toContain(
+      'This diff is reconstructed from edit events; changes made by commands are not included.',
+    );
   });
 
   it('shows a part of a long output, and how much is left out', async () => {
@@ -154,7 +181,9 @@ describe('the page of a conversation', () => {
 
   it('has no markup of a server or an agent', async () => {
     const page = await textOf(pageParts(hostileRecord()));
-    expect(page).not.toMatch(/<(?:script|img|svg|link|iframe)|javascript:|\u202e|\u0000|\ud800(?![\udc00-\udfff])/u);
+    expect(page).not.toMatch(
+      /<(?:script|img|svg|link|iframe)|javascript:|\u202e|\u0000|\ud800(?![\udc00-\udfff])/u,
+    );
     expect(page.match(/<style>/g)).toHaveLength(1);
     expect(page.match(/<meta http-equiv/g)).toHaveLength(1);
   });
@@ -199,51 +228,72 @@ describe.runIf(hasChromium)('the page in Chromium', () => {
     expect(browser.tab.requests()).toEqual([url]);
     const text = await browser.tab.evaluate<string>('document.body.textContent');
     for (const part of HOSTILE.slice(0, 7)) expect(text).toContain(part);
-    expect(await browser.tab.evaluate("document.querySelectorAll('script, img, svg, iframe, link').length")).toBe(0);
+    expect(
+      await browser.tab.evaluate(
+        "document.querySelectorAll('script, img, svg, iframe, link').length",
+      ),
+    ).toBe(0);
   });
 
   it('has a policy under which markup in it could neither run nor load', async () => {
     const page = await pageOf({ answer: 'PLACE' });
     const attack =
-      '<script>globalThis.ran = 1</script><img src="data:," onerror="globalThis.ran = 2"><img src="http://127.0.0.1:9/">';
+      '<script>globalThis.ran = 1</script><img src="data:," onerror="globalThis.ran = 2"><img ' +
+      'src="http://127.0.0.1:9/">';
     const url = await open(page.replace('PLACE', () => attack));
     expect(await browser.tab.evaluate("document.querySelectorAll('main img').length")).toBe(2);
     expect(await browser.tab.evaluate('globalThis.ran ?? null')).toBeNull();
     expect(browser.tab.requests().filter((each) => !each.startsWith('data:'))).toEqual([url]);
   });
 
-  it.each(LOOKS)('has no violation of axe and fits its window: %s, %i pixels wide', async (scheme, width) => {
-    await look(browser.tab, scheme, width);
-    await open(await textOf(pageParts(hostileRecord())));
-    await expectAccessible(browser.tab, scheme);
-  });
+  it.each(LOOKS)(
+    'has no violation of axe and fits its window: %s, %i pixels wide',
+    async (scheme, width) => {
+      await look(browser.tab, scheme, width);
+      await open(await textOf(pageParts(hostileRecord())));
+      await expectAccessible(browser.tab, scheme);
+    },
+  );
 
   it('renders of 5,000 events what is in the window, and the others when it is scrolled to them or they are searched', async () => {
     await look(browser.tab, 'light', 1280);
-    const events = Array.from({ length: 2_500 }, (_, at) => ran(`echo ${at}`, `output ${at}`)).flat();
+    const events = Array.from({ length: 2_500 }, (_, at) =>
+      ran(`echo ${at}`, `output ${at}`),
+    ).flat();
     await open(await pageOf({ events }));
     const rendered = () =>
       browser.tab.evaluate<string[]>(
-        "[...document.querySelectorAll('#steps pre')].filter((each) => each.checkVisibility({ contentVisibilityAuto: true })).map((each) => each.textContent)",
+        "[...document.querySelectorAll('#steps pre')].filter((each) => each.checkVisibility({ " +
+          'contentVisibilityAuto: true })).map((each) => each.textContent)',
       );
     const first = await rendered();
     expect(first).toContain('echo 0');
     expect(first.length).toBeLessThan(60);
-    expect(await browser.tab.evaluate("document.querySelectorAll('*').length")).toBeLessThan(25_000);
+    expect(await browser.tab.evaluate("document.querySelectorAll('*').length")).toBeLessThan(
+      25_000,
+    );
     expect(await browser.tab.evaluate("window.find('output 2400')")).toBe(true);
     await until(async () => (await rendered()).includes('output 2400'));
   });
 
   it('is read with the keyboard: a link to the timeline first, and each closed block opens with Enter', async () => {
     await look(browser.tab, 'light', 1280);
-    await open(await pageOf({ events: ran('seq 100', Array.from({ length: 100 }, (_, at) => `${at}`).join('\n')) }));
-    const focused = (expression: string) => browser.tab.evaluate(`document.activeElement.${expression}`);
+    await open(
+      await pageOf({
+        events: ran('seq 100', Array.from({ length: 100 }, (_, at) => `${at}`).join('\n')),
+      }),
+    );
+    const focused = (expression: string) =>
+      browser.tab.evaluate(`document.activeElement.${expression}`);
     await key('Tab', 9);
     expect(await focused("getAttribute('href')")).toBe('#timeline');
-    for (let presses = 0; presses < 10 && (await focused('tagName')) !== 'SUMMARY'; presses += 1) await key('Tab', 9);
+    for (let presses = 0; presses < 10 && (await focused('tagName')) !== 'SUMMARY'; presses += 1)
+      await key('Tab', 9);
     expect(await focused('parentElement.open')).toBe(false);
     await key('Enter', 13, '\r');
     expect(await focused('parentElement.open')).toBe(true);
-    expect(await browser.tab.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    expect(
+      await browser.tab.evaluate('getComputedStyle(document.activeElement).outlineStyle'),
+    ).toBe('solid');
   });
 });

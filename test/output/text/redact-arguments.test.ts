@@ -100,5 +100,9 @@ it('the value of a flag is replaced in a list that has more than text', () => {
 
 it('very long arguments that name no secret are kept', () => {
   const long = `--${'a-'.repeat(100_000)}`;
-  expect(shownArguments([long, `${long}=`, `${'A'.repeat(100_000)}=x`])).toEqual([null, null, null]);
+  expect(shownArguments([long, `${long}=`, `${'A'.repeat(100_000)}=x`])).toEqual([
+    null,
+    null,
+    null,
+  ]);
 });

@@ -20,10 +20,14 @@ test('members of JSON are redacted by name, and their structure is kept', () => 
       initial_env: { A: 'b', PORT: 3 },
       mcp_config: {
         sse_servers: [{ url: 'https://h/?token=a', api_key: 'k' }],
-        stdio_servers: [{ name: 'n', command: 'c', args: ['--api-key', 'k', '-v'], env: { A: 'b' } }],
+        stdio_servers: [
+          { name: 'n', command: 'c', args: ['--api-key', 'k', '-v'], env: { A: 'b' } },
+        ],
       },
       mcpServers: { one: { url: 'https://h', headers: { 'X-Anything': 'v' }, auth: 'k' } },
-      request: { headers: { 'X-Session-API-Key': 'k', Authorization: 'Bearer k', Accept: 'text/html' } },
+      request: {
+        headers: { 'X-Session-API-Key': 'k', Authorization: 'Bearer k', Accept: 'text/html' },
+      },
       list: [{ secrets: [{ name: 'NAME', value: 'v' }] }],
     }),
   ).toEqual({
@@ -34,31 +38,52 @@ test('members of JSON are redacted by name, and their structure is kept', () => 
     tokens: { input: 3, output: null },
     max_output_tokens: 4096,
     next_page_token: 'p2',
-    secrets: { NAME: '<redacted>', A_TOKEN: { kind: 'StaticSecret', value: '<redacted>', description: 'd' } },
+    secrets: {
+      NAME: '<redacted>',
+      A_TOKEN: { kind: 'StaticSecret', value: '<redacted>', description: 'd' },
+    },
     provider_tokens: { github: { token: '<redacted>', host: 'h', user_id: 'u' } },
     secrets_store: { custom_secrets: { name: { secret: '<redacted>', description: 'd' } } },
     initial_env: { A: '<redacted>', PORT: '<redacted>' },
     mcp_config: {
       sse_servers: [{ url: 'https://h/?token=<redacted>', api_key: '<redacted>' }],
-      stdio_servers: [{ name: 'n', command: 'c', args: ['--api-key', '<redacted>', '-v'], env: { A: '<redacted>' } }],
+      stdio_servers: [
+        {
+          name: 'n',
+          command: 'c',
+          args: ['--api-key', '<redacted>', '-v'],
+          env: { A: '<redacted>' },
+        },
+      ],
     },
-    mcpServers: { one: { url: 'https://h', headers: { 'X-Anything': '<redacted>' }, auth: '<redacted>' } },
+    mcpServers: {
+      one: { url: 'https://h', headers: { 'X-Anything': '<redacted>' }, auth: '<redacted>' },
+    },
     request: {
-      headers: { 'X-Session-API-Key': '<redacted>', Authorization: '<redacted>', Accept: 'text/html' },
+      headers: {
+        'X-Session-API-Key': '<redacted>',
+        Authorization: '<redacted>',
+        Accept: 'text/html',
+      },
     },
     list: [{ secrets: [{ name: 'NAME', value: '<redacted>' }] }],
   });
 });
 
 test('a known secret in the name of a member is redacted although its value is not', () => {
-  expect(createRedactor(['hush-word-1001']).value({ 'x hush-word-1001': 1 })).toEqual({ 'x <redacted>': 1 });
+  expect(createRedactor(['hush-word-1001']).value({ 'x hush-word-1001': 1 })).toEqual({
+    'x <redacted>': 1,
+  });
 });
 
 test('headers and auth are credentials where a server of the Model Context Protocol is described, and not elsewhere', () => {
   const members = { headers: { 'X-Any': 'v' }, auth: 'v', other: 'v' };
   const redacted = { headers: { 'X-Any': '<redacted>' }, auth: '<redacted>', other: 'v' };
   for (const name of ['mcp', 'mcp_config', 'mcpServers'])
-    expect(createRedactor([]).value({ [name]: members, tool: members })).toEqual({ [name]: redacted, tool: members });
+    expect(createRedactor([]).value({ [name]: members, tool: members })).toEqual({
+      [name]: redacted,
+      tool: members,
+    });
 });
 
 test('what is deeper than 200 levels is replaced as a whole, however deep it is', () => {

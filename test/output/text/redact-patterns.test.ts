@@ -16,9 +16,18 @@ const plainText = (given: string): string =>
 
 /** What genuine servers answered. */
 const bodies = ['1.11.0', '1.6.0'].flatMap((release) => {
-  const file = path.join(import.meta.dirname, '..', '..', 'fixtures', 'recordings', `exchanges-${release}.jsonl`);
+  const file = path.join(
+    import.meta.dirname,
+    '..',
+    '..',
+    'fixtures',
+    'recordings',
+    `exchanges-${release}.jsonl`,
+  );
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
-  return lines.map((line) => JSON.stringify((JSON.parse(line) as { response: { body: unknown } }).response.body));
+  return lines.map((line) =>
+    JSON.stringify((JSON.parse(line) as { response: { body: unknown } }).response.body),
+  );
 });
 
 const PLANTED = [
@@ -33,7 +42,8 @@ const PLANTED = [
   'Set-Cookie: a=1',
   'export LLM_API_KEY="abc def"',
   'serve --api-key abc123',
-  'GHP_0123456789abcdefghij ghp_0123456789abcdefghij gho_0123456789abcdefghij ghr_0123456789abcdefghij',
+  'GHP_0123456789abcdefghij ghp_0123456789abcdefghij gho_0123456789abcdefghij ' +
+    'ghr_0123456789abcdefghij',
   'sk-proj-0123456789abcdefghij',
   'eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4',
   '-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----',
@@ -45,12 +55,17 @@ it('the redaction of answers of genuine servers equals that of every rule, also 
   expect(bodies.length).toBeGreaterThan(100);
   for (const [index, body] of bodies.entries()) {
     const at = (index * 7_919) % (body.length + 1);
-    const planted = `${body.slice(0, at)} ${PLANTED[index % PLANTED.length] ?? ''} ${body.slice(at)}`;
-    for (const each of [body, planted, JSON.stringify(planted)]) expect(text(each)).toBe(plainText(each));
+    const planted =
+      `${body.slice(0, at)} ${PLANTED[index % PLANTED.length] ?? ''} ` + `${body.slice(at)}`;
+    for (const each of [body, planted, JSON.stringify(planted)])
+      expect(text(each)).toBe(plainText(each));
   }
 });
 
 it('does not depend on the names in the first documents', () => {
   value(Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`name_${index}`, 'x'])));
-  expect(value({ new_api_key: 'a', other: 'b' })).toEqual({ new_api_key: '<redacted>', other: 'b' });
+  expect(value({ new_api_key: 'a', other: 'b' })).toEqual({
+    new_api_key: '<redacted>',
+    other: 'b',
+  });
 });

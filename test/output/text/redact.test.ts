@@ -9,7 +9,10 @@ test.each([
   ['inside JSON', JSON.stringify({ note: `x ${KEY} y` })],
   ['inside JSON inside JSON', JSON.stringify({ body: JSON.stringify({ note: KEY }) })],
   ['URL-encoded', `https://host.example/?q=${encodeURIComponent(KEY)}&b=1`],
-  ['URL-encoded in lower case', encodeURIComponent(KEY).replace(/%../g, (code) => code.toLowerCase())],
+  [
+    'URL-encoded in lower case',
+    encodeURIComponent(KEY).replace(/%../g, (code) => code.toLowerCase()),
+  ],
   ['URL-encoded as a form', encodeURIComponent(KEY).replaceAll('%20', '+')],
   ['as a path of a URL', encodeURI(KEY)],
   ['in base 64', Buffer.from(KEY).toString('base64')],
@@ -27,21 +30,30 @@ test.each([
   ['git clone https://user:t0ken@github.com/o/r', 'git clone https://<redacted>@github.com/o/r'],
   ['https://t0ken@github.com/o/r', 'https://<redacted>@github.com/o/r'],
   ['postgres://u:p@ss@db/x', 'postgres://<redacted>@db/x'],
-  ['wss://h/sockets?session_api_key=s3&resend_all=true', 'wss://h/sockets?session_api_key=<redacted>&resend_all=true'],
+  [
+    'wss://h/sockets?session_api_key=s3&resend_all=true',
+    'wss://h/sockets?session_api_key=<redacted>&resend_all=true',
+  ],
   ['https://h/?tkn=a1&folder=/w', 'https://h/?tkn=<redacted>&folder=/w'],
   ['?next=%3Faccess_token%3Dabc%26b', '?next=%3Faccess_token%3D<redacted>%26b'],
   ['"url":"http://h/?token=a\\u0026b=1"', '"url":"http://h/?token=<redacted>\\u0026b=1"'],
   ['https://h/#access_token=abc', 'https://h/#access_token=<redacted>'],
   ['https://h/?sig=abc%2F&se=1', 'https://h/?sig=<redacted>&se=1'],
   ['{"llm_api_key": "a\\"b", "n": 1}', '{"llm_api_key": "<redacted>", "n": 1}'],
-  ['"{\\"session_api_key\\":\\"a\\",\\"n\\":1}"', '"{\\"session_api_key\\": \\"<redacted>\\",\\"n\\":1}"'],
+  [
+    '"{\\"session_api_key\\":\\"a\\",\\"n\\":1}"',
+    '"{\\"session_api_key\\": \\"<redacted>\\",\\"n\\":1}"',
+  ],
   ["{'password': 'hunter2', 'n': 1}", "{'password': '<redacted>', 'n': 1}"],
   ['Authorization: Bearer abc', 'Authorization: <redacted>'],
   ['authorization: Basic dTpw', 'authorization: <redacted>'],
   ['sent Bearer eaf3b1c0d2e4f5', 'sent Bearer <redacted>'],
   ['x-session-api-key: abc', 'x-session-api-key: <redacted>'],
   ['Cookie: session=1', 'Cookie: <redacted>'],
-  ['{"a":"x\\nA_TOKEN=abc\\nghp_0123456789abcdefghij"}', '{"a":"x\\nA_TOKEN=<redacted>\\n<redacted>"}'],
+  [
+    '{"a":"x\\nA_TOKEN=abc\\nghp_0123456789abcdefghij"}',
+    '{"a":"x\\nA_TOKEN=<redacted>\\n<redacted>"}',
+  ],
   ['export LLM_API_KEY="abc def"; run', 'export LLM_API_KEY=<redacted>; run'],
   ['GITHUB_TOKEN=abc make', 'GITHUB_TOKEN=<redacted> make'],
   ['serve --api-key abc123 --port 1', 'serve --api-key <redacted> --port 1'],
@@ -88,7 +100,10 @@ test.each([
   ['Cookie: theme=dark; session=abc, x\nnext', 'Cookie: <redacted>\nnext'],
   ["curl -H 'Set-Cookie: a=1; b=2' url", "curl -H 'Set-Cookie: <redacted>' url"],
   ["export PG_PASSWORD='a b' A_KEY=abc", 'export PG_PASSWORD=<redacted> A_KEY=<redacted>'],
-  ['MY_PASSWD=ab|cat; GOOGLE_CREDENTIALS=x&', 'MY_PASSWD=<redacted>|cat; GOOGLE_CREDENTIALS=<redacted>&'],
+  [
+    'MY_PASSWD=ab|cat; GOOGLE_CREDENTIALS=x&',
+    'MY_PASSWD=<redacted>|cat; GOOGLE_CREDENTIALS=<redacted>&',
+  ],
   [
     'run --password=hunter2 --client-secret "a b" -token abc123',
     'run --password=<redacted> --client-secret <redacted> -token <redacted>',
@@ -112,7 +127,8 @@ test.each([
   'task-sk-learn, disk-usage-of-every-folder-here',
   'run it with --token or --api-key <key>',
   'GET /search?limit=30&page_token=cGFnZTI&next_page_token=x',
-  'GET /search?pageToken=a&page-token=b&continuation_token=c&continuationToken=d&nextToken=e&next-token=f',
+  'GET ' +
+    '/search?pageToken=a&page-token=b&continuation_token=c&continuationToken=d&nextToken=e&next-token=f',
   'ssh://git@github.com/owner/name.git and git@github.com:owner/name.git',
   'API_KEY=$API_KEY TOKEN="$TOKEN" make',
   '日本語 の password について',
@@ -135,7 +151,9 @@ test('a secret that begins with another one is replaced as a whole, in any order
     ['key-no-1', 'key-no-1-and-more'],
     ['key-no-1-and-more', 'key-no-1'],
   ])
-    expect(createRedactor(secrets).text('key-no-1 key-no-1-and-more')).toBe('<redacted> <redacted>');
+    expect(createRedactor(secrets).text('key-no-1 key-no-1-and-more')).toBe(
+      '<redacted> <redacted>',
+    );
 });
 
 test('a URL keeps every part that is not secret', () => {

@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest';
-import { createSafeStream, escapeJson, safeLine, safeText } from '../../../src/output/text/safe-text.ts';
+import {
+  createSafeStream,
+  escapeJson,
+  safeLine,
+  safeText,
+} from '../../../src/output/text/safe-text.ts';
 
-/** What may never reach a terminal: C0 but tab and line feed, DEL, C1, bidirectional and invisible characters. */
+/**
+ * What may never reach a terminal: C0 but tab and line feed, DEL, C1, bidirectional and invisible
+ * characters.
+ */
 const HARMFUL =
   /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]|[\u{e0000}-\u{e0fff}]/u;
 
@@ -25,7 +33,15 @@ test.each([
 });
 
 test('ordinary text is unchanged: accents, scripts, emoji with joiners, joiners of Persian', () => {
-  for (const text of ['Grüße, naïve façade', '日本語 テスト', '👩‍👩‍👧‍👦 ok', 'می\u200cخواهم', 'שלום', 'e\u0301', '❤️ #️⃣']) {
+  for (const text of [
+    'Grüße, naïve façade',
+    '日本語 テスト',
+    '👩‍👩‍👧‍👦 ok',
+    'می\u200cخواهم',
+    'שלום',
+    'e\u0301',
+    '❤️ #️⃣',
+  ]) {
     expect(safeLine(text)).toBe(text);
   }
 });
@@ -50,7 +66,8 @@ test('a stream of bytes is safe in any chunks', () => {
   for (let size = 1; size <= bytes.length; size += 1) {
     const stream = createSafeStream();
     let out = '';
-    for (let at = 0; at < bytes.length; at += size) out += stream.push(bytes.subarray(at, at + size));
+    for (let at = 0; at < bytes.length; at += size)
+      out += stream.push(bytes.subarray(at, at + size));
     expect(out + stream.end()).toBe(whole);
   }
 });
@@ -76,7 +93,9 @@ test('a stream takes text, gives out once what it held back, and judges a joiner
 
 test('invalid UTF-8 becomes the replacement character, also at the end', () => {
   const stream = createSafeStream();
-  expect(stream.push(Uint8Array.of(0x61, 0xff, 0x62, 0xe2, 0x82)) + stream.end()).toBe('a\ufffdb\ufffd');
+  expect(stream.push(Uint8Array.of(0x61, 0xff, 0x62, 0xe2, 0x82)) + stream.end()).toBe(
+    'a\ufffdb\ufffd',
+  );
 });
 
 test('random text of harmful characters is always escaped', () => {
@@ -97,7 +116,10 @@ test('random text of harmful characters is always escaped', () => {
     '\u{e0041}',
   ];
   for (let round = 0; round < 2000; round += 1) {
-    const text = Array.from({ length: 12 }, () => alphabet[Math.floor(random() * alphabet.length)]).join('');
+    const text = Array.from(
+      { length: 12 },
+      () => alphabet[Math.floor(random() * alphabet.length)],
+    ).join('');
     expect(safeText(text)).not.toMatch(HARMFUL);
     expect(safeLine(text)).not.toContain('\n');
   }

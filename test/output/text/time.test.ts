@@ -22,13 +22,19 @@ test.each([
   expect(normalizeTime(given)).toBe(normal);
 });
 
-test.each(['', 'yesterday', '2026-13-01', '2026-02-30T00:00:00Z', '2026-03-01T25:00:00Z', '12', null, undefined])(
-  '%s is no time',
-  (given) => {
-    expect(normalizeTime(given)).toBeNull();
-    expect(parseTime(given)).toBeNull();
-  },
-);
+test.each([
+  '',
+  'yesterday',
+  '2026-13-01',
+  '2026-02-30T00:00:00Z',
+  '2026-03-01T25:00:00Z',
+  '12',
+  null,
+  undefined,
+])('%s is no time', (given) => {
+  expect(normalizeTime(given)).toBeNull();
+  expect(parseTime(given)).toBeNull();
+});
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 

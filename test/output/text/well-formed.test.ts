@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { escapeJson } from '../../../src/output/text/safe-text.ts';
-import { cut, shortened, wellFormed, wellFormedJson } from '../../../src/output/text/well-formed.ts';
+import {
+  cut,
+  shortened,
+  wellFormed,
+  wellFormedJson,
+} from '../../../src/output/text/well-formed.ts';
 
 const EMOJI = '\u{1f600}';
 const HALVES = /\p{Cs}/u;
@@ -18,9 +23,21 @@ test('a cut at any place, from either end, keeps no half of a pair and loses at 
 });
 
 test('JSON keeps pairs and escapes, and has U+FFFD in place of halves and U+0000, in names too', () => {
-  const value = { 'n\ud83d': ['\0', 'a\udc00b', EMOJI, '\\u0000', '\\\\ud83d', '"\\\0"', '\ud83d\ud83d\ude00'] };
+  const value = {
+    'n\ud83d': ['\0', 'a\udc00b', EMOJI, '\\u0000', '\\\\ud83d', '"\\\0"', '\ud83d\ud83d\ude00'],
+  };
   const read = JSON.parse(wellFormedJson(JSON.stringify(value))) as unknown;
-  const expected = { 'n\ufffd': ['\ufffd', 'a\ufffdb', EMOJI, '\\u0000', '\\\\ud83d', '"\\\ufffd"', `\ufffd${EMOJI}`] };
+  const expected = {
+    'n\ufffd': [
+      '\ufffd',
+      'a\ufffdb',
+      EMOJI,
+      '\\u0000',
+      '\\\\ud83d',
+      '"\\\ufffd"',
+      `\ufffd${EMOJI}`,
+    ],
+  };
   expect([read, wellFormed(value)]).toEqual([expected, expected]);
 });
 

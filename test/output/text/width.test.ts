@@ -44,7 +44,11 @@ test.each([
     ['0'.repeat(20), `  ${'1'.repeat(18)}`, '  x'],
   ],
   ['at line feeds', 'one\n\ntwo', ['one', '', '  two']],
-  ['without the blanks at the break', 'one two three four      five  \nx  ', ['one two three four', '  five', '  x']],
+  [
+    'without the blanks at the break',
+    'one two three four      five  \nx  ',
+    ['one two three four', '  five', '  x'],
+  ],
   ['with the indentation of code', '   if x:\n    y()', ['   if x:', '      y()']],
   [
     'but not inside a long word',

@@ -8,8 +8,16 @@ import {
 
 it('a conversation keeps all members of the server beside those that are read', () => {
   const sent = { execution_status: 'running', workspace: { working_dir: '/w' }, more: 1 };
-  expect(readAgentConversation(sent)).toEqual({ execution_status: 'running', working_dir: '/w', payload: sent });
-  expect(readAgentConversation({})).toEqual({ execution_status: null, working_dir: null, payload: {} });
+  expect(readAgentConversation(sent)).toEqual({
+    execution_status: 'running',
+    working_dir: '/w',
+    payload: sent,
+  });
+  expect(readAgentConversation({})).toEqual({
+    execution_status: null,
+    working_dir: null,
+    payload: {},
+  });
 });
 
 it('an output of a command without its members is an empty piece that is not the last', () => {
@@ -28,7 +36,10 @@ it('both sides of a file may be null', () => {
 
 it.each<[string, () => unknown]>([
   ['conversation.workspace is not an object', () => readAgentConversation({ workspace: '/w' })],
-  ['conversation.workspace.working_dir is not', () => readAgentConversation({ workspace: { working_dir: 1 } })],
+  [
+    'conversation.workspace.working_dir is not',
+    () => readAgentConversation({ workspace: { working_dir: 1 } }),
+  ],
   ['bash output.exit_code is not a number', () => readBashOutput({ exit_code: '0' })],
   ['changes is not a list', () => readGitChanges({})],
   ['changes[1] is not an object', () => readGitChanges([{ path: 'a', status: 'ADDED' }, null])],

@@ -14,7 +14,10 @@ export const SUGGESTED_TASK = {
 export interface RequestSuite extends Suite {
   /** A git repository on this machine; set while tests run. */
   readonly repository: string;
-  /** The body of the create that `conv new` sends with these arguments; a service without a model refuses some. */
+  /**
+   * The body of the create that `conv new` sends with these arguments; a service without a model
+   * refuses some.
+   */
   startOf(api: 'v0' | 'v1', ...args: string[]): Promise<Record<string, unknown>>;
 }
 
@@ -33,7 +36,9 @@ export function useRequestWorld(): RequestSuite {
           env: { TOKEN: 'token-value' },
         });
         const route = api === 'v0' ? '/api/conversations' : '/api/v1/app-conversations';
-        const start = at.server.asked.find(({ method, path: asked }) => method === 'POST' && asked === route);
+        const start = at.server.asked.find(
+          ({ method, path: asked }) => method === 'POST' && asked === route,
+        );
         expect(start, err).toBeDefined();
         return start?.body as Record<string, unknown>;
       },
@@ -44,6 +49,11 @@ export function useRequestWorld(): RequestSuite {
 }
 
 /** Every member of the table that no request has held. */
-export function unseen(table: readonly string[], bodies: readonly Record<string, unknown>[]): string[] {
-  return table.filter((name) => !bodies.some((body) => body[name] !== undefined && body[name] !== null));
+export function unseen(
+  table: readonly string[],
+  bodies: readonly Record<string, unknown>[],
+): string[] {
+  return table.filter(
+    (name) => !bodies.some((body) => body[name] !== undefined && body[name] !== null),
+  );
 }

@@ -1,8 +1,15 @@
 import { expect, it } from 'vitest';
-import { readConversationInfo, readEventsV0, readEventV0 } from '../../../src/protocol/v0/records.ts';
+import {
+  readConversationInfo,
+  readEventsV0,
+  readEventV0,
+} from '../../../src/protocol/v0/records.ts';
 
 it('a conversation of an old server has null for members that the server does not know', () => {
-  const { conversation_id, status, ...rest } = readConversationInfo({ conversation_id: 'a', status: 'RUNNING' });
+  const { conversation_id, status, ...rest } = readConversationInfo({
+    conversation_id: 'a',
+    status: 'RUNNING',
+  });
   expect([conversation_id, status]).toEqual(['a', 'RUNNING']);
   expect([...new Set(Object.values(rest))]).toEqual([null]);
 });
@@ -10,7 +17,9 @@ it('a conversation of an old server has null for members that the server does no
 it('events keep all members of the server, and has_more is false unless it is true', () => {
   const event = { id: 0, source: 'agent', action: 'run', args: { command: 'ls' } };
   expect(readEventsV0({ events: [event], has_more: 'yes' })).toEqual({
-    events: [{ id: 0, timestamp: null, source: 'agent', action: 'run', observation: null, payload: event }],
+    events: [
+      { id: 0, timestamp: null, source: 'agent', action: 'run', observation: null, payload: event },
+    ],
     has_more: false,
   });
   expect(readEventsV0({ events: [], has_more: true }).has_more).toBe(true);

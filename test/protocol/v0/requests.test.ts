@@ -5,10 +5,15 @@ import { SUGGESTED_TASK, unseen, useRequestWorld } from '../support/request-worl
 const MCP = {
   sse_servers: [{ url: 'https://sse.example.org/', api_key: 'sse-key' }],
   shttp_servers: [{ url: 'https://shttp.example.org/', api_key: 'shttp-key' }],
-  stdio_servers: [{ name: 'files', command: 'mcp-files', args: ['--root', '.'], env: { MODE: 'stdio-env' } }],
+  stdio_servers: [
+    { name: 'files', command: 'mcp-files', args: ['--root', '.'], env: { MODE: 'stdio-env' } },
+  ],
 };
 
-/** The fields of V0 settings without `secrets_store`, which has commands of its own, each with a value that is not its default. */
+/**
+ * The fields of V0 settings without `secrets_store`, which has commands of its own, each with a
+ * value that is not its default.
+ */
 const SETTINGS = {
   language: 'de',
   agent: 'BrowsingAgent',
@@ -44,9 +49,14 @@ describe('the settings of V0', () => {
   it('all 24 fields are sent as given, mcp_config with its three kinds of servers, after a read with the key', async () => {
     await at.ends(`settings set --file ${await at.file('settings.json', SETTINGS)}`, {});
     const ofSettings = at.server.asked.filter(({ path }) => path === '/api/settings');
-    const [read, written] = ['GET', 'POST'].map((name) => ofSettings.find(({ method }) => method === name));
+    const [read, written] = ['GET', 'POST'].map((name) =>
+      ofSettings.find(({ method }) => method === name),
+    );
     const { key } = at.world.service;
-    expect(read?.headers).toMatchObject({ 'x-session-api-key': key, authorization: `Bearer ${key}` });
+    expect(read?.headers).toMatchObject({
+      'x-session-api-key': key,
+      authorization: `Bearer ${key}`,
+    });
     expect(Object.keys(SETTINGS)).toHaveLength(24);
     expect(written?.body).toEqual(SETTINGS);
   });
@@ -72,7 +82,17 @@ describe('the start of a V0 conversation', () => {
     const id = 'ab12'.repeat(8);
     const plain = await at.startOf(
       'v0',
-      ...['look at this', '--repo', at.repository, '--branch', 'main', '--id', id, '--replay', 'demo'],
+      ...[
+        'look at this',
+        '--repo',
+        at.repository,
+        '--branch',
+        'main',
+        '--id',
+        id,
+        '--replay',
+        'demo',
+      ],
       ...['--image', 'https://acs.example/cat.png', '--mcp-config', await at.file('mcp.json', MCP)],
       ...['--instructions', await at.file('instructions.md', 'Be brief.')],
     );
@@ -91,7 +111,11 @@ describe('the start of a V0 conversation', () => {
     expect(suggested).toEqual({ suggested_task: SUGGESTED_TASK });
     const microagent = await at.startOf(
       'v0',
-      ...['learn it', '--body', await at.file('microagent.json', { create_microagent: MICROAGENT })],
+      ...[
+        'learn it',
+        '--body',
+        await at.file('microagent.json', { create_microagent: MICROAGENT }),
+      ],
       ...['--repo', 'acme/shop', '--git-provider', 'gitlab', '--branch', 'main'],
     );
     expect(microagent).toEqual({

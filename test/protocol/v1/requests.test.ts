@@ -5,7 +5,9 @@ const PARENT = 'parent_conversation_id';
 const MEMBERS = {
   agent_type: 'default',
   agent_profile_id: 'profile-1',
-  plugins: [{ source: 'github:acme/plugins', ref: 'main', repo_path: 'one', parameters: { level: 3 } }],
+  plugins: [
+    { source: 'github:acme/plugins', ref: 'main', repo_path: 'one', parameters: { level: 3 } },
+  ],
   processors: [{ kind: 'LoggingCallbackProcessor' }],
   public: true,
   pr_number: [3, 5],
@@ -48,9 +50,31 @@ describe('the start of a V1 conversation', () => {
     const sandbox = await at.json<{ id: string }>('sandbox start');
     const whole = await at.startOf(
       'v1',
-      ...['look at this', '--repo', at.repository, '--branch', 'main', '--image', 'https://acs.example/cat.png'],
-      ...['--instructions', await at.file('suffix.md', 'Be brief.'), '--model', 'openai/some-model'],
-      ...['--sandbox', sandbox.id, '--secret', 'TOKEN', '--id', 'cd34'.repeat(8), '--replay', 'demo'],
+      ...[
+        'look at this',
+        '--repo',
+        at.repository,
+        '--branch',
+        'main',
+        '--image',
+        'https://acs.example/cat.png',
+      ],
+      ...[
+        '--instructions',
+        await at.file('suffix.md', 'Be brief.'),
+        '--model',
+        'openai/some-model',
+      ],
+      ...[
+        '--sandbox',
+        sandbox.id,
+        '--secret',
+        'TOKEN',
+        '--id',
+        'cd34'.repeat(8),
+        '--replay',
+        'demo',
+      ],
       ...['--body', await at.file('members.json', members), '--title', 'A title'],
     );
     expect(whole).toEqual({

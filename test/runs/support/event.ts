@@ -1,7 +1,10 @@
 import type { ConversationEvent } from '../../../src/domain/event.ts';
 
 /** An event of the conversation `c`, without a signal of its run unless `members` has one. */
-export const conversationEvent = (id: string, members: Partial<ConversationEvent> = {}): ConversationEvent => ({
+export const conversationEvent = (
+  id: string,
+  members: Partial<ConversationEvent> = {},
+): ConversationEvent => ({
   type: 'event',
   id,
   conversation_id: 'c',

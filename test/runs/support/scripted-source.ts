@@ -53,7 +53,10 @@ export class ScriptedSocket implements FollowSocket {
   }
 }
 
-/** A conversation that is followed; the clock is moved by the test. `asked` has each call with its time. */
+/**
+ * A conversation that is followed; the clock is moved by the test. `asked` has each call with its
+ * time.
+ */
 export class ScriptedSource implements FollowSource {
   readonly clock = new TestClock();
   readonly asked: string[] = [];
@@ -108,7 +111,10 @@ export class ScriptedSource implements FollowSource {
   }
 
   items(options: Partial<FollowOptions> = {}): ReturnType<typeof follow> {
-    return follow(this, this.clock, this.run.signal, { signal: new AbortController().signal, ...options });
+    return follow(this, this.clock, this.run.signal, {
+      signal: new AbortController().signal,
+      ...options,
+    });
   }
 
   async start(options: Partial<FollowOptions> = {}): Promise<void> {

@@ -26,13 +26,17 @@ describe('the agent server', () => {
       { 'X-Session-API-Key': '', Authorization: `Bearer ${KEY}` },
     ];
     for (const headers of wrong) {
-      expect(await shared.worker.call('GET', conversation, undefined, headers)).toMatchObject(refused);
+      expect(await shared.worker.call('GET', conversation, undefined, headers)).toMatchObject(
+        refused,
+      );
     }
   });
 
   it('answers health checks without a key', async () => {
     for (const route of ['/alive', '/health']) {
-      const { status, body } = await shared.worker.call('GET', route, undefined, { 'X-Session-API-Key': '' });
+      const { status, body } = await shared.worker.call('GET', route, undefined, {
+        'X-Session-API-Key': '',
+      });
       expect({ status, body }).toEqual({ status: 200, body: { status: 'ok' } });
     }
     expect(await get('/ready')).toEqual({ status: 200, body: { status: 'ready' } });
@@ -50,12 +54,17 @@ describe('the agent server', () => {
     [{ host: '127.0.0.1', origin: 'https://example.com' }],
     [{ host: '127.0.0.1', origin: 'null' }],
   ])('refuses a foreign Host or Origin: %j', async (headers) => {
-    expect(await raw('/api/conversations/count', { ...headers, 'x-session-api-key': KEY })).toBe(403);
+    expect(await raw('/api/conversations/count', { ...headers, 'x-session-api-key': KEY })).toBe(
+      403,
+    );
   });
 
   it('answers 404 to an unknown path and 405 to another method, as genuine servers do', async () => {
     expect(await get('/api/nothing')).toEqual({ status: 404, body: { detail: 'Not Found' } });
-    expect(await post('/api/conversations/search')).toEqual({ status: 405, body: { detail: 'Method Not Allowed' } });
+    expect(await post('/api/conversations/search')).toEqual({
+      status: 405,
+      body: { detail: 'Method Not Allowed' },
+    });
   });
 });
 
@@ -115,7 +124,11 @@ const ask = async (route: string, key = KEY): Promise<{ status: number; body: un
 
 it('the time since the start and since the last request below /api are whole seconds', async () => {
   now += 10.9 * SECOND;
-  expect((await ask('/server_info')).body).toMatchObject({ uptime: 10, idle_time: 10, acs_version: '1.2.3' });
+  expect((await ask('/server_info')).body).toMatchObject({
+    uptime: 10,
+    idle_time: 10,
+    acs_version: '1.2.3',
+  });
   await ask('/api/tools/');
   now += 5 * SECOND;
   await ask('/alive');

@@ -54,7 +54,10 @@ describe('a worker', () => {
 
   it('starts with a damaged log, does not change it, and warns', async () => {
     const damaged = path.join(sandbox.place.events, '7f0c2d4e1a3b4c5d8e9fa1b2c3d4e5f7.db');
-    writeFileSync(damaged, 'this is no database, and it is long enough to be looked at as one'.repeat(100));
+    writeFileSync(
+      damaged,
+      'this is no database, and it is long enough to be looked at as one'.repeat(100),
+    );
     const worker = await sandbox.start();
     expect(worker.notices.find((notice) => notice.type === 'warning')?.text).toMatch(
       /7f0c2d4e1a3b4c5d8e9fa1b2c3d4e5f7/,
@@ -74,7 +77,9 @@ describe('a worker', () => {
     worker = await sandbox.start();
     expect(await worker.status()).toBe('waiting_for_confirmation');
     const accept = () =>
-      worker.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept: true });
+      worker.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, {
+        accept: true,
+      });
     await Promise.all([accept(), accept()]);
     await worker.untilStatus('finished');
     const events = await worker.events();
@@ -119,7 +124,10 @@ describe('a run on a full disk', () => {
     const file = path.join(sandbox.place.events, 'a.db');
     const log = openEventLog(file);
     const other = new Database(file);
-    other.exec("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END");
+    other.exec(
+      "CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(FAIL, 'database or disk " +
+        "is full'); END",
+    );
     const notices: ConversationNotice[] = [];
     const now = () => 1_800_000_000_000_000;
     const conversation = new Conversation(RUNNING, log, now, (notice) => notices.push(notice));

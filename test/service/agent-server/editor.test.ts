@@ -27,8 +27,12 @@ beforeEach(() => {
 
 type Wish = Partial<EditStep> & Pick<EditStep, 'command'>;
 const edit = (wish: Wish): Promise<EditResult> =>
-  editor.edit({ type: 'edit', thought: '', path: 'a.txt', ...wish }, path.join(dir, wish.path ?? 'a.txt'));
-const put = (text: string | Buffer, name = 'a.txt'): void => writeFileSync(path.join(dir, name), text);
+  editor.edit(
+    { type: 'edit', thought: '', path: 'a.txt', ...wish },
+    path.join(dir, wish.path ?? 'a.txt'),
+  );
+const put = (text: string | Buffer, name = 'a.txt'): void =>
+  writeFileSync(path.join(dir, name), text);
 const content = (name = 'a.txt'): string => readFileSync(path.join(dir, name), 'utf8');
 /** The text of a refusal, with the folder of the test left out. */
 async function refusal(wish: Wish): Promise<string> {
@@ -45,14 +49,21 @@ describe('view', () => {
     );
   });
 
-  it.each([[[0, 1]], [[4, 4]], [[3, 2]], [[1, -2]]] as [[number, number]][])('refuses the range %j', async (range) => {
-    put('one\ntwo\nthree\n');
-    expect(await refusal({ command: 'view', view_range: range })).toBe('view_range must lie between 1 and 3.');
-  });
+  it.each([[[0, 1]], [[4, 4]], [[3, 2]], [[1, -2]]] as [[number, number]][])(
+    'refuses the range %j',
+    async (range) => {
+      put('one\ntwo\nthree\n');
+      expect(await refusal({ command: 'view', view_range: range })).toBe(
+        'view_range must lie between 1 and 3.',
+      );
+    },
+  );
 
   it('shows 30000 characters of a long file, and 500 entries of a large folder without the hidden ones', async () => {
     put('x'.repeat(40_000));
-    expect((await edit({ command: 'view' })).text).toMatch(/\n\[\.\.\. 10007 characters left out \.\.\.\]$/);
+    expect((await edit({ command: 'view' })).text).toMatch(
+      /\n\[\.\.\. 10007 characters left out \.\.\.\]$/,
+    );
     mkdirSync(path.join(dir, 'many/sub'), { recursive: true });
     for (let index = 0; index < 501; index += 1) put('', `many/${String(index).padStart(3, '0')}`);
     put('', 'many/.hidden');
@@ -65,7 +76,12 @@ describe('view', () => {
 describe('create', () => {
   it('makes the folders of a file, and returns what it has replaced', async () => {
     const made = await edit({ command: 'create', path: 'deep/er/a.txt', file_text: 'one' });
-    expect(made).toMatchObject({ previouslyExisted: false, oldContent: null, newContent: 'one', isError: false });
+    expect(made).toMatchObject({
+      previouslyExisted: false,
+      oldContent: null,
+      newContent: 'one',
+      isError: false,
+    });
     const again = await edit({ command: 'create', path: 'deep/er/a.txt', file_text: 'two' });
     expect(again).toMatchObject({ previouslyExisted: true, oldContent: 'one', newContent: 'two' });
     expect(content('deep/er/a.txt')).toBe('two');
@@ -73,7 +89,9 @@ describe('create', () => {
 
   it('does not replace a folder or a file that cannot be kept for undo_edit', async () => {
     mkdirSync(path.join(dir, 'folder'));
-    expect(await refusal({ command: 'create', path: 'folder', file_text: '' })).toBe('Path is not a file');
+    expect(await refusal({ command: 'create', path: 'folder', file_text: '' })).toBe(
+      'Path is not a file',
+    );
     put(Buffer.from([1, 0, 2]));
     expect(await refusal({ command: 'create', file_text: '' })).toBe('/a.txt is a binary file.');
     expect(content()).toBe('\u0001\0\u0002');
@@ -86,16 +104,26 @@ describe('str_replace', () => {
     const { text } = await edit({ command: 'str_replace', old_str: '$& (.*)', new_str: "$' $1" });
     expect(content()).toContain("5\n$' $1\n7");
     expect(text.split('\n').slice(1)).toEqual(
-      ['2', '3', '4', '5', "$' $1", '7', '8', '9', '10'].map((line, at) => `${String(at + 2).padStart(6)}\t${line}`),
+      ['2', '3', '4', '5', "$' $1", '7', '8', '9', '10'].map(
+        (line, at) => `${String(at + 2).padStart(6)}\t${line}`,
+      ),
     );
   });
 
   it('refuses a text that occurs not at all, more than once, or is empty, and changes nothing', async () => {
     put('one one');
-    expect(await refusal({ command: 'str_replace', old_str: 'two' })).toContain('old_str does not occur in');
-    expect(await refusal({ command: 'str_replace', old_str: '' })).toContain('old_str does not occur in');
-    expect(await refusal({ command: 'str_replace', old_str: 'one' })).toContain('occurs 2 times in');
-    expect(await refusal({ command: 'str_replace' })).toBe('The parameter old_str is required for str_replace.');
+    expect(await refusal({ command: 'str_replace', old_str: 'two' })).toContain(
+      'old_str does not occur in',
+    );
+    expect(await refusal({ command: 'str_replace', old_str: '' })).toContain(
+      'old_str does not occur in',
+    );
+    expect(await refusal({ command: 'str_replace', old_str: 'one' })).toContain(
+      'occurs 2 times in',
+    );
+    expect(await refusal({ command: 'str_replace' })).toBe(
+      'The parameter old_str is required for str_replace.',
+    );
     expect(content()).toBe('one one');
   });
 });
@@ -115,7 +143,9 @@ it('an edit of a file with CRLF keeps its line ends, and one with both is edited
 
 it('a file that is not UTF-8 is refused, and stays', async () => {
   put(Buffer.from('caf\xe9 one', 'latin1'));
-  expect(await refusal({ command: 'str_replace', old_str: 'one', new_str: 'two' })).toContain('is not UTF-8');
+  expect(await refusal({ command: 'str_replace', old_str: 'one', new_str: 'two' })).toContain(
+    'is not UTF-8',
+  );
   expect(readFileSync(path.join(dir, 'a.txt'), 'latin1')).toBe('caf\xe9 one');
 });
 
@@ -123,7 +153,10 @@ it('an edit through a link changes the file that the link names', async () => {
   put('one', 'target');
   symlinkSync('target', path.join(dir, 'a.txt'));
   await edit({ command: 'str_replace', old_str: 'one', new_str: 'two' });
-  expect([content('target'), lstatSync(path.join(dir, 'a.txt')).isSymbolicLink()]).toEqual(['two', true]);
+  expect([content('target'), lstatSync(path.join(dir, 'a.txt')).isSymbolicLink()]).toEqual([
+    'two',
+    true,
+  ]);
 });
 
 it('an edit of a file with several links changes it under each name', async () => {
@@ -165,13 +198,19 @@ describe('insert', () => {
     ['into an empty file', '', 0, 'new', 'new'],
   ])('adds a text %s', async (_, before, line, text, after) => {
     put(before);
-    expect((await edit({ command: 'insert', insert_line: line, new_str: text })).isError).toBe(false);
+    expect((await edit({ command: 'insert', insert_line: line, new_str: text })).isError).toBe(
+      false,
+    );
     expect(content()).toBe(after);
   });
 
   it.each([-1, 3, undefined])('refuses the line %s of two', async (line) => {
     put('one\ntwo\n');
-    const wish = { command: 'insert', new_str: 'x', ...(line === undefined ? {} : { insert_line: line }) } as const;
+    const wish = {
+      command: 'insert',
+      new_str: 'x',
+      ...(line === undefined ? {} : { insert_line: line }),
+    } as const;
     expect(await refusal(wish)).toBe('insert_line must lie between 0 and 2 in /a.txt.');
   });
 });
@@ -180,7 +219,8 @@ describe('undo_edit', () => {
   it('takes back the last ten edits of a file, its creation included', async () => {
     await edit({ command: 'create', path: 'b.txt', file_text: 'b' });
     await edit({ command: 'create', file_text: '0' });
-    for (let count = 1; count <= 10; count += 1) await edit({ command: 'create', file_text: String(count) });
+    for (let count = 1; count <= 10; count += 1)
+      await edit({ command: 'create', file_text: String(count) });
     const undone: string[] = [];
     for (let count = 0; count < 10; count += 1) {
       await edit({ command: 'undo_edit' });

@@ -9,7 +9,9 @@ import { describeEachSpec } from '../../support/bubblewrap.ts';
 import { until } from '../../support/until.ts';
 import { isAlive, KEY, type OwnWorker, startOwnWorker } from './support/worker.ts';
 
-const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
+const hasScript = /util-linux/.test(
+  spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '',
+);
 const START = { type: 'start', argv: ['true'], cwd: null, env: {}, stdin: false, terminal: null };
 
 interface Session {
@@ -23,7 +25,11 @@ interface Session {
   closed: Promise<number>;
 }
 
-function open(worker: OwnWorker, start: object | null, acknowledges: 'all' | 'nothing' = 'all'): Session {
+function open(
+  worker: OwnWorker,
+  start: object | null,
+  acknowledges: 'all' | 'nothing' = 'all',
+): Session {
   const client = new WebSocket(`ws://127.0.0.1:${worker.port}/sockets/exec`, {
     headers: { 'X-Session-API-Key': KEY },
   });
@@ -32,14 +38,16 @@ function open(worker: OwnWorker, start: object | null, acknowledges: 'all' | 'no
     stdout: [],
     stderr: [],
     frames: [],
-    received: () => [...session.stdout, ...session.stderr].reduce((sum, { length }) => sum + length, 0),
+    received: () =>
+      [...session.stdout, ...session.stderr].reduce((sum, { length }) => sum + length, 0),
     send: (frame) => client.send(JSON.stringify(frame)),
     closed: new Promise((resolve) => client.once('close', (code) => resolve(code))),
   };
   client.on('error', () => undefined);
   client.on('open', () => start && session.send({ ...START, ...start }));
   client.on('message', (data: Buffer, isBinary) => {
-    if (!isBinary) return void session.frames.push(JSON.parse(data.toString('utf8')) as Record<string, unknown>);
+    if (!isBinary)
+      return void session.frames.push(JSON.parse(data.toString('utf8')) as Record<string, unknown>);
     session[data[0] === 2 ? 'stderr' : 'stdout'].push(data.subarray(1));
     if (acknowledges === 'all') session.send({ type: 'taken', bytes: data.length - 1 });
   });
@@ -60,7 +68,8 @@ describeEachSpec('a program with %s', (spec) => {
     const session = open(worker, { argv: ['cat'], stdin: true });
     await until(() => session.client.readyState === WebSocket.OPEN);
     const bytes = randomBytes(5_000_000);
-    const taken = (): number => session.frames.reduce((sum, { bytes = 0 }) => sum + Number(bytes), 0);
+    const taken = (): number =>
+      session.frames.reduce((sum, { bytes = 0 }) => sum + Number(bytes), 0);
     for (let offset = 0; offset < bytes.length; offset += 100_000) {
       await until(() => offset - taken() < EXEC_WINDOW - 100_000);
       session.client.send(bytes.subarray(offset, offset + 100_000));
@@ -72,7 +81,11 @@ describeEachSpec('a program with %s', (spec) => {
   });
 
   it('waits while its output is not acknowledged: at most the window and a piece of each stream is sent', async () => {
-    const session = open(worker, { argv: ['sh', '-c', 'head -c 20000000 /dev/zero; echo x > ended'] }, 'nothing');
+    const session = open(
+      worker,
+      { argv: ['sh', '-c', 'head -c 20000000 /dev/zero; echo x > ended'] },
+      'nothing',
+    );
     await until(() => session.received() >= EXEC_WINDOW);
     const other = open(worker, { argv: ['echo', 'other'] });
     expect(await other.closed).toBe(1000);
@@ -143,15 +156,23 @@ describe('the socket for programs', () => {
     expect(await wrong.closed).toBe(1008);
   });
 
-  it.runIf(hasScript)('sets the last of several sizes of a terminal that come at once', async () => {
-    const line = 'echo ready; until [ "$(stty size)" = "30 60" ]; do sleep 0.05; done; sleep 0.3; stty size';
-    const session = open(worker, { argv: ['sh', '-c', line], terminal: { columns: 80, rows: 24 } });
-    const text = (): string => Buffer.concat(session.stdout).toString('utf8');
-    await until(() => text().includes('ready'));
-    for (let rows = 1; rows <= 30; rows++) session.send({ type: 'resize', size: { columns: 2 * rows, rows } });
-    await session.closed;
-    expect(text()).toContain('\r\n30 60\r\n');
-  });
+  it.runIf(hasScript)(
+    'sets the last of several sizes of a terminal that come at once',
+    async () => {
+      const line =
+        'echo ready; until [ "$(stty size)" = "30 60" ]; do sleep 0.05; done; sleep 0.3; stty size';
+      const session = open(worker, {
+        argv: ['sh', '-c', line],
+        terminal: { columns: 80, rows: 24 },
+      });
+      const text = (): string => Buffer.concat(session.stdout).toString('utf8');
+      await until(() => text().includes('ready'));
+      for (let rows = 1; rows <= 30; rows++)
+        session.send({ type: 'resize', size: { columns: 2 * rows, rows } });
+      await session.closed;
+      expect(text()).toContain('\r\n30 60\r\n');
+    },
+  );
 
   it('closes with 1001 when the sandbox is paused, and the program does not continue on resume', async () => {
     const session = open(worker, { argv: ['sh', '-c', 'echo $$; exec sleep 1000'] });

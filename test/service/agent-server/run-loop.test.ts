@@ -18,11 +18,16 @@ let worker: OwnWorker;
 
 useEmptiedWorker((started) => (worker = started));
 
-const post = (route: string, body?: unknown) => worker.call('POST', `/api/conversations/${ID}/${route}`, body);
+const post = (route: string, body?: unknown) =>
+  worker.call('POST', `/api/conversations/${ID}/${route}`, body);
 
 describe('a replay', () => {
   it('continues with the next turn after a message, and reports the end of the recording', async () => {
-    await worker.play([step.say('What else?'), step.run('echo second'), step.finish('Really done.')]);
+    await worker.play([
+      step.say('What else?'),
+      step.run('echo second'),
+      step.finish('Really done.'),
+    ]);
     expect((await post('events', message('More.'))).body).toEqual({
       success: true,
     });
@@ -40,7 +45,12 @@ describe('a replay', () => {
   });
 
   it('ends in error where the recorded run did, and continues after that step', async () => {
-    const failed = { type: 'break', status: 'error', code: 'LLMRateLimitError', detail: 'Too many requests' };
+    const failed = {
+      type: 'break',
+      status: 'error',
+      code: 'LLMRateLimitError',
+      detail: 'Too many requests',
+    };
     const circling = { type: 'break', status: 'stuck', code: '', detail: '' };
     await worker.startConversation([failed, circling, step.finish('Done after all.')]);
     await worker.untilStatus('error');
@@ -56,9 +66,12 @@ describe('a replay', () => {
   });
 
   it('stops at the iteration limit', async () => {
-    await worker.startConversation([step.run('true'), step.run('true'), step.run('true'), step.finish()], {
-      max_iterations: 2,
-    });
+    await worker.startConversation(
+      [step.run('true'), step.run('true'), step.run('true'), step.finish()],
+      {
+        max_iterations: 2,
+      },
+    );
     await worker.untilStatus('error');
     expect((await worker.events()).at(-1)).toMatchObject({
       kind: 'ConversationErrorEvent',
@@ -70,11 +83,18 @@ describe('a replay', () => {
 
 describe('stopping a run', () => {
   it('interrupt ends the command at once and the run continues with the same step', async () => {
-    await worker.startConversation([step.run('echo x >> count; test -e go || sleep 1000'), step.finish()]);
+    await worker.startConversation([
+      step.run('echo x >> count; test -e go || sleep 1000'),
+      step.finish(),
+    ]);
     await until('the command runs', () => readIfThere(worker, 'count'));
     expect((await post('interrupt')).body).toEqual({ success: true });
     expect(await worker.status()).toBe('paused');
-    expect(outline(await worker.events()).slice(-3)).toEqual(['AgentErrorEvent', 'paused', 'InterruptEvent']);
+    expect(outline(await worker.events()).slice(-3)).toEqual([
+      'AgentErrorEvent',
+      'paused',
+      'InterruptEvent',
+    ]);
     writeFileSync(path.join(worker.place.workspace, 'go'), '');
     await post('run');
     await worker.untilStatus('finished');
@@ -93,7 +113,11 @@ describe('stopping a run', () => {
     writeFileSync(path.join(worker.place.workspace, 'go'), '');
     expect((await paused).body).toEqual({ success: true });
     expect(await worker.status()).toBe('paused');
-    expect(outline(await worker.events()).slice(-3)).toEqual(['TerminalObservation', 'paused', 'PauseEvent']);
+    expect(outline(await worker.events()).slice(-3)).toEqual([
+      'TerminalObservation',
+      'paused',
+      'PauseEvent',
+    ]);
     expect(readIfThere(worker, 'count')).toBe('x\n');
     await post('run');
     await worker.untilStatus('finished');
@@ -125,7 +149,10 @@ describe('confirmation', () => {
   it('executes the pending action when it is accepted', async () => {
     await worker.startConversation([step.run('echo x > done'), step.finish()], always);
     await worker.untilStatus('waiting_for_confirmation');
-    expect(outline(await worker.events()).slice(-2)).toEqual(['TerminalAction', 'waiting_for_confirmation']);
+    expect(outline(await worker.events()).slice(-2)).toEqual([
+      'TerminalAction',
+      'waiting_for_confirmation',
+    ]);
     expect(readIfThere(worker, 'done')).toBe(null);
     expect((await respond({ accept: true })).body).toEqual({ success: true });
     await worker.untilStatus('finished');
@@ -154,10 +181,14 @@ describe('confirmation', () => {
     const before = (await worker.events()).length;
     expect((await post('events', message('never mind'))).status).toBe(409);
     expect((await post('run')).status).toBe(409);
-    const socket = worker.socket(`/sockets/events/${ID}`, { 'X-Session-API-Key': 'test-session-key' });
+    const socket = worker.socket(`/sockets/events/${ID}`, {
+      'X-Session-API-Key': 'test-session-key',
+    });
     await until('the state', () => socket.frames.length === 1);
     socket.client.send(JSON.stringify(message('never mind')));
-    await until('the refusal', () => socket.frames.find((frame) => frame['kind'] === 'ServerErrorEvent'));
+    await until('the refusal', () =>
+      socket.frames.find((frame) => frame['kind'] === 'ServerErrorEvent'),
+    );
     expect((await worker.events()).length).toBe(before);
     expect(await worker.status()).toBe('waiting_for_confirmation');
     expect(readIfThere(worker, 'done')).toBe(null);
@@ -177,7 +208,11 @@ describe('confirmation', () => {
   it('requires a confirmation by the recorded risk under a policy for risky actions', async () => {
     const policy = { confirmation_policy: { kind: 'ConfirmRisky' } };
     await worker.startConversation(
-      [step.run('echo low >> log', { risk: 'LOW' }), step.run('echo high >> log', { risk: 'HIGH' }), step.finish()],
+      [
+        step.run('echo low >> log', { risk: 'LOW' }),
+        step.run('echo high >> log', { risk: 'HIGH' }),
+        step.finish(),
+      ],
       policy,
     );
     await worker.untilStatus('waiting_for_confirmation');
@@ -196,7 +231,11 @@ describe('a replay', () => {
       step.finish('All of it is done.'),
     ]);
     expect(status).toBe(201);
-    expect(body).toMatchObject({ id: ID, execution_status: 'running', workspace: { working_dir: worker.workingDir } });
+    expect(body).toMatchObject({
+      id: ID,
+      execution_status: 'running',
+      workspace: { working_dir: worker.workingDir },
+    });
     await worker.untilStatus('finished');
     const events = await worker.events();
     expect(outline(events)).toEqual([
@@ -218,7 +257,11 @@ describe('a replay', () => {
       'finished',
     ]);
     expect(outputs(events)).toEqual(['was here', 'two']);
-    expect(events.map((event) => (event['observation'] as { exit_code?: number } | undefined)?.exit_code)).toContain(4);
+    expect(
+      events.map(
+        (event) => (event['observation'] as { exit_code?: number } | undefined)?.exit_code,
+      ),
+    ).toContain(4);
     expect(events[10]).toMatchObject({
       source: 'environment',
       tool_name: 'file_editor',
@@ -241,7 +284,9 @@ describe('a replay', () => {
     const times = events.map((event) => event.timestamp);
     expect([...new Set(times)].sort()).toEqual(times);
     expect(times.every((time) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/.test(time))).toBe(true);
-    expect(JSON.stringify(events.filter((event) => event['key'] !== 'stats'))).not.toContain('null');
+    expect(JSON.stringify(events.filter((event) => event['key'] !== 'stats'))).not.toContain(
+      'null',
+    );
   });
 
   it('runs commands with an empty stdin, so that none waits for input', async () => {
@@ -276,13 +321,21 @@ describe('a replay', () => {
 
 describe('secrets of a conversation', () => {
   it('are in the environment of its commands and masked in its events', async () => {
-    const secrets = { TOKEN: 'very-secret-value', OTHER: { kind: 'StaticSecret', value: 'another-1' } };
-    const events = await worker.play([step.run('echo "t=$TOKEN o=$OTHER"; echo "$TOKEN" > t.txt'), step.finish()], {
-      secrets,
-    });
+    const secrets = {
+      TOKEN: 'very-secret-value',
+      OTHER: { kind: 'StaticSecret', value: 'another-1' },
+    };
+    const events = await worker.play(
+      [step.run('echo "t=$TOKEN o=$OTHER"; echo "$TOKEN" > t.txt'), step.finish()],
+      {
+        secrets,
+      },
+    );
     expect(outputs(events)).toEqual(['t=<secret-hidden> o=<secret-hidden>']);
     expect(JSON.stringify(events)).not.toContain('very-secret-value');
-    expect(readFileSync(path.join(worker.place.workspace, 't.txt'), 'utf8')).toBe('very-secret-value\n');
+    expect(readFileSync(path.join(worker.place.workspace, 't.txt'), 'utf8')).toBe(
+      'very-secret-value\n',
+    );
     const { body } = await worker.call('GET', `/api/conversations/${ID}`);
     expect(JSON.stringify(body)).not.toContain('very-secret-value');
     expect(body).toMatchObject({

@@ -19,7 +19,12 @@ beforeEach(() => {
   session = newSession();
 });
 
-const newSession = (): ShellSession => ({ id: path.basename(dir), cwd: dir, env: null, definitions: '' });
+const newSession = (): ShellSession => ({
+  id: path.basename(dir),
+  cwd: dir,
+  env: null,
+  definitions: '',
+});
 
 function run(
   command: string,
@@ -27,7 +32,11 @@ function run(
   within: ShellSession | null = session,
 ): Promise<ShellResult> {
   const kept = { keepHead: 10_000, keepTail: 10_000, timeoutMs: 60_000 };
-  return runShell(plain.sandbox, { command, cwd: dir, env: {}, merged: false, ...kept, ...more }, within);
+  return runShell(
+    plain.sandbox,
+    { command, cwd: dir, env: {}, merged: false, ...kept, ...more },
+    within,
+  );
 }
 
 it('a command passes its folder and exported variables to the next of its session alone', async () => {
@@ -37,12 +46,15 @@ it('a command passes its folder and exported variables to the next of its sessio
   const other = { ...newSession(), id: `${path.basename(dir)}-other` };
   expect(await run('echo "[$WORD]"; pwd', {}, other)).toMatchObject({ stdout: `[]\n${dir}\n` });
   expect(await run('echo "[$WORD]"', {}, null)).toMatchObject({ stdout: '[]\n' });
-  expect(await run('echo "$WORD"', { env: { WORD: 'newer' } })).toMatchObject({ stdout: 'newer\n' });
+  expect(await run('echo "$WORD"', { env: { WORD: 'newer' } })).toMatchObject({
+    stdout: 'newer\n',
+  });
 });
 
 it('a command passes its functions, variables and long values to the next of its session', async () => {
   await run(
-    'LOCAL="two  words"; LIST=(a "b c"); twice() { echo "$1$1"; }; LONG=$(head -c 300000 /dev/zero | tr "\\0" x)',
+    'LOCAL="two  words"; LIST=(a "b c"); twice() { echo "$1$1"; }; LONG=$(head -c 300000 ' +
+      '/dev/zero | tr "\\0" x)',
   );
   const next = await run('echo "$LOCAL ${LIST[1]} ${#LONG}"; twice x; env | grep -c "^LOCAL="');
   expect(next).toMatchObject({ stdout: 'two  words b c 300000\nxx\n0\n', stderr: '' });
@@ -83,10 +95,17 @@ it.each([
   ["trap 'echo bye' EXIT; trap - EXIT", '', 0],
   ["trap 'echo bye' exit", 'bye\n', 0],
   ["(trap 'echo below' EXIT; WORD=below)", 'below\n', 0],
-])('%s is carried out, and the command passes its folder and variables', async (command, stdout, exitCode) => {
-  expect(await run(`mkdir deep; cd deep; WORD=new; ${command}`)).toMatchObject({ stdout, stderr: '', exitCode });
-  expect(await run('echo "$WORD"; pwd')).toMatchObject({ stdout: `new\n${dir}/deep\n` });
-});
+])(
+  '%s is carried out, and the command passes its folder and variables',
+  async (command, stdout, exitCode) => {
+    expect(await run(`mkdir deep; cd deep; WORD=new; ${command}`)).toMatchObject({
+      stdout,
+      stderr: '',
+      exitCode,
+    });
+    expect(await run('echo "$WORD"; pwd')).toMatchObject({ stdout: `new\n${dir}/deep\n` });
+  },
+);
 
 it('a trap for RETURN is carried out at the end of the function alone', async () => {
   const command = `clean() { trap 'echo "left $1"' RETURN; echo in; }; clean once`;
@@ -98,18 +117,25 @@ it.each(['POSIXLY_CORRECT=1', 'SHELLOPTS; set -o posix'])(
   'a session goes on after `export %s`, which makes shells strict',
   async (variable) => {
     await run(`export ${variable}; WORD=new`);
-    expect(await run('echo "$WORD"; WORD=newer')).toMatchObject({ stdout: 'new\n', stderr: '', exitCode: 0 });
+    expect(await run('echo "$WORD"; WORD=newer')).toMatchObject({
+      stdout: 'new\n',
+      stderr: '',
+      exitCode: 0,
+    });
     expect(await run('echo "$WORD"')).toMatchObject({ stdout: 'newer\n', exitCode: 0 });
   },
 );
 
-it.each(['in a session', 'by itself'])('a command %s has the file descriptor 10 to itself', async (where) => {
-  const command = 'exec 10>out; echo on >&10; exec 10>&-; cat out; read -r line || echo end';
-  expect(await run(command, {}, where === 'by itself' ? null : session)).toMatchObject({
-    stdout: 'on\nend\n',
-    stderr: '',
-  });
-});
+it.each(['in a session', 'by itself'])(
+  'a command %s has the file descriptor 10 to itself',
+  async (where) => {
+    const command = 'exec 10>out; echo on >&10; exec 10>&-; cat out; read -r line || echo end';
+    expect(await run(command, {}, where === 'by itself' ? null : session)).toMatchObject({
+      stdout: 'on\nend\n',
+      stderr: '',
+    });
+  },
+);
 
 it.each(['set -C', 'umask 777', 'exec 1>&- 2>&-', 'env() { false; }'])(
   'a command with %s passes its folder and variables',
@@ -123,20 +149,27 @@ it.each(['set -C', 'umask 777', 'exec 1>&- 2>&-', 'env() { false; }'])(
 it.each([
   ['TERM', 143],
   ['KILL', 137],
-])('a command that sends SIG%s to its own process group ends itself alone', async (signal, exitCode) => {
-  await run('export WORD=kept; twice() { echo "$1$1"; }');
-  expect(await run(`kill -${signal} 0; echo on`)).toMatchObject({ stdout: '', exitCode });
-  expect(await run('twice "$WORD"')).toMatchObject({ stdout: 'keptkept\n' });
-});
+])(
+  'a command that sends SIG%s to its own process group ends itself alone',
+  async (signal, exitCode) => {
+    await run('export WORD=kept; twice() { echo "$1$1"; }');
+    expect(await run(`kill -${signal} 0; echo on`)).toMatchObject({ stdout: '', exitCode });
+    expect(await run('twice "$WORD"')).toMatchObject({ stdout: 'keptkept\n' });
+  },
+);
 
-it.each(['in a session', 'by itself'])('a command %s is in no command line and no environment', async (where) => {
-  const within = where === 'by itself' ? null : session;
-  await run('text="no-such-server --port 4173"', {}, within);
-  const own = 'grep -c "no-such-server --port 4173" /proc/$$/cmdline /proc/$$/environ /proc/$PPID/cmdline';
-  expect((await run(own, {}, within)).stdout.replace(/\/\d+\//g, '/n/')).toBe(
-    '/proc/n/cmdline:0\n/proc/n/environ:0\n/proc/n/cmdline:0\n',
-  );
-});
+it.each(['in a session', 'by itself'])(
+  'a command %s is in no command line and no environment',
+  async (where) => {
+    const within = where === 'by itself' ? null : session;
+    await run('text="no-such-server --port 4173"', {}, within);
+    const own =
+      'grep -c "no-such-server --port 4173" /proc/$$/cmdline /proc/$$/environ /proc/$PPID/cmdline';
+    expect((await run(own, {}, within)).stdout.replace(/\/\d+\//g, '/n/')).toBe(
+      '/proc/n/cmdline:0\n/proc/n/environ:0\n/proc/n/cmdline:0\n',
+    );
+  },
+);
 
 it.each(['in a session', 'by itself'])('a command %s reads nothing from stdin', async (where) => {
   const within = where === 'by itself' ? null : session;
@@ -144,7 +177,9 @@ it.each(['in a session', 'by itself'])('a command %s reads nothing from stdin', 
     stdout: '[] 1\non\n',
     stderr: '',
   });
-  expect(await run('echo "cat no" > input; exec < input; read -r line', {}, within)).toMatchObject({ stdout: '' });
+  expect(await run('echo "cat no" > input; exec < input; read -r line', {}, within)).toMatchObject({
+    stdout: '',
+  });
 });
 
 it('an error names the line of the command', async () => {
@@ -157,7 +192,8 @@ it('a line that ends in a backslash is the last one', async () => {
 });
 
 describe('the file of a session', () => {
-  const file = async (): Promise<string> => path.join((await plain.sandbox.folders()).scratch, session.id);
+  const file = async (): Promise<string> =>
+    path.join((await plain.sandbox.folders()).scratch, session.id);
 
   it.each<[string, (at: string) => void]>([
     ['a folder', (at) => mkdirSync(at)],
@@ -186,7 +222,10 @@ describe('the file of a session', () => {
     await run('export WORD=kept; twice() { echo "$1$1"; }');
     const scratch = path.dirname(await file());
     rmSync(scratch, { recursive: true });
-    expect(await run('twice "$WORD"; export WORD=lost')).toMatchObject({ stdout: 'keptkept\n', stderr: '' });
+    expect(await run('twice "$WORD"; export WORD=lost')).toMatchObject({
+      stdout: 'keptkept\n',
+      stderr: '',
+    });
     expect(await run('twice "$WORD"')).toMatchObject({ stdout: 'keptkept\n', stderr: '' });
     mkdirSync(scratch);
   });
@@ -203,7 +242,10 @@ it('an exit code is that of the command, and 128 and its number for a signal', a
 
 it('a command longer than an argument may be is executed whole', async () => {
   const text = 'x'.repeat(200_000);
-  expect(await run(`printf %s '${text}' > out; wc -c < out`)).toMatchObject({ exitCode: 0, stdout: '200000\n' });
+  expect(await run(`printf %s '${text}' > out; wc -c < out`)).toMatchObject({
+    exitCode: 0,
+    stdout: '200000\n',
+  });
 });
 
 it('merged output is one stream, in order', async () => {
@@ -213,12 +255,18 @@ it('merged output is one stream, in order', async () => {
 
 it('the signal ends a command with the processes that it has started in sessions of their own', async () => {
   const abort = new AbortController();
-  const ended = run("setsid sh -c 'echo $$ > pid; exec sleep 300' & sleep 300", { signal: abort.signal });
-  await until(() => existsSync(path.join(dir, 'pid')) && readFileSync(path.join(dir, 'pid'), 'utf8') !== '');
+  const ended = run("setsid sh -c 'echo $$ > pid; exec sleep 300' & sleep 300", {
+    signal: abort.signal,
+  });
+  await until(
+    () => existsSync(path.join(dir, 'pid')) && readFileSync(path.join(dir, 'pid'), 'utf8') !== '',
+  );
   abort.abort();
   expect(await ended).toMatchObject({ exitCode: -1, killed: true, timedOut: false });
   const pid = readFileSync(path.join(dir, 'pid'), 'utf8').trim();
-  await until(() => !existsSync(`/proc/${pid}`) || /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1')));
+  await until(
+    () => !existsSync(`/proc/${pid}`) || /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1')),
+  );
 });
 
 it('the output of a background process that keeps the pipe open is not waited for', async () => {
@@ -234,7 +282,8 @@ it('a process that writes without end does not delay the end of its command', as
 });
 
 it('a process in the background may write after the end of its command', async () => {
-  const late = 'while test ! -e go; do sleep 0.02; done; head -c 300000 /dev/zero && echo written > late';
+  const late =
+    'while test ! -e go; do sleep 0.02; done; head -c 300000 /dev/zero && echo written > late';
   await run(`(${late}) & echo begun`, { onOutput: () => undefined });
   writeFileSync(path.join(dir, 'go'), '');
   await until(() => existsSync(path.join(dir, 'late')));
@@ -253,8 +302,13 @@ it('output is passed on while the command runs, up to the kept beginning', async
 });
 
 it('output larger than the window between worker and helper is complete', async () => {
-  const { stdout } = await run('seq 1 600000 | md5sum; seq 1 600000', { keepHead: 33, keepTail: 8 });
-  expect(stdout).toMatch(/^[0-9a-f]{32} \n\[\.\.\. 4088890 characters of output left out \.\.\.\]\n\n600000\n$/);
+  const { stdout } = await run('seq 1 600000 | md5sum; seq 1 600000', {
+    keepHead: 33,
+    keepTail: 8,
+  });
+  expect(stdout).toMatch(
+    /^[0-9a-f]{32} \n\[\.\.\. 4088890 characters of output left out \.\.\.\]\n\n600000\n$/,
+  );
 });
 
 it('a bounded text keeps its ends, and characters that are cut between two chunks', () => {
@@ -276,9 +330,11 @@ it('a bounded text has no half of a pair at its ends, wherever they are cut and 
     for (const size of [1, 3, 4, 7, 40]) {
       const text = new BoundedText(head, head);
       let begin = '';
-      for (let at = 0; at < bytes.length; at += size) begin += text.push(bytes.subarray(at, at + size));
+      for (let at = 0; at < bytes.length; at += size)
+        begin += text.push(bytes.subarray(at, at + size));
       const kept = text.end();
-      const [, first = '', dropped, last = ''] = /^(.*)\n\[\.\.\. (\d+) .*\]\n(.*)$/su.exec(kept) ?? [];
+      const [, first = '', dropped, last = ''] =
+        /^(.*)\n\[\.\.\. (\d+) .*\]\n(.*)$/su.exec(kept) ?? [];
       expect([/\p{Cs}/u.test(kept), begin]).toEqual([false, first]);
       expect(first.length + Number(dropped) + last.length).toBe(19);
       expect(Buffer.from(`${first}${last}`).every((byte) => bytes.includes(byte))).toBe(true);

@@ -15,7 +15,12 @@ import {
 
 const header = { 'X-Session-API-Key': KEY };
 const path = `/sockets/events/${ID}`;
-const STEPS = [step.run('echo one'), step.finish('First.'), step.run('echo two'), step.finish('Second.')];
+const STEPS = [
+  step.run('echo one'),
+  step.finish('First.'),
+  step.run('echo two'),
+  step.finish('Second.'),
+];
 const ALMOST = KEY.replace(/.$/, '_');
 
 let worker: OwnWorker;
@@ -32,7 +37,11 @@ function connected(route: string, headers: Record<string, string> = header): Tes
 }
 
 /** A socket that has received this many frames; the first is the state of the conversation. */
-async function opened(route = path, headers: Record<string, string> = header, frames = 1): Promise<TestSocket> {
+async function opened(
+  route = path,
+  headers: Record<string, string> = header,
+  frames = 1,
+): Promise<TestSocket> {
   const socket = connected(route, headers);
   await until('its frames', () => socket.frames.length >= frames);
   return socket;
@@ -63,7 +72,11 @@ describe('a socket of a conversation that does not change', () => {
     const { frames } = await opened(route, headers);
     expect(frames).toHaveLength(1);
     const value = { id: ID, execution_status: 'finished' };
-    expect(frames[0]).toMatchObject({ kind: 'ConversationStateUpdateEvent', key: 'full_state', value });
+    expect(frames[0]).toMatchObject({
+      kind: 'ConversationStateUpdateEvent',
+      key: 'full_state',
+      value,
+    });
   });
 
   it('closes with 1009 after a frame of more than 64 MiB', async () => {
@@ -72,11 +85,19 @@ describe('a socket of a conversation that does not change', () => {
     expect(await socket.closed).toMatchObject({ code: 1009 });
   });
 
-  it.each(['wrong', ALMOST])('closes with 4001 when the key in the first frame is %s', async (other) => {
-    const socket = await authenticating(other);
-    const firstFrame = new Promise((resolve) => socket.client.once('message', resolve)).then(() => 'a frame');
-    expect(await Promise.race([socket.closed, firstFrame])).toEqual({ code: 4001, reason: 'Authentication failed' });
-  });
+  it.each(['wrong', ALMOST])(
+    'closes with 4001 when the key in the first frame is %s',
+    async (other) => {
+      const socket = await authenticating(other);
+      const firstFrame = new Promise((resolve) => socket.client.once('message', resolve)).then(
+        () => 'a frame',
+      );
+      expect(await Promise.race([socket.closed, firstFrame])).toEqual({
+        code: 4001,
+        reason: 'Authentication failed',
+      });
+    },
+  );
 
   it.each([
     ['a wrong key in the query', `${path}?session_api_key=wrong`, {}],
@@ -101,8 +122,13 @@ describe('a socket of a conversation that does not change', () => {
       const answer = await new Promise<string>((resolve) => {
         let received = '';
         const socket = connect(worker.port, '127.0.0.1', () => {
-          const upgrade = 'Host: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13';
-          socket.write(`GET ${target} HTTP/1.1\r\n${upgrade}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
+          const upgrade =
+            'Host: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: ' +
+            'websocket\r\nSec-WebSocket-Version: 13';
+          socket.write(
+            `GET ${target} HTTP/1.1\r\n${upgrade}\r\nSec-WebSocket-Key: ` +
+              `dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+          );
         });
         socket.on('data', (data) => (received += data.toString('latin1')));
         socket.on('close', () => resolve(received));
@@ -197,7 +223,8 @@ describe('a socket of a conversation', () => {
       const socket = connected(`${path}?${query}`);
       await until(
         'some more',
-        () => sent(socket).length > 12 || socket.frames.some((frame) => frame['value'] === 'finished'),
+        () =>
+          sent(socket).length > 12 || socket.frames.some((frame) => frame['value'] === 'finished'),
       );
       socket.client.terminate();
       await socket.closed;
@@ -213,11 +240,16 @@ describe('a socket of a conversation', () => {
 
   it('starts a run for a message over the socket, and sends the full state after its end', async () => {
     const socket = await opened();
-    socket.client.send(JSON.stringify({ role: 'user', content: [{ type: 'text', text: 'Go on.' }] }));
+    socket.client.send(
+      JSON.stringify({ role: 'user', content: [{ type: 'text', text: 'Go on.' }] }),
+    );
     const states = () => socket.frames.filter((frame) => frame['key'] === 'full_state');
     await until('the second state', () => states().length === 2);
     expect(outline(socket.frames.slice(1, -1))).toEqual(OUTLINE_AFTER_MESSAGE);
-    expect(socket.frames.at(-1)).toMatchObject({ key: 'full_state', value: { execution_status: 'finished' } });
+    expect(socket.frames.at(-1)).toMatchObject({
+      key: 'full_state',
+      value: { execution_status: 'finished' },
+    });
     await worker.call('POST', `/api/conversations/${ID}/run`);
     await until('the state of a run that ends at once', () => states().length === 3);
   });
@@ -241,7 +273,9 @@ describe('a socket of a conversation', () => {
     await worker.call('DELETE', `/api/conversations/${ID}`);
     // More than the buffers of a loopback connection hold.
     const large = 'x'.repeat(2 ** 20);
-    const steps = Array.from({ length: 8 }, (_, index) => step.create(`large-${String(index)}.txt`, large));
+    const steps = Array.from({ length: 8 }, (_, index) =>
+      step.create(`large-${String(index)}.txt`, large),
+    );
     await worker.startConversation([...steps, step.finish()], { initial_message: null });
     const slow = await opened();
     slow.client.pause();

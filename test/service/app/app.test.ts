@@ -11,8 +11,13 @@ describe('the app server', () => {
     const one = await createTestApp({ api });
     try {
       expect((await one.call('GET', absent)).status).toBe(404);
-      expect((await one.call('GET', present)).body).toHaveProperty(api === 'v0' ? 'APP_MODE' : 'app_mode', 'oss');
-      const { paths } = (await one.call('GET', '/openapi.json')).body as { paths: Record<string, unknown> };
+      expect((await one.call('GET', present)).body).toHaveProperty(
+        api === 'v0' ? 'APP_MODE' : 'app_mode',
+        'oss',
+      );
+      const { paths } = (await one.call('GET', '/openapi.json')).body as {
+        paths: Record<string, unknown>;
+      };
       const named = (prefix: string) => Object.keys(paths).some((path) => path.startsWith(prefix));
       expect([
         named('/api/v1/'),
@@ -26,9 +31,10 @@ describe('the app server', () => {
   });
 
   it('sends a document with the release of the service and the features that no route shows', async () => {
-    const { info, paths } = await app.get<{ info: object; paths: Record<string, Record<string, unknown>> }>(
-      '/openapi.json',
-    );
+    const { info, paths } = await app.get<{
+      info: object;
+      paths: Record<string, Record<string, unknown>>;
+    }>('/openapi.json');
     expect(info).toMatchObject({
       title: 'acs local service',
       version: '0.0.0-test',
@@ -57,10 +63,20 @@ describe('the guard of the app server', () => {
     ['the name localhost', '/openapi.json', { Host: 'localhost:3000' }, 200],
     ['an address of this machine', '/openapi.json', { Host: '[::1]:3000' }, 200],
     ...['https://evil.example', 'null', 'http://203.0.113.7', 'http://[2001:db8::1]:80'].map(
-      (Origin): [string, string, Record<string, string>, number] => [Origin, count, { ...own, Origin }, 403],
+      (Origin): [string, string, Record<string, string>, number] => [
+        Origin,
+        count,
+        { ...own, Origin },
+        403,
+      ],
     ),
     ...['http://127.0.0.1:5173', 'http://localhost:5173'].map(
-      (Origin): [string, string, Record<string, string>, number] => [Origin, count, { ...own, Origin }, 200],
+      (Origin): [string, string, Record<string, string>, number] => [
+        Origin,
+        count,
+        { ...own, Origin },
+        200,
+      ],
     ),
   ])('answers a request with %s at %s', async (_, path, headers, status) => {
     const answer = await app.call('GET', path, undefined, headers);

@@ -1,20 +1,44 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as repository from '../../../src/service/app/repository.ts';
-import { appOfSuite, conversation, expectAnswers, startedTask, type Task, until } from './support.ts';
+import {
+  appOfSuite,
+  conversation,
+  expectAnswers,
+  startedTask,
+  type Task,
+  until,
+} from './support.ts';
 
 const app = appOfSuite();
 const inApp = (name: string): string => path.join(app.dir, name);
 let source: string;
 
 function git(folder: string, ...argv: string[]): string {
-  const who = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@b' };
+  const who = {
+    GIT_AUTHOR_NAME: 'a',
+    GIT_AUTHOR_EMAIL: 'a@b',
+    GIT_COMMITTER_NAME: 'a',
+    GIT_COMMITTER_EMAIL: 'a@b',
+  };
   const env = { PATH: process.env.PATH, HOME: app.dir, GIT_CONFIG_NOSYSTEM: '1', ...who };
-  return execFileSync('git', ['-C', folder, ...argv], { env, encoding: 'utf8', stdio: 'pipe' }).trim();
+  return execFileSync('git', ['-C', folder, ...argv], {
+    env,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  }).trim();
 }
 
 function makeRepository(name: string): string {
@@ -34,7 +58,10 @@ beforeAll(() => {
   source = makeRepository('source');
 });
 
-async function withHost(listener: RequestListener, run: (base: string) => Promise<void>): Promise<void> {
+async function withHost(
+  listener: RequestListener,
+  run: (base: string) => Promise<void>,
+): Promise<void> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
@@ -74,7 +101,9 @@ describe('a repository', () => {
     );
     const files = readdirSync(objects, { recursive: true, withFileTypes: true });
     expect(files.filter((file) => file.isFile()).length).toBeGreaterThan(0);
-    expect(execFileSync('find', [objects, '-type', 'f', '-links', '+1'], { encoding: 'utf8' })).toBe('');
+    expect(
+      execFileSync('find', [objects, '-type', 'f', '-links', '+1'], { encoding: 'utf8' }),
+    ).toBe('');
   });
 
   it('has a copy of the commit alone beside the workspace, which shares no file with it and goes with the sandbox', async () => {
@@ -86,7 +115,9 @@ describe('a repository', () => {
     expect(git(base, 'log', '--format=%s')).toBe('second');
     expect(git(base, 'show', 'HEAD:a.txt')).toBe('two');
     expect(git(base, 'fsck', '--full')).toBe('');
-    expect(execFileSync('find', [bases, '-type', 'f', '-links', '+1'], { encoding: 'utf8' })).toBe('');
+    expect(execFileSync('find', [bases, '-type', 'f', '-links', '+1'], { encoding: 'utf8' })).toBe(
+      '',
+    );
     await app.call('DELETE', `/api/v1/sandboxes/${task.sandbox_id}?sandbox_id=${task.sandbox_id}`);
     await until(() => !existsSync(bases));
   });
@@ -107,7 +138,10 @@ describe('a repository', () => {
     await until(() => app.store.sandboxes.get(unknown.sandbox_id ?? '') === null);
     mkdirSync(inApp('no-repository'));
     const none = await start({ selected_repository: inApp('no-repository') });
-    expect([none.status, none.detail]).toEqual(['ERROR', expect.stringMatching(/does not (exist|appear)/)]);
+    expect([none.status, none.detail]).toEqual([
+      'ERROR',
+      expect.stringMatching(/does not (exist|appear)/),
+    ]);
     const closed = await start({ selected_repository: 'http://user:hush@127.0.0.1:9/x.git' });
     expect([closed.status, closed.detail]).toEqual(['ERROR', expect.stringContaining('127.0.0.1')]);
     expect(closed.detail).not.toContain('hush');
@@ -119,9 +153,13 @@ describe('a repository', () => {
     git(source, 'worktree', 'add', '-q', inApp('tree'), 'next');
     git(app.dir, 'clone', '-q', '--depth', '1', `file://${source}`, inApp('shallow'));
     git(app.dir, 'init', '-q', inApp('empty'));
-    const cloned = async (name: string) => checkoutOf(await start({ selected_repository: inApp(name) }));
+    const cloned = async (name: string) =>
+      checkoutOf(await start({ selected_repository: inApp(name) }));
     expect(path.basename(await cloned('bare.git'))).toBe('bare');
-    expect([textIn(await cloned('tree')), textIn(await cloned('shallow'))]).toEqual(['one\n', 'two\n']);
+    expect([textIn(await cloned('tree')), textIn(await cloned('shallow'))]).toEqual([
+      'one\n',
+      'two\n',
+    ]);
     expect(existsSync(path.join(await cloned('empty'), '.git'))).toBe(true);
   });
 
@@ -131,7 +169,9 @@ describe('a repository', () => {
     writeFileSync(hook, '#!/bin/sh\ntouch ran\n');
     chmodSync(hook, 0o755);
     if (process.getuid?.() === 0) {
-      const all = readdirSync(foreign, { recursive: true, encoding: 'utf8' }).map((name) => path.join(foreign, name));
+      const all = readdirSync(foreign, { recursive: true, encoding: 'utf8' }).map((name) =>
+        path.join(foreign, name),
+      );
       for (const name of [foreign, ...all]) chownSync(name, 12345, 12345);
     }
     const checkout = await checkoutOf(await start({ selected_repository: foreign }));
@@ -140,8 +180,13 @@ describe('a repository', () => {
 });
 
 describe('credentials', () => {
-  /** Serves a bare repository as git's plain HTTP does, to those that bring credentials; `brought` is what they bring. */
-  async function withRepository(run: (base: string, brought: (string | undefined)[]) => Promise<void>): Promise<void> {
+  /**
+   * Serves a bare repository as git's plain HTTP does, to those that bring credentials; `brought`
+   * is what they bring.
+   */
+  async function withRepository(
+    run: (base: string, brought: (string | undefined)[]) => Promise<void>,
+  ): Promise<void> {
     const bare = inApp('project.git');
     if (!existsSync(bare)) git(app.dir, 'clone', '-q', '--bare', source, bare);
     git(bare, 'update-server-info');
@@ -150,7 +195,8 @@ describe('credentials', () => {
       ({ headers, url = '/' }, answer) => {
         brought.push(headers.authorization);
         const file = inApp(url.replace(/\?.*/, ''));
-        if (headers.authorization === undefined) answer.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"' }).end();
+        if (headers.authorization === undefined)
+          answer.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"' }).end();
         else if (existsSync(file)) answer.end(readFileSync(file));
         else answer.writeHead(404).end();
       },
@@ -170,26 +216,33 @@ describe('credentials', () => {
     });
   });
 
-  it.each(['V0', 'V1'] as const)('in the URL over %s are neither stored nor printed', async (dialect) => {
-    await withRepository(async (base) => {
-      const url = `${base.replace('//', '//jane:hushed@')}/project.git`;
-      const [at, member] =
-        dialect === 'V0' ? ['conversations', 'repository'] : ['v1/app-conversations', 'selected_repository'];
-      const created = await app.post(`/api/${at}`, { replay_json: 'demo', [member]: url });
-      const row = await until(
-        () => app.store.startTasks.page({ dialect }, 'CREATED_AT_DESC', 1, 0)[0],
-        (task) => task?.status === 'READY' || task?.status === 'ERROR',
-      );
-      expect(row?.status).toBe('READY');
-      const kept = app.store.conversations.get(row?.conversation_id ?? '');
-      expect(kept?.repository).toBe(`${base}/project.git`);
-      expect(JSON.stringify([created.body, row, kept])).not.toContain('hushed');
-    });
-  });
+  it.each(['V0', 'V1'] as const)(
+    'in the URL over %s are neither stored nor printed',
+    async (dialect) => {
+      await withRepository(async (base) => {
+        const url = `${base.replace('//', '//jane:hushed@')}/project.git`;
+        const [at, member] =
+          dialect === 'V0'
+            ? ['conversations', 'repository']
+            : ['v1/app-conversations', 'selected_repository'];
+        const created = await app.post(`/api/${at}`, { replay_json: 'demo', [member]: url });
+        const row = await until(
+          () => app.store.startTasks.page({ dialect }, 'CREATED_AT_DESC', 1, 0)[0],
+          (task) => task?.status === 'READY' || task?.status === 'ERROR',
+        );
+        expect(row?.status).toBe('READY');
+        const kept = app.store.conversations.get(row?.conversation_id ?? '');
+        expect(kept?.repository).toBe(`${base}/project.git`);
+        expect(JSON.stringify([created.body, row, kept])).not.toContain('hushed');
+      });
+    },
+  );
 
   it('that are the token of a provider are sent to its host and to no other', async () => {
     await withRepository(async (base, brought) => {
-      const stored = (host: string | null) => ({ provider_tokens: { github: { token: 'provider-token', host } } });
+      const stored = (host: string | null) => ({
+        provider_tokens: { github: { token: 'provider-token', host } },
+      });
       const wanted = { selected_repository: `${base}/project.git`, git_provider: 'github' };
       await expectAnswers(app, [['POST /api/add-git-providers', stored(null), 200]]);
       expect((await start(wanted)).status).toBe('ERROR');
@@ -204,7 +257,8 @@ describe('credentials', () => {
 
 it('messages of git are printed without progress and credentials', () => {
   const said =
-    "Cloning into '/x'...\nremote: Counting objects: 3\nfatal: unable to access 'https://me:hush@host/x/': no\n";
+    "Cloning into '/x'...\nremote: Counting objects: 3\nfatal: unable to access " +
+    "'https://me:hush@host/x/': no\n";
   expect(repository.gitMessage(said)).toBe("fatal: unable to access 'https://***@host/x/': no");
 });
 
@@ -244,7 +298,9 @@ describe('a clone', () => {
       "echo 'no such host' >&2",
     ];
     writeFileSync(ssh, [...lines, 'exit 1', ''].join('\n'), { mode: 0o755 });
-    const failed = await cloning('git@host.example:a/b.git', { GIT_SSH_COMMAND: ssh }).catch((error: unknown) => error);
+    const failed = await cloning('git@host.example:a/b.git', { GIT_SSH_COMMAND: ssh }).catch(
+      (error: unknown) => error,
+    );
     expect(String(failed)).toContain('no such host');
     process.kill(Number(readFileSync(pids, 'utf8')), 'SIGKILL');
   });

@@ -13,13 +13,22 @@ const db = storeOfEachTest();
 const ID = 'a'.repeat(32);
 const STAMP = '2026-01-01T00:00:00.000000Z';
 
-/** A keeper for one conversation with its first title, the conversations whose logs it has closed, and its log. */
+/**
+ * A keeper for one conversation with its first title, the conversations whose logs it has closed,
+ * and its log.
+ */
 function keeperOf() {
-  db.store.conversations.insert(conversationRow({ id: ID, title: defaultTitle(ID), created_at: STAMP }));
+  db.store.conversations.insert(
+    conversationRow({ id: ID, title: defaultTitle(ID), created_at: STAMP }),
+  );
   const forgotten: string[] = [];
   const lines: string[] = [];
   const logs = { forget: (id: string) => forgotten.push(id) } as unknown as EventLogs;
-  return { keeper: createNoticeKeeper(db.store, logs, (line) => lines.push(line)), forgotten, lines };
+  return {
+    keeper: createNoticeKeeper(db.store, logs, (line) => lines.push(line)),
+    forgotten,
+    lines,
+  };
 }
 
 function notice(more: Partial<ConversationNotice> = {}): ConversationNotice {
@@ -78,14 +87,20 @@ describe('the notices of workers', () => {
     keeper.keep('s', notice({ deleted: true }));
     keeper.close();
     expect(forgotten).toEqual([ID]);
-    expect(db.store.conversations.get(ID)).toMatchObject({ execution_status: null, title: defaultTitle(ID) });
+    expect(db.store.conversations.get(ID)).toMatchObject({
+      execution_status: null,
+      title: defaultTitle(ID),
+    });
   });
 });
 
 it('a state that the full disk refuses is logged, and written with the next notice', () => {
   const { keeper, lines } = keeperOf();
   const other = new Database(db.file);
-  other.exec("CREATE TRIGGER full BEFORE UPDATE ON conversations BEGIN SELECT RAISE(FAIL, 'disk is full'); END");
+  other.exec(
+    "CREATE TRIGGER full BEFORE UPDATE ON conversations BEGIN SELECT RAISE(FAIL, 'disk is " +
+      "full'); END",
+  );
   keeper.keep('sandbox', notice());
   expect(lines).toEqual([expect.stringContaining('disk is full')]);
   expect(db.store.conversations.get(ID)?.execution_status).toBe('finished');

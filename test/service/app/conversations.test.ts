@@ -1,7 +1,11 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { conversationRecord, removeConversation, sandboxOf } from '../../../src/service/app/conversations.ts';
+import {
+  conversationRecord,
+  removeConversation,
+  sandboxOf,
+} from '../../../src/service/app/conversations.ts';
 import { newSandbox } from '../../../src/service/sandboxes/specs.ts';
 import type { ConversationRow } from '../../../src/service/storage/conversations.ts';
 import type { SandboxRow } from '../../../src/service/storage/sandboxes.ts';
@@ -18,8 +22,16 @@ function storedSandbox(more: Partial<SandboxRow>): string {
 }
 
 describe('the record of a conversation', () => {
-  const storedIn = (sandbox: Partial<SandboxRow>, more: Partial<ConversationRow> = {}): ConversationRow =>
-    conversationRow({ id: 'a'.repeat(32), sandbox_id: storedSandbox(sandbox), created_at: STAMP, ...more });
+  const storedIn = (
+    sandbox: Partial<SandboxRow>,
+    more: Partial<ConversationRow> = {},
+  ): ConversationRow =>
+    conversationRow({
+      id: 'a'.repeat(32),
+      sandbox_id: storedSandbox(sandbox),
+      created_at: STAMP,
+      ...more,
+    });
 
   it.each([
     ['ready', 'PAUSED'],
@@ -39,7 +51,11 @@ describe('the record of a conversation', () => {
     const shown = () => conversationRecord(row, app.context);
     const url = `http://127.0.0.1:1234/api/conversations/${row.id}`;
     const session_api_key = expect.any(String) as string;
-    expect(shown()).toMatchObject({ conversation_url: url, session_api_key, execution_status: 'running' });
+    expect(shown()).toMatchObject({
+      conversation_url: url,
+      session_api_key,
+      execution_status: 'running',
+    });
     const away = { conversation_url: null, session_api_key: null, execution_status: null };
     app.store.sandboxes.update(row.sandbox_id ?? '', { port: null });
     expect(shown()).toMatchObject({ ...away, sandbox_status: 'RUNNING' });
@@ -54,24 +70,35 @@ describe('the record of a conversation', () => {
 
   it('names the folder of the run, . before there is one, and the commit where there is one', () => {
     const row = storedIn({});
-    const tags = (more: Partial<ConversationRow>) => conversationRecord({ ...row, ...more }, app.context).tags;
+    const tags = (more: Partial<ConversationRow>) =>
+      conversationRecord({ ...row, ...more }, app.context).tags;
     expect(tags({})).toEqual({ archiveworkspacepath: '.' });
-    expect(tags({ working_dir: '/w', base_commit: 'c0' })).toEqual({ archiveworkspacepath: '/w', basecommit: 'c0' });
+    expect(tags({ working_dir: '/w', base_commit: 'c0' })).toEqual({
+      archiveworkspacepath: '/w',
+      basecommit: 'c0',
+    });
   });
 });
 
 describe('the removal of a conversation', () => {
   /** A conversation with a log; the file of the log. */
-  const conversationIn = (sandbox_id: string | null, letter: string, parent_id: string | null = null): string => {
+  const conversationIn = (
+    sandbox_id: string | null,
+    letter: string,
+    parent_id: string | null = null,
+  ): string => {
     const id = letter.repeat(32);
-    app.store.conversations.insert(conversationRow({ id, sandbox_id, parent_id, created_at: STAMP }));
+    app.store.conversations.insert(
+      conversationRow({ id, sandbox_id, parent_id, created_at: STAMP }),
+    );
     const folder = app.context.supervisor.folders.events(sandbox_id ?? 'none');
     mkdirSync(folder, { recursive: true });
     writeFileSync(path.join(folder, `${id}.db`), '');
     return path.join(folder, `${id}.db`);
   };
   const remove = (letter: string) => removeConversation(app.context, letter.repeat(32));
-  const left = (): string[] => app.store.conversations.page({}, 10, '0').map(({ id }) => id.charAt(0));
+  const left = (): string[] =>
+    app.store.conversations.page({}, 10, '0').map(({ id }) => id.charAt(0));
 
   it('of which none is known changes nothing', async () => {
     conversationIn(storedSandbox({ status: 'PAUSED' }), 'a');

@@ -15,7 +15,10 @@ describe('tokens of git providers', () => {
   const stored = () => readProviders(app.store.documents);
 
   it('replace those of before: one that is left out is dropped, an empty one keeps its token and host', async () => {
-    const first = { github: { token: 'g', host: 'git.example.org', user_id: '1' }, gitlab: { token: 'l' } };
+    const first = {
+      github: { token: 'g', host: 'git.example.org', user_id: '1' },
+      gitlab: { token: 'l' },
+    };
     await expectAnswers(app, [[STORE_V0, tokens({ ...first, bitbucket: { token: '' } }), 200]]);
     expect(stored()).toEqual({ ...first, gitlab: { token: 'l', host: null, user_id: null } });
     await expectAnswers(app, [[STORE_V1, tokens({ github: { token: '' } }), 200]]);
@@ -37,14 +40,19 @@ describe('tokens of git providers', () => {
 
   it('of an unknown provider are refused at their place, and nothing is stored', async () => {
     const given = tokens({ github: { token: 'g' }, nope: { token: 'x' } });
-    const detail = [{ type: 'enum', loc: ['body', 'provider_tokens', 'nope', '[key]'], input: 'nope' }];
+    const detail = [
+      { type: 'enum', loc: ['body', 'provider_tokens', 'nope', '[key]'], input: 'nope' },
+    ];
     await expectAnswers(app, [[STORE_V1, given, 422, { detail }]]);
     expect(stored()).toEqual({});
   });
 });
 
 it('without a token a look-up is refused, over V0 with a bare text', async () => {
-  const [bare, text] = ['Git provider token required.', 'Git provider token required. (such as GitHub).'];
+  const [bare, text] = [
+    'Git provider token required.',
+    'Git provider token required. (such as GitHub).',
+  ];
   const detail = 'Git provider token required (such as GitHub).';
   await expectAnswers(app, [
     ['/api/user/repositories', undefined, 401, text],
@@ -61,7 +69,12 @@ it('only Forgejo hosts are searched: others are 501, and suggest no task', async
   const elsewhere = expect.stringContaining('Forgejo hosts only') as string;
   await expectAnswers(app, [
     [STORE_V0, tokens({ github: { token: 'g' } }), 200],
-    ['/api/user/repositories?selected_provider=github&page=1&per_page=1', undefined, 501, elsewhere],
+    [
+      '/api/user/repositories?selected_provider=github&page=1&per_page=1',
+      undefined,
+      501,
+      elsewhere,
+    ],
     ['/api/user/search/repositories?query=a', undefined, 501],
     ['/api/user/suggested-tasks', undefined, 200, []],
     [REPOSITORIES, undefined, 501, { detail: elsewhere }],
@@ -76,7 +89,8 @@ describe('a Forgejo host that is named with its token', () => {
     host = await startGitHost(path.join(app.dir, 'git-host'));
     return () => host.close();
   });
-  const at = (token = GIT_TOKEN, address = host.url) => tokens({ forgejo: { token, host: address } });
+  const at = (token = GIT_TOKEN, address = host.url) =>
+    tokens({ forgejo: { token, host: address } });
   const [MAIN, MATRIX, NEXT] = ['main', 'matrix', 'next'].map((name) => ({ name }));
 
   it('checks the token, and a wrong one is not stored', async () => {
@@ -90,8 +104,15 @@ describe('a Forgejo host that is named with its token', () => {
   });
 
   it('lists repositories and branches in pages, over both dialects', async () => {
-    const hello = { id: '1', full_name: 'demo/hello', git_provider: 'forgejo', is_public: true, main_branch: 'main' };
-    const branchesV0 = '/api/user/repository/branches?repository=demo/hello&selected_provider=forgejo';
+    const hello = {
+      id: '1',
+      full_name: 'demo/hello',
+      git_provider: 'forgejo',
+      is_public: true,
+      main_branch: 'main',
+    };
+    const branchesV0 =
+      '/api/user/repository/branches?repository=demo/hello&selected_provider=forgejo';
     const branchesV1 = '/api/v1/git/branches/search?provider=forgejo&repository=demo/hello&query=';
     await expectAnswers(app, [
       [STORE_V0, at(), 200],
@@ -99,9 +120,24 @@ describe('a Forgejo host that is named with its token', () => {
       ['/api/user/repositories?selected_provider=forgejo&page=2&per_page=1', undefined, 200, []],
       ['/api/user/search/repositories?query=hello&per_page=1', undefined, 200, [hello]],
       [branchesV0, undefined, 200, { branches: [MAIN, MATRIX, NEXT], has_next_page: false }],
-      [`${branchesV0}&per_page=2`, undefined, 200, { branches: [MAIN, MATRIX], has_next_page: true, current_page: 1 }],
-      [`${branchesV0}&per_page=2&page=2`, undefined, 200, { branches: [NEXT], has_next_page: false }],
-      ['/api/user/search/branches?repository=demo/hello&query=m&per_page=1', undefined, 200, [MAIN]],
+      [
+        `${branchesV0}&per_page=2`,
+        undefined,
+        200,
+        { branches: [MAIN, MATRIX], has_next_page: true, current_page: 1 },
+      ],
+      [
+        `${branchesV0}&per_page=2&page=2`,
+        undefined,
+        200,
+        { branches: [NEXT], has_next_page: false },
+      ],
+      [
+        '/api/user/search/branches?repository=demo/hello&query=m&per_page=1',
+        undefined,
+        200,
+        [MAIN],
+      ],
       [REPOSITORIES, undefined, 200, { items: [hello], next_page_id: null }],
       [`${REPOSITORIES}&query=hello`, undefined, 200, { items: [hello] }],
       [branchesV1, undefined, 200, { items: [MAIN, MATRIX, NEXT], next_page_id: null }],
@@ -147,24 +183,42 @@ describe('a token for a host that cannot check it', () => {
     ['answers 401', answer(401), 401, 403],
     ['answers 403', answer(403), 401, 403],
     ['answers 500', answer(500), 200, 502],
-    ['sends an answer that breaks off', 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n[{"id"', 200, 502],
-    ['sends another protocol', 'HTTP/1.1 101 X\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n', 200, 502],
+    [
+      'sends an answer that breaks off',
+      'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n[{"id"',
+      200,
+      502,
+    ],
+    [
+      'sends another protocol',
+      'HTTP/1.1 101 X\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n',
+      200,
+      502,
+    ],
     ['sends no HTTP', 'hello\r\n\r\n', 200, 502],
-    ['redirects', 'HTTP/1.1 302 X\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n', 200, 502],
-  ])('that %s is stored unless it is refused, and a search fails', async (_, text, stored, searched) => {
-    const server = createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.once('data', () => socket.end(text));
-    });
-    odd.push(server);
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    const given = tokens({ forgejo: { token: 'f', host: `http://127.0.0.1:${port}` } });
-    await expectAnswers(app, [
-      [STORE_V1, given, stored],
-      [REPOSITORIES, undefined, searched],
-    ]);
-  });
+    [
+      'redirects',
+      'HTTP/1.1 302 X\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n',
+      200,
+      502,
+    ],
+  ])(
+    'that %s is stored unless it is refused, and a search fails',
+    async (_, text, stored, searched) => {
+      const server = createServer((socket) => {
+        socket.on('error', () => undefined);
+        socket.once('data', () => socket.end(text));
+      });
+      odd.push(server);
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const { port } = server.address() as AddressInfo;
+      const given = tokens({ forgejo: { token: 'f', host: `http://127.0.0.1:${port}` } });
+      await expectAnswers(app, [
+        [STORE_V1, given, stored],
+        [REPOSITORIES, undefined, searched],
+      ]);
+    },
+  );
 
   it('with an address that is not valid, or without one, is stored', async () => {
     const checked = async (host?: string): Promise<Answer> =>

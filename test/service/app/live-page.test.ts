@@ -5,9 +5,16 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { runStateV1, sandboxStatus } from '../../../src/client/v1/records.ts';
 import type { ConversationDiff } from '../../../src/output/page/live.ts';
 import * as live from '../../../src/service/app/live-page.ts';
-import { EXECUTION_STATUSES, type StoredEvent } from '../../../src/service/storage/conversation-state.ts';
+import {
+  EXECUTION_STATUSES,
+  type StoredEvent,
+} from '../../../src/service/storage/conversation-state.ts';
 import type { ConversationRow } from '../../../src/service/storage/conversations.ts';
-import { eventLogFile, openEventLog, type EventLog } from '../../../src/service/storage/event-log.ts';
+import {
+  eventLogFile,
+  openEventLog,
+  type EventLog,
+} from '../../../src/service/storage/event-log.ts';
 import { textOf } from '../../support/export-record.ts';
 import { appOfEachTest, conversationOfEachDialect, ended, startedTask } from './support.ts';
 
@@ -54,7 +61,10 @@ function follow(position = 0, isAgain = false) {
 const row = () => app.store.conversations.get(id) ?? expect.fail();
 
 it('the page has all events of the log, and the position of the newest one', async () => {
-  add(said('do it', 'user'), ...Array.from({ length: 450 }, (_, number) => said(`step-${number}-`)));
+  add(
+    said('do it', 'user'),
+    ...Array.from({ length: 450 }, (_, number) => said(`step-${number}-`)),
+  );
   const page = await textOf(live.livePage(app.context, row()));
   expect(page.match(/<li /g)).toHaveLength(451);
   expect(page).toContain('data-after="451"');
@@ -64,7 +74,9 @@ it('the page has all events of the log, and the position of the newest one', asy
 it('the page of a run has no answer yet, whatever messages the agent has sent', async () => {
   add(said('do it', 'user'), said('I begin.'));
   app.store.conversations.update(id, { execution_status: 'running' });
-  expect(await textOf(live.livePage(app.context, row()))).toContain('The agent has not answered the latest message.');
+  expect(await textOf(live.livePage(app.context, row()))).toContain(
+    'The agent has not answered the latest message.',
+  );
   app.store.conversations.update(id, { execution_status: 'finished' });
   expect(await textOf(live.livePage(app.context, row()))).not.toContain(
     'The agent has not answered the latest message.',
@@ -137,7 +149,11 @@ it('ends when the browser leaves', async () => {
 });
 
 it.each([
-  ['the conversation was deleted', () => app.store.conversations.remove(id), 'This conversation was deleted.'],
+  [
+    'the conversation was deleted',
+    () => app.store.conversations.remove(id),
+    'This conversation was deleted.',
+  ],
   ['the service has ended', () => app.context.pages.close(), 'The local service has ended.'],
 ])('reports that %s, and ends', async (_, change, words) => {
   const { messages, next } = follow();
@@ -168,7 +184,10 @@ describe('the facts on the page', () => {
   it.each(SANDBOXES)('have the status of conv show in a sandbox that is %s', (sandbox) => {
     for (const word of EXECUTION_STATUSES) {
       const { status, waiting_for } = facts({ execution_status: word }, sandbox);
-      expect([word, { status, waiting_for }]).toEqual([word, runStateV1(word, sandboxStatus(sandbox))]);
+      expect([word, { status, waiting_for }]).toEqual([
+        word,
+        runStateV1(word, sandboxStatus(sandbox)),
+      ]);
     }
   });
 
@@ -192,11 +211,21 @@ describe('the facts on the page', () => {
 
   it('name why a run failed', () => {
     const error = { code: 'Crash', detail: 'it broke' };
-    expect(facts({ execution_status: 'error' }, 'RUNNING', error).reason).toEqual({ code: 'Crash', text: 'it broke' });
+    expect(facts({ execution_status: 'error' }, 'RUNNING', error).reason).toEqual({
+      code: 'Crash',
+      text: 'it broke',
+    });
     expect(facts({ execution_status: 'error' }, 'RUNNING').reason?.text).toBe('no reason is known');
     expect(facts({ execution_status: 'stuck' }, 'RUNNING').reason?.code).toBe('stuck');
-    const unstarted = { start_state: 'failed', start_detail: 'no such branch', execution_status: null } as const;
-    expect(facts(unstarted, null)).toMatchObject({ status: 'failed', reason: { text: 'no such branch' } });
+    const unstarted = {
+      start_state: 'failed',
+      start_detail: 'no such branch',
+      execution_status: null,
+    } as const;
+    expect(facts(unstarted, null)).toMatchObject({
+      status: 'failed',
+      reason: { text: 'no such branch' },
+    });
     expect(facts({ execution_status: 'finished' }, 'RUNNING', error).reason).toBeNull();
   });
 });
@@ -213,7 +242,11 @@ const STEPS = [
     id: 2,
     source: 'agent',
     action: 'run',
-    args: { command: 'echo "ghp_$(printf a1B2%.0s 1 2 3 4 5 6 7 8 9)" > by-command.txt; echo "$CUSTOM" > custom.txt' },
+    args: {
+      command:
+        'echo "ghp_$(printf a1B2%.0s 1 2 3 4 5 6 7 8 9)" > by-command.txt; echo "$CUSTOM" ' +
+        '> custom.txt',
+    },
   },
   { id: 3, source: 'agent', action: 'finish', args: { final_thought: 'Done.' } },
 ];
@@ -248,7 +281,9 @@ it('the changes on the page are those of the workspace, also while its sandbox i
   await app.call('POST', `/api/v1/sandboxes/${sandbox}/pause`);
   expect(await changes(started ?? '')).toEqual(ofWorkspace);
   // As an agent may do.
-  await rm(path.join(app.context.supervisor.folders.workspace(sandbox ?? ''), '.git'), { recursive: true });
+  await rm(path.join(app.context.supervisor.folders.workspace(sandbox ?? ''), '.git'), {
+    recursive: true,
+  });
   expect(await changes(started ?? '')).toEqual(ofWorkspace);
   await rm(app.context.supervisor.folders.workspace(sandbox ?? ''), { recursive: true });
   expect(await changes(started ?? '')).toMatchObject({

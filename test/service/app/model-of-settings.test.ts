@@ -10,7 +10,10 @@ const endpoint = useEndpoint();
 const message = (text: string) => ({ role: 'user', content: [{ type: 'text', text }], run: true });
 const set = (llm: object) => app.call('POST', '/api/v1/settings', { agent_settings_diff: { llm } });
 
-/** A conversation that fails with HTTP 401, and is continued after the settings were changed: what its call had. */
+/**
+ * A conversation that fails with HTTP 401, and is continued after the settings were changed: what
+ * its call had.
+ */
 async function continued(start: object, change: object): Promise<[model?: string, key?: string]> {
   endpoint.reply(fail(401, 'Incorrect API key'), call(FINISH));
   await set({ model: 'first', base_url: endpoint.url, api_key: 'sk-wrong', num_retries: 0 });
@@ -29,7 +32,10 @@ it('a conversation with the model of the settings continues with the key that th
 });
 
 it('a conversation with another model of the endpoint keeps its model, and gets the new key', async () => {
-  expect(await continued({ llm_model: 'own' }, { api_key: 'sk-right' })).toEqual(['own', 'Bearer sk-right']);
+  expect(await continued({ llm_model: 'own' }, { api_key: 'sk-right' })).toEqual([
+    'own',
+    'Bearer sk-right',
+  ]);
 });
 
 it('a conversation keeps its model and key when the settings name another model elsewhere', async () => {
@@ -53,7 +59,12 @@ const OWN = { model: 'qwen', base_url: 'http://127.0.0.1:11434/v1', api_key: 'sk
 const OPENAI_URL = { model: 'anthropic/claude', base_url: 'https://api.openai.com/v1' };
 
 it.each<[what: string, own: Llm, settings: Llm, wanted: Llm]>([
-  ['all of the same model', { model: 'a', base_url: 'http://a/v1' }, { ...OWN, model: 'a' }, { ...OWN, model: 'a' }],
+  [
+    'all of the same model',
+    { model: 'a', base_url: 'http://a/v1' },
+    { ...OWN, model: 'a' },
+    { ...OWN, model: 'a' },
+  ],
   [
     'all but the URL of another model of the endpoint',
     OWN,
@@ -61,7 +72,12 @@ it.each<[what: string, own: Llm, settings: Llm, wanted: Llm]>([
     { model: 'qwen', base_url: OWN.base_url, temperature: 1 },
   ],
   ['nothing of an endpoint elsewhere', OWN, { model: 'openai/gpt-4o', api_key: 'sk-openai' }, OWN],
-  ['nothing where no URL is known', { model: 'x' }, { model: 'y', api_key: 'sk-y' }, { model: 'x' }],
+  [
+    'nothing where no URL is known',
+    { model: 'x' },
+    { model: 'y', api_key: 'sk-y' },
+    { model: 'x' },
+  ],
   [
     'the key of its URL, and keeps the URL',
     OPENAI_URL,
@@ -75,6 +91,9 @@ it.each<[what: string, own: Llm, settings: Llm, wanted: Llm]>([
 it('another model gets the key of the settings at their origin alone', () => {
   const settings = { model: 'openai/gpt-4o', api_key: 'sk-openai', extra_headers: { a: 'b' } };
   expect(withModel(settings, 'openai/gpt-5')).toEqual({ ...settings, model: 'openai/gpt-5' });
-  expect(withModel(settings, 'anthropic/claude')).toMatchObject({ api_key: null, extra_headers: null });
+  expect(withModel(settings, 'anthropic/claude')).toMatchObject({
+    api_key: null,
+    extra_headers: null,
+  });
   expect(withModel(OWN, 'other')).toEqual({ ...OWN, model: 'other' });
 });

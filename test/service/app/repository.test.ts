@@ -20,15 +20,23 @@ describe('the name of a repository', () => {
     expect(repositorySource(given, provider, null)).toMatchObject({ url, name });
   });
 
-  it.each(['nonsense', '-x', '--upload-pack=x', 'ext::sh -c x', 'owner/name', 'foo://x/y', '/no/such/path', 'a\nb'])(
-    'is refused: %j',
-    (given) => {
-      expect(() => repositorySource(given, null, null)).toThrow(RepositoryError);
-    },
-  );
+  it.each([
+    'nonsense',
+    '-x',
+    '--upload-pack=x',
+    'ext::sh -c x',
+    'owner/name',
+    'foo://x/y',
+    '/no/such/path',
+    'a\nb',
+  ])('is refused: %j', (given) => {
+    expect(() => repositorySource(given, null, null)).toThrow(RepositoryError);
+  });
 
   it('is resolved at the host that the user gave', () => {
-    expect(repositorySource('a/b', 'forgejo', 'http://127.0.0.1:3000/').url).toBe('http://127.0.0.1:3000/a/b.git');
+    expect(repositorySource('a/b', 'forgejo', 'http://127.0.0.1:3000/').url).toBe(
+      'http://127.0.0.1:3000/a/b.git',
+    );
   });
 });
 

@@ -7,7 +7,11 @@ import { conversationCreate } from '../../../src/protocol/v0/requests.ts';
 import { appConversationStart } from '../../../src/protocol/v1/requests.ts';
 import { agentConversation } from '../../../src/service/app/starts/starter.ts';
 import { dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
-import { startFromV0, startFromV1, type StartRequest } from '../../../src/service/app/starts/start-request.ts';
+import {
+  startFromV0,
+  startFromV1,
+  type StartRequest,
+} from '../../../src/service/app/starts/start-request.ts';
 import {
   appOfEachTest,
   conversation,
@@ -26,15 +30,22 @@ const app = appOfEachTest();
 const { get, post } = app;
 
 const [V0, V1] = ['/api/conversations', '/api/v1/app-conversations'];
-const says = (text: string, more: object = {}) => ({ role: 'user', content: [{ type: 'text', text, ...more }] });
+const says = (text: string, more: object = {}) => ({
+  role: 'user',
+  content: [{ type: 'text', text, ...more }],
+});
 
 function v1(body: object): StartRequest {
   const checked = check(appConversationStart, body, 'body');
-  return checked.ok ? startFromV1(checked.value, app.context) : expect.fail(JSON.stringify(checked.detail));
+  return checked.ok
+    ? startFromV1(checked.value, app.context)
+    : expect.fail(JSON.stringify(checked.detail));
 }
 function v0(body: object): StartRequest {
   const checked = check(conversationCreate, body, 'body');
-  return checked.ok ? startFromV0(checked.value, app.context, 'gui') : expect.fail(JSON.stringify(checked.detail));
+  return checked.ok
+    ? startFromV0(checked.value, app.context, 'gui')
+    : expect.fail(JSON.stringify(checked.detail));
 }
 
 describe('a start that is refused', () => {
@@ -43,18 +54,43 @@ describe('a start that is refused', () => {
     [V1, { initial_message: says('hi') }, 400, /replay/],
     [V1, { replay_json: 'nonsense' }, 422, /replay cannot be used/],
     [V1, { replay_json: '[]' }, 422, /replay cannot be used/],
-    [V1, { replay_json: 'demo', selected_branch: 'a..b' }, 422, /"loc":\["body","selected_branch"\]/],
+    [
+      V1,
+      { replay_json: 'demo', selected_branch: 'a..b' },
+      422,
+      /"loc":\["body","selected_branch"\]/,
+    ],
     [V1, { replay_json: 'demo', sandbox_spec_id: 'nope' }, 422, /unknown sandbox spec 'nope'/],
-    [V1, { replay_json: 'demo', parent_conversation_id: '00000000-0000-0000-0000-00000000000a' }, 400, /Parent/],
+    [
+      V1,
+      { replay_json: 'demo', parent_conversation_id: '00000000-0000-0000-0000-00000000000a' },
+      400,
+      /Parent/,
+    ],
     [V1, { replay_json: 'demo', trigger: 'nope' }, 422, /"loc":\["body","trigger"\]/],
     [V1, { replay_json: 'demo', initial_message: says('x', { nope: 1 }) }, 422, /Extra inputs/],
     [V0, {}, 400, /CONFIGURATION\$SETTINGS_NOT_FOUND/],
     [V0, { initial_user_msg: 'hi' }, 400, /llm_model/],
     [V0, { replay_json: 'nonsense' }, 400, /replay cannot be used.*REPLAY\$INVALID/],
-    [V0, { replay_json: 'demo', selected_branch: '--upload-pack=x' }, 400, /CONFIGURATION\$BRANCH_INVALID/],
-    [V0, { replay_json: 'demo', conversation_id: '../../etc' }, 400, /must be a UUID.*CONVERSATION\$INVALID_ID/],
+    [
+      V0,
+      { replay_json: 'demo', selected_branch: '--upload-pack=x' },
+      400,
+      /CONFIGURATION\$BRANCH_INVALID/,
+    ],
+    [
+      V0,
+      { replay_json: 'demo', conversation_id: '../../etc' },
+      400,
+      /must be a UUID.*CONVERSATION\$INVALID_ID/,
+    ],
     [V0, { replay_json: 'demo', repository: 'nonsense' }, 401, /Unable to access repo nonsense/],
-    [V0, { replay_json: 'demo', repository: 'owner/name' }, 401, /Unable to access repo owner\/name/],
+    [
+      V0,
+      { replay_json: 'demo', repository: 'owner/name' },
+      401,
+      /Unable to access repo owner\/name/,
+    ],
     [V0, { nope: 1 }, 422, /extra_forbidden/],
     [V0, { initial_user_msg: 5 }, 422, /string_type/],
     [V0, { image_urls: 'x' }, 422, /list_type/],
@@ -63,7 +99,10 @@ describe('a start that is refused', () => {
     [V0, { create_microagent: {} }, 422, /missing/],
   ])('at %s, %j: %i', async (path, body, status, words) => {
     const answer = await post(path, body);
-    expect([answer.status, JSON.stringify(answer.body)]).toEqual([status, expect.stringMatching(words)]);
+    expect([answer.status, JSON.stringify(answer.body)]).toEqual([
+      status,
+      expect.stringMatching(words),
+    ]);
     expect([app.store.startTasks.count({}), app.store.conversations.count({})]).toEqual([0, 0]);
   });
 });
@@ -71,12 +110,16 @@ describe('a start that is refused', () => {
 describe('what a start asks for', () => {
   it('has the replay of the service where it names none, else a model, and needs neither for a conversation that exists', async () => {
     app.context.defaultReplay = v1({ replay_json: 'demo' }).replay;
-    await post('/api/v1/settings', { agent_settings_diff: { llm: { model: 'openai/of-the-settings' } } });
+    await post('/api/v1/settings', {
+      agent_settings_diff: { llm: { model: 'openai/of-the-settings' } },
+    });
     for (const start of [v1, v0]) expect(start({}).replay).toBe(app.context.defaultReplay);
     app.context.defaultReplay = null;
     for (const start of [v1, v0]) expect(start({}).replay).toBeNull();
     await post('/api/v1/settings', { agent_settings_diff: { llm: null } });
-    const { app_conversation_id: conversation_id } = await startedTask(app, { replay_json: 'demo' });
+    const { app_conversation_id: conversation_id } = await startedTask(app, {
+      replay_json: 'demo',
+    });
     for (const start of [v1, v0]) expect(start({ conversation_id }).replay).toEqual([]);
   });
 
@@ -95,7 +138,10 @@ describe('what a start asks for', () => {
   });
 
   it('is shown with the digest of its replay and without the values of its secrets', () => {
-    const { echo, secrets } = v1({ replay_json: trajectory('ls'), secrets: { TOKEN: 'very-secret' } });
+    const { echo, secrets } = v1({
+      replay_json: trajectory('ls'),
+      secrets: { TOKEN: 'very-secret' },
+    });
     expect(secrets).toEqual({ TOKEN: 'very-secret' });
     expect(echo).toMatchObject({ secrets: { TOKEN: '**********' } });
     expect(echo.replay_json).toMatch(/^sha256:[0-9a-f]{64}$/);
@@ -112,24 +158,40 @@ describe('what a start asks for', () => {
   it('has the message of the replay where it has none of its own', () => {
     const recorded = trajectory('ls');
     const silent = JSON.stringify([{ action: 'finish', args: {} }]);
-    const text = ({ message }: StartRequest) => (message?.content[0] as { text?: string } | undefined)?.text;
+    const text = ({ message }: StartRequest) =>
+      (message?.content[0] as { text?: string } | undefined)?.text;
     expect(text(v1({ replay_json: recorded }))).toBe('Please work');
     expect(text(v1({ replay_json: silent }))).toBeUndefined();
-    expect(text(v1({ replay_json: silent, initial_message: { content: [] } }))).toBe('Replay the recorded trajectory.');
+    expect(text(v1({ replay_json: silent, initial_message: { content: [] } }))).toBe(
+      'Replay the recorded trajectory.',
+    );
     expect(text(v1({ replay_json: recorded, initial_message: says('Mine') }))).toBe('Mine');
     expect(text(v0({ replay_json: recorded }))).toBe('Please work');
     expect(text(v0({ replay_json: silent }))).toBe('Replay the recorded trajectory.');
-    const { message } = v0({ replay_json: 'demo', initial_user_msg: 'see', image_urls: ['data:,x'] });
-    expect(message?.content).toMatchObject([...says('see').content, { type: 'image', image_urls: ['data:,x'] }]);
+    const { message } = v0({
+      replay_json: 'demo',
+      initial_user_msg: 'see',
+      image_urls: ['data:,x'],
+    });
+    expect(message?.content).toMatchObject([
+      ...says('see').content,
+      { type: 'image', image_urls: ['data:,x'] },
+    ]);
   });
 });
 
 describe('a start over V1', () => {
   it('answers at once with a task, which ends with a conversation and hides the secrets', async () => {
     const secrets = { API_TOKEN: 'very-secret-value' };
-    const replay_json = trajectory('printf "%s" "$API_TOKEN" | wc -c > made.txt; echo "$API_TOKEN"');
+    const replay_json = trajectory(
+      'printf "%s" "$API_TOKEN" | wc -c > made.txt; echo "$API_TOKEN"',
+    );
     const created = (await post(V1, { replay_json, secrets, title: 'Mine' })).body as Task;
-    expect(created).toMatchObject({ status: 'WORKING', app_conversation_id: null, request: { title: 'Mine' } });
+    expect(created).toMatchObject({
+      status: 'WORKING',
+      app_conversation_id: null,
+      request: { title: 'Mine' },
+    });
     const task = await endedTask(app, created.id);
     const id = task.app_conversation_id ?? '';
     expect(task).toMatchObject({ status: 'READY', detail: null });
@@ -150,7 +212,10 @@ describe('a start over V1', () => {
     const begun: ((shown: Shown) => Promise<unknown>)[] = [
       ({ id }) => post(`${V1}/${id}/send-message`, says('Begin')),
       ({ conversation_url: url, session_api_key: key }) =>
-        fetch(`${String(url)}/run`, { method: 'POST', headers: { 'X-Session-API-Key': String(key) } }),
+        fetch(`${String(url)}/run`, {
+          method: 'POST',
+          headers: { 'X-Session-API-Key': String(key) },
+        }),
     ];
     for (const begin of begun) {
       const { app_conversation_id: id } = await startedTask(app, { replay_json });
@@ -170,14 +235,21 @@ describe('a start over V1', () => {
     expect(second.sandbox_id).toBe(first.sandbox_id);
     await ended(app, id);
     expect(await countEvents(app, id, '&kind__eq=MessageEvent')).toBe(1);
-    const found = await get<{ items: Task[] }>(`${V1}/start-tasks/search?conversation_id__eq=${conversation_id}`);
+    const found = await get<{ items: Task[] }>(
+      `${V1}/start-tasks/search?conversation_id__eq=${conversation_id}`,
+    );
     expect(found.items).toHaveLength(2);
   });
 
   it('in an unknown sandbox, or from an unknown repository, ends in an error that names it', async () => {
     const unknown = { status: 'ERROR', detail: '500: Sandbox not found: nope' };
-    expect(await startedTask(app, { replay_json: 'demo', sandbox_id: 'nope' })).toMatchObject(unknown);
-    const { status, detail } = await startedTask(app, { replay_json: 'demo', selected_repository: '/no/such/folder' });
+    expect(await startedTask(app, { replay_json: 'demo', sandbox_id: 'nope' })).toMatchObject(
+      unknown,
+    );
+    const { status, detail } = await startedTask(app, {
+      replay_json: 'demo',
+      selected_repository: '/no/such/folder',
+    });
     expect([status, detail]).toEqual(['ERROR', expect.stringContaining('/no/such/folder')]);
   });
 });
@@ -193,15 +265,26 @@ it('a start over V0 whose conversation is deleted meanwhile does not create it a
   await expectAnswers(app, [[`POST ${V0}`, { replay_json: 'demo', conversation_id: id }, 200]]);
   const ofTask = () => store.startTasks.page({ conversationId: id }, 'CREATED_AT', 1, 0)[0];
   await until(ofTask, (task) => task?.status === 'ERROR');
-  expect([ofTask()?.detail, store.conversations.get(id)]).toEqual(['the conversation was deleted', null]);
+  expect([ofTask()?.detail, store.conversations.get(id)]).toEqual([
+    'the conversation was deleted',
+    null,
+  ]);
 });
 
 describe('the conversation in the request to an agent server', () => {
   const always = { kind: 'AlwaysConfirm' };
   it.each<[settings: object, request: object, expected: object]>([
     [{}, {}, { secrets: { A: 'of the request', B: 'b' }, max_iterations: 500 }],
-    [{ max_iterations: 7 }, {}, { max_iterations: 7, confirmation_policy: { kind: 'NeverConfirm' } }],
-    [{ confirmation_mode: true }, {}, { confirmation_policy: { kind: 'ConfirmRisky', threshold: 'HIGH' } }],
+    [
+      { max_iterations: 7 },
+      {},
+      { max_iterations: 7, confirmation_policy: { kind: 'NeverConfirm' } },
+    ],
+    [
+      { confirmation_mode: true },
+      {},
+      { confirmation_policy: { kind: 'ConfirmRisky', threshold: 'HIGH' } },
+    ],
     [{ confirmation_mode: true }, { confirmation_policy: always }, { confirmation_policy: always }],
     [{}, {}, { security_analyzer: { kind: 'LLMSecurityAnalyzer' } }],
     [{ security_analyzer: 'llm' }, {}, { security_analyzer: { kind: 'LLMSecurityAnalyzer' } }],
@@ -213,13 +296,20 @@ describe('the conversation in the request to an agent server', () => {
       ['POST /api/v1/secrets', { name: 'B', value: 'b' }, 201],
     ]);
     const start = v1({ replay_json: 'demo', secrets: { A: 'of the request' }, ...request });
-    expect(agentConversation('a'.repeat(32), start, '/workspace', app.store)).toMatchObject(expected);
+    expect(agentConversation('a'.repeat(32), start, '/workspace', app.store)).toMatchObject(
+      expected,
+    );
   });
 });
 
 describe('the agent with a model in the request to an agent server', () => {
   const id = 'a'.repeat(32);
-  const llm = { model: 'small', api_key: 'sk-model', base_url: 'http://127.0.0.1:9/v1', num_retries: 2 };
+  const llm = {
+    model: 'small',
+    api_key: 'sk-model',
+    base_url: 'http://127.0.0.1:9/v1',
+    num_retries: 2,
+  };
   const sent = (start: StartRequest) =>
     agentConversation(id, start, '/workspace', app.store) as Record<string, unknown>;
 
@@ -238,19 +328,27 @@ describe('the agent with a model in the request to an agent server', () => {
       expect(rest).toMatchObject({ max_budget_per_task: 2.5, max_iterations: 500 });
       expect(rest).not.toHaveProperty('replay');
     }
-    expect(sent(v1({ llm_model: 'large' })).agent).toMatchObject({ llm: { ...llm, model: 'large' } });
+    expect(sent(v1({ llm_model: 'large' })).agent).toMatchObject({
+      llm: { ...llm, model: 'large' },
+    });
   });
 
   it('has the instructions and the MCP servers of the request, else the servers of the settings', async () => {
-    const ofSettings = { docs: { url: 'https://a.example/mcp', headers: { Authorization: 'Bearer t' } } };
+    const ofSettings = {
+      docs: { url: 'https://a.example/mcp', headers: { Authorization: 'Bearer t' } },
+    };
     await post('/api/v1/settings', { agent_settings_diff: { llm, mcp_config: ofSettings } });
     const agent_context = { system_message_suffix: 'Be brief.' };
     const asked = v1({ system_message_suffix: 'Be brief.' });
     expect(sent(asked).agent).toMatchObject({ agent_context, mcp_config: ofSettings });
     const mcp_config = { stdio_servers: [{ name: 'files', command: 'npx', args: ['-y'] }] };
-    const { agent } = sent(v0({ initial_user_msg: 'hi', conversation_instructions: 'Be brief.', mcp_config }));
+    const { agent } = sent(
+      v0({ initial_user_msg: 'hi', conversation_instructions: 'Be brief.', mcp_config }),
+    );
     expect(agent).toMatchObject({ agent_context });
-    expect(agent).toHaveProperty('mcp_config', { files: { command: 'npx', args: ['-y'], env: {} } });
+    expect(agent).toHaveProperty('mcp_config', {
+      files: { command: 'npx', args: ['-y'], env: {} },
+    });
   });
 
   it('has a key that no answer of the app server shows, and that only the owner can read on the disk', async () => {
@@ -272,8 +370,12 @@ describe('the agent with a model in the request to an agent server', () => {
       ].map((path) => get(path)),
     );
     expect(JSON.stringify(answers)).not.toContain('sk-model');
-    const files = (await readdir(app.dir, { recursive: true })).map((name) => path.join(app.dir, name));
-    const withKey = files.filter((file) => statSync(file).isFile() && readFileSync(file).includes('sk-model'));
+    const files = (await readdir(app.dir, { recursive: true })).map((name) =>
+      path.join(app.dir, name),
+    );
+    const withKey = files.filter(
+      (file) => statSync(file).isFile() && readFileSync(file).includes('sk-model'),
+    );
     expect(withKey).toContain(dataPaths(app.dir).database);
     for (const file of withKey) expect(statSync(file).mode & 0o077, file).toBe(0);
   });

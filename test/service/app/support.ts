@@ -1,4 +1,6 @@
-/** An app server in this process: real store, real supervisor, real git; requests are plain calls. */
+/**
+ * An app server in this process: real store, real supervisor, real git; requests are plain calls.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -36,7 +38,12 @@ export interface TestApp {
   store: Store;
   context: AppContext;
   /** A request that brings the key, unless the headers say otherwise. */
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -61,7 +68,8 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
   const pages = createPages(clock);
   store.onWrite(pages.notify);
   const { spec = null, whyNoBubblewrap = null } = options;
-  // Where bubblewrap does not work, the default is `process`; tests of the app server alone need no isolation.
+  // Where bubblewrap does not work, the default is `process`; tests of the app server alone need no
+  // isolation.
   const specs = specChoice(spec ?? (whyNoBubblewrap === null ? 'process' : null), whyNoBubblewrap);
   const supervisor = new Supervisor({
     store,
@@ -107,8 +115,13 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     async call(method, target, body, headers = { 'X-Session-API-Key': KEY }) {
       const answer = await app.request(`http://127.0.0.1${target}`, {
         method,
-        headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        headers: {
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined
+          ? {}
+          : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
       const text = await answer.text();
       let parsed: unknown = text;
@@ -163,26 +176,46 @@ function appBetween(before: Hook, after: Hook, options?: TestAppOptions): AppOfT
   return app;
 }
 
-/** `METHOD /path` (the method is not named for a GET), the body, the status of the answer, and members of its body. */
+/**
+ * `METHOD /path` (the method is not named for a GET), the body, the status of the answer, and
+ * members of its body.
+ */
 export type Exchange = readonly [request: string, body: unknown, status: number, answer?: unknown];
 
 /** Sends the requests one after another and compares each answer. */
-export async function expectAnswers(app: Pick<TestApp, 'call'>, exchanges: readonly Exchange[]): Promise<void> {
+export async function expectAnswers(
+  app: Pick<TestApp, 'call'>,
+  exchanges: readonly Exchange[],
+): Promise<void> {
   for (const [request, body, status, expected] of exchanges) {
     const [path = '', method = 'GET'] = request.split(' ').reverse();
     const answer = await app.call(method, path, body);
     const { body: seen = null } = expected === undefined ? {} : answer;
-    expect({ request, status: answer.status, body: seen }).toMatchObject({ request, status, body: expected ?? null });
+    expect({ request, status: answer.status, body: seen }).toMatchObject({
+      request,
+      status,
+      body: expected ?? null,
+    });
   }
 }
 
 /** How many events of a conversation the app server has, at most 100; `query` begins with `&`. */
-export async function countEvents(app: Pick<TestApp, 'call'>, id: unknown, query = ''): Promise<number> {
-  const { body } = await app.call('GET', `/api/v1/conversation/${String(id)}/events/search?limit=100${query}`);
+export async function countEvents(
+  app: Pick<TestApp, 'call'>,
+  id: unknown,
+  query = '',
+): Promise<number> {
+  const { body } = await app.call(
+    'GET',
+    `/api/v1/conversation/${String(id)}/events/search?limit=100${query}`,
+  );
   return (body as { items: unknown[] }).items.length;
 }
 
-/** Repeats the request until the answer is right (by default: true of it); fails with the last one when it never is. */
+/**
+ * Repeats the request until the answer is right (by default: true of it); fails with the last one
+ * when it never is.
+ */
 export async function until<Value>(
   ask: () => Promise<Value> | Value,
   isRight: (value: Value) => boolean = Boolean,
@@ -191,7 +224,8 @@ export async function until<Value>(
   for (;;) {
     const value = await ask();
     if (isRight(value)) return value;
-    if (performance.now() > end) throw new Error(`never came: the last was ${JSON.stringify(value)?.slice(0, 1000)}`);
+    if (performance.now() > end)
+      throw new Error(`never came: the last was ${JSON.stringify(value)?.slice(0, 1000)}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
@@ -209,14 +243,18 @@ export interface Task {
 /** Starts a conversation over V1 and waits for the end of its task. */
 export async function startedTask(app: Pick<TestApp, 'call'>, body: unknown): Promise<Task> {
   const created = await app.call('POST', '/api/v1/app-conversations', body);
-  if (created.status !== 200) throw new Error(`not started: ${created.status} ${JSON.stringify(created.body)}`);
+  if (created.status !== 200)
+    throw new Error(`not started: ${created.status} ${JSON.stringify(created.body)}`);
   return endedTask(app, (created.body as Task).id);
 }
 
 /** The start task once it has ended. */
 export async function endedTask(app: Pick<TestApp, 'call'>, id: string): Promise<Task> {
   return until(
-    async () => ((await app.call('GET', `/api/v1/app-conversations/start-tasks?ids=${id}`)).body as Task[])[0] as Task,
+    async () =>
+      (
+        (await app.call('GET', `/api/v1/app-conversations/start-tasks?ids=${id}`)).body as Task[]
+      )[0] as Task,
     (task) => task.status === 'READY' || task.status === 'ERROR',
   );
 }
@@ -232,23 +270,39 @@ export interface Shown {
 }
 
 export async function conversation(app: Pick<TestApp, 'call'>, id: string): Promise<Shown | null> {
-  return ((await app.call('GET', `/api/v1/app-conversations?ids=${id}`)).body as (Shown | null)[])[0] ?? null;
+  return (
+    ((await app.call('GET', `/api/v1/app-conversations?ids=${id}`)).body as (Shown | null)[])[0] ??
+    null
+  );
 }
 
 /** The conversation once it has these members. */
-export function untilShown(app: Pick<TestApp, 'call'>, id: string, members: Partial<Shown>): Promise<Shown | null> {
-  const isShown = (found: Shown | null) => Object.entries(members).every(([name, value]) => found?.[name] === value);
+export function untilShown(
+  app: Pick<TestApp, 'call'>,
+  id: string,
+  members: Partial<Shown>,
+): Promise<Shown | null> {
+  const isShown = (found: Shown | null) =>
+    Object.entries(members).every(([name, value]) => found?.[name] === value);
   return until(() => conversation(app, id), isShown);
 }
 
-/** Stores a finished conversation of each dialect in one running sandbox that no worker serves; V0 has the newer one. */
+/**
+ * Stores a finished conversation of each dialect in one running sandbox that no worker serves; V0
+ * has the newer one.
+ */
 export function conversationOfEachDialect({ store }: Pick<TestApp, 'store'>) {
   const [earlier, later] = ['2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:01.000000Z'] as const;
   const sandbox = { ...newSandbox('process', earlier), status: 'RUNNING' as const, port: 1 };
   const ids = { v0: 'a0'.repeat(16), v1: 'a1'.repeat(16), sandbox: sandbox.id };
   store.sandboxes.insert(sandbox);
-  for (const [id, dialect, created_at] of [[ids.v1, 'V1', earlier] as const, [ids.v0, 'V0', later] as const]) {
-    store.conversations.insert(conversationRow({ id, dialect, sandbox_id: sandbox.id, created_at }));
+  for (const [id, dialect, created_at] of [
+    [ids.v1, 'V1', earlier] as const,
+    [ids.v0, 'V0', later] as const,
+  ]) {
+    store.conversations.insert(
+      conversationRow({ id, dialect, sandbox_id: sandbox.id, created_at }),
+    );
   }
   return ids;
 }

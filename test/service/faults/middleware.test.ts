@@ -28,7 +28,9 @@ async function under(rule: object): Promise<string> {
 }
 
 /** What a client receives before the connection ends. */
-function received(url: string): Promise<{ status: number | null; body: string; error: string | null }> {
+function received(
+  url: string,
+): Promise<{ status: number | null; body: string; error: string | null }> {
   return new Promise((resolve) => {
     const got = { status: null as number | null, body: '' };
     request(url, (answer) => {
@@ -45,14 +47,25 @@ function received(url: string): Promise<{ status: number | null; body: string; e
 it('an answer of the rule takes the place of the answer of the service, which does not get the request', async () => {
   const url = await under({ status: 503, headers: { 'Retry-After': '1' } });
   const answer = await fetch(url, { method: 'POST', body: 'x'.repeat(3_000_000) });
-  expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('x-real')]).toEqual([503, '1', null]);
+  expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('x-real')]).toEqual([
+    503,
+    '1',
+    null,
+  ]);
   expect([await answer.json(), handled]).toEqual([{ detail: 'Service Unavailable' }, 0]);
 });
 
 it('an answer is altered where the service executes the request', async () => {
-  const answer = await fetch(await under({ headers: { 'X-Fault': 'yes' }, content_type: 'text/html' }));
+  const answer = await fetch(
+    await under({ headers: { 'X-Fault': 'yes' }, content_type: 'text/html' }),
+  );
   const headers = ['x-real', 'x-fault', 'content-type'].map((name) => answer.headers.get(name));
-  expect([answer.status, headers, await answer.text(), handled]).toEqual([200, ['yes', 'yes', 'text/html'], BODY, 1]);
+  expect([answer.status, headers, await answer.text(), handled]).toEqual([
+    200,
+    ['yes', 'yes', 'text/html'],
+    BODY,
+    1,
+  ]);
 });
 
 it('a status alone replaces that of the service when the request is delivered, and one without a body has none', async () => {
@@ -65,7 +78,12 @@ it('a status alone replaces that of the service when the request is delivered, a
 
 it.each<[string, object, { status: number | null; body: string }, number]>([
   ['before its headers', { cut: 'before-headers' }, { status: null, body: '' }, 0],
-  ['before its headers, executed', { cut: 'before-headers', delivered: true }, { status: null, body: '' }, 1],
+  [
+    'before its headers, executed',
+    { cut: 'before-headers', delivered: true },
+    { status: null, body: '' },
+    1,
+  ],
   ['after its headers', { cut: 'after-headers' }, { status: 200, body: '' }, 1],
   ['in its middle', { cut: 'mid-body' }, { status: 200, body: BODY.slice(0, BODY.length >> 1) }, 1],
 ])('an answer is cut %s', async (_, rule, got, times) => {

@@ -18,7 +18,9 @@ describe('a scenario', () => {
   it('is a list of rules, or an object with a description', () => {
     const rule = { path: '/api/**', status: 503 };
     expect(read({ note: 'busy', rules: [rule] })).toEqual(read([rule]));
-    expect(read([{ ...rule, note: 'busy', method: ['get', 'POST'], headers: { 'Retry-After': '1' } }])).toEqual([
+    expect(
+      read([{ ...rule, note: 'busy', method: ['get', 'POST'], headers: { 'Retry-After': '1' } }]),
+    ).toEqual([
       {
         name: 'rule 1 (busy)',
         server: 'app',
@@ -49,7 +51,10 @@ describe('a scenario', () => {
     ['{"rule": []}', 'rule: there is no such member'],
     ['[7]', 'rule 1: it must be an object'],
     ['[{"stauts": 503}]', 'rule 1, stauts: there is no such member'],
-    ['{"rules": [{"status": 503}, {"status": 99}]}', 'rule 2, status: it must be a status from 200 to 599'],
+    [
+      '{"rules": [{"status": 503}, {"status": 99}]}',
+      'rule 2, status: it must be a status from 200 to 599',
+    ],
     ['[{"status": "503"}]', 'rule 1, status: '],
     ['[{"latency": "5"}]', 'rule 1, latency: it must be a duration such as "500ms"'],
     ['[{"latency": 5}]', 'rule 1, latency: '],
@@ -80,7 +85,10 @@ describe('a scenario', () => {
 
   it('that cannot be read is refused with its path, and without a hint about its rules', () => {
     const unread = (message: string) =>
-      expect.objectContaining({ message: expect.stringContaining(message) as string, hint: undefined }) as Error;
+      expect.objectContaining({
+        message: expect.stringContaining(message) as string,
+        hint: undefined,
+      }) as Error;
     const missing = path.join(folder.path, 'none.json');
     expect(() => readScenario(missing)).toThrow(unread('none.json: there is no such file'));
     expect(() => readScenario(folder.path)).toThrow(unread('it is not a regular file'));

@@ -48,8 +48,16 @@ async function received(
 }
 
 it.each<[string, object, { status: number; frames: string[]; code: number | null }]>([
-  ['late alone', { latency: '1ms' }, { status: 101, frames: ['1', '2', '3', '4', '5'], code: 1000 }],
-  ['cut after two frames', { cut: 'after-frames', frames: 2 }, { status: 101, frames: ['1', '2'], code: 1006 }],
+  [
+    'late alone',
+    { latency: '1ms' },
+    { status: 101, frames: ['1', '2', '3', '4', '5'], code: 1000 },
+  ],
+  [
+    'cut after two frames',
+    { cut: 'after-frames', frames: 2 },
+    { status: 101, frames: ['1', '2'], code: 1006 },
+  ],
   ['cut within its first frames', { cut: 'mid-body' }, { status: 101, frames: ['1'], code: 1006 }],
   ['cut before its first frame', { cut: 'after-headers' }, { status: 101, frames: [], code: 1006 }],
   ['cut before the upgrade', { cut: 'before-headers' }, { status: 0, frames: [], code: null }],
@@ -58,9 +66,16 @@ it.each<[string, object, { status: number; frames: string[]; code: number | null
 });
 
 it('an upgrade is refused with the status and the body of the rule', async () => {
-  expect(await received({ status: 503 })).toMatchObject({ status: 503, body: '{"detail":"Service Unavailable"}' });
+  expect(await received({ status: 503 })).toMatchObject({
+    status: 503,
+    body: '{"detail":"Service Unavailable"}',
+  });
 });
 
 it('an upgrade is answered with the body of the rule where it has no status', async () => {
-  expect(await received({ body: 'ü <html>' })).toMatchObject({ status: 200, body: 'ü <html>', frames: [] });
+  expect(await received({ body: 'ü <html>' })).toMatchObject({
+    status: 200,
+    body: 'ü <html>',
+    frames: [],
+  });
 });

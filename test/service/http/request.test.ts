@@ -12,8 +12,15 @@ describe('the body of a request', () => {
     const malformed = await app.call('POST', path, '{');
     expect(malformed).toMatchObject({ status: 422, body: { detail: [{ type: 'json_invalid' }] } });
     const missing = await app.call('POST', path);
-    expect(missing).toMatchObject({ status: 422, body: { detail: [{ type: 'missing', loc: ['body'] }] } });
-    const huge = await app.call('POST', path, JSON.stringify({ replay_json: 'x'.repeat(33 * 1024 * 1024) }));
+    expect(missing).toMatchObject({
+      status: 422,
+      body: { detail: [{ type: 'missing', loc: ['body'] }] },
+    });
+    const huge = await app.call(
+      'POST',
+      path,
+      JSON.stringify({ replay_json: 'x'.repeat(33 * 1024 * 1024) }),
+    );
     expect(huge.status).toBe(413);
   });
 });
@@ -21,14 +28,17 @@ describe('the body of a request', () => {
 describe('a body other than a JSON object', () => {
   const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
 
-  it.each(['/api/settings', '/api/v1/settings', '/api/conversations', '/api/v1/app-conversations', '/api/v1/secrets'])(
-    'is refused by %s, a list or nested deeply',
-    async (path) => {
-      expect((await post(path, '[]')).status).toBe(422);
-      expect((await post(path, '[{"language":"de"}]')).status).toBe(422);
-      expect((await post(path, deep)).status).toBe(422);
-    },
-  );
+  it.each([
+    '/api/settings',
+    '/api/v1/settings',
+    '/api/conversations',
+    '/api/v1/app-conversations',
+    '/api/v1/secrets',
+  ])('is refused by %s, a list or nested deeply', async (path) => {
+    expect((await post(path, '[]')).status).toBe(422);
+    expect((await post(path, '[{"language":"de"}]')).status).toBe(422);
+    expect((await post(path, deep)).status).toBe(422);
+  });
 
   it('is refused as a replay, too', async () => {
     const replay = await post('/api/v1/app-conversations', { replay_json: `[${deep}]` });

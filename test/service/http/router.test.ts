@@ -30,13 +30,20 @@ describe('a router', () => {
       throw refuse(409, 'refused');
     },
   };
-  const ask = async (path: string, headers: Record<string, string> = {}, more: Partial<RouterOptions> = {}) => {
+  const ask = async (
+    path: string,
+    headers: Record<string, string> = {},
+    more: Partial<RouterOptions> = {},
+  ) => {
     const app = createRouter(handlers, { ...options, ...more });
     const answer = await app.request(`http://127.0.0.1${path}`, {
       headers: { 'X-Session-API-Key': 'the-key', ...headers },
     });
     const text = await answer.text();
-    return [answer.status, text === '' ? answer.headers.get('location') : (JSON.parse(text) as unknown)];
+    return [
+      answer.status,
+      text === '' ? answer.headers.get('location') : (JSON.parse(text) as unknown),
+    ];
   };
 
   it.each([
@@ -56,7 +63,8 @@ describe('a router', () => {
   });
 
   it('answers 405 to another method, with those that the path has, and to HEAD', async () => {
-    const send = (method: string) => createRouter(handlers, options).request('http://127.0.0.1/one/1', { method });
+    const send = (method: string) =>
+      createRouter(handlers, options).request('http://127.0.0.1/one/1', { method });
     const answer = await send('DELETE');
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, POST']);
     expect(await answer.json()).toEqual({ detail: 'Method Not Allowed' });
@@ -64,7 +72,10 @@ describe('a router', () => {
   });
 
   it('answers 404 to an unknown path, also without the key', async () => {
-    expect(await ask('/nothing', { 'X-Session-API-Key': '' })).toEqual([404, { detail: 'Not Found' }]);
+    expect(await ask('/nothing', { 'X-Session-API-Key': '' })).toEqual([
+      404,
+      { detail: 'Not Found' },
+    ]);
   });
 
   it('logs an error that it does not know, and does not show it', async () => {
@@ -108,7 +119,10 @@ describe('the comparison of keys', () => {
     expect(isKey(given, '0123456789abcdef')).toBe(false);
   });
 
-  it.each([undefined, null])('refuses a request without a key although the key is empty: %s', (given) => {
-    expect(isKey(given, '')).toBe(false);
-  });
+  it.each([undefined, null])(
+    'refuses a request without a key although the key is empty: %s',
+    (given) => {
+      expect(isKey(given, '')).toBe(false);
+    },
+  );
 });

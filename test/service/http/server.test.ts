@@ -9,7 +9,10 @@ import { KEY, startOwnWorker, step, type OwnWorker } from '../agent-server/suppo
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** One request with its body, then `GET next` on the same connection: the status of both, null when it was closed. */
+/**
+ * One request with its body, then `GET next` on the same connection: the status of both, null when
+ * it was closed.
+ */
 async function twoRequests(
   port: number,
   request: string,
@@ -29,8 +32,10 @@ async function twoRequests(
     socket.on('error', end);
     socket.on('close', end);
     socket.on('data', (chunk: Buffer) => {
-      // The answers are short: each comes in one piece, or in two of which the first has the status line.
-      for (const [, status] of chunk.toString('latin1').matchAll(/HTTP\/1\.1 (\d+) /g)) statuses.push(Number(status));
+      // The answers are short: each comes in one piece, or in two of which the first has the status
+      // line.
+      for (const [, status] of chunk.toString('latin1').matchAll(/HTTP\/1\.1 (\d+) /g))
+        statuses.push(Number(status));
       if (statuses.length === 1) socket.write(`GET ${next} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
       if (statuses.length === 2) end();
     });
@@ -58,9 +63,12 @@ describe('an agent server', () => {
     [400, 'POST /api/file/upload?path=relative', KEY, 200 * KIB],
     [422, 'POST /api/file/upload?path=/workspace/x', KEY, 129 * MIB],
     [413, 'POST /api/conversations', KEY, 129 * MIB],
-  ])('answers %i to %s and then the next request on the same connection', async (status, request, key, bytes) => {
-    expect(await twoRequests(worker.port, request, bytes, key, '/alive')).toEqual([status, 200]);
-  });
+  ])(
+    'answers %i to %s and then the next request on the same connection',
+    async (status, request, key, bytes) => {
+      expect(await twoRequests(worker.port, request, bytes, key, '/alive')).toEqual([status, 200]);
+    },
+  );
 });
 
 describe('the app server', () => {
@@ -86,8 +94,11 @@ describe('the app server', () => {
     [422, 'POST /api/v1/app-conversations', APP_KEY, 200 * KIB],
     [413, 'POST /api/v1/app-conversations', APP_KEY, 33 * MIB],
     [404, 'POST /api/v1/sandboxes/none/pause', APP_KEY, 200 * KIB],
-  ])('answers %i to %s and then the next request on the same connection', async (status, request, key, bytes) => {
-    const { port } = server.address() as AddressInfo;
-    expect(await twoRequests(port, request, bytes, key, '/openapi.json')).toEqual([status, 200]);
-  });
+  ])(
+    'answers %i to %s and then the next request on the same connection',
+    async (status, request, key, bytes) => {
+      const { port } = server.address() as AddressInfo;
+      expect(await twoRequests(port, request, bytes, key, '/openapi.json')).toEqual([status, 200]);
+    },
+  );
 });

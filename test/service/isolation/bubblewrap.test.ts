@@ -3,7 +3,13 @@ import { mkdirSync, realpathSync, symlinkSync, existsSync, writeFileSync } from 
 import { describe, expect, it } from 'vitest';
 import { bubblewrapPlan, hiddenFolders } from '../../../src/service/isolation/bubblewrap.ts';
 import { sandboxOfTest } from '../agent-server/support/shared-worker.ts';
-import { makePlace, removePlace, startTestWorker, step, until } from '../agent-server/support/worker.ts';
+import {
+  makePlace,
+  removePlace,
+  startTestWorker,
+  step,
+  until,
+} from '../agent-server/support/worker.ts';
 import { hasBubblewrap, readOnlySettings } from '../../support/bubblewrap.ts';
 
 const sandbox = sandboxOfTest();
@@ -16,7 +22,11 @@ describe('the hidden folders', () => {
     mkdirSync(path.join(sandbox.place.dir, 'real'));
     symlinkSync('real', home);
     const real = realpathSync(sandbox.place.dir);
-    expect(hiddenFolders(events, home)).toEqual([home, path.join(real, 'real'), path.join(real, 'data')]);
+    expect(hiddenFolders(events, home)).toEqual([
+      home,
+      path.join(real, 'real'),
+      path.join(real, 'data'),
+    ]);
   });
 
   it('are covered where a system folder contains them', () => {
@@ -53,7 +63,14 @@ it('a node below the home of the user is there with its packages, and nothing el
   const inside = '/run/acs/node';
   const from = options.indexOf(node) - 1;
   expect(options.slice(from, options.indexOf('/workspace') - 1)).toEqual([
-    ...['--ro-bind', node, `${inside}/bin/node`, '--ro-bind', packages, `${inside}/lib/node_modules`],
+    ...[
+      '--ro-bind',
+      node,
+      `${inside}/bin/node`,
+      '--ro-bind',
+      packages,
+      `${inside}/lib/node_modules`,
+    ],
     ...['--symlink', '../lib/node_modules/npm/bin/npm-cli.js', `${inside}/bin/npm`],
   ]);
   expect(program[0]).toBe(`${inside}/bin/node`);
@@ -68,11 +85,15 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
       const programs = path.join(sandbox.place.dir, 'programs');
       mkdirSync(programs);
       const PATH = readOnlySettings(programs, { elsewhere: true });
-      const worker = await sandbox.start(settings === 'writable' ? { spec } : { spec, env: { PATH } });
+      const worker = await sandbox.start(
+        settings === 'writable' ? { spec } : { spec, env: { PATH } },
+      );
       const count = (flags: string, more = ''): string =>
-        `${more}made=0; pids=; for i in $(seq 66); do mkfifo held$i; unshare ${flags} sh -c "echo up; read x < held$i" > up$i 2>/dev/null & ` +
+        `${more}made=0; pids=; for i in $(seq 66); do mkfifo held$i; unshare ${flags} sh -c ` +
+        `"echo up; read x < held$i" > up$i 2>/dev/null & ` +
         'pids="$pids $!"; done; ' +
-        'for i in $(seq 66); do while kill -0 $(echo $pids | cut -d" " -f$i) 2>/dev/null && ! test -s up$i; do sleep 0.01; done; test -s up$i && made=$((made + 1)); done; ' +
+        'for i in $(seq 66); do while kill -0 $(echo $pids | cut -d" " -f$i) 2>/dev/null && ! ' +
+        'test -s up$i; do sleep 0.01; done; test -s up$i && made=$((made + 1)); done; ' +
         'kill $pids 2>/dev/null; wait 2>/dev/null; rm -f held* up*; echo $made';
       const raise = 'echo 9999 > /proc/sys/user/max_user_namespaces';
       const [first, , again, nets, rights] = await worker.outputsOf(
@@ -95,10 +116,14 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
   it('that has used up its namespaces does not prevent the isolation of another', async () => {
     const worker = await sandbox.start({ spec });
     await worker.startConversation([
-      step.run('for i in $(seq 200); do unshare --user sleep 300 & done 2>/dev/null; echo x > held; wait'),
+      step.run(
+        'for i in $(seq 200); do unshare --user sleep 300 & done 2>/dev/null; echo x > held; wait',
+      ),
       step.finish(),
     ]);
-    await until('the namespaces are used up', () => existsSync(path.join(sandbox.place.workspace, 'held')));
+    await until('the namespaces are used up', () =>
+      existsSync(path.join(sandbox.place.workspace, 'held')),
+    );
     const other = makePlace();
     try {
       const next = await startTestWorker(other, { spec });

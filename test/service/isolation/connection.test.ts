@@ -31,15 +31,23 @@ const RUN: RunParameters = {
   window: 10,
 };
 const END = { exitCode: 0, pid: 7 };
-const result = (id: number, value: unknown): string => JSON.stringify({ type: 'result', id, result: value });
+const result = (id: number, value: unknown): string =>
+  JSON.stringify({ type: 'result', id, result: value });
 const output = (text: string): string =>
-  JSON.stringify({ type: 'output', id: 1, stream: 'stdout', data: Buffer.from(text).toString('base64') });
+  JSON.stringify({
+    type: 'output',
+    id: 1,
+    stream: 'stdout',
+    data: Buffer.from(text).toString('base64'),
+  });
 
 describe('a helper', () => {
   it('returns the output and the result of a command', async () => {
     const connection = await helper(output('12345678'), result(1, END));
     const received: string[] = [];
-    const { answer } = connection.ask('run', RUN, (_, data) => received.push(data.toString('utf8')));
+    const { answer } = connection.ask('run', RUN, (_, data) =>
+      received.push(data.toString('utf8')),
+    );
     expect(await answer).toEqual(END);
     expect(received).toEqual(['12345678']);
   });
@@ -51,16 +59,24 @@ describe('a helper', () => {
     ['answers what was not asked', result(2, END)],
     ['answers with a negative number', result(-1, END)],
     ['is a second hello', '{"type":"hello","workingDir":"/"}'],
-    ['is a failure of an unknown kind', '{"type":"failure","id":1,"failure":{"code":"gone","message":""}}'],
+    [
+      'is a failure of an unknown kind',
+      '{"type":"failure","id":1,"failure":{"code":"gone","message":""}}',
+    ],
     ['lacks a member of the result', result(1, { ...END, exitCode: undefined })],
     ['has an exit code out of range', result(1, { ...END, exitCode: 256 })],
     ['has a text where a number belongs', result(1, { ...END, pid: '7' })],
   ])('is ended when a frame %s', async (_, line) => {
     const connection = await helper(line);
     const { answer } = connection.ask('run', RUN, () => undefined);
-    await expect(answer).rejects.toMatchObject({ code: 'gone', message: expect.stringContaining('not valid') });
+    await expect(answer).rejects.toMatchObject({
+      code: 'gone',
+      message: expect.stringContaining('not valid'),
+    });
     await connection.ended;
-    await expect(connection.ask('list', { path: '.' }).answer).rejects.toMatchObject({ code: 'gone' });
+    await expect(connection.ask('list', { path: '.' }).answer).rejects.toMatchObject({
+      code: 'gone',
+    });
   });
 
   it('is ended when a program sends more than its window and a piece of each stream', async () => {
@@ -73,7 +89,10 @@ describe('a helper', () => {
       await until(() => pieces.length === asked);
       connection.ask('list', { path: '.' }).answer.catch(() => undefined);
     }
-    await expect(answer).rejects.toMatchObject({ code: 'gone', message: expect.stringContaining('not valid') });
+    await expect(answer).rejects.toMatchObject({
+      code: 'gone',
+      message: expect.stringContaining('not valid'),
+    });
     expect(pieces).toHaveLength(3);
   });
 

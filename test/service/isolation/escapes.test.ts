@@ -1,6 +1,17 @@
-/** What a model may try: each row is a command that it gives to its terminal, and what it gets to see. */
+/**
+ * What a model may try: each row is a command that it gives to its terminal, and what it gets to
+ * see.
+ */
 import { execFileSync } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -49,13 +60,15 @@ interface Host {
 /** The command and what its output matches. */
 type Row = [title: string, command: (host: Host) => string, expected: RegExp];
 
-const times = (count: number, text: string): RegExp => new RegExp(`^([^\\n]*${text}[^\\n]*(\\n|$)){${count}}$`);
+const times = (count: number, text: string): RegExp =>
+  new RegExp(`^([^\\n]*${text}[^\\n]*(\\n|$)){${count}}$`);
 
 const ROWS: Row[] = [
   [
     'reads files of the user and of the service',
     ({ home, place, other }) =>
-      `cat ${home}/.ssh/id ${home}/.aws/credentials ~/.ssh/id; ls ${home} ${place.events} ${other.workspace}`,
+      `cat ${home}/.ssh/id ${home}/.aws/credentials ~/.ssh/id; ls ${home} ${place.events} ` +
+      `${other.workspace}`,
     times(6, 'No such file or directory'),
   ],
   [
@@ -81,19 +94,22 @@ const ROWS: Row[] = [
   [
     'signals and traces processes of the host',
     ({ workerPid }) =>
-      `kill -9 ${process.pid}; kill -STOP ${workerPid}; cat /proc/${workerPid}/mem; ls -d /proc/[0-9]* | wc -l`,
+      `kill -9 ${process.pid}; kill -STOP ${workerPid}; cat /proc/${workerPid}/mem; ls -d ` +
+      `/proc/[0-9]* | wc -l`,
     /^(.*No such (process|file).*\n){3}\d$/,
   ],
   [
     'writes outside of the workspace',
     ({ other, home }) =>
-      `for f in /x /etc/x /usr/x /dev/x; do touch $f; done; touch ${other.workspace}/x ${home}/x; touch /tmp/${LEFT}`,
+      `for f in /x /etc/x /usr/x /dev/x; do touch $f; done; touch ${other.workspace}/x ` +
+      `${home}/x; touch /tmp/${LEFT}`,
     /^(.*Read-only file system\n){4}(.*No such file or directory\n?){2}$/,
   ],
   [
     'writes a setting of the kernel, also in namespaces of its own',
     () =>
-      'set="echo x > /proc/sys/kernel/core_pattern"; sh -c "$set"; unshare --user --mount --pid --fork sh -c "$set"',
+      'set="echo x > /proc/sys/kernel/core_pattern"; sh -c "$set"; unshare --user --mount ' +
+      '--pid --fork sh -c "$set"',
     times(2, '(Permission denied|Read-only file system)'),
   ],
   [
@@ -111,9 +127,21 @@ const ROWS: Row[] = [
     () => 'grep -E "NoNewPrivs|Cap(Eff|Prm|Bnd)" /proc/self/status | tr -d "\\t"',
     /^CapPrm:0+\nCapEff:0+\nCapBnd:0+\nNoNewPrivs:1$/,
   ],
-  ['types on the terminal of the service', () => 'echo reboot > /dev/tty', /No such device or address/],
-  ['sees devices', () => 'ls /sys /dev/mem /dev/kmsg /dev/fuse /run/user /var/run', times(6, 'No such file')],
-  ['reaches the host of a virtual machine', () => `perl -e 'socket(S, 40, 1, 0) or print $!'`, /not implemented/],
+  [
+    'types on the terminal of the service',
+    () => 'echo reboot > /dev/tty',
+    /No such device or address/,
+  ],
+  [
+    'sees devices',
+    () => 'ls /sys /dev/mem /dev/kmsg /dev/fuse /run/user /var/run',
+    times(6, 'No such file'),
+  ],
+  [
+    'reaches the host of a virtual machine',
+    () => `perl -e 'socket(S, 40, 1, 0) or print $!'`,
+    /not implemented/,
+  ],
   [
     'reads keys of the session of the user',
     () => `perl -e 'syscall(${KEYCTL}, 0, -3, 0) < 0 and print $!'`,
@@ -122,7 +150,8 @@ const ROWS: Row[] = [
   [
     'follows a link out of the workspace',
     ({ place, home }) =>
-      `ln -s ${place.events} logs; ln -s ${home}/.ssh/id key; ln -s ${place.dir}/written out; cat logs/* key; echo x > out`,
+      `ln -s ${place.events} logs; ln -s ${home}/.ssh/id key; ln -s ${place.dir}/written out; ` +
+      `cat logs/* key; echo x > out`,
     times(3, 'No such file or directory'),
   ],
 ];
@@ -150,8 +179,10 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
       model = await startModel('/nowhere');
       const [place, other] = [makePlace(), makePlace()];
       const home = path.join(place.dir, 'home');
-      for (const folder of ['.ssh', '.aws']) mkdirSync(path.join(home, folder), { recursive: true });
-      for (const file of ['.ssh/id', '.aws/credentials', 'inherited']) writeFileSync(path.join(home, file), PRIVATE);
+      for (const folder of ['.ssh', '.aws'])
+        mkdirSync(path.join(home, folder), { recursive: true });
+      for (const file of ['.ssh/id', '.aws/credentials', 'inherited'])
+        writeFileSync(path.join(home, file), PRIVATE);
       const abstract = path.basename(place.dir);
       for (const at of [{ port: 0, host: '127.0.0.1' }, { path: `\0${abstract}` }]) {
         const server = createServer((socket) => socket.destroy());
@@ -176,7 +207,9 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
       host = { place, other, home, port, abstract, workerPid: worker.child.pid ?? 0 };
       await worker.startConversation(null, {
         initial_message: message('QUICK'),
-        agent: { llm: { model: 'openai/gpt-4o', api_key: MODEL_KEY, base_url: model.url, num_retries: 0 } },
+        agent: {
+          llm: { model: 'openai/gpt-4o', api_key: MODEL_KEY, base_url: model.url, num_retries: 0 },
+        },
         secrets: { TOKEN: 'secret-of-the-conversation' },
       });
       await worker.untilStatus('finished');
@@ -191,10 +224,19 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
     /** The observations of these calls of a tool. */
     async function use(...calls: object[]): Promise<Record<string, unknown>[]> {
       const before = (await worker.events()).length;
-      await worker.call('POST', `/api/conversations/${ID}/events`, message(`COMMANDS ${JSON.stringify(calls)}`));
+      await worker.call(
+        'POST',
+        `/api/conversations/${ID}/events`,
+        message(`COMMANDS ${JSON.stringify(calls)}`),
+      );
       await worker.untilStatus('finished');
-      const observations = (await worker.events()).slice(before).map((event) => event['observation']);
-      return observations.filter((each) => each !== undefined).slice(0, -1) as Record<string, unknown>[];
+      const observations = (await worker.events())
+        .slice(before)
+        .map((event) => event['observation']);
+      return observations.filter((each) => each !== undefined).slice(0, -1) as Record<
+        string,
+        unknown
+      >[];
     }
 
     const textOf = (observation: Record<string, unknown> | undefined): string =>
@@ -203,7 +245,9 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
     /** The output as it was before secrets are masked. */
     async function output(command: string): Promise<string> {
       // Base64 alone is masked too.
-      const [observation] = await use({ command: `{ ${command}\n} 2>&1 | base64 -w0 | tr A-Za-z a-zA-Z` });
+      const [observation] = await use({
+        command: `{ ${command}\n} 2>&1 | base64 -w0 | tr A-Za-z a-zA-Z`,
+      });
       const base64 = textOf(observation).replace(/[a-z]/gi, (letter) =>
         letter < 'a' ? letter.toLowerCase() : letter.toUpperCase(),
       );
@@ -222,10 +266,13 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
     );
 
     it('gets the secrets of its conversation, and not the key of its model', async () => {
-      expect(await output('cat /proc/[0-9]*/environ | tr "\\0" "\\n" | grep -o "TOKEN=.*\\|api_key.*"')).toMatch(
-        /^(TOKEN=secret-of-the-conversation\n?)+$/,
+      expect(
+        await output('cat /proc/[0-9]*/environ | tr "\\0" "\\n" | grep -o "TOKEN=.*\\|api_key.*"'),
+      ).toMatch(/^(TOKEN=secret-of-the-conversation\n?)+$/);
+      const log = readFileSync(
+        path.join(host.place.events, `${ID.replaceAll('-', '')}.db-wal`),
+        'latin1',
       );
-      const log = readFileSync(path.join(host.place.events, `${ID.replaceAll('-', '')}.db-wal`), 'latin1');
       expect(log).toContain(MODEL_KEY);
     });
 
@@ -243,23 +290,35 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
         Array.from({ length: 3 }, () => [true, false]),
       );
       for (const name of ['key', 'home/.ssh/id']) {
-        expect((await worker.call('GET', `/api/file/download?path=${inside(name)}`)).status).toBe(404);
+        expect((await worker.call('GET', `/api/file/download?path=${inside(name)}`)).status).toBe(
+          404,
+        );
       }
       const form = new FormData();
       form.append('file', new Blob(['x']), 'x');
       const url = `http://127.0.0.1:${worker.port}/api/file/upload?path=${inside('home/x')}`;
-      const sent = await fetch(url, { method: 'POST', body: form, headers: { 'X-Session-API-Key': KEY } });
+      const sent = await fetch(url, {
+        method: 'POST',
+        body: form,
+        headers: { 'X-Session-API-Key': KEY },
+      });
       expect(sent.status).toBe(400);
       expect(readdirSync(host.home).sort()).toEqual(['.aws', '.ssh', 'inherited']);
     });
 
     it('writes a configuration of git whose commands no process of the host runs', async () => {
       const ran = path.join(tmpdir(), LEFT);
-      const program = `git config core.fsmonitor "touch ${ran}"; git config diff.external "touch ${ran}"; git config diff.x.textconv "touch ${ran}; cat"; git config filter.x.clean "touch ${ran}; cat"`;
+      const program =
+        `git config core.fsmonitor "touch ${ran}"; git config diff.external ` +
+        `"touch ${ran}"; git config diff.x.textconv "touch ${ran}; cat"; git config ` +
+        `filter.x.clean "touch ${ran}; cat"`;
       const attributes =
-        'echo "* diff=x filter=x" > .gitattributes; printf "#!/bin/sh\\ntouch %s" $f > .git/hooks/post-index-change';
+        'echo "* diff=x filter=x" > .gitattributes; printf "#!/bin/sh\\ntouch %s" $f > ' +
+        '.git/hooks/post-index-change';
       await use({
-        command: `git init -q r && cd r && echo a > a && git add a && git commit -qm a; ${program}; ${attributes}; echo b > a; cd ..`,
+        command:
+          `git init -q r && cd r && echo a > a && git add a && git commit -qm a; ` +
+          `${program}; ${attributes}; echo b > a; cd ..`,
       });
       const repository = `${worker.workingDir}/r`;
       const archive = await worker.call('GET', `/api/file/archive?path=${repository}&ref=HEAD`);
@@ -275,33 +334,62 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
       timeout: true,
       metadata: { suffix: '\n[The command ran longer than its time limit and was ended.]' },
     };
-    const BOMB = `const fill = () => { const child = require('child_process').spawn('sleep', ['600'], { stdio: 'ignore' }); child.once('error', () => { require('fs').writeFileSync('full', ''); setTimeout(fill, 5); }).once('spawn', fill); }; setTimeout(fill, 300)`;
+    const BOMB =
+      `const fill = () => { const child = require('child_process').spawn('sleep', ` +
+      `['600'], { stdio: 'ignore' }); child.once('error', () => { ` +
+      `require('fs').writeFileSync('full', ''); setTimeout(fill, 5); }).once('spawn', fill); ` +
+      `}; setTimeout(fill, 300)`;
 
     it.runIf(limits.processes !== null)(
       'that starts processes without end has all of them ended, and goes on',
       async () => {
         const fill = `node -e "${BOMB}" > /dev/null 2>&1 & echo begun`;
-        const [bomb] = await use({ command: 'b() { b | b & wait; }; b', timeout: 2 }, { command: fill });
+        const [bomb] = await use(
+          { command: 'b() { b | b & wait; }; b', timeout: 2 },
+          { command: fill },
+        );
         await until('it is full', () => existsSync(path.join(host.place.workspace, 'full')));
         const [ended, after] = await use({ command: 'true' }, { command: 'echo works' });
         expect(bomb).toMatchObject(TIMED_OUT);
         expect(textOf(after)).toBe('works');
-        expect(textOf(ended)).toMatch(/^Everything in the sandbox was ended .*reached its limit of processes/);
+        expect(textOf(ended)).toMatch(
+          /^Everything in the sandbox was ended .*reached its limit of processes/,
+        );
       },
     );
 
-    it.runIf(limits.memory !== null && limits.temporary !== null).each<[string, string, object, RegExp]>([
-      ['prints without end', 'yes', TIMED_OUT, /^y\n[^]{14998}\n\[\.\.\. \d+ characters of output left out/],
-      [
-        'ignores SIGTERM in a session of its own',
-        `setsid nohup sh -c 'trap "" TERM HUP; while :; do sleep 0.1; done' ${LEFT} & wait`,
-        TIMED_OUT,
-        /^$/,
-      ],
-      ['needs memory without end', 'node -e "Buffer.alloc(2 ** 30, 1)"', { exit_code: 1 }, /allocation failed/],
-      ['writes a file without end', 'cat /dev/zero > /tmp/large', { exit_code: 1 }, /No space left on device/],
-    ])('that %s is ended within its limits, and goes on', async (_, command, expected, text) => {
-      const [observation, after] = await use({ command, timeout: 2 }, { command: 'rm -f /tmp/large; echo works' });
+    it
+      .runIf(limits.memory !== null && limits.temporary !== null)
+      .each<[string, string, object, RegExp]>([
+        [
+          'prints without end',
+          'yes',
+          TIMED_OUT,
+          /^y\n[^]{14998}\n\[\.\.\. \d+ characters of output left out/,
+        ],
+        [
+          'ignores SIGTERM in a session of its own',
+          `setsid nohup sh -c 'trap "" TERM HUP; while :; do sleep 0.1; done' ${LEFT} & wait`,
+          TIMED_OUT,
+          /^$/,
+        ],
+        [
+          'needs memory without end',
+          'node -e "Buffer.alloc(2 ** 30, 1)"',
+          { exit_code: 1 },
+          /allocation failed/,
+        ],
+        [
+          'writes a file without end',
+          'cat /dev/zero > /tmp/large',
+          { exit_code: 1 },
+          /No space left on device/,
+        ],
+      ])('that %s is ended within its limits, and goes on', async (_, command, expected, text) => {
+      const [observation, after] = await use(
+        { command, timeout: 2 },
+        { command: 'rm -f /tmp/large; echo works' },
+      );
       expect(observation).toMatchObject(expected);
       expect(textOf(observation)).toMatch(text);
       expect(textOf(after)).toBe('works');
@@ -311,9 +399,12 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
 
     it('leaves no process when its sandbox ends', async () => {
       await use({
-        command: `env -i setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.1; done' ${LEFT} > /dev/null 2>&1 &`,
+        command:
+          `env -i setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.1; done' ${LEFT} ` +
+          `> /dev/null 2>&1 &`,
       });
-      const isRunning = (): boolean => execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' }).includes(LEFT);
+      const isRunning = (): boolean =>
+        execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' }).includes(LEFT);
       expect(isRunning()).toBe(true);
       await worker.end();
       await until('it has ended', () => !isRunning());
@@ -337,7 +428,15 @@ it.runIf(hasBubblewrap)(
   async () => {
     const world = await createWorld({ spec: 'bubblewrap' });
     try {
-      const { out } = await world.acs('conv', 'new', '--replay', 'demo', '--no-repo', '--wait', '--json');
+      const { out } = await world.acs(
+        'conv',
+        'new',
+        '--replay',
+        'demo',
+        '--no-repo',
+        '--wait',
+        '--json',
+      );
       const { id } = JSON.parse(out) as { id: string };
       const headers = { 'X-Session-API-Key': world.service.key };
       const found = await fetch(`${world.service.url}/api/v1/sandboxes/search`, { headers });
@@ -350,9 +449,16 @@ it.runIf(hasBubblewrap)(
             return [`${method} ${base}${file.replace(/\{[^}]*\}/g, id)}`, route];
           }),
         );
-      const asked = new Map([...at(world.service.url, APP_ROUTES), ...at(`http://127.0.0.1:${port}`, AGENT_ROUTES)]);
+      const asked = new Map([
+        ...at(world.service.url, APP_ROUTES),
+        ...at(`http://127.0.0.1:${port}`, AGENT_ROUTES),
+      ]);
       const args = ['sandbox', 'exec', '-i', own, '--', 'node', '-e', ASK];
-      const { code, out: answered, err } = await world.invoke({ args, stdin: [...asked.keys()].join('\n') });
+      const {
+        code,
+        out: answered,
+        err,
+      } = await world.invoke({ args, stdin: [...asked.keys()].join('\n') });
       expect(code, err).toBe(0);
       const open = (JSON.parse(answered) as [string, number][]).map(([line, status]) => [
         asked.get(line) ?? line,
@@ -362,7 +468,9 @@ it.runIf(hasBubblewrap)(
       // That it was reached; a page needs a link or a cookie.
       expect(open).toContainEqual(['GET /alive', 200]);
       expect(
-        open.filter(([route, status]) => String(route).startsWith('GET /conversations/') && status === 200),
+        open.filter(
+          ([route, status]) => String(route).startsWith('GET /conversations/') && status === 200,
+        ),
       ).toEqual([]);
     } finally {
       await world.close();

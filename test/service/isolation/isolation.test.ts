@@ -1,5 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -34,11 +41,14 @@ const inside = (): number[] => processesOf(sandbox.place);
 const states = (): string[] => statesOf(sandbox.place);
 
 /**
- * One continues, and does not belong to the agent: bwrap outside, or the helper that must see the end of the worker. (One in
- * the middle of a write stops when the disk has answered.)
+ * One continues, and does not belong to the agent: bwrap outside, or the helper that must see the
+ * end of the worker. (One in the middle of a write stops when the disk has answered.)
  */
 async function untilHeld(): Promise<void> {
-  await until('all but one are stopped', () => states().filter((state) => state !== 'T').length === 1);
+  await until(
+    'all but one are stopped',
+    () => states().filter((state) => state !== 'T').length === 1,
+  );
 }
 
 /** Empty when it is gone. */
@@ -50,10 +60,14 @@ function commandLine(pid: number): string {
   }
 }
 
-/** Three commands that only end by force: in its place, in a session of its own, and with a parent that is gone. */
+/**
+ * Three commands that only end by force: in its place, in a session of its own, and with a parent
+ * that is gone.
+ */
 const stubborn = [
   `(setsid sh -c '${counter('own-session')}' &)`,
-  `(setsid sh -c 'trap "" TERM HUP INT; ${counter('orphan')}' > /dev/null 2>&1 &) ; ${counter('direct')}`,
+  `(setsid sh -c 'trap "" TERM HUP INT; ${counter('orphan')}' > /dev/null 2>&1 &) ; ` +
+    `${counter('direct')}`,
 ];
 
 async function startStubborn(started: TestWorker): Promise<void> {
@@ -61,15 +75,22 @@ async function startStubborn(started: TestWorker): Promise<void> {
   for (const file of ['own-session', 'orphan', 'direct']) await until(file, () => size(file) > 2);
 }
 
-it.runIf(hasBubblewrap)('a command that ends everything in the sandbox leaves the session as it was', async () => {
-  const worker = await sandbox.start({ spec: 'bubblewrap' });
-  const seen = await worker.outputsOf(
-    'mkdir sub; cd sub; twice() { echo "$1$1"; }',
-    'cd /; kill -KILL -1',
-    'twice "$(basename "$PWD")"',
-  );
-  expect(seen).toEqual(['', expect.stringMatching(/^Everything in the sandbox was ended/), 'subsub']);
-});
+it.runIf(hasBubblewrap)(
+  'a command that ends everything in the sandbox leaves the session as it was',
+  async () => {
+    const worker = await sandbox.start({ spec: 'bubblewrap' });
+    const seen = await worker.outputsOf(
+      'mkdir sub; cd sub; twice() { echo "$1$1"; }',
+      'cd /; kill -KILL -1',
+      'twice "$(basename "$PWD")"',
+    );
+    expect(seen).toEqual([
+      '',
+      expect.stringMatching(/^Everything in the sandbox was ended/),
+      'subsub',
+    ]);
+  },
+);
 
 describeEachSpec('with %s', (spec) => {
   it('pause stops every process of the sandbox, resume continues them', async () => {
@@ -103,7 +124,9 @@ describeEachSpec('with %s', (spec) => {
     }
     await worker.call('POST', `/api/conversations/${ID}/interrupt`);
     const lines = size('steps') / 2;
-    const seen = (await worker.events()).filter((event) => event.kind === 'ObservationEvent').length;
+    const seen = (await worker.events()).filter(
+      (event) => event.kind === 'ObservationEvent',
+    ).length;
     expect(lines - seen).toBeLessThanOrEqual(1);
   });
 
@@ -118,7 +141,10 @@ describeEachSpec('with %s', (spec) => {
     );
     expect(seen).toEqual(['', '', 'yes subyes sub']);
     const folder = spec === 'bubblewrap' ? WORKSPACE_INSIDE : sandbox.place.workspace;
-    const delta = await worker.call('GET', `/api/file/archive?path=${folder}&ref=HEAD&format=git-delta`);
+    const delta = await worker.call(
+      'GET',
+      `/api/file/archive?path=${folder}&ref=HEAD&format=git-delta`,
+    );
     expect(delta).toMatchObject({ status: 200, body: expect.stringContaining('+two') as unknown });
   });
 
@@ -140,29 +166,36 @@ describeEachSpec('with %s', (spec) => {
     const worker = await sandbox.start({ spec });
     const seen = await worker.outputsOf(
       'twice() { echo "$1$1"; }',
-      'tr -d "\\0" < /proc/$PPID/cmdline; echo; cat /proc/$PPID/comm; kill -TERM $PPID; kill -HUP $PPID',
+      'tr -d "\\0" < /proc/$PPID/cmdline; echo; cat /proc/$PPID/comm; kill -TERM $PPID; ' +
+        'kill -HUP $PPID',
       'twice on',
     );
     expect(seen).toEqual(['', 'acs-sandbox\nacs-sandbox', 'onon']);
   });
 
-  it.each(['running', 'paused'])('the end of stdin ends every process of a %s sandbox', async (state) => {
-    const worker = await sandbox.start({ spec });
-    await startStubborn(worker);
-    if (state === 'paused') await worker.command('pause');
-    await worker.end();
-    await until('all processes end', () => inside().length === 0);
-    expect(readdirSync(sandbox.place.events).join()).not.toContain('scratch');
-  });
+  it.each(['running', 'paused'])(
+    'the end of stdin ends every process of a %s sandbox',
+    async (state) => {
+      const worker = await sandbox.start({ spec });
+      await startStubborn(worker);
+      if (state === 'paused') await worker.command('pause');
+      await worker.end();
+      await until('all processes end', () => inside().length === 0);
+      expect(readdirSync(sandbox.place.events).join()).not.toContain('scratch');
+    },
+  );
 
-  it.each(['running', 'paused'])('SIGKILL of the worker leaves no process of a %s sandbox', async (state) => {
-    const worker = await sandbox.start({ spec });
-    await startStubborn(worker);
-    if (state === 'paused') await worker.command('pause');
-    await worker.kill('SIGKILL');
-    await until('all processes end', () => inside().length === 0);
-    expect(readdirSync(sandbox.place.events).join()).not.toContain('scratch');
-  });
+  it.each(['running', 'paused'])(
+    'SIGKILL of the worker leaves no process of a %s sandbox',
+    async (state) => {
+      const worker = await sandbox.start({ spec });
+      await startStubborn(worker);
+      if (state === 'paused') await worker.command('pause');
+      await worker.kill('SIGKILL');
+      await until('all processes end', () => inside().length === 0);
+      expect(readdirSync(sandbox.place.events).join()).not.toContain('scratch');
+    },
+  );
 
   it('stop ends every process, and the run is paused in the log', async () => {
     let worker = await sandbox.start({ spec });
@@ -191,23 +224,36 @@ describeEachSpec('with %s', (spec) => {
     );
     let worker = await sandbox.start({ spec });
     await worker.startConversation([...steps, step.finish()]);
-    const live = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
+    const live = worker.socket(`/sockets/events/${ID}?resend_mode=all`, {
+      'X-Session-API-Key': KEY,
+    });
     await until('some events', () => live.frames.length > 20);
     await worker.kill('SIGKILL');
     writeFileSync(path.join(sandbox.place.workspace, 'go'), '');
-    const seen = live.frames.filter((frame) => frame['key'] !== 'full_state').map((frame) => frame['id']);
+    const seen = live.frames
+      .filter((frame) => frame['key'] !== 'full_state')
+      .map((frame) => frame['id']);
     worker = await sandbox.start({ spec });
     const kept = (await worker.events()).map((event) => event.id);
     expect(kept.slice(0, seen.length)).toEqual(seen);
     expect(await worker.status()).toBe('paused');
-    const rest = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
+    const rest = worker.socket(`/sockets/events/${ID}?resend_mode=all`, {
+      'X-Session-API-Key': KEY,
+    });
     await worker.call('POST', `/api/conversations/${ID}/run`);
     await worker.untilStatus('finished');
-    await until('the end over the socket', () => rest.frames.some((frame) => frame['value'] === 'finished'));
-    const all = rest.frames.filter((frame) => frame['key'] !== 'full_state').map((frame) => frame['id']);
+    await until('the end over the socket', () =>
+      rest.frames.some((frame) => frame['value'] === 'finished'),
+    );
+    const all = rest.frames
+      .filter((frame) => frame['key'] !== 'full_state')
+      .map((frame) => frame['id']);
     expect(all).toEqual((await worker.events()).map((event) => event.id));
     expect(new Set(all).size).toBe(all.length);
-    const numbers = readFileSync(path.join(sandbox.place.workspace, 'done'), 'utf8').trim().split('\n').map(Number);
+    const numbers = readFileSync(path.join(sandbox.place.workspace, 'done'), 'utf8')
+      .trim()
+      .split('\n')
+      .map(Number);
     expect([...new Set(numbers)]).toEqual(Array.from({ length: 20 }, (_, index) => index));
   });
 });
@@ -229,7 +275,8 @@ describe.runIf(hasBubblewrap)('isolation', () => {
       'cat /etc/shadow 2>&1',
       'touch /usr/x /x /etc/x 2>&1',
     ].join('; ');
-    const settings = '/proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/vm/swappiness';
+    const settings =
+      '/proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/vm/swappiness';
     const [text = '', own, kernel, processes = ''] = await worker.outputsOf(
       command,
       'echo "$HOME $WANTED"; pwd',
@@ -259,17 +306,28 @@ describe.runIf(hasBubblewrap)('isolation', () => {
 describe('without bubblewrap', () => {
   it.each([
     ['is not there', null, 'bubblewrap (bwrap) is not installed'],
-    ['is not permitted', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1', 'No permissions'],
-    ['finds no free user namespace', 'echo "bwrap: Creating new namespace failed (ENOSPC)" >&2; exit 1', 'ENOSPC'],
+    [
+      'is not permitted',
+      'echo "bwrap: No permissions to create new namespace" >&2; exit 1',
+      'No permissions',
+    ],
+    [
+      'finds no free user namespace',
+      'echo "bwrap: Creating new namespace failed (ENOSPC)" >&2; exit 1',
+      'ENOSPC',
+    ],
     ['is killed', 'kill -9 $$', 'SIGKILL'],
     ['ends without a word', 'exit 0', 'exit code 0'],
   ])('a sandbox with isolation does not start when bubblewrap %s', async (_, script, why) => {
     const bin = path.join(sandbox.place.dir, 'bin');
     mkdirSync(bin);
     for (const name of ['unshare', 'sh']) symlinkSync(`/usr/bin/${name}`, path.join(bin, name));
-    if (script !== null) writeFileSync(path.join(bin, 'bwrap'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    if (script !== null)
+      writeFileSync(path.join(bin, 'bwrap'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     const specs = ['bubblewrap', 'bubblewrap-offline'] as const;
-    await Promise.all(specs.map((spec) => expect(sandbox.start({ spec, env: { PATH: bin } })).rejects.toThrow(why)));
+    await Promise.all(
+      specs.map((spec) => expect(sandbox.start({ spec, env: { PATH: bin } })).rejects.toThrow(why)),
+    );
   });
 
   it.runIf(hasPrlimit)(
@@ -277,7 +335,9 @@ describe('without bubblewrap', () => {
     async () => {
       const worker = await sandbox.start({ spec: 'process' });
       const dropped = Number(
-        await worker.outputsOf(`env -i setsid sh -c '${counter('dropped')}' > /dev/null 2>&1 & echo $!`),
+        await worker.outputsOf(
+          `env -i setsid sh -c '${counter('dropped')}' > /dev/null 2>&1 & echo $!`,
+        ),
       );
       await until('it runs', () => size('dropped') > 2);
       expect(isAlive(dropped)).toBe(true);
@@ -297,7 +357,9 @@ describe('without bubblewrap', () => {
 
   it('a process left by an earlier worker is ended when the sandbox starts again without isolation', async () => {
     let worker = await sandbox.start({ spec: 'process' });
-    const helper = Number(await worker.outputsOf(`(setsid sh -c '${counter('left')}' > /dev/null 2>&1 &); echo $PPID`));
+    const helper = Number(
+      await worker.outputsOf(`(setsid sh -c '${counter('left')}' > /dev/null 2>&1 &); echo $PPID`),
+    );
     process.kill(helper, 'SIGKILL');
     await until('the helper ends', () => !isAlive(helper));
     await worker.kill('SIGKILL');

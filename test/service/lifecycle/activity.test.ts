@@ -45,7 +45,8 @@ describe('the end of an idle service', () => {
     const activity = createActivity(clock);
     clock.ms = 1_000_000;
     const ended: string[] = [];
-    const watch = (timeoutMs: number, onIdle: () => void) => watchIdle(activity, timeoutMs, () => false, onIdle);
+    const watch = (timeoutMs: number, onIdle: () => void) =>
+      watchIdle(activity, timeoutMs, () => false, onIdle);
     watch(0, () => ended.push('without a timeout'));
     watch(1, () => ended.push('stopped'))();
     await new Promise<void>((resolve) => {

@@ -1,5 +1,13 @@
 import path from 'node:path';
-import { rmSync, writeFileSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import {
+  rmSync,
+  writeFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, afterEach } from 'vitest';
@@ -66,11 +74,19 @@ describe('a service in the background', () => {
     const old = await ensureLocalService(services.options());
     const replay_json = trajectory(`while [ ! -e ${services.dir}/go ]; do sleep 0.05; done`);
     const task = await startedTask(clientOf(old), { replay_json });
-    await untilShown(clientOf(old), task.app_conversation_id ?? '', { execution_status: 'running' });
+    await untilShown(clientOf(old), task.app_conversation_id ?? '', {
+      execution_status: 'running',
+    });
     const kept = await ensureLocalService(services.options({ version: '2.0.0' }));
-    expect(kept).toMatchObject({ pid: old.pid, started: false, notice: expect.stringContaining('1.0.0') });
+    expect(kept).toMatchObject({
+      pid: old.pid,
+      started: false,
+      notice: expect.stringContaining('1.0.0'),
+    });
     writeFileSync(path.join(services.dir, 'go'), '');
-    await untilShown(clientOf(old), task.app_conversation_id ?? '', { execution_status: 'finished' });
+    await untilShown(clientOf(old), task.app_conversation_id ?? '', {
+      execution_status: 'finished',
+    });
     const fresh = await ensureLocalService(services.options({ version: '2.0.0' }));
     expect(fresh).toMatchObject({ version: '2.0.0', started: true, notice: null });
     expect(fresh.pid).not.toBe(old.pid);
@@ -86,12 +102,22 @@ describe('an idle service of an older version', () => {
     // The port it had before, and none that the system assigns to another process meanwhile.
     await (await startService(only('1.0.0'))).close();
     writeFileSync(path.join(services.dataDir, 'port'), `${await freeBlock()}\n`);
-    const asked = { host: 'localhost', api: 'v0', spec: 'process', idleTimeoutMs: 7_200_000, scenario } as const;
+    const asked = {
+      host: 'localhost',
+      api: 'v0',
+      spec: 'process',
+      idleTimeoutMs: 7_200_000,
+      scenario,
+    } as const;
     const old = await ensureLocalService(only('1.0.0', asked));
     const fresh = await ensureLocalService(only('2.0.0'));
     expect(fresh).toMatchObject({ started: true, version: '2.0.0', notice: null, url: old.url });
     expect(fresh.pid).not.toBe(old.pid);
-    expect(runningService(services.dataDir)?.state).toMatchObject({ api: 'v0', host: 'localhost', scenario });
+    expect(runningService(services.dataDir)?.state).toMatchObject({
+      api: 'v0',
+      host: 'localhost',
+      scenario,
+    });
     expect(runningService(services.dataDir)?.state.asked).toEqual(asked);
     const again = await ensureLocalService(only('3.0.0'));
     expect(again.started).toBe(true);
@@ -103,14 +129,22 @@ describe('an idle service of an older version', () => {
     await ensureLocalService(only('1.0.0', { port, api: 'v0', idleTimeoutMs: 0 }));
     const fresh = await ensureLocalService(only('2.0.0', { api: 'v1' }));
     expect(fresh).toMatchObject({ started: true, port });
-    expect(runningService(services.dataDir)?.state.asked).toEqual({ port, api: 'v1', idleTimeoutMs: 0 });
+    expect(runningService(services.dataDir)?.state.asked).toEqual({
+      port,
+      api: 'v1',
+      idleTimeoutMs: 0,
+    });
   });
 
   it('in the foreground is used, with a notice', async () => {
     const old = await startService(only('1.0.0', { idleTimeoutMs: 0 }));
     try {
       const found = await ensureLocalService(only('2.0.0'));
-      expect(found).toMatchObject({ url: old.url, started: false, notice: expect.stringContaining('foreground') });
+      expect(found).toMatchObject({
+        url: old.url,
+        started: false,
+        notice: expect.stringContaining('foreground'),
+      });
     } finally {
       await old.close();
     }
@@ -121,7 +155,11 @@ describe('an idle service of an older version', () => {
     const old = await ensureLocalService(only('1.0.0', { scenario }));
     rmSync(scenario);
     const found = await ensureLocalService(only('2.0.0'));
-    expect(found).toMatchObject({ pid: old.pid, started: false, notice: expect.stringContaining(scenario) });
+    expect(found).toMatchObject({
+      pid: old.pid,
+      started: false,
+      notice: expect.stringContaining(scenario),
+    });
   });
 
   it('whose options are unknown is used, with a notice', async () => {
@@ -130,19 +168,27 @@ describe('an idle service of an older version', () => {
     const { life: _life, asked: _asked, ...state } = runningService(services.dataDir)?.state ?? {};
     writeFileSync(file, JSON.stringify(state));
     const found = await ensureLocalService(only('2.0.0'));
-    expect(found).toMatchObject({ pid: old.pid, started: false, notice: expect.stringContaining('serve --stop') });
+    expect(found).toMatchObject({
+      pid: old.pid,
+      started: false,
+      notice: expect.stringContaining('serve --stop'),
+    });
   });
 });
 
 describe('the files of a start', () => {
   it('are refused before anything is started, also when a service runs', async () => {
     const scenario = path.join(services.dir, 'faults.json');
-    await expect(ensureLocalService(only('1.0.0', { scenario }))).rejects.toMatchObject({ code: 'scenario' });
+    await expect(ensureLocalService(only('1.0.0', { scenario }))).rejects.toMatchObject({
+      code: 'scenario',
+    });
     expect(runningService(services.dataDir)).toBeNull();
     const replay = path.join(services.dir, 'replay.json');
     writeFileSync(replay, '{}');
     await services.start();
-    await expect(ensureLocalService(only('1.0.0', { replay }))).rejects.toMatchObject({ code: 'replay' });
+    await expect(ensureLocalService(only('1.0.0', { replay }))).rejects.toMatchObject({
+      code: 'replay',
+    });
   });
 });
 
@@ -170,7 +216,9 @@ describe('a background process that does not become a service', () => {
     ['is killed', "process.kill(process.pid, 'SIGKILL')", 'it ended by signal SIGKILL'],
   ])('and %s is reported with its log', async (_what, script, why) => {
     const { log } = dataPaths(services.dataDir);
-    await expect(ensureLocalService(services.options({ root: packageWith(script) }))).rejects.toMatchObject({
+    await expect(
+      ensureLocalService(services.options({ root: packageWith(script) })),
+    ).rejects.toMatchObject({
       code: 'start-failed',
       message: `the local service did not start: ${why}`,
       hint: `See ${log}.`,
@@ -180,20 +228,24 @@ describe('a background process that does not become a service', () => {
   it('and writes a reason is reported with it, not with one of an earlier start; a real one writes its reason', async () => {
     const fail = (message: string): string =>
       packageWith(
-        `console.log('x acs-service-failure: ' + '{"code":"listen","message":"${message}"}'); process.exit(1)`,
+        `console.log('x acs-service-failure: ' + '{"code":"listen","message":"${message}"}'); ` +
+          `process.exit(1)`,
       );
     for (const message of ['the first', 'the second']) {
       const starting = ensureLocalService(services.options({ root: fail(message) }));
       await expect(starting).rejects.toMatchObject({ code: 'listen', message });
     }
     writeFileSync(path.join(services.dataDir, 'service.db'), NO_DATABASE);
-    await expect(ensureLocalService(services.options())).rejects.toMatchObject({ code: 'data-dir' });
+    await expect(ensureLocalService(services.options())).rejects.toMatchObject({
+      code: 'data-dir',
+    });
   });
 
   it('is killed when the caller gives up, with the reason of the signal', async () => {
     const file = path.join(services.dir, 'pid');
     const root = packageWith(
-      `require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid)); setInterval(() => {}, 1000);`,
+      `require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid)); ` +
+        `setInterval(() => {}, 1000);`,
     );
     const gaveUp = new AbortController();
     const starting = ensureLocalService({ ...services.options({ root }), signal: gaveUp.signal });
@@ -215,7 +267,9 @@ describe('the log of a background service', () => {
     writeFileSync(log, 'of before');
     truncateSync(log, 5 * 1024 * 1024 + 1);
     const start = () =>
-      ensureLocalService(services.options({ root: packageWith("console.log('a line'); process.exit(1)") }));
+      ensureLocalService(
+        services.options({ root: packageWith("console.log('a line'); process.exit(1)") }),
+      );
     await expect(start()).rejects.toThrow();
     await expect(start()).rejects.toThrow();
     expect(readFileSync(log, 'utf8')).toBe('a line\na line\n');

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createClock, EventClock, naiveTimestamp, zonedTimestamp } from '../../../src/service/lifecycle/clock.ts';
+import {
+  createClock,
+  EventClock,
+  naiveTimestamp,
+  zonedTimestamp,
+} from '../../../src/service/lifecycle/clock.ts';
 
 describe('the clock', () => {
   it('returns increasing times, also after the system clock was set back', () => {

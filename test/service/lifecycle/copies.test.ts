@@ -3,7 +3,12 @@ import Database from 'libsql';
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { askActivity, ensureLocalService, runningService, stopService } from '../../../src/service/index.ts';
+import {
+  askActivity,
+  ensureLocalService,
+  runningService,
+  stopService,
+} from '../../../src/service/index.ts';
 import { isAlive } from '../../../src/service/lifecycle/process.ts';
 import { conversation, startedTask, trajectory, until, untilShown } from '../app/support.ts';
 import { clientOf, servicesOfEachTest } from './support.ts';
@@ -14,7 +19,9 @@ const inCopy = (...names: string[]): string => path.join(services.dir, 'copy', .
 const inData = (...names: string[]): string => path.join(services.dataDir, ...names);
 
 /** The ids of a conversation that has ended, and of its sandbox. */
-async function ended(client: ReturnType<typeof clientOf>): Promise<{ id: string; sandbox: string }> {
+async function ended(
+  client: ReturnType<typeof clientOf>,
+): Promise<{ id: string; sandbox: string }> {
   const task = await startedTask(client, { replay_json: 'demo' });
   const id = task.app_conversation_id ?? '';
   await untilShown(client, id, { execution_status: 'finished' });
@@ -56,7 +63,8 @@ describe('a service whose store lacks sandboxes', () => {
     for (const suffix of ['-wal', '-shm']) rmSync(inCopy(`service.db${suffix}`));
     await services.start({ dataDir: inCopy() });
     expect(await unknownIn(inCopy())).toEqual([inCopy('workspaces', unknown.sandbox)]);
-    for (const { sandbox } of [known, unknown]) expect(existsSync(inCopy('workspaces', sandbox, '.git'))).toBe(true);
+    for (const { sandbox } of [known, unknown])
+      expect(existsSync(inCopy('workspaces', sandbox, '.git'))).toBe(true);
   });
 
   it('keeps and names the workspaces that are newer than a restored store', async () => {
@@ -80,16 +88,26 @@ it('a service opens the store of the schema before, and loses nothing of it', as
   const { id, sandbox } = await ended(clientOf(first));
   await first.close();
   const older = new Database(inData('service.db'));
-  older.exec("CREATE TABLE pending_messages (body TEXT); INSERT INTO pending_messages VALUES ('not sent yet')");
-  older.exec(`${WITHOUT_COUNTS} ALTER TABLE sandboxes DROP COLUMN fell_back; PRAGMA user_version = 3`);
+  older.exec(
+    'CREATE TABLE pending_messages (body TEXT); INSERT INTO pending_messages VALUES ' +
+      "('not sent yet')",
+  );
+  older.exec(
+    `${WITHOUT_COUNTS} ALTER TABLE sandboxes DROP COLUMN fell_back; PRAGMA user_version = 3`,
+  );
   older.close();
   const second = await services.start();
-  expect(await conversation(clientOf(second), id)).toMatchObject({ id, execution_status: 'finished' });
+  expect(await conversation(clientOf(second), id)).toMatchObject({
+    id,
+    execution_status: 'finished',
+  });
   expect(await unknownIn(services.dataDir)).toEqual([]);
   expect(existsSync(inData('workspaces', sandbox, '.git'))).toBe(true);
   await second.close();
   const now = new Database(inData('service.db'));
-  expect(now.prepare('SELECT body FROM pending_messages').all()).toEqual([{ body: 'not sent yet' }]);
+  expect(now.prepare('SELECT body FROM pending_messages').all()).toEqual([
+    { body: 'not sent yet' },
+  ]);
   now.close();
 });
 
@@ -97,7 +115,9 @@ it('a service on a copy of a data directory leaves the service and the sandboxes
   const original = await ensureLocalService(services.options());
   const client = clientOf(original);
   const file = path.join(services.dir, 'pid');
-  const command = `(setsid sh -c 'echo $$ > ${file}.new; mv ${file}.new ${file}; exec sleep 4321' &); sleep 4321`;
+  const command =
+    `(setsid sh -c 'echo $$ > ${file}.new; mv ${file}.new ${file}; exec sleep ` +
+    `4321' &); sleep 4321`;
   const task = await startedTask(client, { replay_json: trajectory(command) });
   await until(() => existsSync(file));
   const daemon = { pid: Number(readFileSync(file, 'utf8')), start: null };
@@ -105,10 +125,16 @@ it('a service on a copy of a data directory leaves the service and the sandboxes
   expect(await stopService(inCopy())).toEqual({ stopped: false, pid: null });
   const copy = clientOf(await services.start({ dataDir: inCopy() }));
   const [id, sandbox] = [task.app_conversation_id ?? '', task.sandbox_id ?? ''];
-  expect(await conversation(copy, id)).toMatchObject({ sandbox_status: 'PAUSED', execution_status: 'paused' });
+  expect(await conversation(copy, id)).toMatchObject({
+    sandbox_status: 'PAUSED',
+    execution_status: 'paused',
+  });
   await copy.call('POST', `/api/v1/sandboxes/${sandbox}/resume`);
   await untilShown(copy, id, { sandbox_status: 'RUNNING' });
-  expect(await conversation(client, id)).toMatchObject({ sandbox_status: 'RUNNING', execution_status: 'running' });
+  expect(await conversation(client, id)).toMatchObject({
+    sandbox_status: 'RUNNING',
+    execution_status: 'running',
+  });
   expect(isAlive(daemon)).toBe(true);
 });
 

@@ -12,7 +12,12 @@ import {
   statSync,
 } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { dataPaths, defaultDataDir, inDataDir, prepareDataDir } from '../../../src/service/lifecycle/data-dir.ts';
+import {
+  dataPaths,
+  defaultDataDir,
+  inDataDir,
+  prepareDataDir,
+} from '../../../src/service/lifecycle/data-dir.ts';
 import {
   readPort,
   readSmallFile,
@@ -52,7 +57,9 @@ describe('the data directory', () => {
     for (const name of [folder.path, workspaces, events]) chmodSync(name, 0o755);
     for (const name of [key, log]) chmodSync(name, 0o644);
     prepareDataDir(folder.path);
-    const modes = [folder.path, workspaces, events, key, log].map((name) => statSync(name).mode & 0o777);
+    const modes = [folder.path, workspaces, events, key, log].map(
+      (name) => statSync(name).mode & 0o777,
+    );
     expect(modes).toEqual([0o700, 0o700, 0o700, 0o600, 0o600]);
   });
 
@@ -68,19 +75,29 @@ describe('the data directory', () => {
 
 describe('a failure in the data directory', () => {
   it.each([
-    [{ code: 'ENOSPC' }, 'the disk is full', 'free space in it, or set ACS_DATA_DIR to a folder that you can write'],
+    [
+      { code: 'ENOSPC' },
+      'the disk is full',
+      'free space in it, or set ACS_DATA_DIR to a folder that you can write',
+    ],
     [
       { code: 'SQLITE_FULL' },
       'the disk is full',
       'free space in it, or set ACS_DATA_DIR to a folder that you can write',
     ],
-    [{ code: 'EROFS' }, 'the file system is read-only', 'set ACS_DATA_DIR to a folder that you can write'],
+    [
+      { code: 'EROFS' },
+      'the file system is read-only',
+      'set ACS_DATA_DIR to a folder that you can write',
+    ],
   ])('for %j is reported with its cause and a step that removes it', (members, words, hint) => {
     const refuse = (): never => {
       throw Object.assign(new Error('x'), members);
     };
     const message = `cannot use the data directory ${folder.path}: ${words}`;
-    expect(() => inDataDir(folder.path, refuse)).toThrow(expect.objectContaining({ message, hint }));
+    expect(() => inDataDir(folder.path, refuse)).toThrow(
+      expect.objectContaining({ message, hint }),
+    );
   });
 
   it('because of a damaged database names the file, with a hint', () => {
@@ -159,7 +176,10 @@ describe('a small file', () => {
   it('is written for its owner alone, and replaces one that others can read', () => {
     writeFileSync(at('a'), 'before', { mode: 0o644 });
     writePrivateFile(at('a'), 'after');
-    expect([readFileSync(at('a'), 'utf8'), statSync(at('a')).mode & 0o777]).toEqual(['after', 0o600]);
+    expect([readFileSync(at('a'), 'utf8'), statSync(at('a')).mode & 0o777]).toEqual([
+      'after',
+      0o600,
+    ]);
     expect(readdirSync(folder.path)).toEqual(['a']);
   });
 
@@ -167,7 +187,10 @@ describe('a small file', () => {
     writeFileSync(at('mine'), 'mine');
     symlinkSync(at('mine'), at('a'));
     writePrivateFile(at('a'), 'written');
-    expect([readFileSync(at('a'), 'utf8'), readFileSync(at('mine'), 'utf8')]).toEqual(['written', 'mine']);
+    expect([readFileSync(at('a'), 'utf8'), readFileSync(at('mine'), 'utf8')]).toEqual([
+      'written',
+      'mine',
+    ]);
     expect(() => writePrivateFile(folder.path, 'x')).toThrow(`${folder.path} is not a file`);
   });
 });
@@ -186,11 +209,14 @@ describe('the key of a service', () => {
     expect(ensureKey(at('key'))).toBe('of-the-user-0123456789');
   });
 
-  it.each(['', 'short', 'with spaces in it, and long enough'])('is not replaced when it is invalid: %j', (text) => {
-    writeFileSync(at('key'), text);
-    expect(() => ensureKey(at('key'))).toThrow(`${at('key')} holds no key`);
-    expect(readFileSync(at('key'), 'utf8')).toBe(text);
-  });
+  it.each(['', 'short', 'with spaces in it, and long enough'])(
+    'is not replaced when it is invalid: %j',
+    (text) => {
+      writeFileSync(at('key'), text);
+      expect(() => ensureKey(at('key'))).toThrow(`${at('key')} holds no key`);
+      expect(readFileSync(at('key'), 'utf8')).toBe(text);
+    },
+  );
 });
 
 it.each([

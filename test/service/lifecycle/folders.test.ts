@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -10,7 +18,10 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 const file = path.join(dir, 'file');
 writeFileSync(file, '');
 
-/** In a process that is killed when it does not end: what is tested here once was a loop without end. */
+/**
+ * In a process that is killed when it does not end: what is tested here once was a loop without
+ * end.
+ */
 function acs(args: string[], env: Record<string, string>): Promise<{ code: unknown; err: string }> {
   const options = {
     env: { PATH: process.env.PATH, HOME: dir, ...env },
@@ -24,20 +35,37 @@ function acs(args: string[], env: Record<string, string>): Promise<{ code: unkno
   });
 }
 
-const ADD = ['login', 'x', '--base-url', 'http://127.0.0.1:9', '--no-check', '--key-command', 'echo key'];
+const ADD = [
+  'login',
+  'x',
+  '--base-url',
+  'http://127.0.0.1:9',
+  '--no-check',
+  '--key-command',
+  'echo key',
+];
 
 // In /proc nothing can be created: Linux reports for every new name there that it does not exist.
-describe.each(['/proc/acs', '/proc/acs/deeper/still', `${file}/below`])('a directory %s', (folder) => {
-  it('cannot hold the data of the local service: exit 3, with the path', async () => {
-    const { code, err } = await acs(['serve', '--detach'], { ACS_DATA_DIR: folder, ACS_CONFIG_DIR: dir });
-    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(`the data directory ${folder}:`) as string });
-  });
+describe.each(['/proc/acs', '/proc/acs/deeper/still', `${file}/below`])(
+  'a directory %s',
+  (folder) => {
+    it('cannot hold the data of the local service: exit 3, with the path', async () => {
+      const { code, err } = await acs(['serve', '--detach'], {
+        ACS_DATA_DIR: folder,
+        ACS_CONFIG_DIR: dir,
+      });
+      expect({ code, err }).toEqual({
+        code: 3,
+        err: expect.stringContaining(`the data directory ${folder}:`) as string,
+      });
+    });
 
-  it('cannot hold the profiles: exit 3, with the path', async () => {
-    const { code, err } = await acs(ADD, { ACS_CONFIG_DIR: folder });
-    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(folder) as string });
-  });
-});
+    it('cannot hold the profiles: exit 3, with the path', async () => {
+      const { code, err } = await acs(ADD, { ACS_CONFIG_DIR: folder });
+      expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(folder) as string });
+    });
+  },
+);
 
 describe('a missing directory in a missing directory', () => {
   it('is created, readable by its owner alone', async () => {
@@ -54,8 +82,14 @@ describe('a directory with other content, named by mistake as the data directory
     mkdirSync(path.dirname(thesis), { recursive: true });
     writeFileSync(thesis, 'years of work');
     chmodSync(project, 0o755);
-    const { code, err } = await acs(['serve', '--detach'], { ACS_DATA_DIR: project, ACS_CONFIG_DIR: dir });
-    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining('not of acs (workspaces)') as string });
+    const { code, err } = await acs(['serve', '--detach'], {
+      ACS_DATA_DIR: project,
+      ACS_CONFIG_DIR: dir,
+    });
+    expect({ code, err }).toEqual({
+      code: 3,
+      err: expect.stringContaining('not of acs (workspaces)') as string,
+    });
     expect([existsSync(thesis), statSync(project).mode & 0o777]).toEqual([true, 0o755]);
   });
 });

@@ -3,7 +3,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, beforeEach } from 'vitest';
-import { isAlive, poll, selfIdentity, sendSignal, startOf } from '../../../src/service/lifecycle/process.ts';
+import {
+  isAlive,
+  poll,
+  selfIdentity,
+  sendSignal,
+  startOf,
+} from '../../../src/service/lifecycle/process.ts';
 import { isHeld, takeLock } from '../../../src/service/lifecycle/lock.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
@@ -24,11 +30,11 @@ describe('a process', () => {
     const { pid } = await sleeping();
     const start = startOf(pid);
     expect(start).not.toBeNull();
-    expect([isAlive({ pid, start }), isAlive({ pid, start: null }), isAlive({ pid, start: '1' })]).toEqual([
-      true,
-      true,
-      false,
-    ]);
+    expect([
+      isAlive({ pid, start }),
+      isAlive({ pid, start: null }),
+      isAlive({ pid, start: '1' }),
+    ]).toEqual([true, true, false]);
     expect(isAlive(selfIdentity())).toBe(true);
   });
 
@@ -41,15 +47,18 @@ describe('a process', () => {
     expect(startOf(child.pid)).toBeNull();
   });
 
-  it.runIf(process.platform === 'linux')('whose parent has not collected it yet counts as ended', async () => {
-    const { pid } = await sleeping();
-    const identity = { pid, start: startOf(pid) };
-    sendSignal(pid, 'SIGKILL');
-    // Nothing else runs in this process meanwhile, so that the process stays a zombie.
-    for (let look = 0; look < 2000 && startOf(pid) !== 'zombie'; look++)
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
-    expect([isAlive(identity), startOf(pid)]).toEqual([false, 'zombie']);
-  });
+  it.runIf(process.platform === 'linux')(
+    'whose parent has not collected it yet counts as ended',
+    async () => {
+      const { pid } = await sleeping();
+      const identity = { pid, start: startOf(pid) };
+      sendSignal(pid, 'SIGKILL');
+      // Nothing else runs in this process meanwhile, so that the process stays a zombie.
+      for (let look = 0; look < 2000 && startOf(pid) !== 'zombie'; look++)
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+      expect([isAlive(identity), startOf(pid)]).toEqual([false, 'zombie']);
+    },
+  );
 });
 
 it('a poll returns what it waits for, null at its limit, and throws the reason of its signal', async () => {
@@ -58,7 +67,9 @@ it('a poll returns what it waits for, null at its limit, and throws the reason o
   let asked = 0;
   expect(await poll(() => (asked++, null), 40)).toBeNull();
   expect(asked).toBe(3);
-  await expect(poll(() => null, 60_000, AbortSignal.abort(new Error('given up')))).rejects.toThrow('given up');
+  await expect(poll(() => null, 60_000, AbortSignal.abort(new Error('given up')))).rejects.toThrow(
+    'given up',
+  );
 });
 
 const folder = folderOfEachTest();
@@ -79,8 +90,14 @@ describe('a lock', () => {
   });
 
   it.each([
-    ['of a process that has ended', () => JSON.stringify({ pid: spawnSync('true').pid, start: '1' })],
-    ['of a pid that now belongs to another process', () => JSON.stringify({ pid: process.pid, start: 'long ago' })],
+    [
+      'of a process that has ended',
+      () => JSON.stringify({ pid: spawnSync('true').pid, start: '1' }),
+    ],
+    [
+      'of a pid that now belongs to another process',
+      () => JSON.stringify({ pid: process.pid, start: 'long ago' }),
+    ],
     ['with invalid content', () => 'nonsense'],
   ])('%s is taken over', (_, text) => {
     writeFileSync(file, text());

@@ -29,7 +29,10 @@ beforeEach(async () => {
   store = openStore(dataPaths(dir).database);
   row = newSandbox('process', createClock().stamp());
   const mark = sandboxMark(row.id, path.join(dataPaths(dir).workspaces, row.id));
-  child = spawn(process.execPath, ['-e', 'setTimeout(() => 0, 600_000)', mark], { detached: true, stdio: 'ignore' });
+  child = spawn(process.execPath, ['-e', 'setTimeout(() => 0, 600_000)', mark], {
+    detached: true,
+    stdio: 'ignore',
+  });
   await once(child, 'spawn');
 });
 afterEach(() => {
@@ -76,7 +79,10 @@ describe('after a crash', () => {
     const logs = path.join(dataPaths(dir).events, row.id);
     mkdirSync(logs, { recursive: true });
     const log = openEventLog(eventLogFile(logs, conversation.id));
-    log.write('state', { conversation_id: conversation.id, execution_status: 'error' } as ConversationState);
+    log.write('state', {
+      conversation_id: conversation.id,
+      execution_status: 'error',
+    } as ConversationState);
     log.close();
     await recover(store, dataPaths(dir), createClock(), () => undefined);
     expect(store.conversations.get(conversation.id)).toMatchObject({ execution_status: 'error' });
@@ -118,7 +124,8 @@ describe('a service in the background', () => {
     const count = () => countEvents(client, id, '&kind__eq=ActionEvent');
     await until(count, runs);
     const before = await countEvents(client, id);
-    const late = (await client.call('POST', '/api/v1/app-conversations', { replay_json: 'demo' })).body as {
+    const late = (await client.call('POST', '/api/v1/app-conversations', { replay_json: 'demo' }))
+      .body as {
       id: string;
     };
     process.kill(first.pid, 'SIGKILL');
@@ -127,13 +134,18 @@ describe('a service in the background', () => {
     expect(second.started).toBe(true);
     const after = clientOf(second);
     expect((await after.call('GET', '/api/settings')).body).toMatchObject({ language: 'de' });
-    const [lateTask] = (await after.call('GET', `/api/v1/app-conversations/start-tasks?ids=${late.id}`)).body as {
+    const [lateTask] = (
+      await after.call('GET', `/api/v1/app-conversations/start-tasks?ids=${late.id}`)
+    ).body as {
       status: string;
       detail: string | null;
     }[];
     expect(['READY', 'ERROR']).toContain(lateTask?.status);
     if (lateTask?.status === 'ERROR') expect(lateTask.detail).toContain('stopped');
-    expect(await conversation(after, id)).toMatchObject({ sandbox_status: 'PAUSED', execution_status: 'paused' });
+    expect(await conversation(after, id)).toMatchObject({
+      sandbox_status: 'PAUSED',
+      execution_status: 'paused',
+    });
     const events = await countEvents(after, id);
     expect(events).toBeGreaterThanOrEqual(before);
     await until(
@@ -148,7 +160,11 @@ describe('a run whose service and worker are killed', () => {
     const first = await ensureLocalService(services.options());
     const wait = JSON.stringify([
       { source: 'user', action: 'message', args: { content: 'Wait' } },
-      { source: 'agent', action: 'run', args: { command: `while [ ! -e ${services.dir}/go ]; do sleep 0.05; done` } },
+      {
+        source: 'agent',
+        action: 'run',
+        args: { command: `while [ ! -e ${services.dir}/go ]; do sleep 0.05; done` },
+      },
       { source: 'agent', action: 'finish', args: {} },
     ]);
     const task = await startedTask(clientOf(first), { replay_json: wait });
@@ -157,7 +173,9 @@ describe('a run whose service and worker are killed', () => {
       const { items } = (await call('GET', `/api/v1/conversation/${id}/events/search`)).body as {
         items: { kind: string; value?: unknown }[];
       };
-      return items.map(({ kind, value }) => (typeof value === 'string' && value.length < 20 ? value : kind));
+      return items.map(({ kind, value }) =>
+        typeof value === 'string' && value.length < 20 ? value : kind,
+      );
     };
     await until(
       () => kinds(clientOf(first)),

@@ -7,11 +7,20 @@ import WebSocket from 'ws';
 import { describe, expect, it } from 'vitest';
 import { runningService, startService, type RunningService } from '../../../src/service/index.ts';
 import { freeBlock } from '../../support/ports.ts';
-import { conversation, countEvents, startedTask, until, untilShown, PACKAGE_ROOT } from '../app/support.ts';
+import {
+  conversation,
+  countEvents,
+  startedTask,
+  until,
+  untilShown,
+  PACKAGE_ROOT,
+} from '../app/support.ts';
 import { clientOf, NO_DATABASE, servicesOfEachTest } from './support.ts';
 
 const services = servicesOfEachTest();
-const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
+const hasIPv6 = Object.values(networkInterfaces()).some((all) =>
+  all?.some(({ address }) => address === '::1'),
+);
 
 /** The stream of the page of a new conversation, as a browser opens it. */
 async function openPage(service: RunningService, signal?: AbortSignal): Promise<Response> {
@@ -19,7 +28,9 @@ async function openPage(service: RunningService, signal?: AbortSignal): Promise<
   const { app_conversation_id: id } = await startedTask(client, { replay_json: 'demo' });
   const link = await client.call('POST', `/local/conversations/${id}/page-link`);
   const { token } = link.body as { token: string };
-  const opened = await fetch(`${service.url}/conversations/${id}?once=${token}`, { redirect: 'manual' });
+  const opened = await fetch(`${service.url}/conversations/${id}?once=${token}`, {
+    redirect: 'manual',
+  });
   const cookie = opened.headers.get('set-cookie')?.replace(/;.*/, '') ?? '';
   return await fetch(`${service.url}/conversations/${id}/live`, { headers: { cookie }, signal });
 }
@@ -82,20 +93,25 @@ describe('a service', () => {
     }
   });
 
-  it.runIf(hasIPv6)('also listens on ::1, where no other program can receive a request to localhost', async () => {
-    const service = await services.start();
-    const task = await startedTask(clientOf(service), { replay_json: 'demo' });
-    for (const url of [service.url, task.agent_server_url ?? ''])
-      expect((await fetch(`${url.replace('127.0.0.1', '[::1]')}/openapi.json`)).status).toBe(200);
-    const other = http.createServer();
-    const refused = new Promise<unknown>((resolve) => other.once('error', resolve));
-    other.listen(service.port, '::1');
-    expect(await refused).toMatchObject({ code: 'EADDRINUSE' });
-  });
+  it.runIf(hasIPv6)(
+    'also listens on ::1, where no other program can receive a request to localhost',
+    async () => {
+      const service = await services.start();
+      const task = await startedTask(clientOf(service), { replay_json: 'demo' });
+      for (const url of [service.url, task.agent_server_url ?? ''])
+        expect((await fetch(`${url.replace('127.0.0.1', '[::1]')}/openapi.json`)).status).toBe(200);
+      const other = http.createServer();
+      const refused = new Promise<unknown>((resolve) => other.once('error', resolve));
+      other.listen(service.port, '::1');
+      expect(await refused).toMatchObject({ code: 'EADDRINUSE' });
+    },
+  );
 
   it('reports that it cannot use its data directory', async () => {
     writeFileSync(path.join(services.dir, 'file'), 'not a directory');
-    await expect(startService(services.options({ dataDir: path.join(services.dir, 'file') }))).rejects.toMatchObject({
+    await expect(
+      startService(services.options({ dataDir: path.join(services.dir, 'file') })),
+    ).rejects.toMatchObject({
       code: 'data-dir',
     });
     await (await services.start()).close();
@@ -119,7 +135,10 @@ describe('a service', () => {
     const lines: string[] = [];
     const idleTimeoutMs = 200; // looks every 10 ms whether it is idle
     const service = await services.start({ idleTimeoutMs, now, log: (line) => lines.push(line) });
-    /** Whether the service has ended after some looks at which it was idle for longer than its timeout. */
+    /**
+     * Whether the service has ended after some looks at which it was idle for longer than its
+     * timeout.
+     */
     const ends = async () => {
       const { looks } = time;
       time.now += idleTimeoutMs;
@@ -164,33 +183,53 @@ describe('a service', () => {
     await first.close();
     const second = clientOf(await services.start());
     expect((await second.call('GET', '/api/settings')).body).toMatchObject({ language: 'de' });
-    expect(await conversation(second, id)).toMatchObject({ sandbox_status: 'PAUSED', execution_status: 'finished' });
+    expect(await conversation(second, id)).toMatchObject({
+      sandbox_status: 'PAUSED',
+      execution_status: 'finished',
+    });
     expect(await countEvents(second, id)).toBe(count);
     await second.call('POST', `/api/v1/sandboxes/${task.sandbox_id}/resume`);
     const resumed = await untilShown(second, id, { sandbox_status: 'RUNNING' });
     // Its port was free meanwhile: another program may have got the key from a client.
     expect(resumed?.session_api_key).toMatch(/^.{40,}$/);
     expect(resumed?.session_api_key).not.toBe(before?.session_api_key);
-    const file = await second.call('GET', `/api/v1/app-conversations/${id}/file?file_path=acs-demo.sh`);
+    const file = await second.call(
+      'GET',
+      `/api/v1/app-conversations/${id}/file?file_path=acs-demo.sh`,
+    );
     expect(file.body).toContain('#!/bin/sh');
   });
 });
 
 // What makes a terminal here is util-linux's program of that name; others take other options.
-const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
+const hasScript = /util-linux/.test(
+  spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '',
+);
 
-it.runIf(hasScript)('a service whose terminal closes shuts down with the exit code of SIGHUP', async () => {
-  const { dir, dataDir } = services;
-  const code = path.join(dir, 'code');
-  // The system sends the signal only to the shell, the leader of the session. Its first wait ends with the signal.
-  const serve = `'${process.execPath}' '${PACKAGE_ROOT}/bin/acs.cjs' serve`;
-  const command = `trap 'kill -HUP $pid' HUP; ${serve} & pid=$!; wait $pid; wait $pid; echo $? > '${code}'`;
-  const terminal = spawn('script', ['-qfc', command, '/dev/null'], {
-    env: { PATH: process.env.PATH, HOME: dir, SHELL: '/bin/sh', TERM: 'dumb', ACS_DATA_DIR: dataDir },
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
-  await until(() => runningService(dataDir) !== null);
-  terminal.kill('SIGKILL');
-  await until(() => existsSync(code) && readFileSync(code, 'utf8') === '129\n');
-  expect(runningService(dataDir)).toBeNull();
-});
+it.runIf(hasScript)(
+  'a service whose terminal closes shuts down with the exit code of SIGHUP',
+  async () => {
+    const { dir, dataDir } = services;
+    const code = path.join(dir, 'code');
+    // The system sends the signal only to the shell, the leader of the session. Its first wait ends
+    // with the signal.
+    const serve = `'${process.execPath}' '${PACKAGE_ROOT}/bin/acs.cjs' serve`;
+    const command =
+      `trap 'kill -HUP $pid' HUP; ${serve} & pid=$!; wait $pid; wait $pid; echo ` +
+      `$? > '${code}'`;
+    const terminal = spawn('script', ['-qfc', command, '/dev/null'], {
+      env: {
+        PATH: process.env.PATH,
+        HOME: dir,
+        SHELL: '/bin/sh',
+        TERM: 'dumb',
+        ACS_DATA_DIR: dataDir,
+      },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    await until(() => runningService(dataDir) !== null);
+    terminal.kill('SIGKILL');
+    await until(() => existsSync(code) && readFileSync(code, 'utf8') === '129\n');
+    expect(runningService(dataDir)).toBeNull();
+  },
+);

@@ -29,15 +29,26 @@ function read(text: string): ServiceState | null {
 }
 
 it('a state file of an older version has neither scenario nor replay, and no known way of its start', () => {
-  expect(read(JSON.stringify(STATE))).toEqual({ ...STATE, scenario: null, replay: null, life: null, asked: {} });
+  expect(read(JSON.stringify(STATE))).toEqual({
+    ...STATE,
+    scenario: null,
+    replay: null,
+    life: null,
+    asked: {},
+  });
 });
 
 it.each([
   'nonsense',
   'null',
-  ...[{ pid: '1' }, { pid: 0 }, { pid: 1.5 }, { port: null }, { version: null }, { asked: 'text' }].map((wrong) =>
-    JSON.stringify({ ...STATE, ...wrong }),
-  ),
+  ...[
+    { pid: '1' },
+    { pid: 0 },
+    { pid: 1.5 },
+    { port: null },
+    { version: null },
+    { asked: 'text' },
+  ].map((wrong) => JSON.stringify({ ...STATE, ...wrong })),
   JSON.stringify({ ...STATE, url: 'https://127.0.0.1:1' }),
 ])('a state file with %s is none', (text) => {
   expect(read(text)).toBeNull();
@@ -60,12 +71,20 @@ it('a state file that names a foreign process ends nothing, with or without a lo
 
 it('a service is found with its key, and not by a client that cannot read the key', async () => {
   const { url, key } = await services.start();
-  expect(runningService(services.dataDir)).toMatchObject({ key, state: { url, life: 'foreground' } });
+  expect(runningService(services.dataDir)).toMatchObject({
+    key,
+    state: { url, life: 'foreground' },
+  });
   writeFileSync(dataPaths(services.dataDir).key, 'short');
   expect(runningService(services.dataDir)).toBeNull();
 });
 
-const ACTIVITY = { running: false, conversations_running: 0, sandboxes_running: 0, unknown_workspaces: [] };
+const ACTIVITY = {
+  running: false,
+  conversations_running: 0,
+  sandboxes_running: 0,
+  unknown_workspaces: [],
+};
 const ask = (url: string, key = 'key') => askActivity({ state: { url } as ServiceState, key });
 
 it('a service reports what runs in it to who has its key', async () => {
@@ -76,11 +95,12 @@ it('a service reports what runs in it to who has its key', async () => {
   expect(await ask(url, key)).toEqual({ ...ACTIVITY, sandboxes_running: 1 });
 });
 
-it.each<Reply>([{ status: 500, json: ACTIVITY }, { text: '<html>', type: 'text/html' }, { cut: true }])(
-  'a server that answers %j has no known activity',
-  async (reply) => {
-    const server = await startFake(() => reply);
-    expect(await ask(server.url)).toBeNull();
-    await server.close();
-  },
-);
+it.each<Reply>([
+  { status: 500, json: ACTIVITY },
+  { text: '<html>', type: 'text/html' },
+  { cut: true },
+])('a server that answers %j has no known activity', async (reply) => {
+  const server = await startFake(() => reply);
+  expect(await ask(server.url)).toBeNull();
+  await server.close();
+});

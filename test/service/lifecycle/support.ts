@@ -13,7 +13,9 @@ import { folderOfEachTest } from '../../support/temporary-folder.ts';
 import { PACKAGE_ROOT, type Answer } from '../app/support.ts';
 
 /** A text that is long enough to be read as a database. */
-export const NO_DATABASE = 'this is no database, but it is long enough to be read as one'.repeat(50);
+export const NO_DATABASE = 'this is no database, but it is long enough to be read as one'.repeat(
+  50,
+);
 
 export interface ServicesOfTest {
   readonly dir: string;
@@ -67,7 +69,11 @@ export function clientOf({ url, key }: { url: string; key: string }) {
         let text = '';
         answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
         answer.on('end', () => {
-          resolve({ status: answer.statusCode ?? 0, headers: new Headers(), body: JSON.parse(text) as unknown });
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: new Headers(),
+            body: JSON.parse(text) as unknown,
+          });
         });
       });
       request.on('error', reject);

@@ -15,7 +15,9 @@ const schema: v.GenericSchema = v.lazy(() =>
   v.union([
     v.strictObject({ $ref: v.pipe(v.string(), v.regex(/^#\/components\/schemas\/\w+$/)) }),
     v.strictObject({
-      type: v.optional(v.picklist(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])),
+      type: v.optional(
+        v.picklist(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']),
+      ),
       properties: v.optional(v.record(v.string(), schema)),
       required: v.optional(v.array(v.string())),
       additionalProperties: v.optional(v.union([v.literal(false), schema])),
@@ -34,7 +36,11 @@ const schema: v.GenericSchema = v.lazy(() =>
     }),
   ]),
 );
-const content = v.pipe(v.record(v.string(), v.strictObject({ schema })), v.minEntries(1), v.maxEntries(1));
+const content = v.pipe(
+  v.record(v.string(), v.strictObject({ schema })),
+  v.minEntries(1),
+  v.maxEntries(1),
+);
 const security = v.array(v.record(v.string(), v.tuple([])));
 const operation = v.strictObject({
   operationId: v.pipe(v.string(), v.regex(/^\w+$/)),
@@ -52,7 +58,10 @@ const operation = v.strictObject({
   requestBody: v.optional(v.strictObject({ required: v.boolean(), content })),
   responses: v.record(
     v.pipe(v.string(), v.regex(/^[2345]\d\d$/)),
-    v.strictObject({ description: v.pipe(v.string(), v.minLength(1)), content: v.optional(content) }),
+    v.strictObject({
+      description: v.pipe(v.string(), v.minLength(1)),
+      content: v.optional(content),
+    }),
   ),
 });
 const openapi = v.strictObject({
@@ -63,7 +72,10 @@ const openapi = v.strictObject({
     v.pipe(v.string(), v.startsWith('/')),
     v.record(v.picklist(['delete', 'get', 'patch', 'post', 'put']), operation),
   ),
-  components: v.strictObject({ schemas: v.record(v.string(), schema), securitySchemes: v.record(v.string(), any) }),
+  components: v.strictObject({
+    schemas: v.record(v.string(), schema),
+    securitySchemes: v.record(v.string(), any),
+  }),
 });
 
 const SERVERS = [
@@ -99,7 +111,10 @@ describe.each(SERVERS)('the document of the %s', (server, table) => {
   });
 
   it('has a required parameter for each part of a path', () => {
-    const given = operations.map(({ at, parameters = [] }) => [at, parameters.filter((each) => each.in === 'path')]);
+    const given = operations.map(({ at, parameters = [] }) => [
+      at,
+      parameters.filter((each) => each.in === 'path'),
+    ]);
     const wanted = operations.map(({ at }) => [
       at,
       [...at.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -113,15 +128,23 @@ describe.each(SERVERS)('the document of the %s', (server, table) => {
   });
 
   it('defines every schema that it refers to', () => {
-    const named = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+    const named = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(
+      ([, name]) => name,
+    );
     expect(Object.keys(document.components.schemas)).toEqual([...new Set(named)].sort());
   });
 
   it('has a status for what a route with a body, a checked query or a key refuses', () => {
-    const lacking = operations.filter(({ requestBody, parameters = [], security: own, responses }) => {
-      const isChecked = requestBody !== undefined || parameters.some((each) => each.in === 'query');
-      return (isChecked && responses['422'] === undefined) || (own === undefined && responses['401'] === undefined);
-    });
+    const lacking = operations.filter(
+      ({ requestBody, parameters = [], security: own, responses }) => {
+        const isChecked =
+          requestBody !== undefined || parameters.some((each) => each.in === 'query');
+        return (
+          (isChecked && responses['422'] === undefined) ||
+          (own === undefined && responses['401'] === undefined)
+        );
+      },
+    );
     expect(lacking).toEqual([]);
   });
 });
@@ -158,7 +181,10 @@ describe('the maker of documents', () => {
         {},
       ),
     };
-    const { paths } = make(handlers, { 'GET /a/{part}': { 200: text() }, 'POST /a': { 204: null } }) as {
+    const { paths } = make(handlers, {
+      'GET /a/{part}': { 200: text() },
+      'POST /a': { 204: null },
+    }) as {
       paths: Record<string, Record<string, Json>>;
     };
     expect(paths['/a/{part}']?.['get']).toMatchObject({

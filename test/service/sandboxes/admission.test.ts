@@ -32,7 +32,9 @@ describe('which sandbox is paused for another', () => {
 
   function addConversation(sandbox_id: string, execution_status: ExecutionStatus): void {
     const id = (test.store.conversations.count({}) + 10).toString(16).repeat(32);
-    test.store.conversations.insert(conversationRow({ id, sandbox_id, execution_status, created_at: '' }));
+    test.store.conversations.insert(
+      conversationRow({ id, sandbox_id, execution_status, created_at: '' }),
+    );
   }
 
   const chosen = (...ids: string[]): string | undefined => toEvict(test.store, ids)?.id;
@@ -43,7 +45,9 @@ describe('which sandbox is paused for another', () => {
   });
 
   it('one that starts, is paused or is in error is not', () => {
-    expect(chosen(idleSince(1, 'STARTING'), idleSince(2, 'PAUSED'), idleSince(3, 'ERROR'))).toBeUndefined();
+    expect(
+      chosen(idleSince(1, 'STARTING'), idleSince(2, 'PAUSED'), idleSince(3, 'ERROR')),
+    ).toBeUndefined();
   });
 
   it('one with a run in progress is never paused, and one whose run waits for an approval last', () => {
@@ -52,7 +56,11 @@ describe('which sandbox is paused for another', () => {
     addConversation(busy, 'running');
     addConversation(waiting, 'waiting_for_confirmation');
     addConversation(idle, 'finished');
-    expect([chosen(busy, waiting, idle), chosen(busy, waiting), chosen(busy)]).toEqual([idle, waiting, undefined]);
+    expect([chosen(busy, waiting, idle), chosen(busy, waiting), chosen(busy)]).toEqual([
+      idle,
+      waiting,
+      undefined,
+    ]);
   });
 });
 
@@ -66,7 +74,8 @@ describe('a start beyond the limit of running sandboxes', () => {
   const { newSandbox, post, remove, settled, statusOf } = sandboxCalls(() => app);
 
   /** A run that ends once `open` was called. */
-  const gated = (): string => trajectory(`until [ -e '${path.join(app.dir, 'gate')}' ]; do sleep 0.05; done`);
+  const gated = (): string =>
+    trajectory(`until [ -e '${path.join(app.dir, 'gate')}' ]; do sleep 0.05; done`);
   const open = (): void => {
     writeFileSync(path.join(app.dir, 'gate'), '');
   };
@@ -79,7 +88,8 @@ describe('a start beyond the limit of running sandboxes', () => {
       (row) => WAITS.test(row?.detail ?? ''),
     );
   const running = async (count: number): Promise<void> => {
-    const isRunning = (each: string) => app.store.conversations.ofSandbox(each)[0]?.execution_status === 'running';
+    const isRunning = (each: string) =>
+      app.store.conversations.ofSandbox(each)[0]?.execution_status === 'running';
     await until(() => app.store.sandboxes.all().filter(({ id }) => isRunning(id)).length === count);
   };
   /** Fills the limit with runs that wait for `open`. */
@@ -97,7 +107,11 @@ describe('a start beyond the limit of running sandboxes', () => {
       (rows) => rows.filter((row) => WAITS.test(row?.detail ?? '')).length === 8,
     );
     const words = states.map((row) => row?.status).toSorted();
-    expect(words).toEqual(['READY', 'READY', ...Array.from({ length: 8 }, () => 'WAITING_FOR_SANDBOX')]);
+    expect(words).toEqual([
+      'READY',
+      'READY',
+      ...Array.from({ length: 8 }, () => 'WAITING_FOR_SANDBOX'),
+    ]);
     const rows = app.store.sandboxes.all();
     expect(rows.filter(({ worker_pid: pid }) => pid !== null).map(({ status }) => status)).toEqual([
       'RUNNING',
@@ -122,7 +136,10 @@ describe('a start beyond the limit of running sandboxes', () => {
     const [first, second, third] = tasks.map(taskOf);
     expect((await remove(first?.sandbox_id ?? '')).status).toBe(200);
     expect((await post(paused, 'pause')).status).toBe(200);
-    expect(await endedTask(app, first?.id ?? '')).toMatchObject({ status: 'ERROR', detail: 'the sandbox was deleted' });
+    expect(await endedTask(app, first?.id ?? '')).toMatchObject({
+      status: 'ERROR',
+      detail: 'the sandbox was deleted',
+    });
     expect(await endedTask(app, second?.id ?? '')).toMatchObject({
       status: 'ERROR',
       detail: 'the sandbox was stopped while its start waited for another one to become idle',
@@ -148,7 +165,10 @@ describe('a start beyond the limit of running sandboxes', () => {
     const { id } = body as { id: string };
     expect((await post(id, 'resume')).status).toBe(200);
     await post(taskOf(busy as Task)?.sandbox_id ?? '', 'pause');
-    expect([await settled(id), app.store.sandboxes.get(id)?.status_detail]).toEqual(['RUNNING', null]);
+    expect([await settled(id), app.store.sandboxes.get(id)?.status_detail]).toEqual([
+      'RUNNING',
+      null,
+    ]);
   });
 
   it('pauses no run of which the store does not know yet', async () => {
@@ -165,14 +185,19 @@ describe('a start beyond the limit of running sandboxes', () => {
       [1, 2, 3].map(() => startedTask(app, { replay_json: 'demo', confirmation_policy })),
     );
     const ids = tasks.map(({ app_conversation_id: id }) => id ?? '');
-    for (const id of ids) await untilShown(app, id, { execution_status: 'waiting_for_confirmation' });
+    for (const id of ids)
+      await untilShown(app, id, { execution_status: 'waiting_for_confirmation' });
     const paused = tasks.find(({ sandbox_id: id }) => statusOf(id ?? '') === 'PAUSED');
     const { sandbox_id: sandbox, app_conversation_id: conversation } = paused ?? {};
     expect((await post(sandbox ?? '', 'resume')).status).toBe(200);
     expect(await settled(sandbox ?? '')).toBe('RUNNING');
     const at = `/api/conversations/${conversation}/events/respond_to_confirmation`;
     const json = { accept: true };
-    const { status } = await app.context.supervisor.send(sandbox ?? '', { method: 'POST', path: at, json });
+    const { status } = await app.context.supervisor.send(sandbox ?? '', {
+      method: 'POST',
+      path: at,
+      json,
+    });
     expect(status).toBe(200);
   });
 });

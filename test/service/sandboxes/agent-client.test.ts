@@ -13,7 +13,9 @@ afterEach(async () => {
 });
 
 /** An agent server that answers so; its port. */
-async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<number> {
+async function serve(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<number> {
   server = createServer(answer);
   client = createAgentClient();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -28,7 +30,12 @@ it('a request has the key, the mark of the service, its query and its body', asy
       response.end(JSON.stringify({ method, url, headers, body }));
     });
   });
-  const sent = await client.send(port, 'the-key', { method: 'POST', path: '/api/x', query: { q: 'a&b ü' }, json: [1] });
+  const sent = await client.send(port, 'the-key', {
+    method: 'POST',
+    path: '/api/x',
+    query: { q: 'a&b ü' },
+    json: [1],
+  });
   expect(jsonOf(sent)).toMatchObject({
     method: 'POST',
     url: '/api/x?q=a%26b+%C3%BC',
@@ -42,13 +49,20 @@ it('a request has the key, the mark of the service, its query and its body', asy
   });
   const raw = { contentType: 'text/plain', body: Buffer.from('ü') };
   const other = jsonOf(await client.send(port, 'the-key', { method: 'POST', path: '/', raw }));
-  expect(other).toMatchObject({ headers: { 'content-type': 'text/plain', 'content-length': '2' }, body: 'ü' });
-  const { headers } = jsonOf(await client.send(port, 'the-key', { method: 'GET', path: '/' })) as { headers: object };
+  expect(other).toMatchObject({
+    headers: { 'content-type': 'text/plain', 'content-length': '2' },
+    body: 'ü',
+  });
+  const { headers } = jsonOf(await client.send(port, 'the-key', { method: 'GET', path: '/' })) as {
+    headers: object;
+  };
   expect(headers).not.toHaveProperty('content-type');
 });
 
 it('an answer is returned whatever its status', async () => {
-  const port = await serve((_, response) => response.writeHead(503, { 'Content-Type': 'text/plain' }).end('busy'));
+  const port = await serve((_, response) =>
+    response.writeHead(503, { 'Content-Type': 'text/plain' }).end('busy'),
+  );
   const answer = await client.send(port, '', { method: 'GET', path: '/' });
   expect(answer).toMatchObject({ status: 503, contentType: 'text/plain' });
   expect([jsonOf(answer), textOf(answer)]).toEqual([null, '"busy"']);
@@ -59,16 +73,20 @@ it.each<[string, (request: IncomingMessage, response: ServerResponse) => void, s
   ['closes the connection', (request) => request.socket.destroy(), /socket hang up|ECONNRESET/],
   [
     'ends within its answer',
-    (_, response) => void response.writeHead(200, { 'Content-Length': 9 }).write('x', () => response.destroy()),
+    (_, response) =>
+      void response.writeHead(200, { 'Content-Length': 9 }).write('x', () => response.destroy()),
     /aborted/,
   ],
 ])('a request to an agent server that %s is rejected', async (_, answer, why) => {
   const port = await serve(answer);
-  await expect(client.send(port, '', { method: 'GET', path: '/', timeoutMs: 100 })).rejects.toThrow(why);
+  await expect(client.send(port, '', { method: 'GET', path: '/', timeoutMs: 100 })).rejects.toThrow(
+    why,
+  );
 });
 
 it('the words of a refusal are its detail, in at most 500 characters', () => {
-  const said = (body: string) => textOf({ status: 400, contentType: 'application/json', body: Buffer.from(body) });
+  const said = (body: string) =>
+    textOf({ status: 400, contentType: 'application/json', body: Buffer.from(body) });
   expect(said('{"detail":"File not found"}')).toBe('File not found');
   expect(said('{"detail":[{"msg":"x"}]}')).toBe('[{"msg":"x"}]');
   expect(said('{"message":"x"}')).toBe('{"message":"x"}');
@@ -90,5 +108,11 @@ it('a request is sent again on a new connection when the kept one was closed, an
   expect((await send('/first')).status).toBe(200);
   expect((await send('/second')).status).toBe(200);
   await expect(send('/refused')).rejects.toThrow(/socket hang up|ECONNRESET/);
-  expect(seen).toEqual(['/first on 0', '/second on 0', '/second on 1', '/refused on 1', '/refused on 2']);
+  expect(seen).toEqual([
+    '/first on 0',
+    '/second on 0',
+    '/second on 1',
+    '/refused on 1',
+    '/refused on 2',
+  ]);
 });

@@ -43,7 +43,8 @@ const becomes = (sandboxId: string, status: string) =>
     (each) => each === status,
   );
 
-const ending = (events: Event[]) => events.slice(-3).map(({ kind, code, value }) => code ?? value ?? kind);
+const ending = (events: Event[]) =>
+  events.slice(-3).map(({ kind, code, value }) => code ?? value ?? kind);
 
 describe('a run whose worker is killed', () => {
   it('has failed, with the reason once in its log, and continues when the sandbox is resumed', async () => {
@@ -55,9 +56,13 @@ describe('a run whose worker is killed', () => {
     expect(events.at(-1)).toMatchObject({
       kind: 'ConversationErrorEvent',
       source: 'environment',
-      detail: expect.stringMatching(/broke down in the middle of the run: .*SIGKILL.*resume the sandbox/) as string,
+      detail: expect.stringMatching(
+        /broke down in the middle of the run: .*SIGKILL.*resume the sandbox/,
+      ) as string,
     });
-    expect(events.map((event) => event.timestamp)).toEqual(events.map((event) => event.timestamp).sort());
+    expect(events.map((event) => event.timestamp)).toEqual(
+      events.map((event) => event.timestamp).sort(),
+    );
     expect(app.store.conversations.get(id)?.execution_status).toBe('error');
 
     await app.call('POST', `/api/v1/sandboxes/${sandboxId}/resume`);
@@ -98,7 +103,11 @@ describe('a run whose worker is killed', () => {
       onConversation: () => undefined,
       log: () => undefined,
     };
-    endCutOffRuns(app.context.supervisor.folders.events(sandboxId), { end: 'failed', why: 'again' }, options);
+    endCutOffRuns(
+      app.context.supervisor.folders.events(sandboxId),
+      { end: 'failed', why: 'again' },
+      options,
+    );
     endCutOffRuns(app.context.supervisor.folders.events(sandboxId), { end: 'paused' }, options);
     expect(await eventsOf(id)).toEqual(before);
   });

@@ -2,7 +2,14 @@ import Database from 'libsql';
 import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createTestApp, endedTask, startedTask, until, type Task, type TestApp } from '../app/support.ts';
+import {
+  createTestApp,
+  endedTask,
+  startedTask,
+  until,
+  type Task,
+  type TestApp,
+} from '../app/support.ts';
 import { sandboxCalls } from './support.ts';
 
 let app: TestApp;
@@ -69,19 +76,31 @@ it('a change that the full disk refuses is not acknowledged, and the sandbox can
   expect(await settled(id)).toBe('RUNNING');
   const worker = app.store.sandboxes.get(id)?.worker_pid ?? 0;
   const other = new Database(path.join(app.dir, 'service.db'));
-  other.exec("CREATE TRIGGER full BEFORE UPDATE ON sandboxes BEGIN SELECT RAISE(FAIL, 'disk is full'); END");
+  other.exec(
+    "CREATE TRIGGER full BEFORE UPDATE ON sandboxes BEGIN SELECT RAISE(FAIL, 'disk is full'); END",
+  );
   await expect(app.context.supervisor.pause(id)).rejects.toThrow('disk is full');
-  expect(await post(id, 'resume')).toMatchObject({ status: 507, body: { detail: expect.stringContaining('disk') } });
+  expect(await post(id, 'resume')).toMatchObject({
+    status: 507,
+    body: { detail: expect.stringContaining('disk') },
+  });
   expect(statusOf(id)).toBe('RUNNING');
   other.exec('DROP TRIGGER full');
   expect((await post(id, 'resume')).status).toBe(200);
   expect(await settled(id)).toBe('RUNNING');
-  expect((await app.context.supervisor.send(id, { method: 'GET', path: '/alive' })).status).toBe(200);
+  expect((await app.context.supervisor.send(id, { method: 'GET', path: '/alive' })).status).toBe(
+    200,
+  );
 
-  other.exec("CREATE TRIGGER full BEFORE UPDATE ON sandboxes BEGIN SELECT RAISE(FAIL, 'disk is full'); END");
+  other.exec(
+    "CREATE TRIGGER full BEFORE UPDATE ON sandboxes BEGIN SELECT RAISE(FAIL, 'disk is full'); END",
+  );
   process.kill(worker, 'SIGKILL');
   await until(
-    () => app.context.supervisor.send(id, { method: 'GET', path: '/alive' }).catch((error: unknown) => String(error)),
+    () =>
+      app.context.supervisor
+        .send(id, { method: 'GET', path: '/alive' })
+        .catch((error: unknown) => String(error)),
     (answer) => String(answer).includes('cannot be reached'),
   );
   other.exec('DROP TRIGGER full');
@@ -96,7 +115,10 @@ it('a sandbox whose folders cannot be created is not stored, and leaves no folde
   app = await createTestApp();
   writeFileSync(path.join(app.dir, 'events'), 'in the way');
   expect((await app.call('POST', '/api/v1/sandboxes')).status).toBe(500);
-  expect([app.store.sandboxes.all(), readdirSync(path.join(app.dir, 'workspaces'))]).toEqual([[], []]);
+  expect([app.store.sandboxes.all(), readdirSync(path.join(app.dir, 'workspaces'))]).toEqual([
+    [],
+    [],
+  ]);
 });
 
 const LONG_RUN = JSON.stringify([

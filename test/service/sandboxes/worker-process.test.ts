@@ -20,7 +20,10 @@ afterEach(async () => {
   await worker.ended;
 });
 
-/** A worker that executes this program: `next(line)` gets each line of its stdin, and `say(value)` sends a notice. */
+/**
+ * A worker that executes this program: `next(line)` gets each line of its stdin, and `say(value)`
+ * sends a notice.
+ */
 function start(program: string, env: Record<string, string> = {}): WorkerProcess {
   const prelude = `
     const say = (value) => process.stdout.write(JSON.stringify(value) + '\\n');
@@ -54,16 +57,24 @@ const READY = `say({ type: 'ready', port: 7, working_dir: '/w', spec: 'process' 
 it('a worker starts no program of its workspace, whatever PATH and NODE_OPTIONS name', async () => {
   const ran = path.join(folder.path, 'ran');
   writeFileSync(path.join(folder.path, 'setpriv'), `#!/bin/sh\ntouch ${ran}\n`, { mode: 0o755 });
-  writeFileSync(path.join(folder.path, 'hook.js'), `require('node:fs').writeFileSync('${ran}', '')`);
+  writeFileSync(
+    path.join(folder.path, 'hook.js'),
+    `require('node:fs').writeFileSync('${ran}', '')`,
+  );
   const options = { PATH: `.:${process.env['PATH'] ?? ''}`, NODE_OPTIONS: '-r ./hook.js' };
   await start(READY, options).ready.catch(() => undefined);
   expect(existsSync(ran)).toBe(false);
 });
 
 it('a worker gets its configuration as its first line, and no key of a server in its environment', async () => {
-  const program = `next = (config) => { require('node:fs').writeFileSync(config.workspace_dir + '/got', JSON.stringify({ config, env: process.env })); ${READY} };`;
+  const program =
+    `next = (config) => { require('node:fs').writeFileSync(config.workspace_dir ` +
+    `+ '/got', JSON.stringify({ config, env: process.env })); ${READY} };`;
   await start(program, { ACS_API_KEY: 'hush', OPENHANDS_API_KEY: 'hush', KEPT: 'yes' }).ready;
-  const { config, env } = JSON.parse(readFileSync(path.join(folder.path, 'got'), 'utf8')) as Record<string, object>;
+  const { config, env } = JSON.parse(readFileSync(path.join(folder.path, 'got'), 'utf8')) as Record<
+    string,
+    object
+  >;
   expect(config).toMatchObject({ sandbox_id: 's', session_api_key: 'key' });
   expect(env).toMatchObject({ KEPT: 'yes' });
   expect(Object.keys(env ?? {}).filter((name) => /^(?:ACS|OPENHANDS)_/.test(name))).toEqual([]);
@@ -82,7 +93,10 @@ it('each answer goes to its command, and every other notice to the service', asy
     };
     ${READY}`;
   start(program);
-  const [paused, resumed] = await Promise.all([worker.ask('pause', 60_000), worker.ask('resume', 60_000)]);
+  const [paused, resumed] = await Promise.all([
+    worker.ask('pause', 60_000),
+    worker.ask('resume', 60_000),
+  ]);
   expect([paused.type, resumed.type]).toEqual(['paused', 'resumed']);
   expect(worker.subscribers).toBe(3);
   expect(notices.map(({ type }) => type)).toEqual(['ready', 'subscribers']);
@@ -90,14 +104,19 @@ it('each answer goes to its command, and every other notice to the service', asy
 
 it('a command that is not answered is rejected after its time', async () => {
   await start(READY).ready;
-  await expect(worker.ask('pause', 50)).rejects.toThrow('the worker did not answer to "pause" within 0.05 s');
+  await expect(worker.ask('pause', 50)).rejects.toThrow(
+    'the worker did not answer to "pause" within 0.05 s',
+  );
 });
 
-it.each(['not JSON', '5', 'null', '[]', '{"count":1}'])('the line %j, which is no notice, is logged', async (line) => {
-  await start(`process.stdout.write(${JSON.stringify(`${line}\n`)}); ${READY}`).ready;
-  expect(lines).toEqual([`a worker printed a line that is not a notice: ${line}`]);
-  expect(notices.map(({ type }) => type)).toEqual(['ready']);
-});
+it.each(['not JSON', '5', 'null', '[]', '{"count":1}'])(
+  'the line %j, which is no notice, is logged',
+  async (line) => {
+    await start(`process.stdout.write(${JSON.stringify(`${line}\n`)}); ${READY}`).ready;
+    expect(lines).toEqual([`a worker printed a line that is not a notice: ${line}`]);
+    expect(notices.map(({ type }) => type)).toEqual(['ready']);
+  },
+);
 
 it('lines on stderr are logged with the sandbox, at most 2000 characters of each', async () => {
   await start(`process.stderr.write('x'.repeat(3000) + '\\n', () => { ${READY} });`).ready;
@@ -106,9 +125,17 @@ it('lines on stderr are logged with the sandbox, at most 2000 characters of each
 });
 
 it.each([
-  ['reports why', `say({ type: 'failed', text: 'no bubblewrap' }); process.exitCode = 1;`, 'no bubblewrap'],
+  [
+    'reports why',
+    `say({ type: 'failed', text: 'no bubblewrap' }); process.exitCode = 1;`,
+    'no bubblewrap',
+  ],
   ['exits', `process.exit(3);`, 'the worker ended unexpectedly (exit code 3)'],
-  ['is killed', `process.kill(process.pid, 'SIGKILL');`, 'the worker ended unexpectedly (signal SIGKILL)'],
+  [
+    'is killed',
+    `process.kill(process.pid, 'SIGKILL');`,
+    'the worker ended unexpectedly (signal SIGKILL)',
+  ],
 ])(
   'a worker that %s before it is ready rejects the start and its commands with the reason',
   async (_, program, why) => {
@@ -120,7 +147,9 @@ it.each([
 );
 
 it('a worker that does not obey a stop is killed', async () => {
-  await start(`next = ({ type, request }) => type === 'stop' && say({ type: 'stopped', request }); ${READY}`).ready;
+  await start(
+    `next = ({ type, request }) => type === 'stop' && say({ type: 'stopped', request }); ${READY}`,
+  ).ready;
   await worker.stop();
   expect(ends).toEqual(['the worker ended unexpectedly (signal SIGKILL)']);
 });

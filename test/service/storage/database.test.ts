@@ -10,7 +10,9 @@ const db = storeOfEachTest();
 it('a transaction that does not fit on the disk reports a full disk, and the next one works', () => {
   const sql = openDatabase(db.file);
   const fill = (size: number): void => {
-    sql.transaction(() => sql.run('INSERT OR REPLACE INTO documents VALUES (?, ?)', 'x', 'y'.repeat(size)));
+    sql.transaction(() =>
+      sql.run('INSERT OR REPLACE INTO documents VALUES (?, ?)', 'x', 'y'.repeat(size)),
+    );
   };
   sql.get('PRAGMA max_page_count = 60');
   expect(() => fill(1_000_000)).toThrow(/full/);
@@ -36,7 +38,8 @@ describe('a database of an older version', () => {
     db.store.close();
     const older = new Database(db.file);
     older.exec(
-      `${WITHOUT_COUNTS} ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes DROP COLUMN fell_back`,
+      `${WITHOUT_COUNTS} ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes ` +
+        `DROP COLUMN fell_back`,
     );
     const insert = older.prepare(
       `INSERT INTO sandboxes (id, spec_id, status, session_api_key, working_dir, created_at, last_active_at)
@@ -82,7 +85,9 @@ describe('a database of an older version', () => {
     for (const time of ['first', 'second']) {
       db.open();
       expect([time, db.store.startTasks.get('of-v0')?.dialect]).toEqual([time, 'V0']);
-      expect(db.store.startTasks.page({ dialect: 'V1' }, 'CREATED_AT', 10, 0).map(({ id }) => id)).toEqual(['of-v1']);
+      expect(
+        db.store.startTasks.page({ dialect: 'V1' }, 'CREATED_AT', 10, 0).map(({ id }) => id),
+      ).toEqual(['of-v1']);
       expect(db.store.conversations.count({ dialect: 'V0' })).toBe(1);
       if (time === 'first') db.store.close();
     }
@@ -105,7 +110,8 @@ describe('a file that is refused', () => {
 
   it('is no database, and is left as it is', () => {
     const file = path.join(db.folder, 'notes.txt');
-    const text = 'The text of somebody, long enough to be read as the first page of a database. '.repeat(9);
+    const text =
+      'The text of somebody, long enough to be read as the first page of a database. '.repeat(9);
     writeFileSync(file, text);
     expect(() => openDatabase(file)).toThrow(/not a database/);
     expect(readFileSync(file, 'utf8')).toBe(text);

@@ -10,7 +10,10 @@ import {
   openEventLogReadOnly,
 } from '../../../src/service/storage/event-log.ts';
 import { naiveTimestamp } from '../../../src/service/lifecycle/clock.ts';
-import type { ConversationState, StoredEvent } from '../../../src/service/storage/conversation-state.ts';
+import type {
+  ConversationState,
+  StoredEvent,
+} from '../../../src/service/storage/conversation-state.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
 const ID = '7f0c2d4e1a3b4c5d8e9fa1b2c3d4e5f6';
@@ -43,20 +46,29 @@ function fill(count: number): StoredEvent[] {
   return events;
 }
 
-const state = { conversation_id: ID, execution_status: 'idle', title: null } as unknown as ConversationState;
+const state = {
+  conversation_id: ID,
+  execution_status: 'idle',
+  title: null,
+} as unknown as ConversationState;
 
 describe('an event log', () => {
   it('is readable by its owner alone', () => {
     fill(3);
-    for (const name of readdirSync(folder.path)) expect(statSync(path.join(folder.path, name)).mode & 0o077).toBe(0);
+    for (const name of readdirSync(folder.path))
+      expect(statSync(path.join(folder.path, name)).mode & 0o077).toBe(0);
   });
 
   it('continues a page at an event, in both orders and within a filter', () => {
     fill(7);
-    const ids = (page: Parameters<EventLog['search']>[0]) => log.search(page).items.map(({ id }) => id);
+    const ids = (page: Parameters<EventLog['search']>[0]) =>
+      log.search(page).items.map(({ id }) => id);
     expect(ids({ limit: 2, order: 'asc', fromId: 'event-3' })).toEqual(['event-3', 'event-4']);
     expect(ids({ limit: 2, order: 'desc', fromId: 'event-3' })).toEqual(['event-3', 'event-2']);
-    expect(ids({ limit: 9, order: 'asc', kind: 'MessageEvent', fromId: 'event-3' })).toEqual(['event-3', 'event-5']);
+    expect(ids({ limit: 9, order: 'asc', kind: 'MessageEvent', fromId: 'event-3' })).toEqual([
+      'event-3',
+      'event-5',
+    ]);
   });
 
   it('continues a page behind its last event, whatever was written since', () => {
@@ -64,7 +76,10 @@ describe('an event log', () => {
     const first = log.search({ limit: 2, order: 'desc' });
     log.append(event(6));
     const { items, next } = log.search({ limit: 2, order: 'desc', after: first.next?.after });
-    expect([items.map(({ id }) => id), next]).toEqual([['event-3', 'event-2'], { id: 'event-1', after: 3 }]);
+    expect([items.map(({ id }) => id), next]).toEqual([
+      ['event-3', 'event-2'],
+      { id: 'event-1', after: 3 },
+    ]);
   });
 
   it('reads pages, ranges of time and the number of events without the events before', () => {
@@ -77,12 +92,19 @@ describe('an event log', () => {
     };
     const read = new EventLog({ prepare } as Database.Database);
     const range = { gte: event(2).timestamp, lt: event(4).timestamp };
-    const found = [read.count(range), read.count(), read.search({ ...range, limit: 9, order: 'desc' }).items.length];
+    const found = [
+      read.count(range),
+      read.count(),
+      read.search({ ...range, limit: 9, order: 'desc' }).items.length,
+    ];
     expect(found).toEqual([2, 6, 2]);
-    for (const order of ['asc', 'desc'] as const) read.search({ limit: 2, order, after: 3, kind: 'MessageEvent' });
+    for (const order of ['asc', 'desc'] as const)
+      read.search({ limit: 2, order, after: 3, kind: 'MessageEvent' });
     const plans = queries.map((query) => {
       const values = (query.match(/\?/g) ?? []).map(() => 1);
-      const steps = database.prepare(`EXPLAIN QUERY PLAN ${query}`).all(...values) as { detail: string }[];
+      const steps = database.prepare(`EXPLAIN QUERY PLAN ${query}`).all(...values) as {
+        detail: string;
+      }[];
       return steps.map(({ detail }) => detail).join();
     });
     expect(plans.filter((plan) => !plan.startsWith('SEARCH'))).toEqual([]);
@@ -95,7 +117,9 @@ describe('an event log', () => {
     const at = reader?.lastSequence() ?? -1;
     expect(reader?.get(['event-1', 'none', 'event-0'])).toEqual([second, null, first]);
     log.append(event(2));
-    expect(reader?.readAfter(at, 10).map(({ json }) => (JSON.parse(json) as StoredEvent).id)).toEqual(['event-2']);
+    expect(
+      reader?.readAfter(at, 10).map(({ json }) => (JSON.parse(json) as StoredEvent).id),
+    ).toEqual(['event-2']);
     expect(() => {
       reader?.append(event(3));
     }).toThrow();

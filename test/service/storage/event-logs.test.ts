@@ -3,8 +3,17 @@ import { mkdirSync, rmSync, writeFileSync, cpSync, readdirSync, truncateSync } f
 import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ConversationState } from '../../../src/service/storage/conversation-state.ts';
-import { deleteEventLog, eventLogFile, openEventLog } from '../../../src/service/storage/event-log.ts';
-import { createEventLogs, stateInLog, type EventLogs, readLogStates } from '../../../src/service/storage/event-logs.ts';
+import {
+  deleteEventLog,
+  eventLogFile,
+  openEventLog,
+} from '../../../src/service/storage/event-log.ts';
+import {
+  createEventLogs,
+  stateInLog,
+  type EventLogs,
+  readLogStates,
+} from '../../../src/service/storage/event-logs.ts';
 import { storageError } from '../../../src/service/storage/storage-error.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
@@ -20,11 +29,20 @@ afterEach(() => {
 const idOf = (number: number): string => number.toString(16).padStart(32, '0');
 
 /** Writes a log with one event. */
-function writeLog(id: string, sandbox_id: string, event = 'event'): { id: string; sandbox_id: string } {
+function writeLog(
+  id: string,
+  sandbox_id: string,
+  event = 'event',
+): { id: string; sandbox_id: string } {
   const eventsDir = path.join(folder.path, sandbox_id);
   mkdirSync(eventsDir, { recursive: true });
   const log = openEventLog(eventLogFile(eventsDir, id));
-  log.append({ id: event, timestamp: '2026-01-01T00:00:00.000000', source: 'agent', kind: 'MessageEvent' });
+  log.append({
+    id: event,
+    timestamp: '2026-01-01T00:00:00.000000',
+    source: 'agent',
+    kind: 'MessageEvent',
+  });
   log.close();
   return { id, sandbox_id };
 }
@@ -44,14 +62,23 @@ describe('the logs of a service', () => {
   });
 
   it('are read again after they were closed because others were used', () => {
-    const rows = Array.from({ length: 35 }, (_, number) => writeLog(idOf(number), 's', `event-${number}`));
+    const rows = Array.from({ length: 35 }, (_, number) =>
+      writeLog(idOf(number), 's', `event-${number}`),
+    );
     for (const round of [1, 2]) {
-      expect([round, rows.map(read)]).toEqual([round, rows.map((_, number) => [`event-${number}`])]);
+      expect([round, rows.map(read)]).toEqual([
+        round,
+        rows.map((_, number) => [`event-${number}`]),
+      ]);
     }
   });
 
   it.each<[string, (file: string) => void, string]>([
-    ['other text', (file) => writeFileSync(file, 'no database '.repeat(999)), 'file is not a database'],
+    [
+      'other text',
+      (file) => writeFileSync(file, 'no database '.repeat(999)),
+      'file is not a database',
+    ],
     ['a folder', (file) => mkdirSync(file), 'Unable to open connection'],
     [
       'an event that is not JSON',
@@ -63,21 +90,24 @@ describe('the logs of a service', () => {
       },
       'the event log is malformed: it holds a text that is not JSON',
     ],
-  ])('that cannot be read are an error that names the file, without a stack: %s', (_what, damage, why) => {
-    const file = eventLogFile(path.join(folder.path, 's'), idOf(1));
-    mkdirSync(path.dirname(file));
-    damage(file);
-    const error = (() => {
-      try {
-        return read({ id: idOf(1), sandbox_id: 's' });
-      } catch (thrown) {
-        return thrown as Error;
-      }
-    })() as Error;
-    expect(error.message).toContain(why);
-    expect(error.message).toContain(`(${file})`);
-    expect([error.stack, storageError(error)?.status]).toEqual([error.message, 500]);
-  });
+  ])(
+    'that cannot be read are an error that names the file, without a stack: %s',
+    (_what, damage, why) => {
+      const file = eventLogFile(path.join(folder.path, 's'), idOf(1));
+      mkdirSync(path.dirname(file));
+      damage(file);
+      const error = (() => {
+        try {
+          return read({ id: idOf(1), sandbox_id: 's' });
+        } catch (thrown) {
+          return thrown as Error;
+        }
+      })() as Error;
+      expect(error.message).toContain(why);
+      expect(error.message).toContain(`(${file})`);
+      expect([error.stack, storageError(error)?.status]).toEqual([error.message, 500]);
+    },
+  );
 
   it('are read from the sandbox that the conversation has now', () => {
     expect(read(writeLog(idOf(1), 'before', 'old'))).toEqual(['old']);
@@ -122,9 +152,16 @@ const failed = (line: string): never => {
 };
 
 const stateOf = (number: number) =>
-  ({ conversation_id: idOf(number), execution_status: 'finished', title: String(number) }) as ConversationState;
+  ({
+    conversation_id: idOf(number),
+    execution_status: 'finished',
+    title: String(number),
+  }) as ConversationState;
 
-/** Made elsewhere and copied: a connection of this process to the very file would keep it open for others, too. */
+/**
+ * Made elsewhere and copied: a connection of this process to the very file would keep it open for
+ * others, too.
+ */
 function write(numbers: readonly number[]): void {
   const source = path.join(folder.path, 'source');
   mkdirSync(source);
@@ -144,7 +181,8 @@ function writeAndKill(number: number): void {
   const file = eventLogFile(path.join(folder.path, 'source'), idOf(number));
   const log = openEventLog(file);
   log.write('state', stateOf(number));
-  for (const suffix of ['', '-wal']) cpSync(file + suffix, eventLogFile(eventsDir, idOf(number)) + suffix);
+  for (const suffix of ['', '-wal'])
+    cpSync(file + suffix, eventLogFile(eventsDir, idOf(number)) + suffix);
   log.close();
 }
 
@@ -152,7 +190,8 @@ describe('the states in the logs of a sandbox', () => {
   it('are read including the write-ahead log that a kill has left, and no file stays open', () => {
     write(Array.from({ length: 20 }, (_, number) => number));
     writeAndKill(20);
-    const descriptors = (): number => (process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0);
+    const descriptors = (): number =>
+      process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0;
     const before = descriptors();
     const states = readLogStates(eventsDir, failed);
     expect(descriptors() - before).toBeLessThan(10);

@@ -4,7 +4,8 @@ import { useEmptiedWorker } from '../agent-server/support/shared-worker.ts';
 import { message, outputs, step, type OwnWorker } from '../agent-server/support/worker.ts';
 
 const TOKEN = 'tok-"4711"-secret';
-const PEM = '-----BEGIN KEY-----\nfirst-line-of-the-key\nsecond-line-of-the-key\n-----END KEY-----\n';
+const PEM =
+  '-----BEGIN KEY-----\nfirst-line-of-the-key\nsecond-line-of-the-key\n-----END KEY-----\n';
 
 describe('the events of a conversation', () => {
   let worker: OwnWorker;
@@ -15,7 +16,10 @@ describe('the events of a conversation', () => {
       [
         step.run(`echo '${TOKEN}'; echo "$PEM"; echo $PEM`, { thought: `I use ${TOKEN}` }),
         // Across the place where the middle of a long output is left out.
-        step.run(`printf '%14990s'; printf %s "$TOKEN"; printf '%40000s'; printf %s "$TOKEN"; printf '%14990s'`),
+        step.run(
+          `printf '%14990s'; printf %s "$TOKEN"; printf '%40000s'; printf %s "$TOKEN"; ` +
+            `printf '%14990s'`,
+        ),
         step.create('notes.txt', `token: ${TOKEN}\n${PEM}`),
         step.run(`cat notes.txt; false`),
         step.finish(`It was ${TOKEN}.`),
@@ -46,14 +50,21 @@ describe('the events of a conversation', () => {
 });
 
 describe('a mask', () => {
-  const masked = (secrets: Record<string, string>, text: string): string => new Mask(Object.values(secrets)).text(text);
+  const masked = (secrets: Record<string, string>, text: string): string =>
+    new Mask(Object.values(secrets)).text(text);
 
   it('replaces the longest of values that contain each other', () => {
-    expect(masked({ A: 'abc-1234', B: 'abc-123456' }, 'abc-123456 abc-1234')).toBe('<secret-hidden> <secret-hidden>');
+    expect(masked({ A: 'abc-1234', B: 'abc-123456' }, 'abc-123456 abc-1234')).toBe(
+      '<secret-hidden> <secret-hidden>',
+    );
   });
 
   it('replaces a value of several lines as a whole, with other line ends, and line by line', () => {
-    for (const text of [PEM.trim(), PEM.trim().replaceAll('\n', '\r\n'), JSON.stringify(PEM.trim()).slice(1, -1)]) {
+    for (const text of [
+      PEM.trim(),
+      PEM.trim().replaceAll('\n', '\r\n'),
+      JSON.stringify(PEM.trim()).slice(1, -1),
+    ]) {
       expect(masked({ PEM }, text)).toBe('<secret-hidden>');
     }
     expect(masked({ PEM }, 'a first-line-of-the-key b')).toBe('a <secret-hidden> b');
@@ -61,7 +72,9 @@ describe('a mask', () => {
 
   it('replaces the rest of a value where a text was cut', () => {
     const cut = '\n[... 9 characters of output left out ...]\n';
-    expect(masked({ A: 'my-s3cret' }, `x my-s3${cut}cret y`)).toBe(`x <secret-hidden>${cut}<secret-hidden> y`);
+    expect(masked({ A: 'my-s3cret' }, `x my-s3${cut}cret y`)).toBe(
+      `x <secret-hidden>${cut}<secret-hidden> y`,
+    );
     expect(masked({ A: 'my-s3cret' }, 'x my-s3\n[... 9 characters left out ...]')).toBe(
       'x <secret-hidden>\n[... 9 characters left out ...]',
     );

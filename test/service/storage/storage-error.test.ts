@@ -33,7 +33,10 @@ describe('a storage error', () => {
         throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
       };
       const answer = await app.call('POST', '/api/settings', { language: 'fr' });
-      expect(answer).toMatchObject({ status: 507, body: { detail: expect.stringContaining('disk') } });
+      expect(answer).toMatchObject({
+        status: 507,
+        body: { detail: expect.stringContaining('disk') },
+      });
       documents.write = write;
       expect((await app.call('GET', '/api/settings')).body).toMatchObject({ language: 'de' });
     } finally {

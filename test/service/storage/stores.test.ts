@@ -22,7 +22,11 @@ describe('the store', () => {
     db.store.close();
     db.open();
     expect(db.store.conversations.count({})).toBe(1);
-    expect(db.store.conversations.get(id)).toEqual({ ...numberedConversation(1), title: null, public: true });
+    expect(db.store.conversations.get(id)).toEqual({
+      ...numberedConversation(1),
+      title: null,
+      public: true,
+    });
     expect(db.store.documents.read('settings')).toEqual({ deep: [1, null, { x: 'ü' }] });
   });
 
@@ -44,14 +48,18 @@ describe('the store of conversations', () => {
     const { conversations } = db.store;
     const rows = Array.from({ length: 1000 }, (_, number) => numberedConversation(number));
     db.store.transaction(() => rows.forEach((row) => conversations.insert(row)));
-    const pages = Array.from({ length: 10 }, (_, page) => conversations.page({}, 100, String(page * 100)));
+    const pages = Array.from({ length: 10 }, (_, page) =>
+      conversations.page({}, 100, String(page * 100)),
+    );
     expect(pages.flat()).toEqual(rows.toReversed());
     expect(conversations.count({ topLevelOnly: true })).toBe(900);
     expect(conversations.count({ repository: 'a/b' })).toBe(500);
     expect(conversations.count({ titleContains: 'conversation 99' })).toBe(11);
     expect(conversations.count({ createdGte: numberedConversation(990).created_at })).toBe(10);
     expect(conversations.count({ createdLt: numberedConversation(10).created_at })).toBe(10);
-    expect(conversations.childrenOf(numberedConversation(8).id)).toEqual([numberedConversation(9).id]);
+    expect(conversations.childrenOf(numberedConversation(8).id)).toEqual([
+      numberedConversation(9).id,
+    ]);
   });
 
   it('continues behind the last row of a page, whatever was added and removed since', () => {
@@ -75,14 +83,23 @@ describe('the store of conversations', () => {
       });
     };
     expect(failing).toThrow('failed');
-    const counts = [{}, { topLevelOnly: true }, { dialect: 'V1' }, { dialect: 'V1', topLevelOnly: true }] as const;
+    const counts = [
+      {},
+      { topLevelOnly: true },
+      { dialect: 'V1' },
+      { dialect: 'V1', topLevelOnly: true },
+    ] as const;
     expect(counts.map((filter) => conversations.count(filter))).toEqual([3, 2, 1, 0]);
   });
 
   it('counts a conversation as running only while its sandbox runs', () => {
     const sandbox = { ...newSandbox('process', ''), status: 'RUNNING' as const };
     db.store.sandboxes.insert(sandbox);
-    db.store.conversations.insert({ ...numberedConversation(1), sandbox_id: sandbox.id, execution_status: 'running' });
+    db.store.conversations.insert({
+      ...numberedConversation(1),
+      sandbox_id: sandbox.id,
+      execution_status: 'running',
+    });
     expect(db.store.conversations.countRunning()).toBe(1);
     db.store.sandboxes.update(sandbox.id, { status: 'PAUSED' });
     expect(db.store.conversations.countRunning()).toBe(0);
@@ -97,7 +114,12 @@ describe('the store of conversations', () => {
       [null, null, 'ready'],
     ] as const;
     for (const [number, [sandbox_id, execution_status, start_state]] of rows.entries())
-      db.store.conversations.insert({ ...numberedConversation(number), sandbox_id, execution_status, start_state });
+      db.store.conversations.insert({
+        ...numberedConversation(number),
+        sandbox_id,
+        execution_status,
+        start_state,
+      });
     expect(db.store.conversations.sandboxesOfUnknown()).toEqual(['s']);
   });
 
@@ -105,7 +127,9 @@ describe('the store of conversations', () => {
     const { conversations } = db.store;
     conversations.insert({ ...numberedConversation(1), title: "it's 100 %" });
     conversations.insert({ ...numberedConversation(2), title: 'it is' });
-    expect(conversations.page({ titleContains: "it's" }, 9, '0').map(({ title }) => title)).toEqual(["it's 100 %"]);
+    expect(conversations.page({ titleContains: "it's" }, 9, '0').map(({ title }) => title)).toEqual(
+      ["it's 100 %"],
+    );
     expect(conversations.count({ titleContains: '%' })).toBe(2);
     expect(conversations.count({ titleContains: "' OR 1=1 --" })).toBe(0);
   });
@@ -113,7 +137,9 @@ describe('the store of conversations', () => {
 
 it('the store of sandboxes lists the newest first in pages, changes what is given, and removes a row once', () => {
   const { sandboxes } = db.store;
-  const rows = [1, 2, 3].map((second) => newSandbox('process', `2026-01-01T00:00:0${second}.000000Z`));
+  const rows = [1, 2, 3].map((second) =>
+    newSandbox('process', `2026-01-01T00:00:0${second}.000000Z`),
+  );
   for (const row of rows) sandboxes.insert(row);
   const [first, second, third] = rows;
   expect([sandboxes.page(2, '0'), sandboxes.page(2, '2')]).toEqual([[third, second], [first]]);
@@ -174,16 +200,29 @@ describe('the store of start tasks', () => {
   });
 
   it('names as unfinished each task that is neither ready nor failed', () => {
-    const statuses = ['WORKING', 'READY', 'WAITING_FOR_SANDBOX', 'ERROR', 'STARTING_CONVERSATION'] as const;
-    for (const [number, status] of statuses.entries()) db.store.startTasks.insert(task(number, { status }));
-    expect(db.store.startTasks.unfinished().map(({ id }) => id)).toEqual(['task-0', 'task-2', 'task-4']);
+    const statuses = [
+      'WORKING',
+      'READY',
+      'WAITING_FOR_SANDBOX',
+      'ERROR',
+      'STARTING_CONVERSATION',
+    ] as const;
+    for (const [number, status] of statuses.entries())
+      db.store.startTasks.insert(task(number, { status }));
+    expect(db.store.startTasks.unfinished().map(({ id }) => id)).toEqual([
+      'task-0',
+      'task-2',
+      'task-4',
+    ]);
   });
 });
 
 describe('the store of secrets', () => {
   it('keeps no value of a secret on disk once it was replaced or removed', () => {
     const held = (value: string): string[] =>
-      readdirSync(db.folder).filter((name) => readFileSync(path.join(db.folder, name)).includes(value));
+      readdirSync(db.folder).filter((name) =>
+        readFileSync(path.join(db.folder, name)).includes(value),
+      );
     db.store.secrets.put('A', 'the-first-value', '');
     db.store.secrets.put('B', 'another-value', '');
     expect([held('the-first-value').length, held('another-value').length]).not.toContain(0);
@@ -208,7 +247,10 @@ describe('the store of secrets', () => {
       });
     };
     expect(fails).toThrow('no');
-    expect([secrets.get('A'), secrets.values()]).toEqual([{ name: 'A', description: 'of a' }, { A: 'two' }]);
+    expect([secrets.get('A'), secrets.values()]).toEqual([
+      { name: 'A', description: 'of a' },
+      { A: 'two' },
+    ]);
   });
 
   it('renames a secret with its value, and never onto one that exists', () => {
@@ -272,8 +314,12 @@ describe('a read of the store', () => {
     const index = 'SEARCH conversations USING INDEX conversations_by_dialect';
     const [first, later] = [`${index} (dialect=?)`, `${index} (dialect=? AND created_at<?)`];
     expect(plans).toEqual([first, later, first, later]);
-    const ofSandbox = plansOf((sql) => createConversationStore(sql).page({ dialect: 'V1', sandboxId: 's' }, 10, '0'));
-    expect(ofSandbox).toEqual(['SEARCH conversations USING INDEX conversations_by_sandbox (sandbox_id=?)']);
+    const ofSandbox = plansOf((sql) =>
+      createConversationStore(sql).page({ dialect: 'V1', sandboxId: 's' }, 10, '0'),
+    );
+    expect(ofSandbox).toEqual([
+      'SEARCH conversations USING INDEX conversations_by_sandbox (sandbox_id=?)',
+    ]);
     expect(plansOf((sql) => createSandboxStore(sql).page(10, key))).toEqual([
       'SEARCH sandboxes USING INDEX sandboxes_by_time (created_at<?)',
     ]);
@@ -282,7 +328,8 @@ describe('a read of the store', () => {
   it('that counts conversations reads no conversation', () => {
     const plans = plansOf((sql) => {
       const { count } = createConversationStore(sql);
-      for (const filter of [{}, { dialect: 'V0' }, { dialect: 'V1', topLevelOnly: true }] as const) count(filter);
+      for (const filter of [{}, { dialect: 'V0' }, { dialect: 'V1', topLevelOnly: true }] as const)
+        count(filter);
     });
     expect(plans.filter((plan) => !plan.includes('conversation_counts'))).toEqual([]);
   });
@@ -300,6 +347,8 @@ describe('a read of the store', () => {
       tasks.count({ dialect: 'V1', conversationId: 'id' });
       tasks.unfinished();
     });
-    expect(plans.filter((plan) => /^SCAN (?!.* USING (?:COVERING )?INDEX )/.test(plan))).toEqual([]);
+    expect(plans.filter((plan) => /^SCAN (?!.* USING (?:COVERING )?INDEX )/.test(plan))).toEqual(
+      [],
+    );
   });
 });

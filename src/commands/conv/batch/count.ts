@@ -19,12 +19,22 @@ export async function countRuns(
   const draft = await readDraft(ctx, argument, options);
   if (!hasTask(draft))
     throw new AppError('usage', 'no message was given, and --count does not ask for one', {
-      hint: 'give the message as an argument, with --file, or as - on stdin; or replay a recorded run with --replay',
+      hint:
+        'give the message as an argument, with --file, or as - on stdin; or replay a ' +
+        'recorded run with --replay',
     });
-  const { server } = await beforeStart(ctx, newLimits(ctx, options), options, () => Promise.resolve());
+  const { server } = await beforeStart(ctx, newLimits(ctx, options), options, () =>
+    Promise.resolve(),
+  );
   const planned = Array.from({ length: count }, (_, index): PlannedTask => {
     const line = index + 1;
-    const task = { key: String(line), line, options, fingerprint: '', draft: () => Promise.resolve(draft) };
+    const task = {
+      key: String(line),
+      line,
+      options,
+      fingerprint: '',
+      draft: () => Promise.resolve(draft),
+    };
     return { task, plan: 'start', diff: 'size' };
   });
   const results: TaskResult[] = [];
@@ -34,7 +44,14 @@ export async function countRuns(
     await ctx.notice(`${key}: ${status}`);
     if (exit_code !== 0) await ctx.quietError(`${key}: ${reason?.text ?? status}`);
   };
-  const runner = { ctx, server, serverName: '', journal: new Journal(), concurrency: CONCURRENCY, onResult };
+  const runner = {
+    ctx,
+    server,
+    serverName: '',
+    journal: new Journal(),
+    concurrency: CONCURRENCY,
+    onResult,
+  };
   const run = new Batch(runner, planned);
   const cause = await run.run();
   const inOrder = results.toSorted((one, other) => Number(one.key) - Number(other.key));

@@ -23,34 +23,67 @@ interface BatchOptions {
 }
 
 export function declareBatch(parent: Command, ctx: Context): void {
-  const command = parent.command('batch').description('start many conversations from a file, and wait for them');
+  const command = parent
+    .command('batch')
+    .description('start many conversations from a file, and wait for them');
   command
-    .argument('<tasks.jsonl|->', 'one JSON object a line: key, message, and the long flags of `conv new`')
+    .argument(
+      '<tasks.jsonl|->',
+      'one JSON object a line: key, message, and the long flags of `conv new`',
+    )
     .addOption(
-      command.createOption('--concurrency <n>', 'how many run at once').argParser(positiveInteger).default(CONCURRENCY),
+      command
+        .createOption('--concurrency <n>', 'how many run at once')
+        .argParser(positiveInteger)
+        .default(CONCURRENCY),
     )
     .option('--retry <failed|unknown>', 'start these again (repeatable)', someOf(RETRIES))
     .option('--diff-dir <dir>', 'write the diff of each task to <dir>/<key>.diff');
   explain(command, {
     notes: [
-      'An example of a line: {"key":"lint","message":"Repair the lint errors.","repo":"owner/name"}. Members are the long flags of `acs conv new` (a flag without a value is true, a repeatable one may be a list), `message` and `key`, a name that no other line has. The limit of a task is its "wait-timeout".',
-      'The results file of -o (default: <tasks>.results.jsonl beside the tasks) has one line for each task that has ended; the state is in <results>.state. The same command continues after Ctrl-C, a kill or a restart: it skips tasks whose run has ended, waits for runs that continue, and starts no task twice. A start whose answer was lost and that the server does not show is "unknown" (exit code 11); --retry unknown starts it again, --retry failed starts those that ended in error, were stopped or deleted. With --diff-dir the exit code is 1 when the diff of a finished task could not be read; the same command reads it again.',
-      'A start that the server refuses at its limit of running sandboxes is repeated. While tasks are left to start, the sandbox of an ended run is paused, after its diff was taken. Ctrl-C ends acs; the runs continue.',
+      'An example of a line: {"key":"lint","message":"Repair the lint ' +
+        'errors.","repo":"owner/name"}. Members are the long flags of `acs conv new` (a flag ' +
+        'without a value is true, a repeatable one may be a list), `message` and `key`, a ' +
+        'name that no other line has. The limit of a task is its "wait-timeout".',
+      'The results file of -o (default: <tasks>.results.jsonl beside the tasks) has one line ' +
+        'for each task that has ended; the state is in <results>.state. The same command ' +
+        'continues after Ctrl-C, a kill or a restart: it skips tasks whose run has ended, ' +
+        'waits for runs that continue, and starts no task twice. A start whose answer was ' +
+        'lost and that the server does not show is "unknown" (exit code 11); --retry unknown starts it again, --retry failed starts those that ended in error, were stopped or deleted. With --diff-dir the exit code is 1 when the diff of a finished task could not be read; the same command reads it again.',
+      'A start that the server refuses at its limit of running sandboxes is repeated. While ' +
+        'tasks are left to start, the sandbox of an ended run is paused, after its diff was ' +
+        'taken. Ctrl-C ends acs; the runs continue.',
     ],
     json: ({ objectForm, listForm }) => [
-      ['outside a terminal, and with ndjson', `${objectForm(resultView)}, one a line, as tasks end`],
+      [
+        'outside a terminal, and with ndjson',
+        `${objectForm(resultView)}, one a line, as tasks end`,
+      ],
       ['--json', listForm(resultView)],
     ],
     exits: ['failed', 'conflict', 'unsupported', 'interrupted'],
     examples: [
-      { command: 'acs batch tasks.jsonl', does: 'run the tasks, three at a time; the same command continues' },
-      { command: 'acs batch tasks.jsonl -o run.jsonl --diff-dir diffs', does: 'results in run.jsonl, diffs in diffs/' },
+      {
+        command: 'acs batch tasks.jsonl',
+        does: 'run the tasks, three at a time; the same command continues',
+      },
+      {
+        command: 'acs batch tasks.jsonl -o run.jsonl --diff-dir diffs',
+        does: 'results in run.jsonl, diffs in diffs/',
+      },
     ],
   });
-  command.action((source: string, options: BatchOptions) => runBatch(command, source, options, ctx));
+  command.action((source: string, options: BatchOptions) =>
+    runBatch(command, source, options, ctx),
+  );
 }
 
-async function runBatch(command: Command, source: string, options: BatchOptions, ctx: Context): Promise<void> {
+async function runBatch(
+  command: Command,
+  source: string,
+  options: BatchOptions,
+  ctx: Context,
+): Promise<void> {
   // --output names the results file here; data goes to stdout.
   const { output, ...globals } = ctx.globals;
   if (source === '-' && globals.apiKeyFile === '-')
@@ -67,7 +100,11 @@ async function runBatch(command: Command, source: string, options: BatchOptions,
   const { diffDir } = options;
   if (diffDir !== undefined && globals.mode !== 'dry-run')
     await mkdir(path.resolve(ctx.cwd, diffDir), { recursive: true }).catch((cause: unknown) => {
-      throw new AppError('config', `--diff-dir: cannot make ${diffDir}: ${fileProblem(cause).reason}`, { cause });
+      throw new AppError(
+        'config',
+        `--diff-dir: cannot make ${diffDir}: ${fileProblem(cause).reason}`,
+        { cause },
+      );
     });
   const opened = await openJournal(ctx, file);
   try {
@@ -80,11 +117,17 @@ async function runBatch(command: Command, source: string, options: BatchOptions,
 async function refuseOtherFile(ctx: Context, results: string, state: string): Promise<void> {
   const found = await stat(path.resolve(ctx.cwd, results)).catch(() => null);
   if (found === null) return;
-  if (!found.isFile()) throw new AppError('config', `cannot write ${results}: it is not a regular file`);
-  if (found.size === 0 || (await stat(path.resolve(ctx.cwd, state)).catch(() => null)) !== null) return;
-  throw new AppError('conflict', `${results} is there already, without ${state}: it is not of this batch`, {
-    hint: 'give another file with -o',
-  });
+  if (!found.isFile())
+    throw new AppError('config', `cannot write ${results}: it is not a regular file`);
+  if (found.size === 0 || (await stat(path.resolve(ctx.cwd, state)).catch(() => null)) !== null)
+    return;
+  throw new AppError(
+    'conflict',
+    `${results} is there already, without ${state}: it is not of this batch`,
+    {
+      hint: 'give another file with -o',
+    },
+  );
 }
 
 interface BatchFile {
@@ -118,7 +161,9 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
       const stored = journal.keys().flatMap((key) => journal.of(key).result ?? []);
       const destination = fileDestination(batch.results, ctx.cwd);
       try {
-        await destination.write(stored.map((result) => jsonLine(ctx.out.redacted({ ...result }))).join(''));
+        await destination.write(
+          stored.map((result) => jsonLine(ctx.out.redacted({ ...result }))).join(''),
+        );
         await destination.close();
       } catch (error) {
         await destination.abandon();
@@ -126,7 +171,8 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
       }
     }));
   const { format, fields, mode } = ctx.globals;
-  const isList = format === 'json' || format === 'table' || (format === undefined && ctx.io.stdout.isTTY);
+  const isList =
+    format === 'json' || format === 'table' || (format === undefined && ctx.io.stdout.isTTY);
   const keep = async (result: TaskResult): Promise<void> => {
     results.set(result.key, result);
     if (isList) return;
@@ -160,7 +206,8 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
   const isMissing = (diff: TaskResult['diff']) => options.diffDir !== undefined && diff === null;
   if (inOrder.some(({ exit_code, diff }) => exit_code !== 0 || isMissing(diff))) ctx.exitCode = 1;
   if (cause === null) return;
-  for (const { key, id } of run.left.running) await ctx.notice(`${key}: conversation ${id} continues`);
+  for (const { key, id } of run.left.running)
+    await ctx.notice(`${key}: conversation ${id} continues`);
   if (cause.exitCode === READER_GONE) throw cause;
   await ctx.out.close();
   throw new AppError(cause.kind, cause.message, {
@@ -176,36 +223,56 @@ function refuseOtherTasks({ tasks, journal, file }: BatchFile): void {
   for (const { key, line, fingerprint } of tasks) {
     const { task } = journal.of(key);
     if (task === null || task === fingerprint) continue;
-    throw new AppError('conflict', `line ${line}: the task ${key} differs from the one that ${file} has`, { hint });
+    throw new AppError(
+      'conflict',
+      `line ${line}: the task ${key} differs from the one that ${file} has`,
+      { hint },
+    );
   }
   const keys = journal.keys();
   if (keys.length > 0 && !tasks.some(({ key }) => keys.includes(key)))
     throw new AppError('conflict', `${file} has the results of other tasks`, { hint });
 }
 
-function planTasks({ tasks, journal, options, file }: BatchFile, serverName: string): PlannedTask[] {
+function planTasks(
+  { tasks, journal, options, file }: BatchFile,
+  serverName: string,
+): PlannedTask[] {
   const names = diffNames(tasks.map(({ key }) => key));
   return tasks.flatMap((task): PlannedTask[] => {
     const state = journal.of(task.key);
-    const plan = planOf(state, options.retry ?? [], options.diffDir === undefined ? 'none' : 'wanted');
+    const plan = planOf(
+      state,
+      options.retry ?? [],
+      options.diffDir === undefined ? 'none' : 'wanted',
+    );
     if (plan === 'skip') return [];
     if (plan !== 'start' && state.server !== serverName) {
-      const text = `${file}: the task ${task.key} was started at ${state.server ?? 'another server'}`;
-      throw new AppError('conflict', text, { hint: 'continue there, or give another file with -o' });
+      const text =
+        `${file}: the task ${task.key} was started at ` + `${state.server ?? 'another server'}`;
+      throw new AppError('conflict', text, {
+        hint: 'continue there, or give another file with -o',
+      });
     }
-    const diff = options.diffDir === undefined ? null : path.join(options.diffDir, names.get(task.key) ?? '');
+    const diff =
+      options.diffDir === undefined ? null : path.join(options.diffDir, names.get(task.key) ?? '');
     return [{ task, plan, diff }];
   });
 }
 
-/** The key where every file system takes it, else `%` escapes; a hash where it is too long or differs only in case. */
+/**
+ * The key where every file system takes it, else `%` escapes; a hash where it is too long or
+ * differs only in case.
+ */
 export function diffNames(keys: readonly string[]): Map<string, string> {
-  const escape = (text: string): string => Buffer.from(text).toString('hex').toUpperCase().replace(/../g, '%$&');
+  const escape = (text: string): string =>
+    Buffer.from(text).toString('hex').toUpperCase().replace(/../g, '%$&');
   const taken = new Set<string>();
   const nameOf = (key: string): string => {
     const whole = key.replace(/^[.\- ]|[^A-Za-z0-9._ -]/gu, escape);
     const hash = createHash('sha256').update(key).digest('hex').slice(0, 8);
-    const name = whole.length > 150 || taken.has(whole.toLowerCase()) ? `${cut(whole, 150)}-${hash}` : whole;
+    const name =
+      whole.length > 150 || taken.has(whole.toLowerCase()) ? `${cut(whole, 150)}-${hash}` : whole;
     taken.add(name.toLowerCase());
     return `${name}.diff`;
   };

@@ -1,5 +1,16 @@
-/** One JSON object a line, appended before the step that it names is done; a line without `state` is a result. */
-import { appendFileSync, closeSync, ftruncateSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+/**
+ * One JSON object a line, appended before the step that it names is done; a line without `state` is
+ * a result.
+ */
+import {
+  appendFileSync,
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../../../cli/context.ts';
 import { AppError, EXIT_CODES, fileProblem, isAppError } from '../../../cli/errors.ts';
@@ -36,7 +47,10 @@ type TaskState = typeof NEW;
 export const RETRIES = ['failed', 'unknown'] as const;
 export type Retry = (typeof RETRIES)[number];
 
-/** `find`: whether the start was taken is not known; `retry`: started again where the server cannot show it. */
+/**
+ * `find`: whether the start was taken is not known; `retry`: started again where the server cannot
+ * show it.
+ */
 export type Plan = 'skip' | 'start' | 'find' | 'retry' | 'attach';
 
 export function planOf(
@@ -56,12 +70,18 @@ export function planOf(
 
 /** In memory alone, for `conv new --count` and a dry run, unless `write` stores it. */
 export class Journal {
-  /** Why a line could not be stored: nothing may be started any more, and nothing is written behind a part of a line. */
+  /**
+   * Why a line could not be stored: nothing may be started any more, and nothing is written behind
+   * a part of a line.
+   */
   failure: AppError | null = null;
   private readonly states = new Map<string, TaskState>();
   private readonly write: (line: string) => void;
 
-  constructor(records: readonly (Step | TaskResult)[] = [], write: (line: string) => void = () => undefined) {
+  constructor(
+    records: readonly (Step | TaskResult)[] = [],
+    write: (line: string) => void = () => undefined,
+  ) {
     for (const record of records) this.apply(record);
     this.write = write;
   }
@@ -87,22 +107,39 @@ export class Journal {
 
   private apply(record: Step | TaskResult): void {
     const before = this.of(record.key);
-    if (!('state' in record)) return void this.states.set(record.key, { ...before, result: record });
-    const { key, attempt, task, server, state: step, id = null, start_task_id = null, ...sent } = record;
+    if (!('state' in record))
+      return void this.states.set(record.key, { ...before, result: record });
+    const {
+      key,
+      attempt,
+      task,
+      server,
+      state: step,
+      id = null,
+      start_task_id = null,
+      ...sent
+    } = record;
     const state: TaskState = { ...NEW, attempts: attempt, task, server };
     if (step === 'not-started') state.attempts -= 1;
-    if (step === 'started') Object.assign(state, { start: 'taken', sent: before.sent, id, start_task_id });
-    if (step === 'starting') Object.assign(state, { start: 'sent', sent: { dialect: 'v1', sent_at: '', ...sent, id } });
+    if (step === 'started')
+      Object.assign(state, { start: 'taken', sent: before.sent, id, start_task_id });
+    if (step === 'starting')
+      Object.assign(state, { start: 'sent', sent: { dialect: 'v1', sent_at: '', ...sent, id } });
     this.states.set(key, state);
   }
 }
 
 /**
- * Repairs a last line that was cut off; a dry run changes nothing. Throws `conflict` while another batch has the lock.
+ * Repairs a last line that was cut off; a dry run changes nothing. Throws `conflict` while another
+ * batch has the lock.
  */
-export async function openJournal(ctx: Context, name: string): Promise<{ journal: Journal; close(): void }> {
+export async function openJournal(
+  ctx: Context,
+  name: string,
+): Promise<{ journal: Journal; close(): void }> {
   const file = path.resolve(ctx.cwd, name);
-  if (ctx.globals.mode === 'dry-run') return { journal: new Journal(read(file, name).records), close: () => undefined };
+  if (ctx.globals.mode === 'dry-run')
+    return { journal: new Journal(read(file, name).records), close: () => undefined };
   const lock = await ctx.lockFile(file);
   if ('pid' in lock)
     throw new AppError('conflict', `another batch (process ${lock.pid}) writes ${name}`, {
@@ -112,15 +149,23 @@ export async function openJournal(ctx: Context, name: string): Promise<{ journal
     try {
       return write();
     } catch (cause) {
-      const hint = 'nothing is started that is not stored there; correct this and run the same command again';
-      throw new AppError('config', `cannot write ${name}: ${fileProblem(cause).reason}`, { hint, cause });
+      const hint =
+        'nothing is started that is not stored there; correct this and run the same command again';
+      throw new AppError('config', `cannot write ${name}: ${fileProblem(cause).reason}`, {
+        hint,
+        cause,
+      });
     }
   };
   try {
     const { isNew, records, wholeBytes } = read(file, name);
     const opened = orCannotWrite(() => openSync(file, 'a'));
-    orCannotWrite(() => (wholeBytes === null ? appendFileSync(opened, '\n') : ftruncateSync(opened, wholeBytes)));
-    const journal = new Journal(records, (line) => orCannotWrite(() => appendFileSync(opened, line)));
+    orCannotWrite(() =>
+      wholeBytes === null ? appendFileSync(opened, '\n') : ftruncateSync(opened, wholeBytes),
+    );
+    const journal = new Journal(records, (line) =>
+      orCannotWrite(() => appendFileSync(opened, line)),
+    );
     const close = (): void => {
       closeSync(opened);
       if (isNew && journal.keys().length === 0) rmSync(file, { force: true });
@@ -136,7 +181,10 @@ export async function openJournal(ctx: Context, name: string): Promise<{ journal
 /** Every line begins with it. */
 const FIRST_MEMBER = '{"key":';
 
-/** `wholeBytes`: the length without a last line that was cut off; null: the last line lacks its line feed. */
+/**
+ * `wholeBytes`: the length without a last line that was cut off; null: the last line lacks its line
+ * feed.
+ */
 function read(
   file: string,
   name: string,
@@ -144,12 +192,14 @@ function read(
   let text = '';
   let isNew = false;
   try {
-    if (!statSync(file).isFile()) throw new AppError('config', `cannot write ${name}: it is not a regular file`);
+    if (!statSync(file).isFile())
+      throw new AppError('config', `cannot write ${name}: it is not a regular file`);
     text = readFileSync(file, 'utf8');
   } catch (cause) {
     if (isAppError(cause)) throw cause;
     isNew = (cause as NodeJS.ErrnoException).code === 'ENOENT';
-    if (!isNew) throw new AppError('config', `cannot read ${name}: ${fileProblem(cause).reason}`, { cause });
+    if (!isNew)
+      throw new AppError('config', `cannot read ${name}: ${fileProblem(cause).reason}`, { cause });
   }
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   const rest = text.slice(whole.length);

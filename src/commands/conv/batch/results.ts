@@ -5,14 +5,19 @@ export interface TaskResult {
   key: string;
   /** Null where no conversation is known. */
   id: string | null;
-  /** A status of conversations, `unknown` (whether it was started is not known) or `not-started`. */
+  /**
+   * A status of conversations, `unknown` (whether it was started is not known) or `not-started`.
+   */
   status: string;
   exit_code: number;
   reason: Reason | null;
   /** Starts that the server has taken, or may have taken. */
   attempts: number;
   cost_usd: number | null;
-  /** From the start to the end; null where the end was not waited for by the command that sent the start. */
+  /**
+   * From the start to the end; null where the end was not waited for by the command that sent the
+   * start.
+   */
   seconds: number | null;
   /** Null where it was not requested or could not be read. */
   diff: { files: number; added: number; removed: number } | null;
@@ -33,7 +38,11 @@ export const resultView: View<TaskResult> = {
     { name: 'attempts', get: (result) => result.attempts, as: 'number', weight: 0 },
     { name: 'cost_usd', get: (result) => result.cost_usd, as: 'usd', weight: 0 },
     { name: 'seconds', get: (result) => result.seconds, as: 'number', weight: 0 },
-    { name: 'diff', get: (result) => result.diff, json: { members: ['files', 'added', 'removed'] } },
+    {
+      name: 'diff',
+      get: (result) => result.diff,
+      json: { members: ['files', 'added', 'removed'] },
+    },
   ],
   table: ['key', 'status', 'exit_code', 'attempts', 'cost_usd', 'seconds', 'reason'],
   tsv: ['key', 'id', 'status', 'exit_code', 'reason', 'attempts', 'cost_usd', 'seconds'],
@@ -53,5 +62,16 @@ export const runView: View<TaskResult> = {
     { name: 'removed', get: (result) => result.diff?.removed ?? null, weight: 0 },
   ],
   table: ['run', 'id', 'status', 'cost_usd', 'seconds', 'files', 'added', 'removed', 'reason'],
-  tsv: ['run', 'id', 'status', 'exit_code', 'cost_usd', 'seconds', 'files', 'added', 'removed', 'reason'],
+  tsv: [
+    'run',
+    'id',
+    'status',
+    'exit_code',
+    'cost_usd',
+    'seconds',
+    'files',
+    'added',
+    'removed',
+    'reason',
+  ],
 };

@@ -1,7 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../../../cli/context.ts';
-import { AppError, type ErrorKind, EXIT_CODES, isAppError, isFailure, fileProblem } from '../../../cli/errors.ts';
+import {
+  AppError,
+  type ErrorKind,
+  EXIT_CODES,
+  isAppError,
+  isFailure,
+  fileProblem,
+} from '../../../cli/errors.ts';
 import type { SentStart, Server } from '../../../client/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { changedFiles, lineTotals } from '../../../domain/patch.ts';
@@ -52,13 +59,23 @@ interface Attempt extends PlannedTask {
 }
 
 export class Batch {
-  /** After an early end: runs that continue without acs; those whose start or end could not be read; keys of the others. */
-  readonly left = { running: [] as OpenTask[], unknown: [] as OpenTask[], not_started: [] as string[] };
+  /**
+   * After an early end: runs that continue without acs; those whose start or end could not be read;
+   * keys of the others.
+   */
+  readonly left = {
+    running: [] as OpenTask[],
+    unknown: [] as OpenTask[],
+    not_started: [] as string[],
+  };
   private readonly runner: Runner;
   private readonly queue: PlannedTask[];
   private readonly total: number;
   private halted: AppError | null = null;
-  /** Keys of tasks whose start the server has not taken yet, those with a request in flight included. */
+  /**
+   * Keys of tasks whose start the server has not taken yet, those with a request in flight
+   * included.
+   */
   private readonly unstarted: Set<string>;
   private active = 0;
   private ended = 0;
@@ -72,19 +89,30 @@ export class Batch {
   constructor(runner: Runner, planned: readonly PlannedTask[]) {
     const { ctx } = runner;
     this.runner = runner;
-    this.queue = planned.toSorted((one, other) => Number(one.plan === 'start') - Number(other.plan === 'start'));
+    this.queue = planned.toSorted(
+      (one, other) => Number(one.plan === 'start') - Number(other.plan === 'start'),
+    );
     this.total = planned.length;
-    this.unstarted = new Set(planned.filter(({ plan }) => plan === 'start').map(({ task }) => task.key));
+    this.unstarted = new Set(
+      planned.filter(({ plan }) => plan === 'start').map(({ task }) => task.key),
+    );
     const printed = new Set<string>();
     const once = (print: (text: string) => Promise<void>) => async (text: string) => {
       if (printed.has(text)) return;
       printed.add(text);
       await print(text);
     };
-    this.shared = derivedContext(ctx, { interactive: false, notice: once(ctx.notice), warn: once(ctx.warn) });
+    this.shared = derivedContext(ctx, {
+      interactive: false,
+      notice: once(ctx.notice),
+      warn: once(ctx.warn),
+    });
   }
 
-  /** What has ended the batch early, with the counts of what is left: a signal, or an error that every start would meet. */
+  /**
+   * What has ended the batch early, with the counts of what is left: a signal, or an error that
+   * every start would meet.
+   */
   async run(): Promise<AppError | null> {
     const { ctx, concurrency } = this.runner;
     const counts = (): string => {
@@ -107,14 +135,20 @@ export class Batch {
     const cause = this.halted ?? (ctx.signal.aborted ? (ctx.signal.reason as AppError) : null);
     if (cause === null) return null;
     const { running, unknown, not_started } = this.left;
-    const number = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+    const number = (count: number, one: string, many: string) =>
+      `${count} ${count === 1 ? one : many}`;
     const parts = [
       number(running.length, 'run continues', 'runs continue'),
-      ...(unknown.length === 0 ? [] : [`the state of ${number(unknown.length, 'run', 'runs')} is not known`]),
+      ...(unknown.length === 0
+        ? []
+        : [`the state of ${number(unknown.length, 'run', 'runs')} is not known`]),
       number(not_started.length, 'task was not started', 'tasks were not started'),
     ];
     const { details, exitCode } = cause;
-    return new AppError(cause.kind, `${cause.message}; ${parts.join(', ')}`, { ...details, exitCode });
+    return new AppError(cause.kind, `${cause.message}; ${parts.join(', ')}`, {
+      ...details,
+      exitCode,
+    });
   }
 
   private isOver(): boolean {
@@ -146,7 +180,9 @@ export class Batch {
         // Sent again when a task has ended. While none runs, the runs of others may end.
         const signal = AbortSignal.any([ctx.signal, this.nextEnd.signal]);
         if (!this.isOver())
-          await ctx.clock.sleep(this.active === 0 ? 5_000 : LONGEST_TIMER_MS, signal).catch(() => undefined);
+          await ctx.clock
+            .sleep(this.active === 0 ? 5_000 : LONGEST_TIMER_MS, signal)
+            .catch(() => undefined);
         if (this.isOver()) return void this.left.not_started.push(key);
       }
     } catch (error) {
@@ -191,14 +227,16 @@ export class Batch {
       this.leave(key, attempts);
       return null;
     }
-    const seconds = at.sentMs === null ? null : Math.round((ctx.clock.now() - at.sentMs) / 100) / 10;
+    const seconds =
+      at.sentMs === null ? null : Math.round((ctx.clock.now() - at.sentMs) / 100) / 10;
     // The sandbox of a run that was halted cannot be read.
     const isHalted = exit_code === EXIT_CODES.conflict || exit_code === EXIT_CODES['not-found'];
     const file = tracked.failure === null && !isHalted ? at.diff : null;
     const diff = file === null ? null : await takeDiff(ctx, server, conversation, file);
     const result = { key, id: conversation.id, status, exit_code, reason, attempts };
     await this.store({ ...result, cost_usd: cost_usd ?? conversation.cost_usd, seconds, diff });
-    // A start that is refused while its request is repeated needs the room as well, so those in flight count.
+    // A start that is refused while its request is repeated needs the room as well, so those in
+    // flight count.
     const needsRoom = !this.isOver() && this.unstarted.size > 0;
     if (needsRoom && (at.diff === null || diff !== null)) await makeRoom(at, server, conversation);
     return null;
@@ -243,7 +281,9 @@ export class Batch {
     });
     const earlier = await this.findEarlier(at);
     if (earlier !== null) {
-      const begun = await withinDeadline(ctx, limits, (timed) => waitForStart(timed, server, earlier));
+      const begun = await withinDeadline(ctx, limits, (timed) =>
+        waitForStart(timed, server, earlier),
+      );
       refuseUnstarted(begun, task.key);
       await start.step(begun);
       await start.track(begun);
@@ -258,11 +298,15 @@ export class Batch {
     return start;
   }
 
-  /** Null: nothing was started, the server has not taken the start, or it is retried. Throws `unknown-outcome`. */
+  /**
+   * Null: nothing was started, the server has not taken the start, or it is retried. Throws
+   * `unknown-outcome`.
+   */
   private async findEarlier(at: Attempt): Promise<Conversation | null> {
     const { conversations } = this.runner.server;
     const { plan, sent, taken } = at;
-    if (plan === 'attach' && taken !== null) return await conversations.get(taken.start_task_id ?? taken.id ?? '');
+    if (plan === 'attach' && taken !== null)
+      return await conversations.get(taken.start_task_id ?? taken.id ?? '');
     if (plan === 'start' || sent === null) return null;
     try {
       const found = await conversations.findStart(sent);
@@ -299,15 +343,24 @@ export class Batch {
     await this.store({
       ...blankResult(key, error),
       id: known ?? at.taken?.start_task_id ?? (isStarted ? (at.sent?.id ?? null) : null),
-      ...(isStarted && { status: kind === 'unknown-outcome' ? UNKNOWN : kind === 'failed' ? 'failed' : NOT_READ }),
+      ...(isStarted && {
+        status: kind === 'unknown-outcome' ? UNKNOWN : kind === 'failed' ? 'failed' : NOT_READ,
+      }),
       attempts: isStarted ? attempt : attempt - 1,
     });
     return null;
   }
 }
 
-/** A server with a limit would pause the oldest sandbox, which may still run. Over V0 a stop does the same. */
-async function makeRoom({ ctx, task }: Attempt, server: Server, conversation: Conversation): Promise<void> {
+/**
+ * A server with a limit would pause the oldest sandbox, which may still run. Over V0 a stop does
+ * the same.
+ */
+async function makeRoom(
+  { ctx, task }: Attempt,
+  server: Server,
+  conversation: Conversation,
+): Promise<void> {
   const { id, dialect, sandbox_id: sandbox } = conversation;
   if (task.options.sandbox !== undefined || id === '') return;
   try {
@@ -317,15 +370,23 @@ async function makeRoom({ ctx, task }: Attempt, server: Server, conversation: Co
     if (items.some((other) => other.id !== id && isRunInProgress(other))) return;
     await server.conversations.untilStored(id);
     await server.sandboxes.pause(sandbox);
-    const isPaused = async () => (await server.sandboxes.get(sandbox)).status !== 'running' || undefined;
-    await poll(isPaused, { clock: ctx.clock, signal: ctx.signal, every: STEADY, until: ctx.clock.now() + 30_000 });
+    const isPaused = async () =>
+      (await server.sandboxes.get(sandbox)).status !== 'running' || undefined;
+    await poll(isPaused, {
+      clock: ctx.clock,
+      signal: ctx.signal,
+      every: STEADY,
+      until: ctx.clock.now() + 30_000,
+    });
   } catch (error) {
     if (!isFailure(error)) throw error;
     await ctx.warn(`its sandbox could not be paused: ${error.message}`);
   }
 }
 
-/** Null, with a warning, where the diff cannot be read or written. `size`: only the size is read. */
+/**
+ * Null, with a warning, where the diff cannot be read or written. `size`: only the size is read.
+ */
 async function takeDiff(
   ctx: Context,
   server: Server,
@@ -337,7 +398,9 @@ async function takeDiff(
     const diff = await readChanges(ctx, server, conversation, { command });
     if (file !== 'size')
       await writeFile(path.resolve(ctx.cwd, file), diff.patch).catch((cause: unknown) => {
-        throw new AppError('config', `cannot write ${file}: ${fileProblem(cause).reason}`, { cause });
+        throw new AppError('config', `cannot write ${file}: ${fileProblem(cause).reason}`, {
+          cause,
+        });
       });
     for (const omission of diff.omissions) await ctx.warn(`left out of the diff: ${omission}`);
     const files = changedFiles(diff);
@@ -351,7 +414,13 @@ async function takeDiff(
 
 function blankResult(key: string, { kind, message, exitCode }: AppError): TaskResult {
   const unknown = { id: null, attempts: 0, cost_usd: null, seconds: null, diff: null };
-  return { ...unknown, key, status: NOT_STARTED, exit_code: exitCode, reason: { code: kind, text: message } };
+  return {
+    ...unknown,
+    key,
+    status: NOT_STARTED,
+    exit_code: exitCode,
+    reason: { code: kind, text: message },
+  };
 }
 
 function taskContext(ctx: Context, key: string): Context {

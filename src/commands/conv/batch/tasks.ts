@@ -1,4 +1,7 @@
-/** The tasks of a batch: one JSON object a line, with the long flags of `conv new`, `message` and `key`. */
+/**
+ * The tasks of a batch: one JSON object a line, with the long flags of `conv new`, `message` and
+ * `key`.
+ */
 import { createHash } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Context } from '../../../cli/context.ts';
@@ -14,12 +17,18 @@ export interface Task {
   /** Of the file, from 1. */
   line: number;
   options: NewOptions;
-  /** Of what is to be started, with the contents of the files that it names and without values of secrets. */
+  /**
+   * Of what is to be started, with the contents of the files that it names and without values of
+   * secrets.
+   */
   fingerprint: string;
   draft(): Promise<Draft>;
 }
 
-/** A batch waits for every run and prints no events, a line is one task, and the results file has the ids. */
+/**
+ * A batch waits for every run and prints no events, a line is one task, and the results file has
+ * the ids.
+ */
 const REFUSED: readonly string[] = ['wait', 'no-wait', 'follow', 'count', 'id-file'];
 
 /** Throws `usage` that names every wrong line. `source`: a path, or `-`. */
@@ -36,7 +45,8 @@ export async function readTasks(ctx: Context, command: Command, source: string):
     try {
       const task = await readTask(ctx, command, content, line);
       const before = tasks.find(({ key }) => key === task.key);
-      if (before) throw wrong(`the key ${JSON.stringify(task.key)} is that of line ${before.line} too`);
+      if (before)
+        throw wrong(`the key ${JSON.stringify(task.key)} is that of line ${before.line} too`);
       tasks.push(task);
     } catch (error) {
       if (!isFailure(error)) throw error;
@@ -63,21 +73,33 @@ async function readTask(ctx: Context, command: Command, text: string, line: numb
     // The text is not quoted: it may hold a secret.
     throw wrong('it is not JSON');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('it is not a JSON object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong('it is not a JSON object');
   const { key, message, ...members } = value as Record<string, unknown>;
-  if (key === undefined) throw wrong('"key" is missing: a name for the task that no other line has');
-  if (typeof key !== 'string' || key.trim() === '') throw wrong('"key" must be a text that is not empty');
+  if (key === undefined)
+    throw wrong('"key" is missing: a name for the task that no other line has');
+  if (typeof key !== 'string' || key.trim() === '')
+    throw wrong('"key" must be a text that is not empty');
   if (key.length > 200) throw wrong('"key" is longer than 200 characters');
   if (message !== undefined && typeof message !== 'string') throw wrong('"message" must be a text');
   const options = readFlags(command, members);
-  if (message === '-' || options.file === '-') throw wrong('"-" is stdin, which a line cannot read');
+  if (message === '-' || options.file === '-')
+    throw wrong('"-" is stdin, which a line cannot read');
   checkNewOptions(ctx, message, options);
   const draft = () => readDraft(ctx, message, options);
   const read = await draft();
   if (!hasTask(read)) throw wrong('"message", "file" or "replay" is missing');
   const { secrets, given: _given, ...stable } = read;
   const { repo = null, branch = null, gitProvider = null, title = null, spec = null } = options;
-  const parts = JSON.stringify([stable, Object.keys(secrets).sort(), repo, branch, gitProvider, title, spec]);
+  const parts = JSON.stringify([
+    stable,
+    Object.keys(secrets).sort(),
+    repo,
+    branch,
+    gitProvider,
+    title,
+    spec,
+  ]);
   const fingerprint = createHash('sha256').update(parts).digest('hex').slice(0, 32);
   return { key, line, options, draft, fingerprint };
 }

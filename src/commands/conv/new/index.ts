@@ -10,7 +10,14 @@ import { eventView } from '../event-view.ts';
 import { keepingMessage } from '../message.ts';
 import { conversationView, outcomeView, startedShape } from '../conversations.ts';
 import { addNewOptions, checkNewOptions, newLimits, type NewOptions } from './options.ts';
-import { beforeStart, checkServer, completeDraft, hasTask, readDraft, type Draft } from './request.ts';
+import {
+  beforeStart,
+  checkServer,
+  completeDraft,
+  hasTask,
+  readDraft,
+  type Draft,
+} from './request.ts';
 import { Start } from './start.ts';
 import { askForTask, chooseStart, confirmTask } from './wizard.ts';
 
@@ -18,14 +25,18 @@ export function declare(command: Command, ctx: Context): void {
   addNewOptions(command);
   explain(command, {
     notes: [
-      'Without a message acs asks for it on a terminal, and offers to set up a model where the local service has none. The command exits when the conversation has started; with --wait or --follow it exits when the run ends, with its exit code. Ctrl-C ends acs; the run continues.',
+      'Without a message acs asks for it on a terminal, and offers to set up a model where ' +
+        'the local service has none. The command exits when the conversation has started; ' +
+        'with --wait or --follow it exits when the run ends, with its exit code. Ctrl-C ends ' +
+        'acs; the run continues.',
     ],
     json: ({ objectForm, listForm }) => [
       ['--json', `${objectForm(conversationView, 'changed')}; --wait: "outcome"; failure: "error"`],
       ['--count', listForm(runView)],
       [
         'ndjson',
-        `${objectForm(startedShape)}; with --follow ${objectForm(eventView(null))}; ${objectForm(outcomeView)}`,
+        `${objectForm(startedShape)}; with --follow ${objectForm(eventView(null))}; ` +
+          `${objectForm(outcomeView)}`,
       ],
     ],
     exits: [
@@ -39,17 +50,27 @@ export function declare(command: Command, ctx: Context): void {
       'interrupted',
     ],
     examples: [
-      { command: "acs conv new 'Repair the tests.' --follow", does: 'start on the current checkout' },
+      {
+        command: "acs conv new 'Repair the tests.' --follow",
+        does: 'start on the current checkout',
+      },
       { command: 'acs conv new --replay demo --no-repo --wait --json', does: 'needs no model' },
     ],
   });
-  command.action((message: string | undefined, options: NewOptions) => newConversation(message, options, ctx));
+  command.action((message: string | undefined, options: NewOptions) =>
+    newConversation(message, options, ctx),
+  );
 }
 
-async function newConversation(argument: string | undefined, options: NewOptions, ctx: Context): Promise<void> {
+async function newConversation(
+  argument: string | undefined,
+  options: NewOptions,
+  ctx: Context,
+): Promise<void> {
   checkNewOptions(ctx, argument, options);
   const { count, follow } = options;
-  if (count !== undefined) return await (await import('../batch/count.ts')).countRuns(ctx, argument, options, count);
+  if (count !== undefined)
+    return await (await import('../batch/count.ts')).countRuns(ctx, argument, options, count);
   // JSON is one document at the end, also with --follow; -q is the id alone.
   const { format } = ctx.globals;
   if (follow && format !== 'json' && format !== 'id') ctx.out.check(eventView(null), 'stream');
@@ -76,10 +97,16 @@ export async function beginConversation(
   if (idFile !== undefined && ctx.globals.mode !== 'dry-run')
     await writeFile(path.resolve(ctx.cwd, idFile), '').catch((cause: unknown) => {
       const hint = 'nothing was started';
-      throw new AppError('config', `--id-file: cannot write ${idFile}: ${fileProblem(cause).reason}`, { hint, cause });
+      throw new AppError(
+        'config',
+        `--id-file: cannot write ${idFile}: ${fileProblem(cause).reason}`,
+        { hint, cause },
+      );
     });
   const draft = await readDraft(ctx, argument, options);
-  const startGiven = async (draft: Draft): Promise<{ server: Server; start: Start; task: 'given' }> => {
+  const startGiven = async (
+    draft: Draft,
+  ): Promise<{ server: Server; start: Start; task: 'given' }> => {
     const limits = newLimits(ctx, options);
     const { server, prepared } = await beforeStart(ctx, limits, options, (timed, opened) =>
       completeDraft(timed, opened, draft, options),
@@ -92,7 +119,8 @@ export async function beginConversation(
     try {
       return await startGiven(draft);
     } catch (error) {
-      if (!ctx.interactive || !(isAppError(error) && error.details.data?.['reason'] === 'no-model')) throw error;
+      if (!ctx.interactive || !(isAppError(error) && error.details.data?.['reason'] === 'no-model'))
+        throw error;
       const server = await ctx.server();
       if (server.presence('demo-replay') !== 'present') throw error;
       // The time of the prompts does not count.
@@ -102,7 +130,9 @@ export async function beginConversation(
   }
   if (!ctx.interactive)
     throw new AppError('usage', 'missing: the message', {
-      hint: 'give the message as an argument, with --file, or as - on stdin; or replay a recorded run with --replay',
+      hint:
+        'give the message as an argument, with --file, or as - on stdin; or replay a ' +
+        'recorded run with --replay',
     });
   const chosen = await chooseStart(ctx, await ctx.server());
   const { server } = chosen;

@@ -22,7 +22,12 @@ interface Endpoint {
   problem: AppError | null;
 }
 
-const HOSTED: Endpoint = { url: 'https://api.openai.com/v1', key: null, models: null, problem: null };
+const HOSTED: Endpoint = {
+  url: 'https://api.openai.com/v1',
+  key: null,
+  models: null,
+  problem: null,
+};
 
 export async function setUpModel(ctx: Context, { settings }: Server): Promise<void> {
   const { secrets } = await settings.read();
@@ -34,12 +39,18 @@ export async function setUpModel(ctx: Context, { settings }: Server): Promise<vo
     const progress = await ctx.progress(`calling ${model}`, 'nothing');
     let llm_model: string;
     try {
-      ({ llm_model } = await tryModel(ctx, { llm_model: model, llm_base_url: url, llm_api_key: key }));
+      ({ llm_model } = await tryModel(ctx, {
+        llm_model: model,
+        llm_base_url: url,
+        llm_api_key: key,
+      }));
     } catch (error) {
       if (!isFailure(error)) throw error;
       await progress.done();
       const { kind, message, details } = error;
-      await ctx.warn(kind === 'auth' ? message : [message, details.hint].filter(Boolean).join('; '));
+      await ctx.warn(
+        kind === 'auth' ? message : [message, details.hint].filter(Boolean).join('; '),
+      );
       const part = kind === 'auth' && key === null ? 'key' : await askWhatToChange(ctx, error);
       if (part === 'nothing') throw error;
       if (part === 'key') endpoint = await askForKey(ctx, endpoint);
@@ -54,7 +65,9 @@ export async function setUpModel(ctx: Context, { settings }: Server): Promise<vo
       unset: key === null && secrets['llm_api_key'] === 'set' ? ['llm_api_key'] : [],
       allow_loss: 'refuse',
     });
-    return await ctx.notice(`the model ${model} at ${url} answers and is stored; change it: acs settings set`);
+    return await ctx.notice(
+      `the model ${model} at ${url} answers and is stored; change it: acs settings set`,
+    );
   }
 }
 
@@ -65,7 +78,8 @@ async function endpointsHere(ctx: Context): Promise<(Endpoint & { name: string }
   ).finally(() => progress.done());
   // Another program may have the port.
   const usable = found.filter((endpoint) => isEndpoint(endpoint) && endpoint.models?.length !== 0);
-  if (usable.length === 0) await ctx.notice('no model was found on this machine (Ollama, llama.cpp, LM Studio)');
+  if (usable.length === 0)
+    await ctx.notice('no model was found on this machine (Ollama, llama.cpp, LM Studio)');
   return usable;
 }
 
@@ -100,9 +114,13 @@ async function askForEndpoint(
   if (found.length > 0) {
     const here = found.map(({ name, url }) => ({ value: url, name, description: url }));
     const other = { value: '', name: 'another URL', description: 'hosted, or on another port' };
-    const answer = await prompt.select({ message: 'Where is the model?', choices: [...here, other] });
+    const answer = await prompt.select({
+      message: 'Where is the model?',
+      choices: [...here, other],
+    });
     const chosen = found.find(({ url }) => url === answer);
-    if (chosen !== undefined) return chosen.problem === null ? chosen : await askForKey(ctx, chosen);
+    if (chosen !== undefined)
+      return chosen.problem === null ? chosen : await askForKey(ctx, chosen);
   }
   let endpoint = last;
   await prompt.input({

@@ -4,7 +4,12 @@ import { GIT_PROVIDERS } from '../../../domain/git-provider.ts';
 import { AppError } from '../../../cli/errors.ts';
 import { limitsAfter, type Limits } from '../../../runs/deadline.ts';
 import { collect, invalidValue, oneOf, positiveInteger } from '../../option-parsers.ts';
-import { addWaitTimeout, checkLimitWithoutNoWait, limitsOf, type WaitOptions } from '../../wait-limit.ts';
+import {
+  addWaitTimeout,
+  checkLimitWithoutNoWait,
+  limitsOf,
+  type WaitOptions,
+} from '../../wait-limit.ts';
 import { addOnConfirm, checkOnConfirm, type OnConfirmOptions } from '../confirm.ts';
 import { checkTitle } from '../rename.ts';
 
@@ -71,7 +76,11 @@ export function addStartOptions(command: Command): Command {
     .option('--replay <file|demo>', 'replay a recorded run, without a model')
     .option('--id <uuid>', 'id of the conversation (an existing one is kept)')
     .option('--secret <NAME>', 'pass this environment variable (repeatable)', collect)
-    .option('--confirm <when>', 'approval of actions: never, risky or always', oneOf('never', 'risky', 'always'))
+    .option(
+      '--confirm <when>',
+      'approval of actions: never, risky or always',
+      oneOf('never', 'risky', 'always'),
+    )
     .option('--api <dialect>', 'auto, v0 or v1', oneOf('auto', 'v0', 'v1'))
     .option('--body <file>', 'JSON object with further members of the request');
 }
@@ -83,7 +92,9 @@ export function untilOf({ wait, follow, count }: NewOptions): 'accepted' | 'star
 
 export function newLimits(ctx: Context, options: NewOptions): Limits {
   const isDefault = (options.waitTimeout ?? options.timeout) === undefined;
-  return isDefault && untilOf(options) !== 'ended' ? limitsAfter(ctx, 180_000) : limitsOf(ctx, options);
+  return isDefault && untilOf(options) !== 'ended'
+    ? limitsAfter(ctx, 180_000)
+    : limitsOf(ctx, options);
 }
 
 const CLASHES = [
@@ -105,15 +116,23 @@ export function flagOf(name: string, value: unknown): string {
 }
 
 /** Throws `usage` for flags that contradict each other, before any read or prompt. */
-export function checkNewOptions(ctx: Context, argument: string | undefined, options: NewOptions): void {
+export function checkNewOptions(
+  ctx: Context,
+  argument: string | undefined,
+  options: NewOptions,
+): void {
   const given = new Set(Object.entries(options).map(([name, value]) => flagOf(name, value)));
   for (const clash of CLASHES) {
     const [one = '', other = ''] = clash.split(' ');
-    if (given.has(one) && given.has(other)) throw new AppError('usage', `${one} and ${other} cannot be combined`);
+    if (given.has(one) && given.has(other))
+      throw new AppError('usage', `${one} and ${other} cannot be combined`);
   }
   checkOnConfirm(options, untilOf(options) === 'ended');
   checkLimitWithoutNoWait(options);
   if (options.title !== undefined) checkTitle(options.title);
-  const readers = [argument, options.file, ctx.globals.apiKeyFile].filter((source) => source === '-');
-  if (readers.length > 1) throw new AppError('usage', '"-" is given twice, and stdin can be read only once');
+  const readers = [argument, options.file, ctx.globals.apiKeyFile].filter(
+    (source) => source === '-',
+  );
+  if (readers.length > 1)
+    throw new AppError('usage', '"-" is given twice, and stdin can be read only once');
 }

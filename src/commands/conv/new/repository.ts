@@ -13,12 +13,20 @@ type RepositoryOptions = Pick<NewOptions, 'repo' | 'branch' | 'gitProvider'>;
 
 const NONE: Chosen = { repository: null, branch: null, git_provider: null };
 
-/** Throws `not-found` for a missing checkout or a branch that the remote lacks, `usage` for what has to be given. */
-export async function chooseRepository(ctx: Context, server: Server, options: RepositoryOptions): Promise<Chosen> {
+/**
+ * Throws `not-found` for a missing checkout or a branch that the remote lacks, `usage` for what has
+ * to be given.
+ */
+export async function chooseRepository(
+  ctx: Context,
+  server: Server,
+  options: RepositoryOptions,
+): Promise<Chosen> {
   const { repo } = options;
   if (repo === false) return NONE;
   const choice = repo === undefined ? null : await ctx.readRepository(repo);
-  if (choice !== null && choice.kind !== 'path') return await namedRepository(ctx, server, choice, options);
+  if (choice !== null && choice.kind !== 'path')
+    return await namedRepository(ctx, server, choice, options);
   const dir = choice === null ? undefined : path.resolve(ctx.cwd, choice.path);
   const checkout = await ctx.checkout(dir).catch((error: unknown) => {
     if (!isGitMissing(error)) throw error;
@@ -28,24 +36,39 @@ export async function chooseRepository(ctx: Context, server: Server, options: Re
   const cloned = checkout !== null && isCloneable(server, checkout);
   if (!cloned && choice !== null)
     throw checkout === null
-      ? new AppError('not-found', `no git checkout at ${choice.path}`, { hint: 'nothing was started' })
-      : new AppError('usage', `the checkout at ${choice.path} has no remote "origin" that a server could clone`, {
-          hint: 'give --repo owner/name or a URL; the local service clones the checkout itself: -p local',
-        });
+      ? new AppError('not-found', `no git checkout at ${choice.path}`, {
+          hint: 'nothing was started',
+        })
+      : new AppError(
+          'usage',
+          `the checkout at ${choice.path} has no remote "origin" that a server could clone`,
+          {
+            hint:
+              'give --repo owner/name or a URL; the local service clones the checkout ' +
+              'itself: -p local',
+          },
+        );
   if (checkout === null && options.branch !== undefined)
-    throw new AppError('usage', '--branch needs a repository, and the current folder is not a checkout', {
-      hint: 'add --repo <repository>',
-    });
+    throw new AppError(
+      'usage',
+      '--branch needs a repository, and the current folder is not a checkout',
+      {
+        hint: 'add --repo <repository>',
+      },
+    );
   if (!cloned) {
     const why =
-      checkout === null ? 'no git checkout here' : 'this checkout has no remote "origin" that a server could clone';
+      checkout === null
+        ? 'no git checkout here'
+        : 'this checkout has no remote "origin" that a server could clone';
     await ctx.notice(`${why}: the conversation starts without a repository`);
     return NONE;
   }
   const chosen = await ofCheckout(ctx, server, checkout, options);
   if (choice === null)
     await ctx.notice(
-      `repository ${chosen.repository ?? ''}, branch ${chosen.branch ?? ''} (the current checkout; --no-repo for none)`,
+      `repository ${chosen.repository ?? ''}, branch ${chosen.branch ?? ''} (the current ` +
+        `checkout; --no-repo for none)`,
     );
   return chosen;
 }
@@ -74,8 +97,15 @@ async function ofCheckout(
   const branch = given ?? checkout.branch ?? (await askForBranch(ctx));
   const repository = isPath ? root : (origin?.repository ?? '');
   const provider = gitProvider ?? origin?.git_provider;
-  const git_provider = isPath ? null : (provider ?? (await onlyProvider(server, origin?.host ?? repository)));
-  await checkBranch(ctx, { remote: isPath ? root : 'origin', branch, shown: repository, dir: root });
+  const git_provider = isPath
+    ? null
+    : (provider ?? (await onlyProvider(server, origin?.host ?? repository)));
+  await checkBranch(ctx, {
+    remote: isPath ? root : 'origin',
+    branch,
+    shown: repository,
+    dir: root,
+  });
   const commits = isPath ? 0 : (checkout.unpushed ?? 0);
   const left = [
     ...(dirty ? ['uncommitted changes'] : []),
@@ -83,16 +113,21 @@ async function ofCheckout(
     // No server clones them.
     ...(submodules.length === 0 ? [] : [`submodules (${submodules.join(', ')})`]),
   ];
-  if (left.length > 0) await ctx.warn(`the checkout has ${left.join(' and ')}: the conversation starts without them`);
+  if (left.length > 0)
+    await ctx.warn(`the checkout has ${left.join(' and ')}: the conversation starts without them`);
   return { repository, branch, git_provider };
 }
 
 async function askForBranch(ctx: Context): Promise<string> {
   if (!ctx.interactive)
-    throw new AppError('usage', 'missing: --branch, because the checkout is on no branch (detached HEAD)', {
-      hint: 'add --branch <name>',
-      data: { branch: null },
-    });
+    throw new AppError(
+      'usage',
+      'missing: --branch, because the checkout is on no branch (detached HEAD)',
+      {
+        hint: 'add --branch <name>',
+        data: { branch: null },
+      },
+    );
   return await (
     await ctx.prompt()
   ).input({
@@ -124,14 +159,18 @@ async function namedRepository(
   }
   const isCloned = isPath && url !== null;
   const repository = isCloned ? url : choice.repository;
-  if (repository === null) throw new AppError('usage', '--repo: this URL has no owner/name, which the server needs');
+  if (repository === null)
+    throw new AppError('usage', '--repo: this URL has no owner/name, which the server needs');
   const given = options.gitProvider ?? (choice.kind === 'url' ? choice.git_provider : null);
   const git_provider = given ?? (isCloned ? null : await onlyProvider(server, repository));
   if (url !== null && branch !== null) await checkBranch(ctx, { remote: url, branch, shown: url });
   return { repository, branch, git_provider };
 }
 
-/** Of an entered branch, or of an entered repository without one. Null where nothing is wrong, or nothing is known. */
+/**
+ * Of an entered branch, or of an entered repository without one. Null where nothing is wrong, or
+ * nothing is known.
+ */
 export async function repositoryProblem(
   ctx: Context,
   server: Server,
@@ -159,7 +198,10 @@ export async function repositoryProblem(
   }
 }
 
-/** Throws `not-found` when the remote does not have the branch; where git cannot read the remote, the server decides. */
+/**
+ * Throws `not-found` when the remote does not have the branch; where git cannot read the remote,
+ * the server decides.
+ */
 async function checkBranch(
   ctx: Context,
   { remote, branch, shown, dir }: { remote: string; branch: string; shown: string; dir?: string },
@@ -167,7 +209,10 @@ async function checkBranch(
   const found = await ctx.branchOnRemote(remote, branch, dir);
   if (found.state !== 'absent') return;
   throw new AppError('not-found', `${shown} has no branch "${branch}"; nothing was started`, {
-    hint: remote === 'origin' ? `push it first: git push origin ${branch}` : 'choose another with --branch',
+    hint:
+      remote === 'origin'
+        ? `push it first: git push origin ${branch}`
+        : 'choose another with --branch',
     data: { branch },
   });
 }

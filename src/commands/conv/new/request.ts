@@ -19,7 +19,11 @@ export const DEMO = 'demo';
 export type Draft = Omit<NewConversation, 'repository' | 'branch' | 'git_provider' | 'spec_id'>;
 
 /** Everything that can be wrong in flags and files is found here, before any request. */
-export async function readDraft(ctx: Context, argument: string | undefined, options: NewOptions): Promise<Draft> {
+export async function readDraft(
+  ctx: Context,
+  argument: string | undefined,
+  options: NewOptions,
+): Promise<Draft> {
   const { branch, mcpConfig, replay, body } = options;
   const members = body === undefined ? {} : await readBody(ctx, body);
   const given = {
@@ -37,7 +41,8 @@ export async function readDraft(ctx: Context, argument: string | undefined, opti
     given,
     model: options.model ?? null,
     sandbox_id: options.sandbox ?? null,
-    instructions: options.instructions === undefined ? null : await readTextFile(ctx, options.instructions),
+    instructions:
+      options.instructions === undefined ? null : await readTextFile(ctx, options.instructions),
     mcp_config: mcpConfig === undefined ? null : await readMcpConfig(ctx, mcpConfig),
     replay: replay === undefined ? null : await readReplay(ctx, replay),
     image_urls: await readImages(ctx, options.image ?? []),
@@ -46,10 +51,15 @@ export async function readDraft(ctx: Context, argument: string | undefined, opti
 }
 
 export function hasTask({ message, replay, body }: Draft): boolean {
-  return message !== null || replay !== null || 'suggested_task' in body || 'create_microagent' in body;
+  return (
+    message !== null || replay !== null || 'suggested_task' in body || 'create_microagent' in body
+  );
 }
 
-/** The server and what is read of it, within the limit of the command. Throws `timeout`, and as `checkServer`. */
+/**
+ * The server and what is read of it, within the limit of the command. Throws `timeout`, and as
+ * `checkServer`.
+ */
 export async function beforeStart<T>(
   ctx: Context,
   limits: Limits,
@@ -72,7 +82,10 @@ export async function beforeStart<T>(
 }
 
 /** Throws for what this server lacks, before anything is sent. */
-export async function checkServer(server: Server, { api, id, title, replay, sandbox }: NewOptions): Promise<void> {
+export async function checkServer(
+  server: Server,
+  { api, id, title, replay, sandbox }: NewOptions,
+): Promise<void> {
   const { dialects } = server.info;
   const lacks = (text: string, hint?: string): never => {
     throw new AppError('unsupported', `this server ${text}`, hint === undefined ? {} : { hint });
@@ -82,9 +95,15 @@ export async function checkServer(server: Server, { api, id, title, replay, sand
   if (id !== undefined && server.presence('caller-conversation-id') === 'absent')
     lacks('cannot set --id: a start takes no conversation_id here');
   if (title !== undefined && server.presence('rename') === 'absent')
-    lacks('cannot set --title: it has no route that can rename a conversation, neither over V1 nor over V0');
+    lacks(
+      'cannot set --title: it has no route that can rename a conversation, neither over V1 ' +
+        'nor over V0',
+    );
   if (replay === DEMO && server.presence('demo-replay') === 'absent')
-    lacks('does not have the demo, which is built into the local service', 'use -p local, or replay a file');
+    lacks(
+      'does not have the demo, which is built into the local service',
+      'use -p local, or replay a file',
+    );
   // A start over V0 takes no sandbox, known or not, and throws its own error.
   if (sandbox !== undefined && api !== 'v0') await server.sandboxes.get(sandbox);
 }
@@ -104,7 +123,10 @@ export async function completeDraft(
       throw error;
     });
   const repository = await chooseRepository(ctx, server, options);
-  return { request: { ...draft, ...repository, spec_id: options.spec ?? null }, known: known?.id ? known : null };
+  return {
+    request: { ...draft, ...repository, spec_id: options.spec ?? null },
+    known: known?.id ? known : null,
+  };
 }
 
 /** JSON, or one JSON value a line. The server checks its steps. */
@@ -123,9 +145,13 @@ async function readBody(ctx: Context, file: string): Promise<Record<string, Json
     throw new AppError('usage', `--body: ${file} must have one JSON object`);
   for (const name of Object.keys(value)) {
     if (Object.hasOwn(FLAG_OF_MEMBER, name))
-      throw new AppError('usage', `--body: ${file} has "${name}", which ${FLAG_OF_MEMBER[name] ?? ''} sets`, {
-        hint: `remove it from the file; see: acs conv new --help`,
-      });
+      throw new AppError(
+        'usage',
+        `--body: ${file} has "${name}", which ${FLAG_OF_MEMBER[name] ?? ''} sets`,
+        {
+          hint: `remove it from the file; see: acs conv new --help`,
+        },
+      );
   }
   return value;
 }
@@ -135,20 +161,29 @@ async function readMcpConfig(ctx: Context, file: string): Promise<McpConfig> {
   const problem = checkMcpConfig(value);
   if (problem !== null) throw new AppError('usage', `--mcp-config: ${file} ${problem}`);
   const config = value as McpConfig;
-  const keys = [...(config.sse_servers ?? []), ...(config.shttp_servers ?? [])].map(({ api_key }) => api_key);
+  const keys = [...(config.sse_servers ?? []), ...(config.shttp_servers ?? [])].map(
+    ({ api_key }) => api_key,
+  );
   const values = (config.stdio_servers ?? []).flatMap(({ env }) => Object.values(env ?? {}));
   for (const secret of [...keys, ...values]) if (secret) ctx.keepSecret(secret);
   await warnOfUnmasked(ctx, '--mcp-config', config);
   return config;
 }
 
-async function readSecrets(ctx: Context, names: readonly string[]): Promise<Record<string, string>> {
+async function readSecrets(
+  ctx: Context,
+  names: readonly string[],
+): Promise<Record<string, string>> {
   const secrets: Record<string, string> = {};
   for (const name of names) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-      throw new AppError('usage', '--secret takes the name of an environment variable, and nothing else', {
-        hint: 'export NAME first, then --secret NAME: no value belongs on a command line',
-      });
+      throw new AppError(
+        'usage',
+        '--secret takes the name of an environment variable, and nothing else',
+        {
+          hint: 'export NAME first, then --secret NAME: no value belongs on a command line',
+        },
+      );
     const value = ctx.env[name];
     if (value === undefined || value === '')
       throw new AppError('usage', `--secret ${name}: the environment has no ${name}`, {
@@ -166,14 +201,18 @@ function readId(text: string): string {
   const id = normalizeId(text);
   if (id !== null && !/^\d+$/.test(id)) return id;
   throw new AppError('usage', `--id: "${cut(text, 100)}" is not a valid id`, {
-    hint: 'give a UUID (32 hexadecimal digits) that is not all digits 0 to 9, such as that of uuidgen',
+    hint:
+      'give a UUID (32 hexadecimal digits) that is not all digits 0 to 9, such as ' +
+      'that of uuidgen',
   });
 }
 
 function parseJson(flag: string, file: string, text: string): JsonValue {
   const problem = jsonProblem(text);
   if (problem === null) return JSON.parse(text) as JsonValue;
-  throw new AppError('usage', `${flag}: ${file} is not JSON: ${problem}`, { hint: 'nothing was started' });
+  throw new AppError('usage', `${flag}: ${file} is not JSON: ${problem}`, {
+    hint: 'nothing was started',
+  });
 }
 
 /** Null for JSON. The message of Node quotes the text, which may have a secret. */
@@ -183,6 +222,8 @@ function jsonProblem(text: string): string | null {
     JSON.parse(text);
     return null;
   } catch (error) {
-    return positionInJson(text, (error as Error).message) ?? 'it ends too early or has a stray character';
+    return (
+      positionInJson(text, (error as Error).message) ?? 'it ends too early or has a stray character'
+    );
   }
 }

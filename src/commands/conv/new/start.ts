@@ -2,13 +2,26 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../../../cli/context.ts';
-import { AppError, DryRunStop, EXIT_CODES, isAppError, isFailure, READER_GONE } from '../../../cli/errors.ts';
+import {
+  AppError,
+  DryRunStop,
+  EXIT_CODES,
+  isAppError,
+  isFailure,
+  READER_GONE,
+} from '../../../cli/errors.ts';
 import type { SentStart, Server, StartOptions as SendOptions } from '../../../client/server.ts';
 import { blankConversation, type Conversation } from '../../../domain/conversation.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
 import { formatDuration } from '../../../output/text/time.ts';
 import { timeLimit, withinLimit, type Limits } from '../../../runs/deadline.ts';
-import { interruption, NOT_READ, NO_EVENTS, outcomeOf, type TrackedRun } from '../../../runs/outcome.ts';
+import {
+  interruption,
+  NOT_READ,
+  NO_EVENTS,
+  outcomeOf,
+  type TrackedRun,
+} from '../../../runs/outcome.ts';
 import { trackRun } from '../../../runs/tracker.ts';
 import type { Progress } from '../../../terminal/progress.ts';
 import { rememberLast } from '../../resource/resource.ts';
@@ -48,7 +61,11 @@ export class Start {
   }
 
   /** @param known the conversation that has the id of the request already: nothing is sent */
-  async run(request: NewConversation, known: Conversation | null, onStarted?: () => void): Promise<void> {
+  async run(
+    request: NewConversation,
+    known: Conversation | null,
+    onStarted?: () => void,
+  ): Promise<void> {
     if (known === null) {
       await this.begin(request);
       onStarted?.();
@@ -101,9 +118,16 @@ export class Start {
     await progress?.done();
   }
 
-  /** Names the id when it is new: also a second one, which the server has chosen instead of the one it was sent. */
+  /**
+   * Names the id when it is new: also a second one, which the server has chosen instead of the one
+   * it was sent.
+   */
   async step(
-    { id, start_task_id, url }: Pick<Conversation, 'id' | 'start_task_id'> & { url?: string | null },
+    {
+      id,
+      start_task_id,
+      url,
+    }: Pick<Conversation, 'id' | 'start_task_id'> & { url?: string | null },
     remark?: string,
   ): Promise<void> {
     const { ctx, server, options, id: before } = this;
@@ -112,13 +136,18 @@ export class Start {
     await options.onStep?.({ id: id || null, start_task_id: this.startTaskId });
     // Until it has started, the server may choose another id than the one it was sent.
     const last = this.conversation.id || this.startTaskId || id;
-    if (last !== '' && last !== this.last && mode !== 'dry-run') await rememberLast(ctx, server, (this.last = last));
+    if (last !== '' && last !== this.last && mode !== 'dry-run')
+      await rememberLast(ctx, server, (this.last = last));
     if (id === '' || id === before) return;
     this.id = id;
     if (mode !== 'dry-run' && options.idFile !== undefined)
-      await writeFile(path.resolve(ctx.cwd, options.idFile), `${id}\n`).catch(async (error: NodeJS.ErrnoException) => {
-        await ctx.warn(`could not write ${options.idFile}: ${error.code}; the conversation continues`);
-      });
+      await writeFile(path.resolve(ctx.cwd, options.idFile), `${id}\n`).catch(
+        async (error: NodeJS.ErrnoException) => {
+          await ctx.warn(
+            `could not write ${options.idFile}: ${error.code}; the conversation continues`,
+          );
+        },
+      );
     const hasPages = server.presence('web-interface') !== 'absent';
     const shownUrl = url ?? (hasPages ? `${server.info.base_url}/conversations/${id}` : null);
     await ctx.notice(`conversation ${id} ${remark ?? ` ${shownUrl ?? ''}`}`.trimEnd());
@@ -127,13 +156,20 @@ export class Start {
       if (format === 'ndjson') await ctx.out.record({ type: 'started', id, url: shownUrl });
     } else if (format === 'id' || format === 'ndjson')
       // A program that reads stdout has the other id already.
-      throw new AppError('server', `the server ignored the id ${before} and started conversation ${id}`, {
-        hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
-        data: { conversation_id: id, requested: before, received: id },
-      });
+      throw new AppError(
+        'server',
+        `the server ignored the id ${before} and started conversation ${id}`,
+        {
+          hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
+          data: { conversation_id: id, requested: before, received: id },
+        },
+      );
   }
 
-  /** `compare`: at the end of what the command waits for, because a server may replace the title or ignore the rename. */
+  /**
+   * `compare`: at the end of what the command waits for, because a server may replace the title or
+   * ignore the rename.
+   */
   private async setTitle(server: Server, how: 'set' | 'compare'): Promise<void> {
     const { id } = this.conversation;
     const requested = this.options.title?.trim();
@@ -148,23 +184,32 @@ export class Start {
     } catch (error) {
       if (!isFailure(error)) throw error;
       const limit = formatDuration(this.options.waitMs);
-      const why = error.kind === 'timeout' ? `the server did not answer within ${limit}` : error.message;
-      throw new AppError(error.kind, `conversation ${id} has started, but --title was not set: ${why}`, {
-        ...error.details,
-        // The same command would start another run.
-        retryable: false,
-        hint: `set it: acs conv rename ${id} <title>\nstop it: acs conv stop ${id}`,
-        data: { ...error.details.data, conversation_id: id },
-      });
+      const why =
+        error.kind === 'timeout' ? `the server did not answer within ${limit}` : error.message;
+      throw new AppError(
+        error.kind,
+        `conversation ${id} has started, but --title was not set: ${why}`,
+        {
+          ...error.details,
+          // The same command would start another run.
+          retryable: false,
+          hint: `set it: acs conv rename ${id} <title>\nstop it: acs conv stop ${id}`,
+          data: { ...error.details.data, conversation_id: id },
+        },
+      );
     }
     if (how === 'set') return;
     const { title: received } = this.conversation;
     if (received !== requested) {
       const [asked, got] = [requested, received].map((title) => JSON.stringify(title));
-      throw new AppError('server', `the server ignored --title ${asked}: the conversation is called ${got}`, {
-        hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
-        data: { conversation_id: id, requested, received },
-      });
+      throw new AppError(
+        'server',
+        `the server ignored --title ${asked}: the conversation is called ${got}`,
+        {
+          hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
+          data: { conversation_id: id, requested, received },
+        },
+      );
     }
     // The title that the server generates comes once, and is generated in half of this time.
     const isRecent = this.ctx.clock.now() - this.startedMs < 60_000;
@@ -205,14 +250,20 @@ export class Start {
     if (failure !== null) {
       const signal: unknown = ctx.signal.reason;
       const isSignal = failure.kind !== 'timeout' && isAppError(signal);
-      const why = isSignal ? signal.message : `the time limit of ${formatDuration(waitMs)} has passed`;
+      const why = isSignal
+        ? signal.message
+        : `the time limit of ${formatDuration(waitMs)} has passed`;
       const stop = (late: Late) => this.stopped(late, failure, why, this.conversation);
       const { end, after } = await afterEnd(ctx, server, stop);
-      const now = end === failure ? reason : { code: reason?.code ?? failure.kind, text: end.message };
+      const now =
+        end === failure ? reason : { code: reason?.code ?? failure.kind, text: end.message };
       this.conversation = { ...(after ?? this.conversation), start_task_id, reason: now };
       const { status, waiting_for } = this.conversation;
       const { cost_usd } = after ?? outcome;
-      tracked = { outcome: { ...outcome, status, waiting_for, cost_usd, reason: now }, failure: end };
+      tracked = {
+        outcome: { ...outcome, status, waiting_for, cost_usd, reason: now },
+        failure: end,
+      };
     } else if (status !== 'deleted') {
       const bounded = <T>(mostMs: number, work: (server: Server) => Promise<T>) =>
         withinLimit(ctx, server, { ...GRACE, mostMs }, work).catch((error: unknown) => {
@@ -221,12 +272,16 @@ export class Start {
         });
       // The record of an idle run has no metrics yet.
       const isRead = record !== undefined && record.status !== 'idle';
-      const last = isRead ? record : await bounded(GRACE.mostMs, ({ conversations }) => conversations.getComplete(id));
-      if (!isAppError(last)) this.conversation = { ...last, start_task_id, status, reason, waiting_for };
+      const last = isRead
+        ? record
+        : await bounded(GRACE.mostMs, ({ conversations }) => conversations.getComplete(id));
+      if (!isAppError(last))
+        this.conversation = { ...last, start_task_id, status, reason, waiting_for };
       // The title was requested: it may take the time that is left.
       const leftMs = Math.max(GRACE.mostMs, deadlineMs - ctx.clock.now());
       const title = await bounded(leftMs, (own) => this.setTitle(own, 'compare'));
-      if (title !== undefined && outcome.exit_code === EXIT_CODES.ok) tracked = { ...tracked, failure: title };
+      if (title !== undefined && outcome.exit_code === EXIT_CODES.ok)
+        tracked = { ...tracked, failure: title };
       else if (title !== undefined) await ctx.warn(title.message);
     }
     this.tracked = tracked;
@@ -244,8 +299,13 @@ export class Start {
     let { message } = error;
     // Of a start without an answer; null where the server chooses the id.
     const about = details.data?.['conversation_id'];
-    if (this.id === null && this.startTaskId === null && (typeof about === 'string' || about === null)) {
-      const search = about === null && isCut && sent !== null ? late.server.conversations.findStart(sent) : null;
+    if (
+      this.id === null &&
+      this.startTaskId === null &&
+      (typeof about === 'string' || about === null)
+    ) {
+      const search =
+        about === null && isCut && sent !== null ? late.server.conversations.findStart(sent) : null;
       const found = await search?.catch((failure: unknown) => {
         if (!isFailure(failure)) throw failure;
         return null;
@@ -257,7 +317,8 @@ export class Start {
     }
     const { id, startTaskId } = this;
     const isUnanswered = id === null && startTaskId === null;
-    // A start that failed, or did not come to its end, may never have created the conversation whose id was printed.
+    // A start that failed, or did not come to its end, may never have created the conversation
+    // whose id was printed.
     const byTask = kind === 'failed' || (isCut && this.conversation.id === '');
     const own = (byTask ? startTaskId || id : id || startTaskId) || null;
     const name = own ?? (typeof about === 'string' ? about : null);
@@ -265,40 +326,66 @@ export class Start {
     const last = { ...blankConversation(name, 'starting'), start_task_id: startTaskId };
     let failure = error;
     if (kind === 'interrupted' && !isUnanswered)
-      failure = interruption(new AppError(kind, message, { ...details, exitCode: error.exitCode }), last);
+      failure = interruption(
+        new AppError(kind, message, { ...details, exitCode: error.exitCode }),
+        last,
+      );
     else if (!isUnanswered) {
-      // An error about the start itself names its conversation; others are about a request after the accepted start.
+      // An error about the start itself names its conversation; others are about a request after
+      // the accepted start.
       const mayContinue =
-        about === undefined && (FAILED_REQUEST.has(kind) || (details.request !== undefined && !byTask));
-      failure = new AppError(kind, `${message}${mayContinue ? `; the run may continue as ${name}` : ''}`, {
-        ...details,
-        hint:
-          mayContinue || typeof about === 'object'
-            ? `look: acs conv show ${name}\nstop it: acs conv stop ${name}`
-            : (details.hint ?? `see: acs conv show ${name}`),
-        data: { ...details.data, id, start_task_id: startTaskId },
-      });
+        about === undefined &&
+        (FAILED_REQUEST.has(kind) || (details.request !== undefined && !byTask));
+      failure = new AppError(
+        kind,
+        `${message}${mayContinue ? `; the run may continue as ${name}` : ''}`,
+        {
+          ...details,
+          hint:
+            mayContinue || typeof about === 'object'
+              ? `look: acs conv show ${name}\nstop it: acs conv stop ${name}`
+              : (details.hint ?? `see: acs conv show ${name}`),
+          data: { ...details.data, id, start_task_id: startTaskId },
+        },
+      );
     }
     const { end, after } = await this.stopped(late, failure, message, last);
     const status = kind === 'failed' ? 'failed' : isUnanswered ? NOT_READ : 'starting';
-    const code = typeof end.details.data?.['reason'] === 'string' ? end.details.data['reason'] : kind;
-    const blank = { ...blankConversation(isUnanswered ? name : (id ?? ''), status), dialect: this.server.info.dialect };
+    const code =
+      typeof end.details.data?.['reason'] === 'string' ? end.details.data['reason'] : kind;
+    const blank = {
+      ...blankConversation(isUnanswered ? name : (id ?? ''), status),
+      dialect: this.server.info.dialect,
+    };
     this.conversation = {
       ...(after ?? blank),
       start_task_id: startTaskId,
       reason: { code, text: end.message },
     };
     const shown = { ...this.conversation, id: idOf(this.conversation) };
-    this.tracked = { outcome: outcomeOf(shown, NO_EVENTS, end.exitCode, shown.reason), failure: end };
+    this.tracked = {
+      outcome: outcomeOf(shown, NO_EVENTS, end.exitCode, shown.reason),
+      failure: end,
+    };
     const { format } = ctx.globals;
     if (format === 'json' || format === 'ndjson') await this.printRun(this.tracked);
     return end;
   }
 
-  private async stopped(late: Late, failure: AppError, why: string, conversation: Conversation): Promise<EarlyEnd> {
+  private async stopped(
+    late: Late,
+    failure: AppError,
+    why: string,
+    conversation: Conversation,
+  ): Promise<EarlyEnd> {
     const { stopOnExit, sandbox } = this.options;
     if (!stopOnExit || !isCutOff(failure)) return { end: failure, after: null };
-    return await stopEarly(this.ctx, late, { failure, why, conversation, ownsSandbox: sandbox === undefined });
+    return await stopEarly(this.ctx, late, {
+      failure,
+      why,
+      conversation,
+      ownsSandbox: sandbox === undefined,
+    });
   }
 
   async print(): Promise<void> {
@@ -306,7 +393,10 @@ export class Start {
     if (this.tracked !== null) return await this.printRun(this.tracked);
     if (ctx.globals.format === 'id' && this.id !== null) return;
     const id = conversation.id || (this.id ?? '');
-    if (id === '') await ctx.notice(`start task ${conversation.start_task_id ?? ''}: acs conv wait takes its id`);
+    if (id === '')
+      await ctx.notice(
+        `start task ${conversation.start_task_id ?? ''}: acs conv wait takes its id`,
+      );
     await ctx.out.item(conversationView, { ...conversation, id }, { changed: this.changed });
   }
 
@@ -316,7 +406,8 @@ export class Start {
     const { outcome, failure } = tracked;
     if (format === 'ndjson') await ctx.out.record({ ...outcome });
     else if (format === 'json') {
-      const error = failure === null ? {} : { error: { code: failure.kind, message: failure.message } };
+      const error =
+        failure === null ? {} : { error: { code: failure.kind, message: failure.message } };
       await ctx.out.item(conversationView, conversation, { changed, outcome, ...error });
     } else if (this.options.follow && format !== 'id') await showOutcome(ctx, outcome);
     else {
@@ -334,4 +425,10 @@ function isCutOff({ kind }: AppError): boolean {
 }
 
 /** Failures of requests, whether or not the error names the request. */
-const FAILED_REQUEST: ReadonlySet<string> = new Set(['server', 'network', 'rate-limited', 'auth', 'unknown-outcome']);
+const FAILED_REQUEST: ReadonlySet<string> = new Set([
+  'server',
+  'network',
+  'rate-limited',
+  'auth',
+  'unknown-outcome',
+]);

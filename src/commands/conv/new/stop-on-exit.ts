@@ -16,7 +16,11 @@ export interface Late {
   signal: AbortSignal;
 }
 
-export async function afterEnd<T>({ clock }: Context, server: Server, work: (late: Late) => Promise<T>): Promise<T> {
+export async function afterEnd<T>(
+  { clock }: Context,
+  server: Server,
+  work: (late: Late) => Promise<T>,
+): Promise<T> {
   // The signal of the context may have ended the command.
   const own = { clock, signal: new AbortController().signal };
   return await withinLimit(own, server, GRACE, (late, signal) => work({ server: late, signal }));
@@ -50,10 +54,16 @@ export async function stopEarly(
   let current = conversation;
   const end = (result: string, hint: string, data: Record<string, unknown>): AppError => {
     const { kind, exitCode, details } = failure;
-    return new AppError(kind, `${why}; ${result}`, { ...details, exitCode, hint, data: { ...details.data, ...data } });
+    return new AppError(kind, `${why}; ${result}`, {
+      ...details,
+      exitCode,
+      hint,
+      data: { ...details.data, ...data },
+    });
   };
   let early: AppError | null = null;
-  // While it starts there may be nothing to stop yet, and the run would begin after all: tried until there is.
+  // While it starts there may be nothing to stop yet, and the run would begin after all: tried
+  // until there is.
   const stop = async (): Promise<'run' | 'sandbox' | undefined> => {
     try {
       if (isStarting) current = await conversations.get(name);
@@ -62,14 +72,16 @@ export async function stopEarly(
         await conversations.stop(id);
         return 'run';
       }
-      if (sandbox_id === null || !ownsSandbox) throw new AppError('conflict', 'it is still being started');
+      if (sandbox_id === null || !ownsSandbox)
+        throw new AppError('conflict', 'it is still being started');
       const { items } = await conversations.list({ sandboxId: sandbox_id }, null);
       if (items.some((other) => other.id !== chosen_id))
         throw new AppError('conflict', `sandbox ${sandbox_id} has other conversations`);
       await sandboxes.pause(sandbox_id);
       return 'sandbox';
     } catch (error) {
-      if (!isStarting || !isAppError(error) || !['not-found', 'conflict'].includes(error.kind)) throw error;
+      if (!isStarting || !isAppError(error) || !['not-found', 'conflict'].includes(error.kind))
+        throw error;
       early = error;
       return undefined;
     }
@@ -80,7 +92,8 @@ export async function stopEarly(
     const { id, sandbox_id: sandboxId } = current;
     const hint = `see its status: acs conv show ${id || name}`;
     if (stopped === 'sandbox') {
-      const isPaused = async () => (await sandboxes.get(sandboxId ?? '')).status === 'paused' || undefined;
+      const isPaused = async () =>
+        (await sandboxes.get(sandboxId ?? '')).status === 'paused' || undefined;
       await poll(isPaused, polling);
       const result = `its sandbox ${sandboxId} was paused before the conversation had started`;
       return { end: end(result, hint, {}), after: { ...current, sandbox_status: 'paused' } };

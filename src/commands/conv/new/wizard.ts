@@ -20,18 +20,32 @@ const MODEL_CHOICE = {
 /** A spec of the local service. */
 const WITHOUT_ISOLATION = 'process';
 
-/** A server that has the demo and no model would refuse every message. `replay`: null for a message. */
-export async function chooseStart(ctx: Context, server: Server): Promise<{ server: Server; replay: string | null }> {
+/**
+ * A server that has the demo and no model would refuse every message. `replay`: null for a message.
+ */
+export async function chooseStart(
+  ctx: Context,
+  server: Server,
+): Promise<{ server: Server; replay: string | null }> {
   if (server.presence('demo-replay') !== 'present') return { server, replay: null };
-  if (((await server.settings.read()).values['llm_model'] ?? '') !== '') return { server, replay: null };
+  if (((await server.settings.read()).values['llm_model'] ?? '') !== '')
+    return { server, replay: null };
   const prompt = await ctx.prompt();
   const answer = await prompt.select({
     message: 'The local service has no model. How do you want to continue?',
     choices: [
       ...((await callsModelFromHere(ctx, server)) ? [MODEL_CHOICE] : []),
       { value: 'demo', name: 'run the demo', description: 'the built-in recorded run' } as const,
-      { value: 'replay', name: 'replay a file', description: 'a recorded run of your own' } as const,
-      { value: 'profile', name: 'use another server', description: 'one of your server profiles' } as const,
+      {
+        value: 'replay',
+        name: 'replay a file',
+        description: 'a recorded run of your own',
+      } as const,
+      {
+        value: 'profile',
+        name: 'use another server',
+        description: 'one of your server profiles',
+      } as const,
     ],
   });
   if (answer === 'model') {
@@ -56,13 +70,22 @@ export async function chooseStart(ctx: Context, server: Server): Promise<{ serve
     return { server, replay: await readReplay(ctx, file.trim()) };
   }
   const profiles = await (await ctx.profiles()).list();
-  const choices = profiles.map(({ name, base_url }) => ({ value: name, name, description: base_url }));
+  const choices = profiles.map(({ name, base_url }) => ({
+    value: name,
+    name,
+    description: base_url,
+  }));
   const another = { value: '', name: 'another server', description: 'sign in to it' };
-  let name = choices.length === 0 ? '' : await prompt.select({ message: 'Server', choices: [...choices, another] });
+  let name =
+    choices.length === 0
+      ? ''
+      : await prompt.select({ message: 'Server', choices: [...choices, another] });
   const { profile: _profile, baseUrl: _baseUrl, apiKeyFile: _apiKeyFile, ...globals } = ctx.globals;
   if (name === '') {
     if (globals.mode === 'dry-run')
-      throw new AppError('config', 'a dry run stores no server profile', { hint: 'store one: acs login' });
+      throw new AppError('config', 'a dry run stores no server profile', {
+        hint: 'store one: acs login',
+      });
     ctx.globals = globals;
     const { signIn } = await import('../../login.ts');
     name = (await signIn(undefined, { check: true }, ctx)) ?? '';
@@ -77,7 +100,10 @@ export async function askForTask(
   { server, replay }: { server: Server; replay: string | null },
   options: NewOptions,
   typed: TypedMessage,
-): Promise<{ message: string | null; options: Pick<NewOptions, 'repo' | 'branch' | 'spec' | 'gitProvider'> }> {
+): Promise<{
+  message: string | null;
+  options: Pick<NewOptions, 'repo' | 'branch' | 'spec' | 'gitProvider'>;
+}> {
   const prompt = await ctx.prompt();
   let { repo, branch, gitProvider, spec } = options;
   let byDefault = '';
@@ -97,13 +123,18 @@ export async function askForTask(
   }
   if (branch === undefined && repo !== false) {
     if (repo === undefined) byDefault = (await ctx.checkout())?.branch ?? '';
-    const chosen = { ...(repo === undefined ? {} : { repo }), ...(gitProvider === undefined ? {} : { gitProvider }) };
+    const chosen = {
+      ...(repo === undefined ? {} : { repo }),
+      ...(gitProvider === undefined ? {} : { gitProvider }),
+    };
     const answer = await prompt.input({
       message: byDefault === '' ? "Branch (empty: the repository's default)" : 'Branch',
       ...(byDefault === '' ? {} : { default: byDefault }),
       validate: async (value) => {
         const named = value.trim() || byDefault;
-        return named === '' ? true : ((await repositoryProblem(ctx, server, { ...chosen, branch: named })) ?? true);
+        return named === ''
+          ? true
+          : ((await repositoryProblem(ctx, server, { ...chosen, branch: named })) ?? true);
       },
     });
     branch = answer.trim() || undefined;
@@ -111,10 +142,15 @@ export async function askForTask(
   let message: string | null = null;
   if (replay === null) {
     message = await typeMessage(ctx);
-    if (message.trim() === '') message = await writeMessage(ctx, 'What should the agent do?', typed);
+    if (message.trim() === '')
+      message = await writeMessage(ctx, 'What should the agent do?', typed);
     typed.text = message;
   }
-  if (spec === undefined && options.sandbox === undefined && server.presence('sandboxes') !== 'absent') {
+  if (
+    spec === undefined &&
+    options.sandbox === undefined &&
+    server.presence('sandboxes') !== 'absent'
+  ) {
     const { items } = await server.specs.list(null, 50).catch((error: unknown) => {
       if (isAppError(error) && error.kind === 'unsupported') return { items: [] };
       throw error;
@@ -124,7 +160,9 @@ export async function askForTask(
       const choices = items.map(({ id }) => ({
         value: id,
         name: id === preferred ? `${id} (default)` : id,
-        ...(id === WITHOUT_ISOLATION ? { description: 'no isolation: the agent has your rights' } : {}),
+        ...(id === WITHOUT_ISOLATION
+          ? { description: 'no isolation: the agent has your rights' }
+          : {}),
       }));
       const first = preferred === undefined ? {} : { default: preferred };
       const answer = await prompt.select({ message: 'Sandbox spec', choices, ...first });
@@ -141,7 +179,8 @@ async function typeMessage(ctx: Context): Promise<string> {
   const lines = await ctx.lineInput();
   try {
     const line = await lines.read({ prompt, kind: 'message' });
-    if (line.type !== 'text') throw new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130 });
+    if (line.type !== 'text')
+      throw new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130 });
     await ctx.notice(`${prompt}${line.text.trim()}`);
     return line.text;
   } finally {
@@ -164,7 +203,8 @@ export async function confirmTask(ctx: Context, request: NewConversation): Promi
   for (const [name = '', value = ''] of lines)
     if (value !== '') await ctx.notice(`${name.padEnd(10)}  ${value}`, isAsked);
   if (isAsked === undefined) return;
-  if (await (await ctx.prompt()).confirm({ message: 'Start the conversation?', default: 'yes' })) return;
+  if (await (await ctx.prompt()).confirm({ message: 'Start the conversation?', default: 'yes' }))
+    return;
   throw new AppError('usage', 'nothing was started, because the answer was no');
 }
 
@@ -179,13 +219,16 @@ async function askForRepository(
     if (server.presence('repositories') !== 'absent') {
       const providers = await server.git.providers();
       const pages = await Promise.all(
-        providers.map(({ git_provider }) => server.git.repositories({ git_provider }, null, MOST_SHOWN)),
+        providers.map(({ git_provider }) =>
+          server.git.repositories({ git_provider }, null, MOST_SHOWN),
+        ),
       );
       found = pages.flatMap(({ items }) => items).slice(0, MOST_SHOWN);
     }
   } catch (error) {
     if (!isFailure(error)) throw error;
-    if (error.kind !== 'unsupported') await ctx.notice(`the server lists no repositories: ${error.message}`);
+    if (error.kind !== 'unsupported')
+      await ctx.notice(`the server lists no repositories: ${error.message}`);
   }
   const prompt = await ctx.prompt();
   const listed = found.map(({ name, git_provider }, index) => ({

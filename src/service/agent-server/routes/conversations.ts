@@ -20,8 +20,10 @@ import { conversationView, finalResponse, firstMessage, trajectoryMembers } from
 import { lookedUp } from './settings.ts';
 
 const NEEDS_ISOLATION =
-  'An agent with a model needs isolation, which this sandbox does not have. Use a sandbox of the spec process to permit that.';
-const NO_MODEL = 'A replay has no model, so no answer is possible. Start a conversation with a model.';
+  'An agent with a model needs isolation, which this sandbox does not have. Use a sandbox of ' +
+  'the spec process to permit that.';
+const NO_MODEL =
+  'A replay has no model, so no answer is possible. Start a conversation with a model.';
 
 export function workerConversationHandlers({
   conversations,
@@ -38,11 +40,15 @@ export function workerConversationHandlers({
   const withStatus = (status: string | undefined): ConversationEntry[] =>
     conversations
       .all()
-      .filter(({ conversation }) => status === undefined || conversation.state.execution_status === status);
-  const change = (effect: (entry: ConversationEntry) => void | Promise<void>) => async (c: Context) => {
-    await effect(entryOf(c));
-    return SUCCESS;
-  };
+      .filter(
+        ({ conversation }) =>
+          status === undefined || conversation.state.execution_status === status,
+      );
+  const change =
+    (effect: (entry: ConversationEntry) => void | Promise<void>) => async (c: Context) => {
+      await effect(entryOf(c));
+      return SUCCESS;
+    };
   const set = <S extends v.GenericSchema>(
     schema: S,
     effect: (entry: ConversationEntry, given: v.InferOutput<S>) => void | Promise<void>,
@@ -53,7 +59,8 @@ export function workerConversationHandlers({
       return SUCCESS;
     });
   /** For the two routes whose 404 names the conversation. */
-  const namedEntry = (c: Context) => entryOf(c, `Conversation not found: ${c.req.param('conversation_id') ?? ''}`);
+  const namedEntry = (c: Context) =>
+    entryOf(c, `Conversation not found: ${c.req.param('conversation_id') ?? ''}`);
   return {
     'POST /api/conversations': body(requests.startConversation, async (wanted) => {
       const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
@@ -71,7 +78,12 @@ export function workerConversationHandlers({
       if (existing !== null) return conversationView(existing.conversation);
       const { agent_context } = agent ?? agent_settings ?? {};
       const secrets = lookedUp({ ...agent_context?.secrets, ...wanted.secrets }, userStore);
-      const { conversation, loop } = conversations.create(id, { ...wanted, secrets }, working_dir, instructions);
+      const { conversation, loop } = conversations.create(
+        id,
+        { ...wanted, secrets },
+        working_dir,
+        instructions,
+      );
       const message = wanted.initial_message;
       if (message != null) {
         conversation.addMessage(message.role, message.content);
@@ -81,43 +93,68 @@ export function workerConversationHandlers({
     }),
     'GET /api/conversations': query(requests.conversationIds, ({ ids }) => {
       if (ids.length > 99) throw refuse(400, 'Too many ids');
-      return ids.map((id) => conversations.get(id)).map((entry) => entry && conversationView(entry.conversation));
+      return ids
+        .map((id) => conversations.get(id))
+        .map((entry) => entry && conversationView(entry.conversation));
     }),
-    'GET /api/conversations/search': query(requests.conversationSearch, ({ limit, page_id, sort_order, status }) => {
-      const member = sort_order.startsWith('UPDATED') ? 'updated_at' : 'created_at';
-      const sign = sort_order.endsWith('_DESC') ? -1 : 1;
-      const found = withStatus(status)
-        .map(({ conversation }) => conversation)
-        .sort((a, b) => (a.state[member] < b.state[member] ? -sign : sign));
-      const page = cursorPage({ limit, page_id: toHexId(page_id ?? '') ?? undefined }, found, ({ id }) => id);
-      return { ...page, items: page.items.map(conversationView) };
-    }),
-    'GET /api/conversations/count': query(requests.conversationCount, ({ status }) => withStatus(status).length),
+    'GET /api/conversations/search': query(
+      requests.conversationSearch,
+      ({ limit, page_id, sort_order, status }) => {
+        const member = sort_order.startsWith('UPDATED') ? 'updated_at' : 'created_at';
+        const sign = sort_order.endsWith('_DESC') ? -1 : 1;
+        const found = withStatus(status)
+          .map(({ conversation }) => conversation)
+          .sort((a, b) => (a.state[member] < b.state[member] ? -sign : sign));
+        const page = cursorPage(
+          { limit, page_id: toHexId(page_id ?? '') ?? undefined },
+          found,
+          ({ id }) => id,
+        );
+        return { ...page, items: page.items.map(conversationView) };
+      },
+    ),
+    'GET /api/conversations/count': query(
+      requests.conversationCount,
+      ({ status }) => withStatus(status).length,
+    ),
     'GET /api/conversations/{conversation_id}': (c) => conversationView(entryOf(c).conversation),
     'PATCH /api/conversations/{conversation_id}': set(
       requests.updateConversation,
       ({ conversation }, { title, tags }) => {
-        conversation.record([], { ...(title == null ? {} : { title }), ...(tags == null ? {} : { tags }) });
+        conversation.record([], {
+          ...(title == null ? {} : { title }),
+          ...(tags == null ? {} : { tags }),
+        });
       },
     ),
-    'DELETE /api/conversations/{conversation_id}': change(({ conversation }) => conversations.delete(conversation.id)),
+    'DELETE /api/conversations/{conversation_id}': change(({ conversation }) =>
+      conversations.delete(conversation.id),
+    ),
 
     'POST /api/conversations/{conversation_id}/run': change(({ loop }) => {
       loop.start();
     }),
     'POST /api/conversations/{conversation_id}/pause': change(({ loop }) => loop.pause()),
     'POST /api/conversations/{conversation_id}/interrupt': change(({ loop }) => loop.interrupt()),
-    'POST /local/conversations/{conversation_id}/user_command': set(requests.userCommand, ({ loop }, { command }) => {
-      loop.tools.runForUser(command);
-    }),
-    'POST /api/conversations/{conversation_id}/ask_agent': body(requests.askAgent, async ({ question }, c) => {
-      const { conversation, model } = entryOf(c);
-      if (model === null) throw refuse(400, NO_MODEL);
-      const { signal } = c.req.raw;
-      const { text, usage } = await model.ask((agent) => agent.answer(question, conversation.history(), signal));
-      conversation.record([], conversation.used(usage).change);
-      return { response: conversation.masked(text) };
-    }),
+    'POST /local/conversations/{conversation_id}/user_command': set(
+      requests.userCommand,
+      ({ loop }, { command }) => {
+        loop.tools.runForUser(command);
+      },
+    ),
+    'POST /api/conversations/{conversation_id}/ask_agent': body(
+      requests.askAgent,
+      async ({ question }, c) => {
+        const { conversation, model } = entryOf(c);
+        if (model === null) throw refuse(400, NO_MODEL);
+        const { signal } = c.req.raw;
+        const { text, usage } = await model.ask((agent) =>
+          agent.answer(question, conversation.history(), signal),
+        );
+        conversation.record([], conversation.used(usage).change);
+        return { response: conversation.masked(text) };
+      },
+    ),
     'POST /api/conversations/{conversation_id}/condense': async (c) => {
       const { conversation, loop, model } = entryOf(c);
       if (model === null) throw refuse(400, NO_MODEL);
@@ -125,7 +162,9 @@ export function workerConversationHandlers({
       // The next step of the run condenses the history.
       if (loop.isRunning) conversation.record([request]);
       else {
-        const step = await model.ask((agent) => agent.condense(conversation.history(), c.req.raw.signal));
+        const step = await model.ask((agent) =>
+          agent.condense(conversation.history(), c.req.raw.signal),
+        );
         if (step === null) throw refuse(400, 'The conversation is too short to be condensed.');
         const { events, change: used } = conversation.used(step.usage);
         conversation.record([request, ...events, condensationEvent(step)], used);
@@ -137,9 +176,11 @@ export function workerConversationHandlers({
       (wanted, c) => {
         const { conversation } = entryOf(c, 'Source conversation not found');
         const id = wanted.id ?? randomUUID().replaceAll('-', '');
-        if (conversations.get(id) !== null) throw refuse(409, `Conversation with id ${toDashedId(id)} already exists`);
+        if (conversations.get(id) !== null)
+          throw refuse(409, `Conversation with id ${toDashedId(id)} already exists`);
         const fork = conversations.fork(conversation, id, wanted);
-        if (fork === null) throw refuse(404, `from_event_id ${wanted.from_event_id ?? ''} not found`);
+        if (fork === null)
+          throw refuse(404, `from_event_id ${wanted.from_event_id ?? ''} not found`);
         return json(conversationView(fork.conversation), 201);
       },
       {},
@@ -171,27 +212,38 @@ export function workerConversationHandlers({
       {},
     ),
 
-    'POST /api/conversations/{conversation_id}/secrets': set(requests.setSecrets, ({ conversation }, { secrets }) => {
-      conversation.setSecrets(secretValues(lookedUp(secrets, userStore)));
-    }),
+    'POST /api/conversations/{conversation_id}/secrets': set(
+      requests.setSecrets,
+      ({ conversation }, { secrets }) => {
+        conversation.setSecrets(secretValues(lookedUp(secrets, userStore)));
+      },
+    ),
     'POST /api/conversations/{conversation_id}/confirmation_policy': set(
       requests.setConfirmationPolicy,
-      ({ conversation }, { policy }) => conversation.setMember('confirmation_policy', policyOf(policy)),
+      ({ conversation }, { policy }) =>
+        conversation.setMember('confirmation_policy', policyOf(policy)),
     ),
     'POST /api/conversations/{conversation_id}/security_analyzer': set(
       requests.setSecurityAnalyzer,
-      ({ conversation }, given) => conversation.setMember('security_analyzer', given.security_analyzer),
+      ({ conversation }, given) =>
+        conversation.setMember('security_analyzer', given.security_analyzer),
     ),
-    'POST /api/conversations/{conversation_id}/switch_llm': set(requests.switchLlm, ({ conversation }, { llm }) => {
-      const { model } = conversation;
-      // A model alone is another one of the same endpoint.
-      const isAlone = llm.base_url == null && llm.api_key == null;
-      const given = Object.fromEntries(Object.entries(llm).filter(([, value]) => value !== null));
-      if (model !== null && isAlone)
-        conversation.setModel({ ...model, llm: { ...withModel(model.llm, llm.model), ...given } });
-      else if (model !== null) conversation.setModel({ ...model, llm, of_settings: false });
-      conversation.record([], { model: llm.model });
-    }),
+    'POST /api/conversations/{conversation_id}/switch_llm': set(
+      requests.switchLlm,
+      ({ conversation }, { llm }) => {
+        const { model } = conversation;
+        // A model alone is another one of the same endpoint.
+        const isAlone = llm.base_url == null && llm.api_key == null;
+        const given = Object.fromEntries(Object.entries(llm).filter(([, value]) => value !== null));
+        if (model !== null && isAlone)
+          conversation.setModel({
+            ...model,
+            llm: { ...withModel(model.llm, llm.model), ...given },
+          });
+        else if (model !== null) conversation.setModel({ ...model, llm, of_settings: false });
+        conversation.record([], { model: llm.model });
+      },
+    ),
 
     'POST /api/conversations/{conversation_id}/events': set(
       requests.sendMessage,
@@ -208,14 +260,23 @@ export function workerConversationHandlers({
       ({ loop }, { accept, reason }) => loop.respond(accept, reason),
       namedEntry,
     ),
-    'GET /api/conversations/{conversation_id}/events/search': query(requests.eventSearch, (given, c) => {
-      const { shown: log } = entryOf(c).conversation;
-      const order = given.sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
-      const page = log.search({ ...filterOf(given), fromId: given.page_id, limit: given.limit, order });
-      return { items: page.items, next_page_id: page.next?.id ?? null };
-    }),
-    'GET /api/conversations/{conversation_id}/events/count': query(requests.eventSearch, (given, c) =>
-      entryOf(c).conversation.log.count(filterOf(given)),
+    'GET /api/conversations/{conversation_id}/events/search': query(
+      requests.eventSearch,
+      (given, c) => {
+        const { shown: log } = entryOf(c).conversation;
+        const order = given.sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
+        const page = log.search({
+          ...filterOf(given),
+          fromId: given.page_id,
+          limit: given.limit,
+          order,
+        });
+        return { items: page.items, next_page_id: page.next?.id ?? null };
+      },
+    ),
+    'GET /api/conversations/{conversation_id}/events/count': query(
+      requests.eventSearch,
+      (given, c) => entryOf(c).conversation.log.count(filterOf(given)),
     ),
     'GET /api/conversations/{conversation_id}/events/{event_id}': (c) => {
       const [event] = entryOf(c).conversation.shown.get([c.req.param('event_id') ?? '']);
@@ -231,7 +292,10 @@ export function workerConversationHandlers({
   };
 }
 
-/** A folder that is missing in the workspace is made with an empty repository, as by genuine servers. */
+/**
+ * A folder that is missing in the workspace is made with an empty repository, as by genuine
+ * servers.
+ */
 async function workingFolder(sandbox: Sandbox, given: string): Promise<string> {
   const { workingDir } = await sandbox.folders();
   const folder = path.posix.resolve(workingDir, given);
@@ -248,11 +312,14 @@ export function attachment(name: string): Record<string, string> {
   const plain = name.replace(/[^\x20-\x7e]|["\\]/g, '_');
   return {
     'Content-Type': 'application/octet-stream',
-    'Content-Disposition': `attachment; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(name)}`,
+    'Content-Disposition':
+      `attachment; filename="${plain}"; ` + `filename*=UTF-8''${encodeURIComponent(name)}`,
   };
 }
 
-/** The module of each event kind at genuine servers, whose searches take the class path of a kind. */
+/**
+ * The module of each event kind at genuine servers, whose searches take the class path of a kind.
+ */
 const MODULES: Readonly<Record<string, readonly string[]>> = {
   acp_tool_call: ['ACPToolCallEvent'],
   condenser: ['Condensation', 'CondensationRequest', 'CondensationSummaryEvent'],
@@ -268,10 +335,20 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   user_action: ['InterruptEvent', 'PauseEvent'],
 };
 
-/** Times in the naive form of the log; a kind from its path, such as `openhands.sdk.event.user_action.PauseEvent`. */
+/**
+ * Times in the naive form of the log; a kind from its path, such as
+ * `openhands.sdk.event.user_action.PauseEvent`.
+ */
 function filterOf({ kind: at, source, body, ...times }: requests.EventSearch): EventFilter {
-  const [, module = '', name = ''] = /^openhands\.sdk\.event\.([\w.]+)\.(\w+)$/.exec(at ?? '') ?? [];
+  const [, module = '', name = ''] =
+    /^openhands\.sdk\.event\.([\w.]+)\.(\w+)$/.exec(at ?? '') ?? [];
   // The empty kind finds no event.
   const kind = at === undefined ? undefined : MODULES[module]?.includes(name) === true ? name : '';
-  return { kind, source, body, gte: times.timestamp__gte?.slice(0, -1), lt: times.timestamp__lt?.slice(0, -1) };
+  return {
+    kind,
+    source,
+    body,
+    gte: times.timestamp__gte?.slice(0, -1),
+    lt: times.timestamp__lt?.slice(0, -1),
+  };
 }

@@ -1,6 +1,13 @@
-/** The settings, model profiles and secrets of the user, which an agent server shares with the app server. */
+/**
+ * The settings, model profiles and secrets of the user, which an agent server shares with the app
+ * server.
+ */
 import type { Context } from 'hono';
-import { type SecretInput, secretPut, settingsPatch } from '../../../protocol/agent-server/requests.ts';
+import {
+  type SecretInput,
+  secretPut,
+  settingsPatch,
+} from '../../../protocol/agent-server/requests.ts';
 import { profileName } from '../../../protocol/v1/requests.ts';
 import { isObject, MASK, type JsonObject, type Mask, valueAt } from '../../app/settings/fields.ts';
 import {
@@ -20,7 +27,10 @@ import { zonedTimestamp } from '../../lifecycle/clock.ts';
 import type { AgentRoute } from '../../served-routes.ts';
 import type { WorkerContext } from '../context.ts';
 
-export function workerSettingsHandlers({ userStore, nowMicroseconds }: WorkerContext): Handlers<AgentRoute> {
+export function workerSettingsHandlers({
+  userStore,
+  nowMicroseconds,
+}: WorkerContext): Handlers<AgentRoute> {
   const shown = (mask: Mask) => {
     const { documents } = userStore();
     const settings = readSettings(documents) ?? emptySettings();
@@ -41,17 +51,27 @@ export function workerSettingsHandlers({ userStore, nowMicroseconds }: WorkerCon
     'PATCH /api/settings': body(settingsPatch, (given) => {
       const diffs = Object.fromEntries(Object.entries(given).filter(([, diff]) => isObject(diff)));
       if (Object.keys(diffs).length === 0) {
-        throw refuse(400, 'At least one of agent_settings_diff and conversation_settings_diff must be provided');
+        throw refuse(
+          400,
+          'At least one of agent_settings_diff and conversation_settings_diff must be provided',
+        );
       }
       const { documents } = userStore();
-      writeSettings(documents, mergedV1(readSettings(documents) ?? emptySettings(), diffs as JsonObject));
+      writeSettings(
+        documents,
+        mergedV1(readSettings(documents) ?? emptySettings(), diffs as JsonObject),
+      );
       return shown(MASK);
     }),
     'GET /api/profiles/{name}': (c) => {
       const name = pathPart(c, 'name', profileName());
       const llm = readProfiles(userStore().documents).profiles[name];
       if (llm === undefined) throw refuse(404, `Profile '${name}' not found`);
-      return { name, config: profileConfig(llm, maskFor(c, null)), api_key_set: Boolean(llm.api_key) };
+      return {
+        name,
+        config: profileConfig(llm, maskFor(c, null)),
+        api_key_set: Boolean(llm.api_key),
+      };
     },
     'GET /api/settings/secrets': () => shownSecrets(userSecrets(userStore())),
     'PUT /api/settings/secrets': body(secretPut, ({ name, value, description }) => {
@@ -59,9 +79,11 @@ export function workerSettingsHandlers({ userStore, nowMicroseconds }: WorkerCon
       secrets.put(name, value, description ?? '');
       return secrets.get(name);
     }),
-    'GET /api/settings/secrets/{name}': (c) => secretValue(userSecrets(userStore()), c.req.param('name')),
+    'GET /api/settings/secrets/{name}': (c) =>
+      secretValue(userSecrets(userStore()), c.req.param('name')),
     'DELETE /api/settings/secrets/{name}': (c) => {
-      if (!userStore().secrets.remove(c.req.param('name') ?? '')) throw refuse(404, 'Secret not found');
+      if (!userStore().secrets.remove(c.req.param('name') ?? ''))
+        throw refuse(404, 'Secret not found');
       return { deleted: true };
     },
   };
@@ -71,11 +93,16 @@ function maskFor(c: Context, mask: Mask): Mask {
   const wanted = (c.req.header('x-expose-secrets') ?? '').trim().toLowerCase();
   if (wanted === '') return mask;
   if (wanted !== 'plaintext')
-    throw refuse(400, "Invalid X-Expose-Secrets header value. The only valid value is 'plaintext'.");
+    throw refuse(
+      400,
+      "Invalid X-Expose-Secrets header value. The only valid value is 'plaintext'.",
+    );
   return undefined;
 }
 
-/** A LookupSecret that names a secret of this user gets its value now; another address is refused. */
+/**
+ * A LookupSecret that names a secret of this user gets its value now; another address is refused.
+ */
 export function lookedUp(
   secrets: Record<string, SecretInput>,
   userStore: WorkerContext['userStore'],
@@ -83,10 +110,15 @@ export function lookedUp(
   const valueOf = (secret: SecretInput): SecretInput => {
     if (typeof secret === 'string' || secret.url == null) return secret;
     const [, name = ''] =
-      /^http:\/\/(?:127\.0\.0\.1|localhost)(?::\d+)?\/.*\/settings\/secrets\/(\w+)$/.exec(secret.url) ?? [];
+      /^http:\/\/(?:127\.0\.0\.1|localhost)(?::\d+)?\/.*\/settings\/secrets\/(\w+)$/.exec(
+        secret.url,
+      ) ?? [];
     const found = userSecrets(userStore()).get(name);
-    if (found === undefined) throw refuse(400, 'A secret can be looked up only among the secrets of this user');
+    if (found === undefined)
+      throw refuse(400, 'A secret can be looked up only among the secrets of this user');
     return found.value;
   };
-  return Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [name, valueOf(secret)]));
+  return Object.fromEntries(
+    Object.entries(secrets).map(([name, secret]) => [name, valueOf(secret)]),
+  );
 }

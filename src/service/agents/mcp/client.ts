@@ -1,4 +1,7 @@
-/** The client of the MCP servers of one conversation. A server that ends is connected again by the next call. */
+/**
+ * The client of the MCP servers of one conversation. A server that ends is connected again by the
+ * next call.
+ */
 import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
@@ -26,7 +29,9 @@ const CALL_SECONDS = 300;
 const MOST_TOOLS = 100;
 /** Characters of a text that a server may have written. */
 const LONGEST_REASON = 2000;
-/** Replaces the time limit of the SDK: that of `#within` does not run while the sandbox is paused. */
+/**
+ * Replaces the time limit of the SDK: that of `#within` does not run while the sandbox is paused.
+ */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
 export interface McpSurroundings {
@@ -73,12 +78,19 @@ export class McpClient {
   }
 
   /** Throws an error for the model, and the reason of the signal when it is aborted. */
-  async call(name: string, data: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult> {
+  async call(
+    name: string,
+    data: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<CallToolResult> {
     const tool = (await this.#list(signal)).get(name);
     if (tool === undefined) throw new Error(`There is no tool ${name}.`);
     const { server } = tool;
     return this.#within(server, CALL_SECONDS, signal, async (client, options) => {
-      const request = { method: 'tools/call' as const, params: { name: tool.name, arguments: data } };
+      const request = {
+        method: 'tools/call' as const,
+        params: { name: tool.name, arguments: data },
+      };
       return client.request(request, CallToolResultSchema, options);
     });
   }
@@ -109,7 +121,10 @@ export class McpClient {
     return this.#offered;
   }
 
-  /** Runs `work` with a connected server. A server that does not answer is disconnected: its program is ended. */
+  /**
+   * Runs `work` with a connected server. A server that does not answer is disconnected: its program
+   * is ended.
+   */
   async #within<Result>(
     server: McpServer,
     seconds: number,
@@ -128,15 +143,19 @@ export class McpClient {
       });
     });
     const options = { signal: either, timeout: NO_TIMEOUT };
-    const { client, transport, connected } = this.#connections.get(server) ?? this.#connect(server, options);
+    const { client, transport, connected } =
+      this.#connections.get(server) ?? this.#connect(server, options);
     transport.received.inCall(1);
     try {
       return await Promise.race([connected.then(() => work(client, options)), aborted]);
     } catch (error) {
-      const isAnswer = error instanceof McpError && error.code !== Number(ErrorCode.ConnectionClosed);
+      const isAnswer =
+        error instanceof McpError && error.code !== Number(ErrorCode.ConnectionClosed);
       if (either.aborted || !isAnswer) void client.close();
       signal.throwIfAborted();
-      throw new Error(transport.why ?? reasonOf(silence.signal.aborted ? silence.signal.reason : error));
+      throw new Error(
+        transport.why ?? reasonOf(silence.signal.aborted ? silence.signal.reason : error),
+      );
     } finally {
       transport.received.inCall(-1);
       stop();
@@ -161,7 +180,8 @@ export class McpClient {
     client.onclose = () => {
       this.#connections.delete(server);
       this.#gone = Promise.all([this.#gone, transport.gone]);
-      // The error of a call has the reason; a program that has ended by itself is only started again.
+      // The error of a call has the reason; a program that has ended by itself is only started
+      // again.
       if (transport.received.isExceeded && !transport.received.isInCall)
         this.#around.notice(`The MCP server ${server.name} was ended: ${String(transport.why)}.`);
     };
@@ -178,7 +198,10 @@ async function allTools(client: Client, options: RequestOptions): Promise<Tool[]
   const tools: Tool[] = [];
   let cursor: string | undefined;
   do {
-    const request = { method: 'tools/list' as const, params: cursor === undefined ? {} : { cursor } };
+    const request = {
+      method: 'tools/list' as const,
+      params: cursor === undefined ? {} : { cursor },
+    };
     const page = await client.request(request, ListToolsResultSchema, options);
     tools.push(...page.tools);
     cursor = page.nextCursor;
@@ -205,7 +228,9 @@ function offeredOf(lists: readonly { server: McpServer; tools: Tool[] }[], probl
   }
   const why = `a model is offered ${String(MOST_TOOLS)} tools of different names`;
   if (left.length > 0)
-    problems.push(cut(`Tools of MCP servers are not used, as ${why}: ${left.join(', ')}`, LONGEST_REASON));
+    problems.push(
+      cut(`Tools of MCP servers are not used, as ${why}: ${left.join(', ')}`, LONGEST_REASON),
+    );
   return offered;
 }
 

@@ -52,8 +52,14 @@ const serverForm = v.object({
 });
 type ServerForm = v.InferOutput<typeof serverForm>;
 
-/** `config`: a map of servers by name, or one in `mcpServers`. `problems`: a sentence for each that cannot be used. */
-export function readServers(config: Readonly<Record<string, unknown>>): { servers: McpServer[]; problems: string[] } {
+/**
+ * `config`: a map of servers by name, or one in `mcpServers`. `problems`: a sentence for each that
+ * cannot be used.
+ */
+export function readServers(config: Readonly<Record<string, unknown>>): {
+  servers: McpServer[];
+  problems: string[];
+} {
   const map = isRecord(config['mcpServers']) ? config['mcpServers'] : config;
   const servers: McpServer[] = [];
   const problems: string[] = [];
@@ -64,7 +70,8 @@ export function readServers(config: Readonly<Record<string, unknown>>): { server
       problems.push(problem(name, `${v.getDotPath(issue) ?? 'its description'} is not valid`));
     } else if (result.output.enabled !== false) {
       const server = serverOf(name, result.output);
-      if (server === null) problems.push(problem(name, 'it has no command, and no url with http or https'));
+      if (server === null)
+        problems.push(problem(name, 'it has no command, and no url with http or https'));
       else servers.push(server);
     }
   }
@@ -83,7 +90,8 @@ function serverOf(name: string, form: ServerForm): McpServer | null {
   if (!URL.canParse(form.url ?? '')) return null;
   const url = new URL(form.url ?? '');
   if (!/^https?:$/.test(url.protocol)) return null;
-  const transport = form.transport ?? form.type ?? (/\/sse(?:\/|$)/.test(url.pathname) ? 'sse' : 'http');
+  const transport =
+    form.transport ?? form.type ?? (/\/sse(?:\/|$)/.test(url.pathname) ? 'sse' : 'http');
   const headers = { ...form.headers, ...bearer(form.api_key), ...authHeaders(form.auth) };
   return { name, kind: transport === 'sse' ? 'sse' : 'http', url: url.href, headers };
 }
@@ -98,7 +106,10 @@ function authHeaders(auth: ServerForm['auth']): Record<string, string> {
   const { strategy, value, header_name: header, username, password, headers } = auth;
   if (strategy === 'header') return headers ?? {};
   if (strategy === 'basic') {
-    return { Authorization: `Basic ${Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')}` };
+    return {
+      Authorization:
+        `Basic ` + `${Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')}`,
+    };
   }
   return strategy === 'api_key' && header && value ? { [header]: value } : bearer(value);
 }

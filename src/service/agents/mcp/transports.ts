@@ -11,11 +11,16 @@ import type { WebServer } from './config.ts';
 import { fetchByProxy } from '../proxy.ts';
 import { cut } from '../../../output/text/well-formed.ts';
 
-/** Bytes that a server may send from one message to the next, and outside of calls in one minute. */
+/**
+ * Bytes that a server may send from one message to the next, and outside of calls in one minute.
+ */
 const LARGEST_MESSAGE = 10 * 1024 * 1024;
 const TOO_MUCH = `it sent more than ${String(LARGEST_MESSAGE / 1024 / 1024)} MiB`;
 const MINUTE_MS = 60_000;
-/** Bytes counted for a line, a message or not, that nothing waits for: parsing it takes longer than reading it. */
+/**
+ * Bytes counted for a line, a message or not, that nothing waits for: parsing it takes longer than
+ * reading it.
+ */
 const LINE = 1024;
 /** A program has this time to end after its stdin, as the libraries of MCP give it. */
 const CLOSING_MS = 2000;
@@ -25,8 +30,8 @@ const PIECE = 64 * 1024;
 const KEPT_STDERR = 2000;
 
 /**
- * `why`: the reason when the transport ended without a call of `close`. `gone`: settles when the program that `close`
- * ends has ended, or is killed.
+ * `why`: the reason when the transport ended without a call of `close`. `gone`: settles when the
+ * program that `close` ends has ended, or is killed.
  */
 export type McpTransport = Transport & {
   readonly why: string | null;
@@ -87,8 +92,15 @@ export class ProgramTransport implements McpTransport {
   #stderr = '';
   #ended = false;
 
-  /** `before`: a promise after which the program may start: an earlier one may hold a port or a lock. */
-  constructor(sandbox: Sandbox, program: Pick<RunParameters, 'argv' | 'cwd' | 'env'>, before?: unknown) {
+  /**
+   * `before`: a promise after which the program may start: an earlier one may hold a port or a
+   * lock.
+   */
+  constructor(
+    sandbox: Sandbox,
+    program: Pick<RunParameters, 'argv' | 'cwd' | 'env'>,
+    before?: unknown,
+  ) {
     this.#sandbox = sandbox;
     this.#program = program;
     this.#before = before;
@@ -99,11 +111,18 @@ export class ProgramTransport implements McpTransport {
     const reader = new LineReader((line) => {
       this.#receive(line);
     });
-    const parameters = { ...this.#program, inherits: true, stdin: true, until: 'silent', window: WINDOW } as const;
+    const parameters = {
+      ...this.#program,
+      inherits: true,
+      stdin: true,
+      until: 'silent',
+      window: WINDOW,
+    } as const;
     const running = await this.#sandbox.start(parameters, (stream, data) => {
       // Not granted: a program that goes on writing waits until it is killed.
       if (this.#ended) return;
-      if (stream === 'stderr') this.#stderr = cut(this.#stderr + data.toString('utf8'), -KEPT_STDERR);
+      if (stream === 'stderr')
+        this.#stderr = cut(this.#stderr + data.toString('utf8'), -KEPT_STDERR);
       if (stream === 'stdout' || !this.received.isInCall) this.received.add(data.length);
       if (stream === 'stdout') reader.push(data);
       running.connection.grant(running.run, data.length);
@@ -129,7 +148,10 @@ export class ProgramTransport implements McpTransport {
       bytes.subarray(index * PIECE, (index + 1) * PIECE),
     );
     await Promise.all(
-      pieces.map((piece) => connection.ask('write', { run, data: piece.toString('base64'), last: false }).answer),
+      pieces.map(
+        (piece) =>
+          connection.ask('write', { run, data: piece.toString('base64'), last: false }).answer,
+      ),
     );
   }
 
@@ -186,7 +208,10 @@ export class ProgramTransport implements McpTransport {
   }
 }
 
-/** The transports of the library follow a redirect only to the same origin, so that headers go nowhere else. */
+/**
+ * The transports of the library follow a redirect only to the same origin, so that headers go
+ * nowhere else.
+ */
 export function webTransport({ kind, url, headers }: WebServer): McpTransport {
   const limited = async (...given: Parameters<typeof fetch>): Promise<Response> => {
     const response = await fetchByProxy(...given);
@@ -196,7 +221,9 @@ export function webTransport({ kind, url, headers }: WebServer): McpTransport {
         controller.enqueue(chunk);
       },
     });
-    return response.body === null ? response : new Response(response.body.pipeThrough(count), response);
+    return response.body === null
+      ? response
+      : new Response(response.body.pipeThrough(count), response);
   };
   const options = { requestInit: { headers }, fetch: limited };
   const Chosen = kind === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
@@ -206,7 +233,10 @@ export function webTransport({ kind, url, headers }: WebServer): McpTransport {
     void transport.close();
   };
   const received = new Received(end);
-  const transport = Object.assign(new Chosen(new URL(url), options), { why: null as string | null, received });
+  const transport = Object.assign(new Chosen(new URL(url), options), {
+    why: null as string | null,
+    received,
+  });
   transport.onmessage = () => {
     received.message();
   };

@@ -1,4 +1,7 @@
-/** An agent that a model drives: one answer of the model is one step, or several when it calls several tools. */
+/**
+ * An agent that a model drives: one answer of the model is one step, or several when it calls
+ * several tools.
+ */
 import type { Agent, Situation } from '../agent.ts';
 import type { ModelCall, Step } from '../steps.ts';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
@@ -39,7 +42,8 @@ export class ModelAgent implements Agent {
   async next({ history, onText }: Situation, signal: AbortSignal): Promise<Step> {
     const events = [...history()];
     const next = this.#rest.shift();
-    // After a rejection or a message the remaining steps are dropped, and the model is called again.
+    // After a rejection or a message the remaining steps are dropped, and the model is called
+    // again.
     if (next !== undefined && isResult(events.at(-1))) return next;
     this.#rest = [];
     if (isStuck(events)) return { type: 'break', status: 'stuck', code: '', detail: '' };
@@ -56,17 +60,29 @@ export class ModelAgent implements Agent {
   }
 
   /** An answer that does not enter the history. Throws ModelFailure. */
-  async answer(question: string, events: Iterable<StoredEvent>, signal: AbortSignal): Promise<ModelAnswer> {
+  async answer(
+    question: string,
+    events: Iterable<StoredEvent>,
+    signal: AbortSignal,
+  ): Promise<ModelAnswer> {
     const { llm, system_prompt: system, tools } = this.#config();
     const content = `${question}\n\nAnswer this question from what you know by now. Call no tool.`;
-    const messages = [...exchangesOf(events).flatMap((each) => each.messages), { role: 'user' as const, content }];
+    const messages = [
+      ...exchangesOf(events).flatMap((each) => each.messages),
+      { role: 'user' as const, content },
+    ];
     // Some endpoints refuse calls in the history of a request without tools.
-    return callModel(llm, { system, messages, tools: toolSet(offeredTools(tools), []), onText: null }, signal);
+    return callModel(
+      llm,
+      { system, messages, tools: toolSet(offeredTools(tools), []), onText: null },
+      signal,
+    );
   }
 
   /** A title for a conversation with this first message. Throws ModelFailure. */
   title(message: string, signal: AbortSignal): Promise<ModelAnswer> {
-    const system = 'Write a title of two to six words for the task that follows. Answer with the title alone.';
+    const system =
+      'Write a title of two to six words for the task that follows. Answer with the title alone.';
     const messages = [{ role: 'user' as const, content: cut(message, LONGEST_UNTITLED) }];
     return callModel(this.#config().llm, { system, messages, tools: {}, onText: null }, signal);
   }
@@ -94,7 +110,8 @@ export class ModelAgent implements Agent {
       const answer = await callModel(llm, { system, messages, tools, onText }, signal);
       return this.#stepsOf(answer, new Set(mcp.map(({ name }) => name)));
     } catch (error) {
-      if (!(error instanceof ModelFailure) || error.code !== 'LLMContextWindowExceedError') throw error;
+      if (!(error instanceof ModelFailure) || error.code !== 'LLMContextWindowExceedError')
+        throw error;
       const step = await condense(llm, exchanges, 1, signal);
       if (step === null) throw error;
       return step;
@@ -107,7 +124,8 @@ export class ModelAgent implements Agent {
       const modelCall: ModelCall = {
         response_id: usage.response_id,
         name: call.name,
-        arguments: typeof call.input === 'string' ? call.input : wellFormedJson(JSON.stringify(call.input)),
+        arguments:
+          typeof call.input === 'string' ? call.input : wellFormedJson(JSON.stringify(call.input)),
         reasoning: isFirst ? reasoning : '',
         signature: call.signature,
       };
@@ -132,6 +150,8 @@ function isLong(exchanges: readonly Exchange[], tokens: number): boolean {
 
 /** Whether a client has requested a condensation after the newest one. */
 function isCondensationDue(events: readonly StoredEvent[]): boolean {
-  const newest = events.findLast(({ kind }) => kind === 'CondensationRequest' || kind === 'Condensation');
+  const newest = events.findLast(
+    ({ kind }) => kind === 'CondensationRequest' || kind === 'Condensation',
+  );
   return newest?.kind === 'CondensationRequest';
 }

@@ -2,7 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { type LanguageModelUsage, type ModelMessage, streamText, type TextStreamPart, type ToolSet } from 'ai';
+import {
+  type LanguageModelUsage,
+  type ModelMessage,
+  streamText,
+  type TextStreamPart,
+  type ToolSet,
+} from 'ai';
 import { wellFormed } from '../../../output/text/well-formed.ts';
 import type { Llm } from '../../../protocol/agent-server/requests.ts';
 import type { Situation } from '../agent.ts';
@@ -21,7 +27,10 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Characters of text, reasoning and arguments. */
 const LONGEST_ANSWER = 1024 * 1024;
 
-/** `input` is not a record when the model wrote no JSON object; `error`: an unknown tool, or no JSON. */
+/**
+ * `input` is not a record when the model wrote no JSON object; `error`: an unknown tool, or no
+ * JSON.
+ */
 export interface ToolCall {
   name: string;
   input: unknown;
@@ -44,13 +53,22 @@ export interface ModelRequest {
 }
 
 /** Throws ModelFailure, and the reason of the signal when it is aborted. */
-export async function callModel(llm: Llm, request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer> {
+export async function callModel(
+  llm: Llm,
+  request: ModelRequest,
+  signal: AbortSignal,
+): Promise<ModelAnswer> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await callOnce(llm, request, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof ModelFailure) || !error.isPassing || attempt >= (llm.num_retries ?? RETRIES)) throw error;
+      if (
+        !(error instanceof ModelFailure) ||
+        !error.isPassing ||
+        attempt >= (llm.num_retries ?? RETRIES)
+      )
+        throw error;
       const waitMs = error.retryAfterMs ?? FIRST_WAIT_MS * 2 ** attempt;
       if (waitMs > LONGEST_WAIT_MS) throw error;
       await delay(waitMs, undefined, { signal });
@@ -58,14 +76,24 @@ export async function callModel(llm: Llm, request: ModelRequest, signal: AbortSi
   }
 }
 
-async function callOnce(llm: Llm, request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer> {
+async function callOnce(
+  llm: Llm,
+  request: ModelRequest,
+  signal: AbortSignal,
+): Promise<ModelAnswer> {
   const endpoint = endpointOf(llm);
   if (endpoint === null) {
-    const named = llm.model ? `The URL of the model ${llm.model} is not known` : 'The conversation has no model';
-    throw new ModelFailure('NoModel', `${named}. Set both: acs settings set llm_model=<model> llm_base_url=<url>.`);
+    const named = llm.model
+      ? `The URL of the model ${llm.model} is not known`
+      : 'The conversation has no model';
+    throw new ModelFailure(
+      'NoModel',
+      `${named}. Set both: acs settings set llm_model=<model> llm_base_url=<url>.`,
+    );
   }
   if (/^https?:\/\/[^/]*@/i.test(endpoint.baseUrl)) {
-    const detail = 'llm_base_url has a user name or a password. Remove it: a key is set as llm_api_key.';
+    const detail =
+      'llm_base_url has a user name or a password. Remove it: a key is set as llm_api_key.';
     throw new ModelFailure('LLMBadRequestError', detail);
   }
   const timeoutMs = Math.min((llm.timeout || TIMEOUT_SECONDS) * 1000, LONGEST_TIMER_MS);
@@ -82,7 +110,8 @@ async function callOnce(llm: Llm, request: ModelRequest, signal: AbortSignal): P
       const detail = `The model ${endpoint.model} gave an empty answer. Use another model.`;
       throw new ModelFailure('LLMNoResponseError', detail, { retryAfterMs: null });
     }
-    // Read only here: the getter creates a promise, whose rejection would be unhandled after a failure above.
+    // Read only here: the getter creates a promise, whose rejection would be unhandled after a
+    // failure above.
     const usage = await result.usage;
     return { ...answer, usage: usageOf(llm, usage) };
   } catch (error) {
@@ -133,10 +162,13 @@ function startAnswer(
 }
 
 /**
- * The body without what the endpoint refuses, by the rules of openhands-sdk 1.58.0: clients of 1.11.5 always send a
- * temperature, top_p and a limit of tokens.
+ * The body without what the endpoint refuses, by the rules of openhands-sdk 1.58.0: clients of
+ * 1.11.5 always send a temperature, top_p and a limit of tokens.
  */
-function accepted({ baseUrl, model }: { baseUrl: string; model: string }, body: Record<string, unknown>) {
+function accepted(
+  { baseUrl, model }: { baseUrl: string; model: string },
+  body: Record<string, unknown>,
+) {
   const { messages, stream_options, max_tokens, temperature, top_p, ...rest } = body;
   const { hostname } = new URL(baseUrl);
   const isReasoning = /(?:^|\/)(?:o\d|gpt-5)/.test(model);
@@ -144,14 +176,20 @@ function accepted({ baseUrl, model }: { baseUrl: string; model: string }, body: 
   const takesReasoning = /kimi|deepseek|minimax/i.test(model);
   return {
     ...rest,
-    messages: (messages as Record<string, unknown>[]).map(({ reasoning_content: thought, ...each }) =>
-      takesReasoning && thought !== undefined ? { ...each, reasoning_content: thought } : each,
+    messages: (messages as Record<string, unknown>[]).map(
+      ({ reasoning_content: thought, ...each }) =>
+        takesReasoning && thought !== undefined ? { ...each, reasoning_content: thought } : each,
     ),
     ...(hostname === 'api.mistral.ai' ? {} : { stream_options }),
-    ...(isReasoning || hostname === 'api.openai.com' ? { max_completion_tokens: max_tokens } : { max_tokens }),
+    ...(isReasoning || hostname === 'api.openai.com'
+      ? { max_completion_tokens: max_tokens }
+      : { max_tokens }),
     ...(isReasoning
       ? {}
-      : { temperature, ...(hostname === 'api.anthropic.com' && temperature != null ? {} : { top_p }) }),
+      : {
+          temperature,
+          ...(hostname === 'api.anthropic.com' && temperature != null ? {} : { top_p }),
+        }),
   };
 }
 
@@ -166,7 +204,10 @@ async function readAnswer(
     length += text.length;
     if (length <= LONGEST_ANSWER) return;
     const detail = 'The answer of the model is longer than 1 MiB. Use another model';
-    throw new ModelFailure('LLMBadResponseError', `${detail}, or set agent_settings.llm.max_output_tokens.`);
+    throw new ModelFailure(
+      'LLMBadResponseError',
+      `${detail}, or set agent_settings.llm.max_output_tokens.`,
+    );
   };
   for await (const part of parts) {
     onPart();
@@ -187,7 +228,11 @@ async function readAnswer(
         error,
         signature: typeof signature === 'string' ? signature : null,
       });
-    } else if (part.type === 'finish' && part.finishReason === 'length' && answer.calls.length === 0) {
+    } else if (
+      part.type === 'finish' &&
+      part.finishReason === 'length' &&
+      answer.calls.length === 0
+    ) {
       const detail = 'The answer of the model was cut off at its limit of tokens';
       const raise = 'Raise agent_settings.llm.max_output_tokens, or the context of the endpoint.';
       throw new ModelFailure('LLMBadResponseError', `${detail}. ${raise}`);

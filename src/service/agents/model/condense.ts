@@ -18,7 +18,10 @@ is left; files and names; commands that work; errors that are open; the list of 
 
 export type Condensed = CondensationStep & { usage: ModelUsage };
 
-/** `least`: the smallest number of exchanges to forget. Null: nothing could be forgotten. Throws as callModel. */
+/**
+ * `least`: the smallest number of exchanges to forget. Null: nothing could be forgotten. Throws as
+ * callModel.
+ */
 export async function condense(
   llm: Llm,
   exchanges: readonly Exchange[],
@@ -36,7 +39,12 @@ export async function condense(
     messages.map((message) => cut(JSON.stringify(message), LONGEST_RESULT)),
   );
   const content = `${text.join('\n')}\n\nSummarize this.`;
-  const request = { system: SYSTEM, messages: [{ role: 'user' as const, content }], tools: {}, onText: null };
+  const request = {
+    system: SYSTEM,
+    messages: [{ role: 'user' as const, content }],
+    tools: {},
+    onText: null,
+  };
   const answer = await callModel(llm, request, signal);
   return {
     type: 'condensation',

@@ -29,8 +29,19 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   ollama: 'http://127.0.0.1:11434/v1',
   ollama_chat: 'http://127.0.0.1:11434/v1',
 };
-/** Prefixes that name a kind of endpoint; with a base_url they are not part of the name of the model. */
-const ROUTED = new Set(['openai', 'openrouter', 'litellm_proxy', 'hosted_vllm', 'lm_studio', 'ollama', 'ollama_chat']);
+/**
+ * Prefixes that name a kind of endpoint; with a base_url they are not part of the name of the
+ * model.
+ */
+const ROUTED = new Set([
+  'openai',
+  'openrouter',
+  'litellm_proxy',
+  'hosted_vllm',
+  'lm_studio',
+  'ollama',
+  'ollama_chat',
+]);
 
 /** The URL of the endpoint and the name of the model there. Null: the URL is not known. */
 export function endpointOf({ model, base_url }: Llm): { baseUrl: string; model: string } | null {
@@ -54,7 +65,9 @@ export function endpointOf({ model, base_url }: Llm): { baseUrl: string; model: 
 export function withModel(llm: Llm, model: string): Llm {
   const other = { ...llm, model };
   const own = originOf(llm);
-  return own === null || own === originOf(other) ? other : { ...other, api_key: null, extra_headers: null };
+  return own === null || own === originOf(other)
+    ? other
+    : { ...other, api_key: null, extra_headers: null };
 }
 
 function originOf(llm: Llm): string | null {
@@ -62,7 +75,10 @@ function originOf(llm: Llm): string | null {
   return URL.canParse(baseUrl) ? new URL(baseUrl).origin : null;
 }
 
-/** The settings of a model, with a key or an address that was corrected since: for the same model or endpoint. */
+/**
+ * The settings of a model, with a key or an address that was corrected since: for the same model or
+ * endpoint.
+ */
 export function renewed(own: Llm, settings: Llm): Llm {
   if (own.model === settings.model) return settings;
   const url = endpointOf(own)?.baseUrl;

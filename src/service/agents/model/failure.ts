@@ -9,7 +9,11 @@ export class ModelFailure extends Error {
   readonly retryAfterMs: number | null;
   readonly isPassing: boolean;
 
-  constructor(code: string, message: string, passing: { retryAfterMs: number | null } | null = null) {
+  constructor(
+    code: string,
+    message: string,
+    passing: { retryAfterMs: number | null } | null = null,
+  ) {
     super(message);
     this.code = code;
     this.isPassing = passing !== null;
@@ -24,13 +28,18 @@ const CONNECTIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'there is no such host',
 };
-/** OpenAI sends a code for it; vLLM, llama.cpp, ollama, Gemini, xAI and others send only a message. */
+/**
+ * OpenAI sends a code for it; vLLM, llama.cpp, ollama, Gemini, xAI and others send only a message.
+ */
 const OVERFLOW =
   /context_length_exceeded|context (?:length|window|size)|maximum (?:context|prompt)|too many tokens|prompt is too long|token count .*exceeds/i;
 const CUT_OFF = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** The failure for any error that a call of the model throws. */
-export function failureOf(error: unknown, { baseUrl, model }: { baseUrl: string; model: string }): ModelFailure {
+export function failureOf(
+  error: unknown,
+  { baseUrl, model }: { baseUrl: string; model: string },
+): ModelFailure {
   const causes = causesOf(error);
   const own = causes.find((each) => each instanceof ModelFailure);
   if (own !== undefined) return own;
@@ -38,16 +47,22 @@ export function failureOf(error: unknown, { baseUrl, model }: { baseUrl: string;
   const said = cut(message, LONGEST_SAID);
   const status = statusOf(error);
   if (status !== null) return refusal(error, status, said, baseUrl, model);
-  if (causes.some((each) => JSONParseError.isInstance(each) || TypeValidationError.isInstance(each))) {
+  if (
+    causes.some((each) => JSONParseError.isInstance(each) || TypeValidationError.isInstance(each))
+  ) {
     const [read] = said.split('\nError message');
-    const detail = `The answer of ${baseUrl} is not of an OpenAI-compatible interface: ${read} Correct llm_base_url.`;
+    const detail =
+      `The answer of ${baseUrl} is not of an OpenAI-compatible interface: ` +
+      `${read} Correct llm_base_url.`;
     return new ModelFailure('LLMBadResponseError', detail);
   }
   const codes = causes.map((each) => (each as NodeJS.ErrnoException).code);
   const isUnanswered = APICallError.isInstance(error) && error.statusCode === undefined;
   if (isUnanswered && !codes.some((code) => CUT_OFF.has(code ?? ''))) {
-    const why = codes.map((code) => CONNECTIONS[code ?? '']).find((each) => each !== undefined) ?? said;
-    const detail = `Cannot reach the model at ${baseUrl}: ${why}. Start it, or correct llm_base_url.`;
+    const why =
+      codes.map((code) => CONNECTIONS[code ?? '']).find((each) => each !== undefined) ?? said;
+    const detail =
+      `Cannot reach the model at ${baseUrl}: ${why}. Start it, or correct ` + `llm_base_url.`;
     return new ModelFailure('LLMServiceUnavailableError', detail);
   }
   const detail = `The answer of ${baseUrl} was cut off: ${said}. ${LATER}.`;
@@ -56,7 +71,11 @@ export function failureOf(error: unknown, { baseUrl, model }: { baseUrl: string;
 
 function causesOf(error: unknown): object[] {
   const causes: object[] = [];
-  for (let each = error; typeof each === 'object' && each !== null && causes.length < 5; each = (each as Error).cause)
+  for (
+    let each = error;
+    typeof each === 'object' && each !== null && causes.length < 5;
+    each = (each as Error).cause
+  )
     causes.push(each);
   return causes;
 }
@@ -72,7 +91,13 @@ function statusOf(error: unknown): number | null {
   return typeof code === 'number' ? code : 500;
 }
 
-function refusal(error: unknown, status: number, said: string, baseUrl: string, model: string): ModelFailure {
+function refusal(
+  error: unknown,
+  status: number,
+  said: string,
+  baseUrl: string,
+  model: string,
+): ModelFailure {
   const { responseBody = '', responseHeaders = {} } = error as Partial<APICallError>;
   const at = `${baseUrl} answered with HTTP ${String(status)}: ${said.replace(/[.\s]+$/, '')}`;
   if (status === 401 || status === 403)
@@ -81,7 +106,10 @@ function refusal(error: unknown, status: number, said: string, baseUrl: string, 
       `${at}. Set another key: acs settings set llm_api_key=-. ${THEN}.`,
     );
   if (status === 404)
-    return new ModelFailure('LLMNotFoundError', `${at}. Correct llm_base_url, or llm_model (${model}). ${THEN}.`);
+    return new ModelFailure(
+      'LLMNotFoundError',
+      `${at}. Correct llm_base_url, or llm_model (${model}). ${THEN}.`,
+    );
   const passing = { retryAfterMs: retryAfterMs(responseHeaders) };
   // Before the words: some rate limits name tokens.
   if (status === 429) return new ModelFailure('LLMRateLimitError', `${at}. ${LATER}.`, passing);
@@ -91,7 +119,10 @@ function refusal(error: unknown, status: number, said: string, baseUrl: string, 
   }
   if (status === 408 || status >= 500)
     return new ModelFailure('LLMServiceUnavailableError', `${at}. ${LATER}.`, passing);
-  return new ModelFailure('LLMBadRequestError', `${at}. Correct the settings of the model (acs settings list).`);
+  return new ModelFailure(
+    'LLMBadRequestError',
+    `${at}. Correct the settings of the model (acs settings list).`,
+  );
 }
 
 function retryAfterMs(headers: Record<string, string>): number | null {

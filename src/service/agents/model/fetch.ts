@@ -7,7 +7,10 @@ import { cut, wellFormedJson } from '../../../output/text/well-formed.ts';
 const LARGEST_ANSWER = 64 * 1024 * 1024;
 const SHOWN = 200;
 
-/** A redirect is not followed: it would get the key and the conversation. The caller ends a call that takes too long. */
+/**
+ * A redirect is not followed: it would get the key and the conversation. The caller ends a call
+ * that takes too long.
+ */
 export async function fetchAnswer(
   input: Parameters<typeof fetch>[0],
   init: Parameters<typeof fetch>[1],
@@ -21,13 +24,16 @@ export async function fetchAnswer(
   const stream = answer.body?.pipeThrough(limit()) ?? null;
   if (status >= 300 && status < 400) {
     await stream?.cancel();
-    const detail = `${origin} redirects to ${headers.get('location') ?? 'nowhere'}. Correct llm_base_url.`;
+    const detail =
+      `${origin} redirects to ${headers.get('location') ?? 'nowhere'}. Correct ` + `llm_base_url.`;
     throw new ModelFailure('LLMBadResponseError', detail);
   }
   const limited = new Response(stream, { status, statusText: answer.statusText, headers });
   if (!answer.ok || !/html|json/i.test(type)) return limited;
   const said = cut((await limited.text()).trim(), SHOWN);
-  const detail = `${origin} answered with ${type} in place of a stream: ${said}. Correct llm_base_url: most end with /v1.`;
+  const detail =
+    `${origin} answered with ${type} in place of a stream: ${said}. Correct ` +
+    `llm_base_url: most end with /v1.`;
   throw new ModelFailure('LLMBadResponseError', detail);
 }
 
@@ -36,7 +42,8 @@ function limit(): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(chunk, controller) {
       length += chunk.byteLength;
-      if (length > LARGEST_ANSWER) throw new ModelFailure('LLMBadResponseError', 'The answer is longer than 64 MiB.');
+      if (length > LARGEST_ANSWER)
+        throw new ModelFailure('LLMBadResponseError', 'The answer is longer than 64 MiB.');
       controller.enqueue(chunk);
     },
   });

@@ -47,9 +47,18 @@ export function exchangesOf(events: Iterable<StoredEvent>): Exchange[] {
   return exchanges.map(withEveryResult);
 }
 
-const SHOWN = ['MessageEvent', 'ActionEvent', 'ObservationEvent', 'AgentErrorEvent', 'UserRejectObservation'];
+const SHOWN = [
+  'MessageEvent',
+  'ActionEvent',
+  'ObservationEvent',
+  'AgentErrorEvent',
+  'UserRejectObservation',
+];
 
-/** The events of a request to the model. The summary is of the newest condensation; its offset counts these events. */
+/**
+ * The events of a request to the model. The summary is of the newest condensation; its offset
+ * counts these events.
+ */
 function withoutForgotten(events: Iterable<StoredEvent>) {
   let kept: StoredEvent[] = [];
   let summary: { text: string; offset: number } | null = null;
@@ -66,7 +75,9 @@ function withoutForgotten(events: Iterable<StoredEvent>) {
 function summaryExchange(text: string): Exchange {
   return {
     ids: [],
-    messages: [{ role: 'user', content: `Summary of the earlier part of this conversation:\n\n${text}` }],
+    messages: [
+      { role: 'user', content: `Summary of the earlier part of this conversation:\n\n${text}` },
+    ],
   };
 }
 
@@ -82,8 +93,14 @@ function messageExchange(event: StoredEvent): Exchange {
   const text = textOf(content);
   if (role === 'assistant') return { ids: [event.id], messages: [{ role, content: text }] };
   const images = content.flatMap((part) => part.image_urls ?? []);
-  const parts: UserContent = [{ type: 'text', text }, ...images.map((url) => ({ type: 'image' as const, image: url }))];
-  return { ids: [event.id], messages: [{ role: 'user', content: images.length === 0 ? text : parts }] };
+  const parts: UserContent = [
+    { type: 'text', text },
+    ...images.map((url) => ({ type: 'image' as const, image: url })),
+  ];
+  return {
+    ids: [event.id],
+    messages: [{ role: 'user', content: images.length === 0 ? text : parts }],
+  };
 }
 
 function addCall(exchange: Exchange, event: StoredEvent): void {
@@ -94,10 +111,22 @@ function addCall(exchange: Exchange, event: StoredEvent): void {
   if (typeof reasoning === 'string') message.content.push({ type: 'reasoning', text: reasoning });
   const thought = textOf((event['thought'] ?? []) as Part[]);
   if (thought !== '') message.content.push({ type: 'text', text: thought });
-  const call = event['tool_call'] as { id: string; name: string; arguments: string; thought_signature?: string };
+  const call = event['tool_call'] as {
+    id: string;
+    name: string;
+    arguments: string;
+    thought_signature?: string;
+  };
   const { id: toolCallId, name: toolName, thought_signature: thoughtSignature } = call;
-  const signed = thoughtSignature === undefined ? {} : { providerOptions: { google: { thoughtSignature } } };
-  message.content.push({ type: 'tool-call', toolCallId, toolName, input: inputOf(call.arguments), ...signed });
+  const signed =
+    thoughtSignature === undefined ? {} : { providerOptions: { google: { thoughtSignature } } };
+  message.content.push({
+    type: 'tool-call',
+    toolCallId,
+    toolName,
+    input: inputOf(call.arguments),
+    ...signed,
+  });
 }
 
 /** Endpoints refuse arguments that are not the JSON of an object. */
@@ -125,19 +154,29 @@ function addResult(exchange: Exchange, event: StoredEvent): void {
         : `${textOf(content)}${metadata?.suffix ?? ''}`.trimStart();
   const name = String(event['tool_name']);
   const images = content.flatMap((part) => part.image_urls ?? []);
-  exchange.messages.push(toolMessage(String(event['tool_call_id']), name, text === '' ? '(no output)' : text));
+  exchange.messages.push(
+    toolMessage(String(event['tool_call_id']), name, text === '' ? '(no output)' : text),
+  );
   if (images.length > 0) {
     const parts = images.map((url) => ({ type: 'image' as const, image: url }));
-    exchange.messages.push({ role: 'user', content: [{ type: 'text', text: `Images of ${name}:` }, ...parts] });
+    exchange.messages.push({
+      role: 'user',
+      content: [{ type: 'text', text: `Images of ${name}:` }, ...parts],
+    });
   }
 }
 
 function toolMessage(toolCallId: string, toolName: string, value: string): ModelMessage {
-  const content: ToolContent = [{ type: 'tool-result', toolCallId, toolName, output: { type: 'text', value } }];
+  const content: ToolContent = [
+    { type: 'tool-result', toolCallId, toolName, output: { type: 'text', value } },
+  ];
   return { role: 'tool', content };
 }
 
-/** Endpoints refuse a tool call without exactly one result: a run may have ended between both. Images follow all results. */
+/**
+ * Endpoints refuse a tool call without exactly one result: a run may have ended between both.
+ * Images follow all results.
+ */
 function withEveryResult({ ids, messages }: Exchange): Exchange {
   const [first, ...rest] = messages;
   if (first?.role !== 'assistant' || typeof first.content === 'string') return { ids, messages };
@@ -146,7 +185,8 @@ function withEveryResult({ ids, messages }: Exchange): Exchange {
     const { toolCallId: id, toolName } = part;
     const found = rest.find(
       ({ role, content }) =>
-        role === 'tool' && content.some((each) => each.type === 'tool-result' && each.toolCallId === id),
+        role === 'tool' &&
+        content.some((each) => each.type === 'tool-result' && each.toolCallId === id),
     );
     return [found ?? toolMessage(id, toolName, 'This call has no result: it was not completed.')];
   });

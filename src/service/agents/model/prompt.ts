@@ -18,7 +18,11 @@ const LONGEST_INSTRUCTIONS = 20_000;
 export type Instructions = readonly (readonly [string, string])[];
 
 /** `suffix`: of the client. */
-export function systemPrompt(workingDir: string, instructions: Instructions, suffix: string): string {
+export function systemPrompt(
+  workingDir: string,
+  instructions: Instructions,
+  suffix: string,
+): string {
   const files = instructions.map(([name, text]) => {
     const shown = cut(text.trim(), LONGEST_INSTRUCTIONS);
     return `Instructions of the repository (${name}):\n\n${shown}`;

@@ -1,4 +1,7 @@
-/** A command that deletes, publishes or sends data irreversibly is of high risk, whatever risk the model gives. */
+/**
+ * A command that deletes, publishes or sends data irreversibly is of high risk, whatever risk the
+ * model gives.
+ */
 import type { Risk } from '../steps.ts';
 import { cut } from '../../../output/text/well-formed.ts';
 

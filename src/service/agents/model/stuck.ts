@@ -1,4 +1,7 @@
-/** When an agent repeats itself. Source: stuck_detector.py of openhands-sdk 1.58.0 with its default thresholds. */
+/**
+ * When an agent repeats itself. Source: stuck_detector.py of openhands-sdk 1.58.0 with its default
+ * thresholds.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
 
@@ -23,14 +26,16 @@ export function isStuck(history: Iterable<StoredEvent>): boolean {
   const isSame = (list: StoredEvent[], count: number): boolean =>
     list.length >= count && list.slice(0, count).every((event) => isEqual(event, list[0]));
   const isAlternating = (list: StoredEvent[]): boolean =>
-    list.length >= ALTERNATING && list.slice(2, ALTERNATING).every((event, index) => isEqual(event, list[index]));
+    list.length >= ALTERNATING &&
+    list.slice(2, ALTERNATING).every((event, index) => isEqual(event, list[index]));
   const errors = results.findIndex(({ kind }) => kind !== 'AgentErrorEvent');
   const errorCount = errors === -1 ? results.length : errors;
   return (
     (isSame(actions, SAME_PAIRS) && isSame(results, SAME_PAIRS)) ||
     // One more than the genuine threshold, at which genuine servers remind the model.
     (isSame(actions, SAME_ERRORS + 1) && errorCount > SAME_ERRORS) ||
-    newestFirst.slice(0, MESSAGES).filter(({ kind }) => kind === 'MessageEvent').length === MESSAGES ||
+    newestFirst.slice(0, MESSAGES).filter(({ kind }) => kind === 'MessageEvent').length ===
+      MESSAGES ||
     (isAlternating(actions) && isAlternating(results))
   );
 }
@@ -42,6 +47,9 @@ function isEqual(one: StoredEvent, other: StoredEvent | undefined): boolean {
 
 function contentOf({ kind, ...event }: StoredEvent): unknown {
   if (kind === 'ActionEvent') return [event['thought'], event['action'], event['tool_name']];
-  const { metadata: _metadata, ...observation } = (event['observation'] ?? {}) as Record<string, unknown>;
+  const { metadata: _metadata, ...observation } = (event['observation'] ?? {}) as Record<
+    string,
+    unknown
+  >;
   return [kind, observation, event['tool_name'], event['error'], event['rejection_reason']];
 }

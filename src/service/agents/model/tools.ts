@@ -3,7 +3,14 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import { type JSONSchema7, jsonSchema, tool, type ToolSet } from 'ai';
 import * as v from 'valibot';
 import { isRecord } from '../../../protocol/shape.ts';
-import { EDITOR_COMMANDS, type EditStep, type ModelCall, RISKS, type Step, TASK_STATUSES } from '../steps.ts';
+import {
+  EDITOR_COMMANDS,
+  type EditStep,
+  type ModelCall,
+  RISKS,
+  type Step,
+  TASK_STATUSES,
+} from '../steps.ts';
 import type { ToolCall } from './call.ts';
 import type { BuiltInTool } from './definitions.ts';
 import { riskOf } from './risk.ts';
@@ -21,10 +28,17 @@ const ARGUMENTS = {
   terminal: v.object({
     command: text('The command, in one or more lines.'),
     timeout: v.optional(
-      v.pipe(v.number(), v.minValue(0), v.description('Seconds after which the command is ended. Default: 600.')),
+      v.pipe(
+        v.number(),
+        v.minValue(0),
+        v.description('Seconds after which the command is ended. Default: 600.'),
+      ),
     ),
     reset: v.optional(
-      v.pipe(v.boolean(), v.description('Start with the directory and environment of the first command.')),
+      v.pipe(
+        v.boolean(),
+        v.description('Start with the directory and environment of the first command.'),
+      ),
     ),
   }),
   file_editor: v.object({
@@ -35,7 +49,11 @@ const ARGUMENTS = {
     new_str: v.optional(text('For `str_replace` and `insert`.')),
     insert_line: v.optional(v.pipe(integer, v.description('For `insert`; 0 is the top.'))),
     view_range: v.optional(
-      v.pipe(v.array(integer), v.length(2), v.description('For `view`: first and last line; -1: the end.')),
+      v.pipe(
+        v.array(integer),
+        v.length(2),
+        v.description('For `view`: first and last line; -1: the end.'),
+      ),
     ),
   }),
   task_tracker: v.object({
@@ -59,7 +77,8 @@ const SECURITY_RISK: JSONSchema7 = {
   type: 'string',
   enum: ['LOW', 'MEDIUM', 'HIGH'],
   description:
-    'LOW: reads, or changes files of the workspace. MEDIUM: changes more than that, and can be undone. ' +
+    'LOW: reads, or changes files of the workspace. MEDIUM: changes more than that, and can ' +
+    'be undone. ' +
     'HIGH: cannot be undone, sends data out of the sandbox, or runs code from an unknown source.',
 };
 
@@ -71,7 +90,10 @@ export function toolSet(builtIn: readonly BuiltInTool[], mcp: readonly McpTool[]
   });
   return Object.fromEntries(
     [...own, ...mcp.map((each) => ({ ...each, parameters: withRisk(each.parameters) }))].map(
-      ({ name, description, parameters }) => [name, tool({ description, inputSchema: jsonSchema(parameters) })],
+      ({ name, description, parameters }) => [
+        name,
+        tool({ description, inputSchema: jsonSchema(parameters) }),
+      ],
     ),
   );
 }
@@ -84,8 +106,15 @@ function withRisk(parameters: JSONSchema7): JSONSchema7 {
   };
 }
 
-/** The step of a call. A call that cannot be executed becomes a step with an error for the model. */
-export function stepOf(call: ToolCall, thought: string, modelCall: ModelCall, mcpTools: ReadonlySet<string>): Step {
+/**
+ * The step of a call. A call that cannot be executed becomes a step with an error for the model.
+ */
+export function stepOf(
+  call: ToolCall,
+  thought: string,
+  modelCall: ModelCall,
+  mcpTools: ReadonlySet<string>,
+): Step {
   const { name, input } = call;
   const refuse = (error: string): Step => ({ type: 'invalid', thought, error, call: modelCall });
   if (call.error !== null) return refuse(call.error);
@@ -93,19 +122,34 @@ export function stepOf(call: ToolCall, thought: string, modelCall: ModelCall, mc
   const { security_risk, ...data } = input;
   const risk = RISKS.find((each) => each === security_risk);
   if (mcpTools.has(name)) return { type: 'mcp', name, data, thought, risk, call: modelCall };
-  const parse = <Schema extends v.ObjectSchema<v.ObjectEntries, undefined>>(schema: Schema): v.InferOutput<Schema> =>
-    v.parse(schema, corrected(data, schema.entries));
+  const parse = <Schema extends v.ObjectSchema<v.ObjectEntries, undefined>>(
+    schema: Schema,
+  ): v.InferOutput<Schema> => v.parse(schema, corrected(data, schema.entries));
   try {
     switch (name as BuiltInTool['name']) {
       case 'terminal': {
         const { command, timeout, reset = false } = parse(ARGUMENTS.terminal);
-        // Not offered, as no command is left running; models that know the tool of openhands-sdk use it.
+        // Not offered, as no command is left running; models that know the tool of openhands-sdk
+        // use it.
         const is_input = data['is_input'] === true || data['is_input'] === 'true';
-        const step = { type: 'terminal', command, is_input, reset, thought, call: modelCall } as const;
+        const step = {
+          type: 'terminal',
+          command,
+          is_input,
+          reset,
+          thought,
+          call: modelCall,
+        } as const;
         return { ...step, timeout_seconds: timeout, risk: riskOf(command, risk) };
       }
       case 'file_editor':
-        return { ...(parse(ARGUMENTS.file_editor) as EditStep), type: 'edit', thought, risk, call: modelCall };
+        return {
+          ...(parse(ARGUMENTS.file_editor) as EditStep),
+          type: 'edit',
+          thought,
+          risk,
+          call: modelCall,
+        };
       case 'task_tracker':
         return { type: 'task_tracker', ...parse(ARGUMENTS.task_tracker), thought, call: modelCall };
       case 'think':
@@ -117,18 +161,24 @@ export function stepOf(call: ToolCall, thought: string, modelCall: ModelCall, mc
     }
   } catch (error) {
     if (!v.isValiError(error)) throw error;
-    const issues = error.issues.map((issue) => `${v.getDotPath(issue) ?? 'arguments'}: ${issue.message}`);
+    const issues = error.issues.map(
+      (issue) => `${v.getDotPath(issue) ?? 'arguments'}: ${issue.message}`,
+    );
     return refuse(`Wrong arguments for ${name}: ${issues.join('; ')}`);
   }
 }
 
 /** Models write "true" for true, "5" for 5, and null for an absent argument. */
-function corrected(data: Record<string, unknown>, entries: v.ObjectEntries): Record<string, unknown> {
+function corrected(
+  data: Record<string, unknown>,
+  entries: v.ObjectEntries,
+): Record<string, unknown> {
   const present = Object.entries(data).filter(([, value]) => value !== null);
   return Object.fromEntries(
     present.map(([name, value]) => {
       const schema = entries[name];
-      if (typeof value !== 'string' || schema === undefined || v.is(schema, value)) return [name, value];
+      if (typeof value !== 'string' || schema === undefined || v.is(schema, value))
+        return [name, value];
       try {
         return [name, JSON.parse(value)];
       } catch {

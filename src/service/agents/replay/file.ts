@@ -13,7 +13,8 @@ export function readReplayFile(named: string): ReplayStep[] {
   if (named === DEMO) return demoSteps();
   try {
     const found = statSync(named);
-    // A pipe or a device can be read once at most; a service in the background reads the file again.
+    // A pipe or a device can be read once at most; a service in the background reads the file
+    // again.
     if (!found.isFile()) throw new Error('it is not a regular file');
     if (found.size > LARGEST_BYTES) throw new Error('it is larger than 32 MiB');
     return parseTrajectory(readFileSync(named, 'utf8')).steps;
@@ -21,7 +22,9 @@ export function readReplayFile(named: string): ReplayStep[] {
     const { code, message } = error as NodeJS.ErrnoException;
     const known = { ENOENT: 'there is no such file', EACCES: 'permission denied' }[code ?? ''];
     throw new ServiceError('replay', `cannot use the replay ${named}: ${known ?? message}`, {
-      hint: 'record one: acs conv events <id> --json > run.json; or use the built-in one: --replay demo',
+      hint:
+        'record one: acs conv events <id> --json > run.json; or use the built-in one: ' +
+        '--replay demo',
       cause: error,
     });
   }
@@ -35,7 +38,10 @@ export function demoSteps(): ReplayStep[] {
   };
   return [
     terminal('pwd && ls -A | head -n 20', 'Show the working directory and its files.'),
-    terminal('git log --oneline -n 5 2>/dev/null || echo "No commits yet."', 'Show the latest commits.'),
+    terminal(
+      'git log --oneline -n 5 2>/dev/null || echo "No commits yet."',
+      'Show the latest commits.',
+    ),
     {
       type: 'edit',
       command: 'create',
@@ -52,7 +58,10 @@ export function demoSteps(): ReplayStep[] {
       thought: 'Make the script count the files.',
     },
     terminal(`sh ${script}`, 'Run the script.'),
-    terminal(`git status --short ${script} 2>/dev/null || ls -l ${script}`, 'Show what has changed.'),
+    terminal(
+      `git status --short ${script} 2>/dev/null || ls -l ${script}`,
+      'Show what has changed.',
+    ),
     {
       type: 'finish',
       message:

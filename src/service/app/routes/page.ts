@@ -1,4 +1,7 @@
-/** A client with the key requests a one-time link, which the browser exchanges for a cookie of this page. */
+/**
+ * A client with the key requests a one-time link, which the browser exchanges for a cookie of this
+ * page.
+ */
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import * as v from 'valibot';
@@ -22,7 +25,8 @@ export function pageHandlers(context: AppContext): Handlers<AppRoute> {
     const id = toHexId(c.req.param('conversation_id') ?? '');
     // Another port of this machine is the same site, and its pages must not read this one.
     const from = c.req.header('sec-fetch-site') ?? 'none';
-    const isOwn = from === 'none' || from === 'same-origin' || c.req.header('sec-fetch-mode') === 'navigate';
+    const isOwn =
+      from === 'none' || from === 'same-origin' || c.req.header('sec-fetch-mode') === 'navigate';
     if (id === null || !isOwn || !pages.isAllowed(id, getCookie(c, COOKIE))) {
       const text = 'The page of a conversation is opened by a link that acs prints, valid once.';
       return await message(401, 'This page needs a link', text, id);
@@ -33,7 +37,8 @@ export function pageHandlers(context: AppContext): Handlers<AppRoute> {
   return {
     'POST /local/conversations/{conversation_id}/page-link': (c) => {
       const id = pathId(c);
-      if (context.store.conversations.get(id) === null) throw refuse(404, `Conversation ${id} not found`);
+      if (context.store.conversations.get(id) === null)
+        throw refuse(404, `Conversation ${id} not found`);
       return { token: pages.createLink(id), expires_in_seconds: LINK_SECONDS };
     },
     'GET /local/conversations/{conversation_id}/changes': async (c) => {
@@ -58,31 +63,48 @@ export function pageHandlers(context: AppContext): Handlers<AppRoute> {
         return await message(403, 'This link cannot be used', text, id);
       }
       const path = `/conversations/${id}`;
-      setCookie(c, COOKIE, session, { path, httpOnly: true, sameSite: 'Strict', maxAge: SESSION_SECONDS });
+      setCookie(c, COOKIE, session, {
+        path,
+        httpOnly: true,
+        sameSite: 'Strict',
+        maxAge: SESSION_SECONDS,
+      });
       c.header('Referrer-Policy', 'no-referrer');
       return c.redirect(path, 303);
     }),
-    'GET /conversations/{conversation_id}/live': query(liveQuery, async ({ after = '', again }, c) => {
-      const allowed = await allowedRow(c);
-      if (allowed instanceof Response) return allowed;
-      const { liveMessages } = await import('../live-page.ts');
-      // Behind the last event that the browser reports on a reconnection, else behind that of the page.
-      const last = c.req.header('last-event-id');
-      const given = last ?? after;
-      const position = /^\d{1,15}$/.test(given) ? Number(given) : 0;
-      const isAgain = last !== undefined || again !== undefined;
-      const viewer = pages.join();
-      const messages = liveMessages(context, allowed.id, { position, isAgain }, viewer);
-      const headers = { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Content-Type-Options': 'nosniff' };
-      return new Response(
-        streamOf(messages, () => viewer.leave()),
-        { headers },
-      );
-    }),
+    'GET /conversations/{conversation_id}/live': query(
+      liveQuery,
+      async ({ after = '', again }, c) => {
+        const allowed = await allowedRow(c);
+        if (allowed instanceof Response) return allowed;
+        const { liveMessages } = await import('../live-page.ts');
+        // Behind the last event that the browser reports on a reconnection, else behind that of the
+        // page.
+        const last = c.req.header('last-event-id');
+        const given = last ?? after;
+        const position = /^\d{1,15}$/.test(given) ? Number(given) : 0;
+        const isAgain = last !== undefined || again !== undefined;
+        const viewer = pages.join();
+        const messages = liveMessages(context, allowed.id, { position, isAgain }, viewer);
+        const headers = {
+          'Content-Type': 'text/event-stream; charset=utf-8',
+          'X-Content-Type-Options': 'nosniff',
+        };
+        return new Response(
+          streamOf(messages, () => viewer.leave()),
+          { headers },
+        );
+      },
+    ),
   };
 }
 
-async function message(status: number, title: string, text: string, id: string | null): Promise<Response> {
+async function message(
+  status: number,
+  title: string,
+  text: string,
+  id: string | null,
+): Promise<Response> {
   const { messagePage } = await import('../../../output/page/live.ts');
   return await html(messagePage(title, text, id === null ? null : `acs conv open ${id}`), status);
 }

@@ -20,19 +20,27 @@ const idQuery = record({ id: list(text()) });
 const specQuery = record({ sandbox_spec_id: v.optional(text()) });
 const sandboxQuery = record({ sandbox_id: text() });
 
-export function sandboxHandlers({ store, supervisor, starter, specs, clock }: AppContext): Handlers<AppRoute> {
+export function sandboxHandlers({
+  store,
+  supervisor,
+  starter,
+  specs,
+  clock,
+}: AppContext): Handlers<AppRoute> {
   const { sandboxes } = store;
   const shownSpecs = sandboxSpecs(specs.byDefault, clock.stamp());
   const idOf = (c: Context): string => c.req.param('sandbox_id') ?? '';
   const remove = query(sandboxQuery, async ({ sandbox_id: named }, c) => {
     const inPath = c.req.param('id') ?? named;
-    if (named !== inPath) throw refuse(400, 'The sandbox in the path and the one in the query differ');
+    if (named !== inPath)
+      throw refuse(400, 'The sandbox in the path and the one in the query differ');
     if (!(await supervisor.remove(named))) throw refuse(404, 'Not Found');
     return SUCCESS;
   });
   /** For the key of the sandbox. */
   const secretsFor = (c: Context) => {
-    if (sandboxOfKey(c, sandboxes).id !== idOf(c)) throw refuse(403, 'Session API key does not match sandbox');
+    if (sandboxOfKey(c, sandboxes).id !== idOf(c))
+      throw refuse(403, 'Session API key does not match sandbox');
     return userSecrets(store);
   };
   return {
@@ -46,16 +54,22 @@ export function sandboxHandlers({ store, supervisor, starter, specs, clock }: Ap
     }),
     'GET /api/v1/sandboxes': query(idQuery, ({ id: ids }) => {
       if (ids.length > MAX_IDS) {
-        throw refuse(400, `Cannot request more than ${MAX_IDS} sandboxes at once, got ${ids.length}`);
+        throw refuse(
+          400,
+          `Cannot request more than ${MAX_IDS} sandboxes at once, got ${ids.length}`,
+        );
       }
-      return ids.map((id) => sandboxes.get(id)).map((row) => (row === null ? null : sandboxRecord(row)));
+      return ids
+        .map((id) => sandboxes.get(id))
+        .map((row) => (row === null ? null : sandboxRecord(row)));
     }),
     'POST /api/v1/sandboxes': query(specQuery, async ({ sandbox_spec_id: wanted = null }) => {
       if (wanted !== null && !isSpecName(wanted)) {
         throw refuse(400, `Sandbox spec not found: ${cut(wanted, 100)}`);
       }
       const created = supervisor.create(wanted);
-      // Answered when the sandbox runs, as genuine servers do, or waits. The record of one that failed has the reason.
+      // Answered when the sandbox runs, as genuine servers do, or waits. The record of one that
+      // failed has the reason.
       await Promise.all([starter.prepare(created.id), supervisor.start(created.id)]);
       return sandboxRecord(sandboxes.get(created.id) ?? created);
     }),
@@ -64,10 +78,13 @@ export function sandboxHandlers({ store, supervisor, starter, specs, clock }: Ap
       if (!(await supervisor.pause(idOf(c)))) throw refuse(404, 'Not Found');
       return SUCCESS;
     },
-    'POST /api/v1/sandboxes/{sandbox_id}/resume': query(specQuery, async ({ sandbox_spec_id: spec }, c) => {
-      if (!(await supervisor.resume(idOf(c), spec))) throw refuse(404, 'Not Found');
-      return SUCCESS;
-    }),
+    'POST /api/v1/sandboxes/{sandbox_id}/resume': query(
+      specQuery,
+      async ({ sandbox_spec_id: spec }, c) => {
+        if (!(await supervisor.resume(idOf(c), spec))) throw refuse(404, 'Not Found');
+        return SUCCESS;
+      },
+    ),
     'DELETE /api/v1/sandboxes': remove,
     'DELETE /api/v1/sandboxes/{id}': remove,
     'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets': (c) => shownSecrets(secretsFor(c)),
@@ -95,7 +112,9 @@ function sandboxRecord(row: SandboxRow): unknown {
     status: row.status,
     status_detail: row.status_detail,
     session_api_key: isRunning ? row.session_api_key : null,
-    exposed_urls: isRunning ? [{ name: 'AGENT_SERVER', url: `http://127.0.0.1:${row.port}`, port: row.port }] : null,
+    exposed_urls: isRunning
+      ? [{ name: 'AGENT_SERVER', url: `http://127.0.0.1:${row.port}`, port: row.port }]
+      : null,
     created_at: row.created_at,
     last_active_at: row.last_active_at,
   };

@@ -1,6 +1,6 @@
 /**
- * Secrets, tokens of git providers, and what is looked up at a provider (interface sections 2.3, 2.4, 2.8, 3.5 and 9).
- * Values of secrets are not part of any answer.
+ * Secrets, tokens of git providers, and what is looked up at a provider (interface sections 2.3,
+ * 2.4, 2.8, 3.5 and 9). Values of secrets are not part of any answer.
  */
 import type { Context } from 'hono';
 import * as v0 from '../../../protocol/v0/requests.ts';
@@ -10,9 +10,15 @@ import { listPage } from '../../http/request.ts';
 import { body, query, type Handlers } from '../../http/route.ts';
 import type { AppRoute } from '../../served-routes.ts';
 import type { AppContext } from '../context.ts';
-import { replaceProviders, searchedForgejo, storeProviders, type Forgejo } from '../git-providers.ts';
+import {
+  replaceProviders,
+  searchedForgejo,
+  storeProviders,
+  type Forgejo,
+} from '../git-providers.ts';
 
-const ELSEWHERE = 'the local service clones with tokens of other providers, and searches Forgejo hosts only';
+const ELSEWHERE =
+  'the local service clones with tokens of other providers, and searches Forgejo hosts only';
 
 export function secretHandlers({ store: { secrets, documents } }: AppContext): Handlers<AppRoute> {
   const secretId = (c: Context): string => c.req.param('secret_id') ?? '';
@@ -20,7 +26,11 @@ export function secretHandlers({ store: { secrets, documents } }: AppContext): H
     replaceProviders(documents, {});
     return { message: 'Unset Git provider tokens' };
   };
-  const hostOf = (provider: string | undefined, noToken: HttpError, elsewhere: HttpError): Forgejo => {
+  const hostOf = (
+    provider: string | undefined,
+    noToken: HttpError,
+    elsewhere: HttpError,
+  ): Forgejo => {
     const found = searchedForgejo(documents, noToken, provider);
     if (found === null) throw elsewhere;
     return found;
@@ -29,17 +39,20 @@ export function secretHandlers({ store: { secrets, documents } }: AppContext): H
   const hostV0 = (text: string, provider: string | undefined): Forgejo =>
     hostOf(provider, new HttpError(401, text), new HttpError(501, ELSEWHERE));
   const needsToken = refuse(403, 'Git provider token required (such as GitHub).');
-  const hostV1 = (provider: string): Forgejo => hostOf(provider, needsToken, refuse(501, ELSEWHERE));
+  const hostV1 = (provider: string): Forgejo =>
+    hostOf(provider, needsToken, refuse(501, ELSEWHERE));
   return {
     'GET /api/secrets': () => ({ custom_secrets: secrets.list() }),
     'POST /api/secrets': body(v0.secretCreate, ({ name, value, description }) => {
-      if (secrets.get(name) !== null) throw new HttpError(400, { message: `Secret ${name} already exists` });
+      if (secrets.get(name) !== null)
+        throw new HttpError(400, { message: `Secret ${name} already exists` });
       secrets.put(name, value, description ?? '');
       return json({ message: 'Secret created successfully' }, 201);
     }),
     'DELETE /api/secrets/{secret_id}': (c) => {
       const id = secretId(c);
-      if (!secrets.remove(id)) throw new HttpError(404, { error: `Secret with ID ${id} not found` });
+      if (!secrets.remove(id))
+        throw new HttpError(404, { error: `Secret with ID ${id} not found` });
       return { message: 'Secret deleted successfully' };
     },
     'POST /api/add-git-providers': body(v0.gitProviders, async ({ provider_tokens: tokens }) => {
@@ -49,7 +62,10 @@ export function secretHandlers({ store: { secrets, documents } }: AppContext): H
     'POST /api/unset-provider-tokens': unset,
     // All of them without a provider; with one, a page.
     'GET /api/user/repositories': query(v0.repositoryListQuery, async (given) => {
-      const host = hostV0('Git provider token required. (such as GitHub).', given.selected_provider);
+      const host = hostV0(
+        'Git provider token required. (such as GitHub).',
+        given.selected_provider,
+      );
       const found = await host.repositories('');
       const { selected_provider: provider, page = 1, per_page = found.length } = given;
       return provider === undefined ? found : part(found, page, per_page);
@@ -64,25 +80,45 @@ export function secretHandlers({ store: { secrets, documents } }: AppContext): H
     }),
     'GET /api/user/repository/branches': query(v0.branchListQuery, async (given) => {
       const { page, per_page } = given;
-      const host = hostV0('Git provider token required. (such as GitHub).', given.selected_provider);
+      const host = hostV0(
+        'Git provider token required. (such as GitHub).',
+        given.selected_provider,
+      );
       const found = await host.branches(given.repository, '');
       const has_next_page = page * per_page < found.length;
-      return { branches: part(found, page, per_page), has_next_page, current_page: page, per_page, total_count: null };
+      return {
+        branches: part(found, page, per_page),
+        has_next_page,
+        current_page: page,
+        per_page,
+        total_count: null,
+      };
     }),
     'GET /api/user/suggested-tasks': () =>
       searchedForgejo(documents, new HttpError(401, 'No providers set.'))?.tasks() ?? [],
 
-    'POST /api/v1/secrets/git-providers': body(v0.gitProviders, async ({ provider_tokens: tokens }) => {
-      await storeProviders(documents, tokens ?? {}, (text) => refuse(401, text));
-      return { message: 'Git providers stored' };
-    }),
+    'POST /api/v1/secrets/git-providers': body(
+      v0.gitProviders,
+      async ({ provider_tokens: tokens }) => {
+        await storeProviders(documents, tokens ?? {}, (text) => refuse(401, text));
+        return { message: 'Git providers stored' };
+      },
+    ),
     // Before the secrets: `git-providers` could be the name of one.
     'DELETE /api/v1/secrets/git-providers': unset,
-    'GET /api/v1/secrets/search': query(v1.secretSearchQuery, ({ limit, page_id: after = '', name__contains = '' }) => {
-      const wanted = name__contains.toLowerCase();
-      const found = secrets.list().filter(({ name }) => name > after && name.toLowerCase().includes(wanted));
-      return { items: found.slice(0, limit), next_page_id: found.length > limit ? found[limit - 1]?.name : null };
-    }),
+    'GET /api/v1/secrets/search': query(
+      v1.secretSearchQuery,
+      ({ limit, page_id: after = '', name__contains = '' }) => {
+        const wanted = name__contains.toLowerCase();
+        const found = secrets
+          .list()
+          .filter(({ name }) => name > after && name.toLowerCase().includes(wanted));
+        return {
+          items: found.slice(0, limit),
+          next_page_id: found.length > limit ? found[limit - 1]?.name : null,
+        };
+      },
+    ),
     'POST /api/v1/secrets': body(v1.secretCreate, ({ name, value, description }) => {
       secrets.put(name, value, description ?? '');
       return json({ message: 'Secret created successfully' }, 201);
@@ -91,7 +127,8 @@ export function secretHandlers({ store: { secrets, documents } }: AppContext): H
       const id = secretId(c);
       const before = secrets.get(id);
       if (before === null) throw refuse(404, `Secret with ID ${id} not found`);
-      if (name !== id && secrets.get(name) !== null) throw refuse(400, `Secret ${name} already exists`);
+      if (name !== id && secrets.get(name) !== null)
+        throw refuse(400, `Secret ${name} already exists`);
       secrets.rename(id, name, description ?? before.description);
       return { message: 'Secret updated successfully' };
     }),

@@ -1,4 +1,7 @@
-/** Settings of both dialects, their schemas, the user, and named model settings (interface sections 2.1 to 2.8). */
+/**
+ * Settings of both dialects, their schemas, the user, and named model settings (interface sections
+ * 2.1 to 2.8).
+ */
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import { dictionary, record, truth } from '../../../protocol/detail.ts';
@@ -50,7 +53,9 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
     return settings;
   };
   const hosts = () =>
-    Object.fromEntries(Object.entries(readProviders(documents)).map(([name, { host }]) => [name, host]));
+    Object.fromEntries(
+      Object.entries(readProviders(documents)).map(([name, { host }]) => [name, host]),
+    );
   const nameIn = (c: Context): string => pathPart(c, 'name', v1.profileName());
   const knownProfile = (name: string) => {
     const all = readProfiles(documents);
@@ -58,13 +63,18 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
     if (llm === undefined) throw refuse(404, `Profile '${name}' not found`);
     return { all, llm };
   };
-  /** The models that the settings and the profiles name, as `provider/name` or `name`; there is no other catalogue. */
+  /**
+   * The models that the settings and the profiles name, as `provider/name` or `name`; there is no
+   * other catalogue.
+   */
   const models = (wanted: string): string[] => {
     const named = [
       valueAt(readSettings(documents)?.agent ?? {}, 'llm.model'),
       ...Object.values(readProfiles(documents).profiles).map((llm) => llm.model),
     ].filter((model) => typeof model === 'string');
-    return [...new Set(named)].filter((model) => model.toLowerCase().includes(wanted.toLowerCase())).sort();
+    return [...new Set(named)]
+      .filter((model) => model.toLowerCase().includes(wanted.toLowerCase()))
+      .sort();
   };
   return {
     'GET /api/options/config': () => ({
@@ -89,14 +99,21 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
       };
     },
     'POST /api/v1/settings': body(dictionary(), (given) => {
-      writeSettings(documents, mergedV1(readSettings(documents) ?? emptySettings(), given as JsonObject));
+      writeSettings(
+        documents,
+        mergedV1(readSettings(documents) ?? emptySettings(), given as JsonObject),
+      );
       return { message: 'Settings stored' };
     }),
     'GET /api/v1/settings/agent-schema': () => schemaOf('AgentSettings', AGENT_FIELDS, 'openhands'),
-    'GET /api/v1/settings/conversation-schema': () => schemaOf('ConversationSettings', CONVERSATION_FIELDS, null),
+    'GET /api/v1/settings/conversation-schema': () =>
+      schemaOf('ConversationSettings', CONVERSATION_FIELDS, null),
     'GET /api/v1/users/me': query(userQuery, (given, c) => {
       const settings = readSettings(documents) ?? emptySettings();
-      const shown = (mask: Mask) => ({ ...shownV1(settings, readProfiles(documents), clock.stamp(), mask), id: null });
+      const shown = (mask: Mask) => ({
+        ...shownV1(settings, readProfiles(documents), clock.stamp(), mask),
+        id: null,
+      });
       if (!given.expose_secrets) return shown(MASK);
       // In addition to the key of the owner, which the router has checked.
       sandboxOfKey(c, store.sandboxes);
@@ -112,12 +129,14 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
     'GET /api/v1/skills/search': query(v1.pageQuery, (given) => listPage(given, [])),
     'GET /api/v1/settings/profiles': () => {
       const { profiles, active } = readProfiles(documents);
-      const lines = Object.entries(profiles).map(([name, { model = null, base_url = null, api_key }]) => ({
-        name,
-        model,
-        base_url,
-        api_key_set: Boolean(api_key),
-      }));
+      const lines = Object.entries(profiles).map(
+        ([name, { model = null, base_url = null, api_key }]) => ({
+          name,
+          model,
+          base_url,
+          api_key_set: Boolean(api_key),
+        }),
+      );
       return { profiles: lines, active_profile: active };
     },
     'GET /api/v1/settings/profiles/{name}': (c) => {
@@ -147,7 +166,8 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
           llm[member] = value;
         }
         if (!given.include_secrets) Reflect.deleteProperty(llm, 'api_key');
-        if (given.preserve_existing_api_key && before?.api_key != null) llm.api_key ??= before.api_key;
+        if (given.preserve_existing_api_key && before?.api_key != null)
+          llm.api_key ??= before.api_key;
         writeProfiles(documents, { ...all, profiles: { ...all.profiles, [name]: llm } });
         return json({ name, message: `Profile '${name}' saved` }, 201);
       },
@@ -171,17 +191,22 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
       });
       return { name, message: `Switched to profile '${name}'`, model: llm.model ?? null };
     },
-    'POST /api/v1/settings/profiles/{name}/rename': body(v1.profileRename, ({ new_name: newName }, c) => {
-      const name = nameIn(c);
-      const { all } = knownProfile(name);
-      if (newName !== name && all.profiles[newName] !== undefined) {
-        throw refuse(409, `Profile '${newName}' already exists`);
-      }
-      const renamed = Object.entries(all.profiles).map(([each, llm]) => [each === name ? newName : each, llm] as const);
-      const active = all.active === name ? newName : all.active;
-      writeProfiles(documents, { profiles: Object.fromEntries(renamed), active });
-      return { name: newName, message: `Profile '${name}' renamed to '${newName}'` };
-    }),
+    'POST /api/v1/settings/profiles/{name}/rename': body(
+      v1.profileRename,
+      ({ new_name: newName }, c) => {
+        const name = nameIn(c);
+        const { all } = knownProfile(name);
+        if (newName !== name && all.profiles[newName] !== undefined) {
+          throw refuse(409, `Profile '${newName}' already exists`);
+        }
+        const renamed = Object.entries(all.profiles).map(
+          ([each, llm]) => [each === name ? newName : each, llm] as const,
+        );
+        const active = all.active === name ? newName : all.active;
+        writeProfiles(documents, { profiles: Object.fromEntries(renamed), active });
+        return { name: newName, message: `Profile '${name}' renamed to '${newName}'` };
+      },
+    ),
     'GET /api/v1/config/models/search': query(v1.configSearchQuery, (given) => {
       const shown = models(given.query ?? '').map((model) => ({
         provider: model.includes('/') ? model.slice(0, model.indexOf('/')) : null,
@@ -193,8 +218,12 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
       return listPage(given, shown);
     }),
     'GET /api/v1/config/providers/search': query(v1.configSearchQuery, (given) => {
-      const all = models('').flatMap((model) => (model.includes('/') ? [model.slice(0, model.indexOf('/'))] : []));
-      const wanted = [...new Set(all)].filter((name) => name.toLowerCase().includes((given.query ?? '').toLowerCase()));
+      const all = models('').flatMap((model) =>
+        model.includes('/') ? [model.slice(0, model.indexOf('/'))] : [],
+      );
+      const wanted = [...new Set(all)].filter((name) =>
+        name.toLowerCase().includes((given.query ?? '').toLowerCase()),
+      );
       return listPage(
         given,
         wanted.map((name) => ({ name, verified: false })),

@@ -84,16 +84,32 @@ const LLM: SettingField[] = [
   field('llm.aws_role_name', 'string', null, 'AWS role to take on.'),
   field('llm.aws_session_name', 'string', null, 'Name of the session in that role.'),
   field('llm.aws_bedrock_runtime_endpoint', 'string', null, 'Address of Bedrock.'),
-  field('llm.openrouter_site_url', 'string', 'https://docs.all-hands.dev/', 'Site named to OpenRouter.'),
+  field(
+    'llm.openrouter_site_url',
+    'string',
+    'https://docs.all-hands.dev/',
+    'Site named to OpenRouter.',
+  ),
   field('llm.openrouter_app_name', 'string', 'OpenHands', 'Application named to OpenRouter.'),
   field('llm.ollama_base_url', 'string', null, 'Address of Ollama.'),
-  field('llm.model_canonical_name', 'string', null, 'Name under which the abilities of the model are known.'),
+  field(
+    'llm.model_canonical_name',
+    'string',
+    null,
+    'Name under which the abilities of the model are known.',
+  ),
   field('llm.num_retries', 'integer', 5, 'How often a refused call is repeated.', { min: 0 }),
   field('llm.retry_multiplier', 'number', 8, 'Factor between two waits.', { min: 0 }),
-  field('llm.retry_min_wait', 'integer', 8, 'Shortest wait between two tries, in seconds.', { min: 0 }),
-  field('llm.retry_max_wait', 'integer', 64, 'Longest wait between two tries, in seconds.', { min: 0 }),
+  field('llm.retry_min_wait', 'integer', 8, 'Shortest wait between two tries, in seconds.', {
+    min: 0,
+  }),
+  field('llm.retry_max_wait', 'integer', 64, 'Longest wait between two tries, in seconds.', {
+    min: 0,
+  }),
   field('llm.timeout', 'integer', 300, 'Time limit of one call, in seconds.', { min: 0 }),
-  field('llm.max_message_chars', 'integer', 30_000, 'Longest observation shown to the model.', { min: 1 }),
+  field('llm.max_message_chars', 'integer', 30_000, 'Longest observation shown to the model.', {
+    min: 1,
+  }),
   field('llm.temperature', 'number', null, 'Sampling temperature.', { min: 0 }),
   field('llm.top_p', 'number', null, 'Nucleus sampling.', { min: 0 }),
   field('llm.top_k', 'number', null, 'Top-k sampling.', { min: 0 }),
@@ -105,16 +121,36 @@ const LLM: SettingField[] = [
   field('llm.native_tool_calling', 'boolean', true, 'Use the tool calls of the endpoint.'),
   field('llm.disable_vision', 'boolean', null, 'Never send images.'),
   field('llm.caching_prompt', 'boolean', true, 'Mark the prompt for caching.'),
-  field('llm.drop_params', 'boolean', true, 'Leave out parameters that the endpoint does not know.'),
+  field(
+    'llm.drop_params',
+    'boolean',
+    true,
+    'Leave out parameters that the endpoint does not know.',
+  ),
   field('llm.modify_params', 'boolean', true, 'Adapt parameters to the endpoint.'),
   field('llm.stream', 'boolean', false, 'Ask for the answer piece by piece.'),
   field('llm.reasoning_effort', 'string', 'high', 'How much the model is to think.'),
   field('llm.extended_thinking_budget', 'integer', 200_000, 'Tokens for thinking.', { min: 0 }),
   field('llm.reasoning_summary', 'string', null, 'How the thinking is summed up.'),
-  field('llm.enable_encrypted_reasoning', 'boolean', true, 'Take encrypted thinking back into the next call.'),
-  field('llm.prompt_cache_retention', 'string', '24h', 'How long the endpoint keeps a cached prompt.'),
+  field(
+    'llm.enable_encrypted_reasoning',
+    'boolean',
+    true,
+    'Take encrypted thinking back into the next call.',
+  ),
+  field(
+    'llm.prompt_cache_retention',
+    'string',
+    '24h',
+    'How long the endpoint keeps a cached prompt.',
+  ),
   field('llm.disable_stop_word', 'boolean', false, 'Send no stop words.'),
-  field('llm.force_string_serializer', 'boolean', null, 'Send the content of messages as one text.'),
+  field(
+    'llm.force_string_serializer',
+    'boolean',
+    null,
+    'Send the content of messages as one text.',
+  ),
   field('llm.inline_image_urls', 'boolean', null, 'Send images instead of their addresses.'),
   field('llm.log_completions', 'boolean', false, 'Keep every call in a file.'),
   field('llm.log_completions_folder', 'string', 'logs/completions', 'Where they are kept.'),
@@ -127,38 +163,77 @@ const LLM: SettingField[] = [
 /** Members of `agent_settings` of kind `openhands`; `mcp_config` is kept apart (mcp.ts). */
 export const AGENT_FIELDS: SettingField[] = [
   field('agent', 'string', 'CodeActAgent', 'Agent class to use.', { prominence: 'major' }),
-  field('tools', 'array', null, 'Tools of the agent; none named: the usual ones.', { prominence: 'major' }),
+  field('tools', 'array', null, 'Tools of the agent; none named: the usual ones.', {
+    prominence: 'major',
+  }),
   field('enable_sub_agents', 'boolean', false, 'Let the agent start others.'),
   field('enable_switch_llm_tool', 'boolean', true, 'Let the agent change its model.'),
   field('tool_concurrency_limit', 'integer', 1, 'Tools at work at the same time.', { min: 1 }),
   ...LLM,
-  field('condenser.enabled', 'boolean', true, 'Shorten a long history.', { prominence: 'critical' }),
-  field('condenser.max_size', 'integer', 240, 'Events that are kept before the history is shortened.', {
-    min: 20,
-    dependsOn: ['condenser.enabled'],
-    prominence: 'major',
+  field('condenser.enabled', 'boolean', true, 'Shorten a long history.', {
+    prominence: 'critical',
   }),
+  field(
+    'condenser.max_size',
+    'integer',
+    240,
+    'Events that are kept before the history is shortened.',
+    {
+      min: 20,
+      dependsOn: ['condenser.enabled'],
+      prominence: 'major',
+    },
+  ),
   field('condenser.condenser_kind', 'string', 'llm_summarizing', 'How the history is shortened.'),
-  field('condenser.max_tokens', 'integer', null, 'Tokens that are kept before the history is shortened.'),
+  field(
+    'condenser.max_tokens',
+    'integer',
+    null,
+    'Tokens that are kept before the history is shortened.',
+  ),
   field('condenser.minimum_progress', 'number', 0.1, 'Share that one shortening must save.'),
-  field('condenser.hard_context_reset_max_retries', 'integer', 5, 'Tries to shorten a history that is too long.'),
-  field('condenser.hard_context_reset_context_scaling', 'number', 0.8, 'Factor from one of those tries to the next.'),
-  field('condenser.keep_first', 'integer', 2, 'Events at the beginning that are always kept.', { min: 0 }),
+  field(
+    'condenser.hard_context_reset_max_retries',
+    'integer',
+    5,
+    'Tries to shorten a history that is too long.',
+  ),
+  field(
+    'condenser.hard_context_reset_context_scaling',
+    'number',
+    0.8,
+    'Factor from one of those tries to the next.',
+  ),
+  field('condenser.keep_first', 'integer', 2, 'Events at the beginning that are always kept.', {
+    min: 0,
+  }),
   field('verification.critic_enabled', 'boolean', false, 'Let a critic judge the result.'),
   field('verification.critic_mode', 'string', 'finish_and_message', 'When the critic judges.', {
     choices: ['finish_and_message', 'all_actions'],
     dependsOn: ['verification.critic_enabled'],
   }),
-  field('verification.enable_iterative_refinement', 'boolean', false, 'Go on until the critic agrees.'),
-  field('verification.critic_threshold', 'number', 0.6, 'From where on the critic agrees.', { min: 0 }),
-  field('verification.max_refinement_iterations', 'integer', 3, 'Rounds of refinement.', { min: 1 }),
+  field(
+    'verification.enable_iterative_refinement',
+    'boolean',
+    false,
+    'Go on until the critic agrees.',
+  ),
+  field('verification.critic_threshold', 'number', 0.6, 'From where on the critic agrees.', {
+    min: 0,
+  }),
+  field('verification.max_refinement_iterations', 'integer', 3, 'Rounds of refinement.', {
+    min: 1,
+  }),
   field('verification.critic_server_url', 'string', null, 'Address of the critic.'),
   field('verification.critic_model_name', 'string', null, 'Model of the critic.'),
   field('verification.critic_api_key', 'string', null, 'Key of the critic.', { isSecret: true }),
 ];
 
 export const CONVERSATION_FIELDS: SettingField[] = [
-  field('max_iterations', 'integer', 500, 'Steps after which a run is stopped.', { min: 1, prominence: 'major' }),
+  field('max_iterations', 'integer', 500, 'Steps after which a run is stopped.', {
+    min: 1,
+    prominence: 'major',
+  }),
   field('confirmation_mode', 'boolean', false, 'Ask before a risky action.', {
     section: 'verification',
     prominence: 'critical',
@@ -182,9 +257,13 @@ export function problemOf(of: SettingField, value: Json): string | null {
     boolean: (given: Json) => typeof given === 'boolean',
   }[of.type];
   if (!isRight(value)) {
-    return `Input should be a valid ${of.type === 'object' ? 'dictionary' : of.type === 'array' ? 'list' : of.type}`;
+    return (
+      `Input should be a valid ` +
+      `${of.type === 'object' ? 'dictionary' : of.type === 'array' ? 'list' : of.type}`
+    );
   }
-  if (of.min !== undefined && (value as number) < of.min) return `Input should be greater than or equal to ${of.min}`;
+  if (of.min !== undefined && (value as number) < of.min)
+    return `Input should be greater than or equal to ${of.min}`;
   if (of.choices === undefined || of.choices.includes(value as string)) return null;
   return `Input should be ${of.choices.map((choice) => `'${choice}'`).join(' or ')}`;
 }
@@ -207,7 +286,11 @@ export function withoutSecrets(fields: SettingField[], object: JsonObject, mask:
   return copy;
 }
 
-export function schemaOf(model_name: string, fields: SettingField[], variant: string | null): JsonObject {
+export function schemaOf(
+  model_name: string,
+  fields: SettingField[],
+  variant: string | null,
+): JsonObject {
   const sections = [...new Set(fields.map(({ section }) => section))].map((key) => {
     const label = key === 'llm' ? 'LLM' : key.replace(/^./, (letter) => letter.toUpperCase());
     const own = fields.filter(({ section }) => section === key);

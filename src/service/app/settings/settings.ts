@@ -1,8 +1,25 @@
-/** The settings as they are stored, and as each dialect shows and changes them (interface sections 2.1, 2.2, 2.5, 2.6). */
+/**
+ * The settings as they are stored, and as each dialect shows and changes them (interface sections
+ * 2.1, 2.2, 2.5, 2.6).
+ */
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
-import { check, integer, list, maybe, number, oneOf, record, text, truth } from '../../../protocol/detail.ts';
-import { GROUPING_STRATEGIES, settings as settingsV0, type SettingsV0 } from '../../../protocol/v0/requests.ts';
+import {
+  check,
+  integer,
+  list,
+  maybe,
+  number,
+  oneOf,
+  record,
+  text,
+  truth,
+} from '../../../protocol/detail.ts';
+import {
+  GROUPING_STRATEGIES,
+  settings as settingsV0,
+  type SettingsV0,
+} from '../../../protocol/v0/requests.ts';
 import { HttpError, invalid } from '../../http/answer.ts';
 import type { DocumentStore } from '../../storage/documents.ts';
 import {
@@ -54,13 +71,19 @@ const PLAIN_NAMES = Object.keys(PLAIN) as PlainName[];
 
 export interface StoredSettings {
   plain: Partial<Record<PlainName, Json>>;
-  /** What was set of the agent's settings, nested as V1 has them, secrets in clear, without `mcp_config`. */
+  /**
+   * What was set of the agent's settings, nested as V1 has them, secrets in clear, without
+   * `mcp_config`.
+   */
   agent: JsonObject;
   conversation: JsonObject;
   mcp: McpEntry[];
 }
 
-/** Named model settings that can be made the current ones: what was set of each one's llm, secrets in clear. */
+/**
+ * Named model settings that can be made the current ones: what was set of each one's llm, secrets
+ * in clear.
+ */
 export interface Profiles {
   profiles: Record<string, JsonObject>;
   active: string | null;
@@ -78,7 +101,8 @@ export function writeSettings(documents: DocumentStore, settings: StoredSettings
   const all = readProfiles(documents);
   const active = all.active === null ? undefined : all.profiles[all.active];
   const current = isObject(settings.agent.llm) ? settings.agent.llm : {};
-  if (active === undefined || isDeepStrictEqual(withDefaults(active), withDefaults(current))) return;
+  if (active === undefined || isDeepStrictEqual(withDefaults(active), withDefaults(current)))
+    return;
   writeProfiles(documents, { ...all, active: null });
 }
 
@@ -90,9 +114,15 @@ function plainMembers(settings: StoredSettings, names: PlainName[]): JsonObject 
   return Object.fromEntries(names.map((name) => [name, settings.plain[name] ?? PLAIN[name][1]]));
 }
 
-/** A name of the request is looked up in `profiles`, which therefore inherits no member such as `constructor`. */
+/**
+ * A name of the request is looked up in `profiles`, which therefore inherits no member such as
+ * `constructor`.
+ */
 export function readProfiles(documents: DocumentStore): Profiles {
-  const { profiles, active } = (documents.read('llm_profiles') as Profiles | null) ?? { profiles: {}, active: null };
+  const { profiles, active } = (documents.read('llm_profiles') as Profiles | null) ?? {
+    profiles: {},
+    active: null,
+  };
   return { profiles: Object.assign(Object.create(null) as Profiles['profiles'], profiles), active };
 }
 
@@ -104,7 +134,10 @@ function withDefaults(llm: JsonObject): JsonObject {
   return overlay(defaultsOf(AGENT_FIELDS), { llm });
 }
 
-/** The environment that makes git inside a sandbox commit under the name of the settings; empty where none is set. */
+/**
+ * The environment that makes git inside a sandbox commit under the name of the settings; empty
+ * where none is set.
+ */
 export function gitIdentity(documents: DocumentStore): Record<string, string> {
   const { git_user_name: name, git_user_email: email } = readSettings(documents)?.plain ?? {};
   return {
@@ -128,12 +161,23 @@ const NESTED = [
 /** A replacement over V0 does not change the members that only V1 has. */
 const PLAIN_V0 = PLAIN_NAMES.filter((name) => name in settingsV0.entries);
 /** Null or left out keeps them over V0. */
-const KEPT = new Set(['llm_api_key', 'llm_model', 'llm_base_url', 'search_api_key', 'user_consents_to_analytics']);
+const KEPT = new Set([
+  'llm_api_key',
+  'llm_model',
+  'llm_base_url',
+  'search_api_key',
+  'user_consents_to_analytics',
+]);
 
-export function shownV0(settings: StoredSettings, providers: Record<string, string | null>): JsonObject {
+export function shownV0(
+  settings: StoredSettings,
+  providers: Record<string, string | null>,
+): JsonObject {
   return {
     ...plainMembers(settings, PLAIN_V0),
-    ...Object.fromEntries(NESTED.map(([name, object, path]) => [name, valueAt(settings[object], path) ?? null])),
+    ...Object.fromEntries(
+      NESTED.map(([name, object, path]) => [name, valueAt(settings[object], path) ?? null]),
+    ),
     enable_default_condenser: valueAt(settings.agent, 'condenser.enabled') ?? true,
     llm_api_key: null,
     search_api_key: null,
@@ -148,7 +192,10 @@ export function shownV0(settings: StoredSettings, providers: Record<string, stri
 
 export function replacedV0(before: StoredSettings, given: SettingsV0): StoredSettings {
   const after = structuredClone(before);
-  for (const [name, object, path] of [...PLAIN_V0.map((name) => [name, 'plain', name] as const), ...NESTED]) {
+  for (const [name, object, path] of [
+    ...PLAIN_V0.map((name) => [name, 'plain', name] as const),
+    ...NESTED,
+  ]) {
     const value = given[name as keyof SettingsV0] as Json | undefined;
     if (value == null && KEPT.has(name)) continue;
     setAt(after[object], path, value == null || value === '' ? undefined : value);
@@ -172,13 +219,27 @@ export const AGENT_CONTEXT = {
 };
 
 /** `now` in RFC 3339. */
-export function shownV1(settings: StoredSettings, all: Profiles, now: string, mask: Mask): JsonObject {
+export function shownV1(
+  settings: StoredSettings,
+  all: Profiles,
+  now: string,
+  mask: Mask,
+): JsonObject {
   const names = PLAIN_NAMES.filter((name) => name !== 'enable_solvability_analysis'); // V0 only
-  const agent = overlay({ schema_version: 4, agent_kind: 'openhands', ...defaultsOf(AGENT_FIELDS) }, settings.agent);
-  const conversation = overlay({ schema_version: 1, ...defaultsOf(CONVERSATION_FIELDS) }, settings.conversation);
+  const agent = overlay(
+    { schema_version: 4, agent_kind: 'openhands', ...defaultsOf(AGENT_FIELDS) },
+    settings.agent,
+  );
+  const conversation = overlay(
+    { schema_version: 1, ...defaultsOf(CONVERSATION_FIELDS) },
+    settings.conversation,
+  );
   // V0 has analyzers that V1 does not have.
-  if (!['llm', 'none'].includes(String(conversation.security_analyzer))) conversation.security_analyzer = null;
-  const profiles = Object.entries(all.profiles).map(([name, llm]) => [name, profileConfig(llm, mask)] as const);
+  if (!['llm', 'none'].includes(String(conversation.security_analyzer)))
+    conversation.security_analyzer = null;
+  const profiles = Object.entries(all.profiles).map(
+    ([name, llm]) => [name, profileConfig(llm, mask)] as const,
+  );
   return {
     ...plainMembers(settings, names),
     ...(mask === undefined ? {} : { search_api_key: null, sandbox_api_key: null }),
@@ -204,15 +265,22 @@ export function profileConfig(llm: JsonObject, mask: Mask): JsonObject {
 export function mergedV1(before: StoredSettings, given: JsonObject): StoredSettings {
   const keys = ['agent_settings', 'conversation_settings'].filter((name) => name in given);
   if (keys.length > 0) {
-    throw new HttpError(422, { error: 'Use *_diff nested settings payloads instead of legacy keys', keys });
+    throw new HttpError(422, {
+      error: 'Use *_diff nested settings payloads instead of legacy keys',
+      keys,
+    });
   }
-  const schemas = Object.entries(PLAIN).map(([name, [schema]]) => [name, maybe<v.GenericSchema>(schema)] as const);
+  const schemas = Object.entries(PLAIN).map(
+    ([name, [schema]]) => [name, maybe<v.GenericSchema>(schema)] as const,
+  );
   const plain = check(record(Object.fromEntries(schemas)), given, 'body');
   if (!plain.ok) throw invalid(plain.detail);
   const after = structuredClone(before);
   for (const [name, value] of Object.entries(plain.value) as [PlainName, Json | undefined][]) {
-    const isKept = value === null && (name === 'user_consents_to_analytics' || name === 'disabled_skills');
-    if (value !== undefined && !isKept) setAt(after.plain, name, value === null || value === '' ? undefined : value);
+    const isKept =
+      value === null && (name === 'user_consents_to_analytics' || name === 'disabled_skills');
+    if (value !== undefined && !isKept)
+      setAt(after.plain, name, value === null || value === '' ? undefined : value);
   }
   const refuse = (member: string, why: string): never => {
     throw new HttpError(400, { error: `${member}\n  ${why}` });
@@ -228,19 +296,28 @@ export function mergedV1(before: StoredSettings, given: JsonObject): StoredSetti
       refuse(`${name}.agent_kind`, "the local service has only agents of kind 'openhands'");
     } else if (kind != null && kind !== 'openhands') {
       const tag = cut(String(kind), 50);
-      refuse(`${name}.agent_kind`, `Input tag '${tag}' does not match any of the expected tags: 'openhands'`);
+      refuse(
+        `${name}.agent_kind`,
+        `Input tag '${tag}' does not match any of the expected tags: 'openhands'`,
+      );
     }
     for (const each of fields) {
       const value = valueAt(diff, each.path);
       if (value === undefined || (each.isSecret && value === MASK)) continue;
       const problem = problemOf(each, value);
       if (problem !== null) refuse(`${name}.${each.path}`, problem);
-      setAt(target, each.path, value === null || (each.isSecret && value === '') ? undefined : value);
+      setAt(
+        target,
+        each.path,
+        value === null || (each.isSecret && value === '') ? undefined : value,
+      );
     }
     // A null for a whole object, such as `llm`, clears all of it.
-    for (const [member, value] of Object.entries(diff)) if (value === null) Reflect.deleteProperty(target, member);
+    for (const [member, value] of Object.entries(diff))
+      if (value === null) Reflect.deleteProperty(target, member);
   }
   const { agent_settings_diff: agent } = given;
-  if (isObject(agent) && agent.mcp_config !== undefined) after.mcp = fromV1(agent.mcp_config, after.mcp);
+  if (isObject(agent) && agent.mcp_config !== undefined)
+    after.mcp = fromV1(agent.mcp_config, after.mcp);
   return after;
 }

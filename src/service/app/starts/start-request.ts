@@ -1,15 +1,27 @@
-/** What a start asks for, from the request of either dialect; what is wrong with it is found before anything is made. */
+/**
+ * What a start asks for, from the request of either dialect; what is wrong with it is found before
+ * anything is made.
+ */
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import type { ConfirmationPolicyRequest } from '../../../protocol/agent-server/requests.ts';
 import { toDashedId, toHexId } from '../../../protocol/detail.ts';
 import type { ConversationCreateV0 } from '../../../protocol/v0/requests.ts';
-import { appConversationStart, type AppConversationStart, type Provider } from '../../../protocol/v1/requests.ts';
+import {
+  appConversationStart,
+  type AppConversationStart,
+  type Provider,
+} from '../../../protocol/v1/requests.ts';
 import { DEMO, demoSteps } from '../../agents/replay/file.ts';
 import { parseTrajectory } from '../../agents/replay/parse.ts';
 import { ReplayError, type ReplayStep } from '../../agents/steps.ts';
 import { endpointOf } from '../../agents/model/config.ts';
-import { assertModelMayRun, assertSpecWorks, isSpecName, type SpecChoice } from '../../sandboxes/specs.ts';
+import {
+  assertModelMayRun,
+  assertSpecWorks,
+  isSpecName,
+  type SpecChoice,
+} from '../../sandboxes/specs.ts';
 import type { SandboxSpecName } from '../../sandboxes/worker-protocol.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
 import type { Store } from '../../storage/index.ts';
@@ -40,7 +52,10 @@ export interface StartRequest {
   provider: Provider | null;
   secrets: Record<string, string>;
   /** What is stored of the conversation; its repository without user and password. */
-  row: Pick<ConversationRow, 'dialect' | 'parent_id' | 'public' | 'repository' | 'branch' | 'trigger'> &
+  row: Pick<
+    ConversationRow,
+    'dialect' | 'parent_id' | 'public' | 'repository' | 'branch' | 'trigger'
+  > &
     Pick<ConversationRow, 'git_provider' | 'pr_number' | 'llm_model'>;
   /** The request as the start task of V1 shows it. */
   echo: Record<string, unknown>;
@@ -69,15 +84,22 @@ const BEGIN = 'Replay the recorded trajectory.';
 
 /** Throws StartRefused, and SpecRefused for a spec that does not work on this machine. */
 export function startFromV1(body: AppConversationStart, around: Surroundings): StartRequest {
-  const { initial_message: said, selected_branch: branch = null, selected_repository: cloneFrom = null } = body;
+  const {
+    initial_message: said,
+    selected_branch: branch = null,
+    selected_repository: cloneFrom = null,
+  } = body;
   const { conversation_id: conversationId = null, secrets, replay_json: replay } = body;
   const settings = readSettings(around.store.documents);
   const stored = valueAt(settings?.agent ?? {}, 'llm.model');
   const model = body.llm_model ?? (typeof stored === 'string' && stored !== '' ? stored : null);
   const base_url = valueAt(settings?.agent ?? {}, 'llm.base_url');
-  const isServed = endpointOf({ model, base_url: typeof base_url === 'string' ? base_url : null }) !== null;
+  const isServed =
+    endpointOf({ model, base_url: typeof base_url === 'string' ? base_url : null }) !== null;
 
-  const isKnown = conversationId !== null && around.store.conversations.get(conversationId)?.start_state === 'ready';
+  const isKnown =
+    conversationId !== null &&
+    around.store.conversations.get(conversationId)?.start_state === 'ready';
   const { steps, userMessage } = replayOf(replay, isKnown, around, { model, isServed });
   // A message without content, and a suggested task, start the replay with its recorded message.
   const text = userMessage ?? (said != null || body.suggested_task != null ? BEGIN : null);
@@ -85,7 +107,11 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
 
   const spec = body.sandbox_spec_id ?? settings?.plain.default_sandbox_spec_id ?? null;
   if (spec !== null && !(typeof spec === 'string' && isSpecName(spec))) {
-    throw new StartRefused(`unknown sandbox spec '${String(spec)}'`, 'SANDBOX$UNKNOWN_SPEC', 'sandbox_spec_id');
+    throw new StartRefused(
+      `unknown sandbox spec '${String(spec)}'`,
+      'SANDBOX$UNKNOWN_SPEC',
+      'sandbox_spec_id',
+    );
   }
   if (spec !== null) assertSpecWorks(spec, around.specs);
   if (steps === null) {
@@ -106,7 +132,10 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     conversationId,
     sandboxId: body.sandbox_id ?? null,
     spec,
-    message: said == null || said.content.length === 0 ? recorded : { role: said.role, content: said.content },
+    message:
+      said == null || said.content.length === 0
+        ? recorded
+        : { role: said.role, content: said.content },
     replay: steps,
     instructions: body.system_message_suffix ?? null,
     mcp: null,
@@ -129,18 +158,35 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
       ...Object.fromEntries(echo),
       conversation_id: conversationId === null ? null : toDashedId(conversationId),
       selected_repository: repository,
-      secrets: secrets == null ? null : Object.fromEntries(Object.keys(secrets).map((name) => [name, MASK])),
+      secrets:
+        secrets == null
+          ? null
+          : Object.fromEntries(Object.keys(secrets).map((name) => [name, MASK])),
       // A replay may be large: its digest is shown, which distinguishes two of them.
-      replay_json: replay == null ? null : `sha256:${createHash('sha256').update(replay).digest('hex')}`,
+      replay_json:
+        replay == null ? null : `sha256:${createHash('sha256').update(replay).digest('hex')}`,
     },
   };
 }
 
 /** Throws as startFromV1. */
-export function startFromV0(body: ConversationCreateV0, around: Surroundings, trigger: string): StartRequest {
-  const { initial_user_msg: text, image_urls: images, create_microagent: microagent, mcp_config: mcp, ...same } = body;
+export function startFromV0(
+  body: ConversationCreateV0,
+  around: Surroundings,
+  trigger: string,
+): StartRequest {
+  const {
+    initial_user_msg: text,
+    image_urls: images,
+    create_microagent: microagent,
+    mcp_config: mcp,
+    ...same
+  } = body;
   if (same.conversation_id != null && toHexId(same.conversation_id) === null) {
-    throw new StartRefused('conversation_id must be a UUID, with or without dashes', 'CONVERSATION$INVALID_ID');
+    throw new StartRefused(
+      'conversation_id must be a UUID, with or without dashes',
+      'CONVERSATION$INVALID_ID',
+    );
   }
   const asV1 = v.parse(appConversationStart, {
     conversation_id: same.conversation_id,
@@ -158,7 +204,12 @@ export function startFromV0(body: ConversationCreateV0, around: Surroundings, tr
     trigger,
   });
   const { row, ...request } = startFromV1(asV1, around);
-  return { ...request, mcp: mcp == null ? null : fromV0(mcp, []), row: { ...row, dialect: 'V0' }, echo: {} };
+  return {
+    ...request,
+    mcp: mcp == null ? null : fromV0(mcp, []),
+    row: { ...row, dialect: 'V0' },
+    echo: {},
+  };
 }
 
 function replayOf(
@@ -174,7 +225,11 @@ function replayOf(
       return { steps, userMessage };
     } catch (error) {
       if (!(error instanceof ReplayError)) throw error;
-      throw new StartRefused(`The replay cannot be used: ${error.message}`, 'REPLAY$INVALID', 'replay_json');
+      throw new StartRefused(
+        `The replay cannot be used: ${error.message}`,
+        'REPLAY$INVALID',
+        'replay_json',
+      );
     }
   }
   // The start of a conversation that exists returns it, and need not name its replay again.
@@ -182,7 +237,8 @@ function replayOf(
   // Without the recorded message: nothing begins before the first message of the client.
   if (defaultReplay !== null) return { steps: defaultReplay, userMessage: null };
   if (isServed) return { steps: null, userMessage: null };
-  const why = model === null ? 'no model (llm_model)' : `no URL for the model ${model} (llm_base_url)`;
+  const why =
+    model === null ? 'no model (llm_model)' : `no URL for the model ${model} (llm_base_url)`;
   throw new StartRefused(
     `The conversation has no replay ("demo" is built in), and the settings have ${why}.`,
     'CONFIGURATION$SETTINGS_NOT_FOUND',

@@ -1,6 +1,7 @@
 /**
- * From a start request to the conversation at its agent server: the start task, the sandbox and its worker, the
- * workspace with its repository, the conversation. A failure shows as status ERROR of the start task, with the reason.
+ * From a start request to the conversation at its agent server: the start task, the sandbox and its
+ * worker, the workspace with its repository, the conversation. A failure shows as status ERROR of
+ * the start task, with the reason.
  */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
@@ -9,7 +10,11 @@ import type { Clock } from '../../lifecycle/clock.ts';
 import { jsonOf, textOf } from '../../sandboxes/agent-client.ts';
 import { SpecRefused } from '../../sandboxes/specs.ts';
 import { SandboxUnavailable, type Supervisor } from '../../sandboxes/supervisor.ts';
-import { defaultTitle, hasDefaultTitle, type ConversationRow } from '../../storage/conversations.ts';
+import {
+  defaultTitle,
+  hasDefaultTitle,
+  type ConversationRow,
+} from '../../storage/conversations.ts';
 import { stateInLog } from '../../storage/event-logs.ts';
 import type { Store } from '../../storage/index.ts';
 import type { SandboxRow } from '../../storage/sandboxes.ts';
@@ -49,7 +54,9 @@ export function createStarter(options: {
     store.startTasks.update(task.id, { ...change, updated_at: clock.stamp() });
   };
 
-  /** Never rejects: a failure is written into the task, and into the log where it cannot be written. */
+  /**
+   * Never rejects: a failure is written into the task, and into the log where it cannot be written.
+   */
   const run = async (task: StartTaskRow, request: StartRequest): Promise<void> => {
     const { conversation_id: id } = task;
     let created: string | null = null;
@@ -57,7 +64,8 @@ export function createStarter(options: {
       const existing = store.conversations.get(id);
       if (existing?.start_state === 'ready') {
         // A repeated start ends at the conversation that exists; its message is not sent again.
-        const sandbox = existing.sandbox_id === null ? null : store.sandboxes.get(existing.sandbox_id);
+        const sandbox =
+          existing.sandbox_id === null ? null : store.sandboxes.get(existing.sandbox_id);
         const isUp = sandbox?.status === 'RUNNING' && sandbox.port !== null;
         step(task, {
           status: 'READY',
@@ -83,13 +91,16 @@ export function createStarter(options: {
       const sandboxId = given ?? created ?? '';
       await supervisor.use(
         sandboxId,
-        (running, deleted) => startIn(sandboxId, running, AbortSignal.any([abort.signal, deleted]), task, request),
+        (running, deleted) =>
+          startIn(sandboxId, running, AbortSignal.any([abort.signal, deleted]), task, request),
         (detail) => {
           step(task, { detail });
         },
       );
     } catch (error) {
-      const isExpected = [RepositoryError, SandboxUnavailable, SpecRefused].some((kind) => error instanceof kind);
+      const isExpected = [RepositoryError, SandboxUnavailable, SpecRefused].some(
+        (kind) => error instanceof kind,
+      );
       const { message, stack } = error as Error;
       const reason = isExpected ? message : `the start failed: ${message}`;
       const detail = abort.signal.aborted ? 'the service was stopped' : reason;
@@ -97,14 +108,23 @@ export function createStarter(options: {
       try {
         if (created !== null) await supervisor.remove(created);
         store.transaction(() => {
-          if (request.row.dialect === 'V0' && store.conversations.get(id)?.start_state === 'starting') {
-            store.conversations.update(id, { start_state: 'failed', start_detail: detail, sandbox_id: null });
+          if (
+            request.row.dialect === 'V0' &&
+            store.conversations.get(id)?.start_state === 'starting'
+          ) {
+            store.conversations.update(id, {
+              start_state: 'failed',
+              start_detail: detail,
+              sandbox_id: null,
+            });
           }
           step(task, { status: 'ERROR', detail });
         });
       } catch (unwritten) {
         // A full disk: the next service ends the task.
-        log(`start task ${task.id} failed (${detail}), which cannot be written: ${String(unwritten)}`);
+        log(
+          `start task ${task.id} failed (${detail}), which cannot be written: ${String(unwritten)}`,
+        );
       }
     }
   };
@@ -124,7 +144,10 @@ export function createStarter(options: {
     step(task, { status: 'PREPARING_REPOSITORY', detail: null });
     const cloned = await checkout;
     const workingDir = path.posix.join(sandbox.working_dir ?? '.', cloned?.folder ?? '');
-    step(task, { status: 'STARTING_CONVERSATION', agent_server_url: `http://127.0.0.1:${sandbox.port}` });
+    step(task, {
+      status: 'STARTING_CONVERSATION',
+      agent_server_url: `http://127.0.0.1:${sandbox.port}`,
+    });
     // The time before the first event: a conversation is not younger than what happened in it.
     const now = clock.stamp();
     const answer = await supervisor.send(sandboxId, {
@@ -133,15 +156,21 @@ export function createStarter(options: {
       json: agentConversation(id, request, workingDir, store),
     });
     if (answer.status !== 200 && answer.status !== 201) {
-      throw new SandboxUnavailable(`the conversation could not be started (HTTP ${answer.status}): ${textOf(answer)}`);
+      throw new SandboxUnavailable(
+        `the conversation could not be started (HTTP ${answer.status}): ${textOf(answer)}`,
+      );
     }
-    if (jsonOf(answer) === null) throw new SandboxUnavailable('the answer of the agent server is not JSON');
+    if (jsonOf(answer) === null)
+      throw new SandboxUnavailable('the answer of the agent server is not JSON');
     store.transaction(() => {
       const before = store.conversations.get(id);
-      if (before === null && request.row.dialect === 'V0') throw new SandboxUnavailable('the conversation was deleted');
+      if (before === null && request.row.dialect === 'V0')
+        throw new SandboxUnavailable('the conversation was deleted');
       const row = before ?? newConversation(id, request, 'ready', now);
       // What the worker reported before the row existed is in the log.
-      const { title, ...inLog } = stateInLog(supervisor.folders.events(sandboxId), id) ?? { title: null };
+      const { title, ...inLog } = stateInLog(supervisor.folders.events(sandboxId), id) ?? {
+        title: null,
+      };
       const change = {
         start_state: 'ready' as const,
         start_detail: null,
@@ -160,7 +189,11 @@ export function createStarter(options: {
   };
 
   /** Null: the conversation starts without a repository of its own. */
-  const checkOut = async (sandboxId: string, request: StartRequest, signal: AbortSignal): Promise<Cloned | null> => {
+  const checkOut = async (
+    sandboxId: string,
+    request: StartRequest,
+    signal: AbortSignal,
+  ): Promise<Cloned | null> => {
     const { cloneFrom, provider: given } = request;
     const workspaceDir = supervisor.folders.workspace(sandboxId);
     if (cloneFrom === null) {
@@ -170,15 +203,27 @@ export function createStarter(options: {
     const providers = readProviders(store.documents);
     // The `openhands` CLI names no provider.
     const [first = 'github', ...others] = Object.keys(providers) as Provider[];
-    const implied = repositoryForm(cloneFrom) !== 'name' ? null : others.length === 0 ? first : 'github';
+    const implied =
+      repositoryForm(cloneFrom) !== 'name' ? null : others.length === 0 ? first : 'github';
     const provider = given ?? implied;
     const { token = null, host = null } = (provider === null ? null : providers[provider]) ?? {};
     const source = repositorySource(cloneFrom, provider, host);
-    return cloneRepository({ source, branch: request.row.branch, workspaceDir, stagingDir, env, token, signal });
+    return cloneRepository({
+      source,
+      branch: request.row.branch,
+      workspaceDir,
+      stagingDir,
+      env,
+      token,
+      signal,
+    });
   };
 
   return {
-    /** Writes the start task (and over V0 the conversation), returns it, and starts in the background. */
+    /**
+     * Writes the start task (and over V0 the conversation), returns it, and starts in the
+     * background.
+     */
     begin(request: StartRequest): StartTaskRow {
       const now = clock.stamp();
       const id = request.conversationId ?? newHexId();
@@ -213,7 +258,10 @@ export function createStarter(options: {
       });
       return task;
     },
-    /** Makes a repository of a sandbox's workspace, so that changes in it can be seen. Never rejects. */
+    /**
+     * Makes a repository of a sandbox's workspace, so that changes in it can be seen. Never
+     * rejects.
+     */
     async prepare(sandboxId: string): Promise<void> {
       try {
         await initWorkspace(supervisor.folders.workspace(sandboxId), env, abort.signal);
@@ -228,7 +276,10 @@ export function createStarter(options: {
   };
 }
 
-/** 32 hexadecimal digits with at least one letter: ids of digits alone break the databases of genuine servers. */
+/**
+ * 32 hexadecimal digits with at least one letter: ids of digits alone break the databases of
+ * genuine servers.
+ */
 function newHexId(): string {
   for (;;) {
     const id = randomBytes(16).toString('hex');
@@ -278,7 +329,8 @@ export function agentConversation(
     workspace: { working_dir: workingDir },
     max_iterations: settings.max_iterations ?? 500,
     confirmation_policy: request.confirmationPolicy ?? policy,
-    security_analyzer: analyzer === undefined || analyzer === 'llm' ? { kind: 'LLMSecurityAnalyzer' } : null,
+    security_analyzer:
+      analyzer === undefined || analyzer === 'llm' ? { kind: 'LLMSecurityAnalyzer' } : null,
     secrets: { ...secrets.values(), ...request.secrets },
     ...(request.replay === null
       ? {
@@ -291,7 +343,11 @@ export function agentConversation(
 }
 
 /** A member that the settings do not have gets the default of the agent. */
-function modelAgent({ row, instructions, mcp }: StartRequest, agent: JsonObject, ofSettings: McpEntry[]): JsonObject {
+function modelAgent(
+  { row, instructions, mcp }: StartRequest,
+  agent: JsonObject,
+  ofSettings: McpEntry[],
+): JsonObject {
   const { tools } = agent;
   return {
     kind: 'Agent',

@@ -1,5 +1,15 @@
 import { constants, createReadStream } from 'node:fs';
-import { type FileHandle, open, readdir, realpath, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import {
+  type FileHandle,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../../../local/make-folder.ts';
 import type { Failure, Operations, ReadParameters, WriteParameters } from '../protocol.ts';
@@ -15,7 +25,10 @@ export class OperationError extends Error {
 
 const downloads = new Map<string, { handle: FileHandle; size: number }>();
 
-/** A chunk; shorter than requested at the end of the file, also before its size when it was truncated since. */
+/**
+ * A chunk; shorter than requested at the end of the file, also before its size when it was
+ * truncated since.
+ */
 export async function readChunk(chunk: ReadParameters): Promise<{ data: string; size: number }> {
   const { token, offset, length, path: file } = chunk;
   let isOver = true;
@@ -27,7 +40,9 @@ export async function readChunk(chunk: ReadParameters): Promise<{ data: string; 
     return { data: buffer.subarray(0, bytesRead).toString('base64'), size };
   } catch (error) {
     const isMissing = ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
-    throw isMissing ? new OperationError('not-found', 'File not found') : refusal(`Cannot read ${file}`, error);
+    throw isMissing
+      ? new OperationError('not-found', 'File not found')
+      : refusal(`Cannot read ${file}`, error);
   } finally {
     if (isOver) {
       const handle = downloads.get(token)?.handle;
@@ -49,16 +64,26 @@ async function beginDownload({ path: file, token, offset }: ReadParameters) {
   return download;
 }
 
-const uploads = new Map<string, { handle: FileHandle; part: string; target: string; inPlace: boolean }>();
+const uploads = new Map<
+  string,
+  { handle: FileHandle; part: string; target: string; inPlace: boolean }
+>();
 
 /**
- * An upload goes to a file beside its target, which it replaces when it is complete. Links are followed. A target with
- * several hard links, or of another owner, is overwritten: it stays the same file.
+ * An upload goes to a file beside its target, which it replaces when it is complete. Links are
+ * followed. A target with several hard links, or of another owner, is overwritten: it stays the
+ * same file.
  */
-export async function writeChunk({ path: file, token, data, then }: WriteParameters): Promise<void> {
+export async function writeChunk({
+  path: file,
+  token,
+  data,
+  then,
+}: WriteParameters): Promise<void> {
   try {
     if (then === 'abandoned') return await abandonUpload(token);
-    const { handle, part, target, inPlace } = uploads.get(token) ?? (await beginUpload(file, token));
+    const { handle, part, target, inPlace } =
+      uploads.get(token) ?? (await beginUpload(file, token));
     await handle.appendFile(Buffer.from(data, 'base64'));
     if (then === 'more') return;
     const { size } = await handle.stat();
@@ -78,13 +103,15 @@ export async function writeChunk({ path: file, token, data, then }: WriteParamet
 
 async function beginUpload(file: string, token: string) {
   const existing = await stat(file).catch(() => null);
-  if (existing !== null && !existing.isFile()) throw new OperationError('not-a-file', 'Path is not a file');
+  if (existing !== null && !existing.isFile())
+    throw new OperationError('not-a-file', 'Path is not a file');
   const target = existing === null ? file : await realpath(file);
   makeFolder(path.dirname(target));
   const part = path.join(path.dirname(target), `.upload-${token}.part`);
   const handle = await open(part, 'wx', 0o644);
   const { uid, gid } = await handle.stat();
-  const inPlace = existing !== null && (existing.nlink > 1 || existing.uid !== uid || existing.gid !== gid);
+  const inPlace =
+    existing !== null && (existing.nlink > 1 || existing.uid !== uid || existing.gid !== gid);
   const upload = { handle, part, target, inPlace };
   uploads.set(token, upload);
   if (existing !== null) await handle.chmod(existing.mode & 0o777);

@@ -20,7 +20,10 @@ interface Program {
   window: number;
 }
 
-/** Output is silent after this time without data, or complete after `LONGEST_WAIT` though a process still writes. */
+/**
+ * Output is silent after this time without data, or complete after `LONGEST_WAIT` though a process
+ * still writes.
+ */
 const SILENCE = 60;
 const LONGEST_WAIT = 1000;
 
@@ -60,7 +63,10 @@ export class Programs {
         resolve({ code: -1, error });
       });
       child.once('exit', (code, signal) => {
-        resolve({ code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]), error: null });
+        resolve({
+          code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]),
+          error: null,
+        });
       });
     });
     child.stdin?.on('error', () => undefined);
@@ -83,7 +89,8 @@ export class Programs {
     } finally {
       this.#running.delete(id);
       // A process in the background that holds them must neither wait nor get SIGPIPE.
-      for (const stream of [child.stdout, child.stderr]) stream?.removeAllListeners('data').resume();
+      for (const stream of [child.stdout, child.stderr])
+        stream?.removeAllListeners('data').resume();
     }
   }
 
@@ -114,7 +121,8 @@ export class Programs {
         since = performance.now();
       }
       // Full turns of the event loop, in which all data in the pipes is read.
-      for (let turn = 0; turn < 3 && open > 0; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      for (let turn = 0; turn < 3 && open > 0; turn += 1)
+        await new Promise((resolve) => setImmediate(resolve));
     };
     return { closed: Promise.all(closings), silent };
   }
@@ -134,10 +142,13 @@ export class Programs {
     const isTaken = data === '' || stdin.write(Buffer.from(data, 'base64'));
     if (last) stdin.end();
     // A program that closes its stdin takes no more.
-    if (!isTaken) await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]).catch(() => undefined);
+    if (!isTaken)
+      await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]).catch(() => undefined);
   }
 
-  /** SIGKILL ends a program with every process it started, another signal is for its process group. */
+  /**
+   * SIGKILL ends a program with every process it started, another signal is for its process group.
+   */
   signal(run: number, signal: ProgramSignal): void {
     const program = this.#running.get(run);
     if (program?.child.pid === undefined) return;

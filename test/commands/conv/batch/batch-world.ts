@@ -15,7 +15,10 @@ export interface BatchEnding extends Ending, Omit<Invocation, 'args'> {
 }
 
 export interface BatchSuite extends Suite {
-  /** Runs `acs batch tasks.jsonl` with these tasks, which has to end so. Requests of earlier commands are forgotten. */
+  /**
+   * Runs `acs batch tasks.jsonl` with these tasks, which has to end so. Requests of earlier
+   * commands are forgotten.
+   */
   batch(tasks: readonly (object | string)[], ending?: BatchEnding, line?: string): Promise<Ended>;
   /** As `starts` of an ending. */
   starts(): string[];
@@ -38,7 +41,10 @@ export function useBatch(): BatchSuite {
     async batch(tasks, { starts, results, ...ending } = {}, line = '') {
       at.server.asked.length = 0;
       const source = await at.file('tasks.jsonl', tasks.map(lineOf).join('\n'));
-      const ended = await at.ends(['batch', source, '-o', file(), ...line.split(' ').filter(Boolean)], ending);
+      const ended = await at.ends(
+        ['batch', source, '-o', file(), ...line.split(' ').filter(Boolean)],
+        ending,
+      );
       if (starts !== undefined) expect(batch.starts()).toEqual(starts);
       if (results !== undefined) expect(resultsOf(ended)).toMatchObject(results);
       return ended;
@@ -64,7 +70,9 @@ export function resultsOf({ out }: Ended): Record<string, unknown>[] {
 }
 
 export function isStart({ method, path: route }: Asked): boolean {
-  return method === 'POST' && (route === '/api/v1/app-conversations' || route === '/api/conversations');
+  return (
+    method === 'POST' && (route === '/api/v1/app-conversations' || route === '/api/conversations')
+  );
 }
 
 function keyOf({ body }: Asked): string {

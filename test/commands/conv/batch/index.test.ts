@@ -16,12 +16,20 @@ const endless = async (key: string) =>
 async function interrupted(
   tasks: readonly object[],
   keys: readonly string[],
-  { line = '', meanwhile, ...ending }: BatchEnding & { line?: string; meanwhile?: () => Promise<unknown> } = {},
+  {
+    line = '',
+    meanwhile,
+    ...ending
+  }: BatchEnding & { line?: string; meanwhile?: () => Promise<unknown> } = {},
 ) {
   const interruption = new AbortController();
   let printed = '';
   const onErr = (text: string) => void (printed += text);
-  const running = at.batch(tasks, { code: 130, signal: interruption.signal, onErr, ...ending }, line);
+  const running = at.batch(
+    tasks,
+    { code: 130, signal: interruption.signal, onErr, ...ending },
+    line,
+  );
   await until(() => keys.every((key) => printed.includes(`${key}: conversation`)));
   await meanwhile?.();
   interruption.abort(new AppError('interrupted', 'interrupted by SIGINT'));
@@ -69,7 +77,9 @@ describe('acs batch', () => {
       return null;
     });
     await at.batch([demo('one')]);
-    const { conversation_id: id } = at.server.asked.find(isStart)?.body as { conversation_id: string };
+    const { conversation_id: id } = at.server.asked.find(isStart)?.body as {
+      conversation_id: string;
+    };
     const steps = [{ key: 'one', state: 'starting', attempt: 1, id: id.replaceAll('-', '') }];
     expect(jsonLines(stored ?? '')).toMatchObject(steps);
   });
@@ -103,7 +113,10 @@ describe('acs batch', () => {
     const tasks = [await endless('one'), await endless('two')];
     await interrupted(tasks, ['one', 'two']);
     const again = await interrupted(tasks, ['one'], { line: '--concurrency 1 --json' });
-    expect(errorOf(again)).toMatchObject({ running: [{ key: 'one' }, { key: 'two' }], not_started: [] });
+    expect(errorOf(again)).toMatchObject({
+      running: [{ key: 'one' }, { key: 'two' }],
+      not_started: [],
+    });
   });
 
   it('writes the diff of each task before it pauses the sandbox for the next start', async () => {
@@ -119,9 +132,17 @@ describe('acs batch', () => {
     const file = path.join(at.dir, 'taken', 'one.diff');
     await mkdir(file, { recursive: true });
     const err = 'the diff was not taken (cannot write taken/one.diff: ';
-    await at.batch([demo('one')], { code: 1, err, results: [{ exit_code: 0, diff: null }] }, '--diff-dir taken');
+    await at.batch(
+      [demo('one')],
+      { code: 1, err, results: [{ exit_code: 0, diff: null }] },
+      '--diff-dir taken',
+    );
     await rm(file, { recursive: true });
-    await at.batch([demo('one')], { starts: [], results: [{ exit_code: 0, diff: { files: 1 } }] }, '--diff-dir taken');
+    await at.batch(
+      [demo('one')],
+      { starts: [], results: [{ exit_code: 0, diff: { files: 1 } }] },
+      '--diff-dir taken',
+    );
     expect(await readFile(file, 'utf8')).toContain('+++ b/acs-demo.sh');
     expect(at.results()).toMatchObject([{ key: 'one', diff: { files: 1 } }]);
   });
@@ -148,7 +169,11 @@ describe('acs batch', () => {
 
   it('prints a table on a terminal and the number of ended tasks while it runs, and the results in each format', async () => {
     const terminal = { columns: 100, env: { NO_COLOR: '1' } };
-    await at.batch([demo('one')], { ...terminal, out: /KEY +STATUS +EXIT CODE/, err: '0 of 1 ended, 1 running' });
+    await at.batch([demo('one')], {
+      ...terminal,
+      out: /KEY +STATUS +EXIT CODE/,
+      err: '0 of 1 ended, 1 running',
+    });
     const results = [{ key: 'one', exit_code: 0 }];
     await at.batch([demo('one')], { out: { items: results } }, '--json');
     await at.batch([demo('one')], { results }, '--format=ndjson');
@@ -156,12 +181,21 @@ describe('acs batch', () => {
 
   it('exits 2 for tasks from stdin without a results file, and stores the results where -o says', async () => {
     const stdin = JSON.stringify(demo('one'));
-    await at.ends('batch -', { stdin, code: 2, err: 'tasks from stdin need a results file: -o <file>' });
+    await at.ends('batch -', {
+      stdin,
+      code: 2,
+      err: 'tasks from stdin need a results file: -o <file>',
+    });
     const cwd = path.join(at.dir, 'beside');
     await mkdir(cwd);
     await at.ends('batch - -o x.jsonl', { stdin, cwd });
     expect(await readdir(cwd)).toEqual(['x.jsonl', 'x.jsonl.state']);
     await rm(path.join(cwd, 'x.jsonl.state'));
-    await at.ends('batch - -o x.jsonl', { stdin, cwd, code: 6, err: 'without x.jsonl.state: it is not of this batch' });
+    await at.ends('batch - -o x.jsonl', {
+      stdin,
+      cwd,
+      code: 6,
+      err: 'without x.jsonl.state: it is not of this batch',
+    });
   });
 });

@@ -16,7 +16,8 @@ interface BatchErrorJson {
 }
 
 const at = useBatch();
-const lines = (...records: unknown[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
+const lines = (...records: unknown[]) =>
+  records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
 describe('the same command after a kill', () => {
   /** The first lines of the state of a batch with one task. */
@@ -59,7 +60,10 @@ describe('the same command after a kill', () => {
 
   it('exits 6 where a run continues at another server', async () => {
     at.putJournal(lines({ ...steps[0], server: 'https://acs.example' }));
-    await at.batch([demo('one')], { code: 6, err: 'the task one was started at https://acs.example' });
+    await at.batch([demo('one')], {
+      code: 6,
+      err: 'the task one was started at https://acs.example',
+    });
   });
 });
 
@@ -69,7 +73,10 @@ describe('the same command after a kill, at a server that takes no id of the cal
   it('finds the start by its title', async () => {
     const text = await (await fetch(`${other.world.service.url}/openapi.json`)).text();
     other.script({
-      '/openapi.json': { text: text.replaceAll('"conversation_id":{', '"other":{'), type: 'application/json' },
+      '/openapi.json': {
+        text: text.replaceAll('"conversation_id":{', '"other":{'),
+        type: 'application/json',
+      },
     });
     await other.batch([demo('one')], { starts: ['one'] });
     const [starting] = other.journal();
@@ -79,7 +86,10 @@ describe('the same command after a kill, at a server that takes no id of the cal
       title: expect.stringMatching(/^Conversation \w{32}$/),
     });
     other.putJournal(lines(starting));
-    await other.batch([demo('one')], { starts: [], results: [{ key: 'one', exit_code: 0, attempts: 1 }] });
+    await other.batch([demo('one')], {
+      starts: [],
+      results: [{ key: 'one', exit_code: 0, attempts: 1 }],
+    });
   });
 });
 
@@ -113,7 +123,10 @@ describe('a results file', () => {
       await rm(state, { force: true });
       await rm(path.join(at.dir, 'many.results.jsonl'), { force: true });
       const words = [BIN, 'batch', source, '--concurrency', '1', '--json'];
-      const child = spawn('prlimit', [`--fsize=${most}`, process.execPath, ...words], { cwd: at.dir, env: at.env });
+      const child = spawn('prlimit', [`--fsize=${most}`, process.execPath, ...words], {
+        cwd: at.dir,
+        env: at.env,
+      });
       let err = '';
       child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
       child.stdout.resume();
@@ -124,18 +137,27 @@ describe('a results file', () => {
       // The next command repairs a last line of which a part was written.
       const stored = await readFile(state, 'utf8');
       const complete = jsonLines(stored.slice(0, stored.lastIndexOf('\n')));
-      expect(at.starts()).toEqual(complete.filter(({ state }) => state === 'starting').map(({ key }) => key));
+      expect(at.starts()).toEqual(
+        complete.filter(({ state }) => state === 'starting').map(({ key }) => key),
+      );
       expect(at.starts().length).toBeLessThan(KEYS.length);
       // Each task has ended, continues, has an end that was not read, or was not started.
-      const { error } = JSON.parse(err.trimEnd().split('\n').at(-1) ?? '') as { error: BatchErrorJson };
-      const ended = complete.filter(({ exit_code }) => exit_code !== undefined).map(({ key }) => key);
+      const { error } = JSON.parse(err.trimEnd().split('\n').at(-1) ?? '') as {
+        error: BatchErrorJson;
+      };
+      const ended = complete
+        .filter(({ exit_code }) => exit_code !== undefined)
+        .map(({ key }) => key);
       const begun = [...error.running, ...error.unknown].map(({ key }) => key);
       expect([...ended, ...begun, ...error.not_started].toSorted()).toEqual(KEYS);
     },
   );
 });
 
-/** Real processes, counted at the server: runs the command until it ends by itself; `isMoment` kills it with SIGKILL. */
+/**
+ * Real processes, counted at the server: runs the command until it ends by itself; `isMoment` kills
+ * it with SIGKILL.
+ */
 async function killsUntilEnded(
   name: string,
   isMoment: (start: number, run: number) => boolean,
@@ -171,10 +193,14 @@ async function killsUntilEnded(
 
 describe('a batch that is killed and started again', () => {
   it('starts each task once when the kill comes as the server receives a start', async () => {
-    expect(await killsUntilEnded('received', (start) => start % 4 === 2, 'server')).toBeGreaterThan(1);
+    expect(await killsUntilEnded('received', (start) => start % 4 === 2, 'server')).toBeGreaterThan(
+      1,
+    );
   });
 
   it('starts each task once when the kill comes before the server receives the start', async () => {
-    expect(await killsUntilEnded('unsent', (start, run) => run === 1 && start === 2, 'nothing')).toBe(1);
+    expect(
+      await killsUntilEnded('unsent', (start, run) => run === 1 && start === 2, 'nothing'),
+    ).toBe(1);
   });
 });

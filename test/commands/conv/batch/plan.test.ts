@@ -6,7 +6,15 @@ import type { TaskResult } from '../../../../src/commands/conv/batch/results.ts'
 type TaskState = Parameters<typeof planOf>[0];
 
 function state(start: TaskState['start'], code: number | null, status = 'any'): TaskState {
-  const rest = { key: 'a', id: null, reason: null, attempts: 1, cost_usd: null, seconds: null, diff: null };
+  const rest = {
+    key: 'a',
+    id: null,
+    reason: null,
+    attempts: 1,
+    cost_usd: null,
+    seconds: null,
+    diff: null,
+  };
   const result: TaskResult | null = code === null ? null : { ...rest, status, exit_code: code };
   return { start, result };
 }
@@ -26,7 +34,12 @@ describe('what the next run of a batch does with a task', () => {
     ['that waits for a confirmation', state('taken', 8), ['failed'], 'attach'],
     ['whose time was up', state('taken', 124), ['failed'], 'attach'],
     ['whose start is unknown', state('sent', 11, 'unknown'), ['failed'], 'skip'],
-    ['whose start is unknown, with --retry unknown', state('sent', 11, 'unknown'), ['unknown'], 'retry'],
+    [
+      'whose start is unknown, with --retry unknown',
+      state('sent', 11, 'unknown'),
+      ['unknown'],
+      'retry',
+    ],
     ['whose start was answered with 500', state('sent', 9), [], 'find'],
   ])('%s', (_, given, retries, plan) => {
     expect(planOf(given, retries)).toBe(plan);

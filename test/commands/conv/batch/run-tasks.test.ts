@@ -14,7 +14,10 @@ const isPause = ({ path: route }: Asked) => /\/sandboxes\/[^/]+\/pause$/.test(ro
 describe('a start that the server refuses because too many run', () => {
   const real = clockFrom(() => Date.now());
   /** Real time, but the pause before another start is short. */
-  const clock: Clock = { ...real, sleep: (ms, signal) => real.sleep(ms === 5_000 ? 50 : ms, signal) };
+  const clock: Clock = {
+    ...real,
+    sleep: (ms, signal) => real.sleep(ms === 5_000 ? 50 : ms, signal),
+  };
 
   /** The server refuses a start while one conversation runs; a pause of its sandbox makes room. */
   function limitToOne(refuse: () => Reply | Promise<Reply>): void {
@@ -55,7 +58,9 @@ describe('the tasks of a batch', () => {
   it('run no more at once than --concurrency says', async () => {
     await at.batch([demo('a'), demo('b'), demo('c')], {}, '--concurrency 1');
     const states = at.journal().map(({ key, state }) => [key, state ?? 'ended']);
-    expect(states).toEqual(['a', 'b', 'c'].flatMap((key) => ['starting', 'started', 'ended'].map((is) => [key, is])));
+    expect(states).toEqual(
+      ['a', 'b', 'c'].flatMap((key) => ['starting', 'started', 'ended'].map((is) => [key, is])),
+    );
   });
 
   it('keep the sandbox of the last run, and pause those of runs that make room for a start', async () => {
@@ -86,7 +91,9 @@ describe('the tasks of a batch', () => {
     at.script(() => (refuses ? UNAUTHORIZED : null));
     const onErr = (text: string) => (refuses ||= text.includes('a: conversation'));
     const tasks = [demo('a', { replay }), demo('b'), demo('c')];
-    expect(errorOf(await at.batch(tasks, { code: 1, onErr }, '--concurrency 1 --json'))).toMatchObject({
+    expect(
+      errorOf(await at.batch(tasks, { code: 1, onErr }, '--concurrency 1 --json')),
+    ).toMatchObject({
       unknown: [{ key: 'a' }],
       running: [],
       not_started: ['b', 'c'],
@@ -101,14 +108,21 @@ describe('the tasks of a batch', () => {
     const failed = { key: 'bad', status: 'failed', exit_code: 1 };
     await at.batch(tasks, { code: 1 });
     await at.batch(tasks, { code: 1, starts: [], results: [{ ...failed, attempts: 1 }, {}] });
-    await at.batch(tasks, { code: 1, starts: ['bad'], results: [{ ...failed, attempts: 2 }, {}] }, '--retry failed');
+    await at.batch(
+      tasks,
+      { code: 1, starts: ['bad'], results: [{ ...failed, attempts: 2 }, {}] },
+      '--retry failed',
+    );
   });
 
   it('whose time is up exit 124 and are waited for by the next run', async () => {
     const replay = await replayFile(at, 'slow.json', [run('sleep 3'), finish('done')]);
     const task = demo('slow', { replay });
     const id = expect.any(String) as string;
-    await at.batch([{ ...task, 'wait-timeout': '1s' }], { code: 1, results: [{ id, exit_code: 124 }] });
+    await at.batch([{ ...task, 'wait-timeout': '1s' }], {
+      code: 1,
+      results: [{ id, exit_code: 124 }],
+    });
     const results = [{ status: 'finished', exit_code: 0, attempts: 1 }];
     await at.batch([{ ...task, 'wait-timeout': '1m' }], { starts: [], results });
   });
@@ -116,13 +130,22 @@ describe('the tasks of a batch', () => {
   it('whose start has lost its answer are unknown where the server shows no start', async () => {
     let cuts = 0;
     at.script((asked) => (isStart(asked) && cuts++ === 0 ? { cut: true } : null));
-    await at.batch([demo('a')], { code: 1, results: [{ status: 'unknown', exit_code: 11, attempts: 1 }] });
+    await at.batch([demo('a')], {
+      code: 1,
+      results: [{ status: 'unknown', exit_code: 11, attempts: 1 }],
+    });
   });
 });
 
 describe('over V0', () => {
   it('a conversation that has ended is stopped to make room for the next', async () => {
-    const ended = await at.batch([demo('a', { api: 'v0' }), demo('b', { api: 'v0' })], {}, '--concurrency 1');
-    expect(at.writes()).toContain(`POST /api/conversations/${String(resultsOf(ended)[0]?.['id'])}/stop`);
+    const ended = await at.batch(
+      [demo('a', { api: 'v0' }), demo('b', { api: 'v0' })],
+      {},
+      '--concurrency 1',
+    );
+    expect(at.writes()).toContain(
+      `POST /api/conversations/${String(resultsOf(ended)[0]?.['id'])}/stop`,
+    );
   });
 });

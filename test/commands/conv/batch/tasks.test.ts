@@ -24,9 +24,17 @@ describe('a line of the tasks', () => {
     ['has an empty key', { key: ' ', message: 'hello' }, '"key" must be a text that is not empty'],
     ['has no message', { key: 'a' }, '"message", "file" or "replay" is missing'],
     ['has an unknown member', demo('a', { brunch: 'main' }), '"brunch" is not a member of a task'],
-    ['has a member with underscores', demo('a', { git_provider: 'x' }), 'it is called "git-provider"'],
+    [
+      'has a member with underscores',
+      demo('a', { git_provider: 'x' }),
+      'it is called "git-provider"',
+    ],
     ['has a flag of the command', demo('a', { follow: true }), '"follow" is not for a line'],
-    ['has a wrong value', demo('a', { confirm: 'perhaps' }), 'It must be one of never, risky, always'],
+    [
+      'has a wrong value',
+      demo('a', { confirm: 'perhaps' }),
+      'It must be one of never, risky, always',
+    ],
     ['has a number of a wrong type', demo('a', { title: { text: 'x' } }), '"title" must be a text'],
     [
       'has two flags that exclude each other',
@@ -35,7 +43,11 @@ describe('a line of the tasks', () => {
     ],
     ['reads stdin', { key: 'a', file: '-' }, '"-" is stdin, which a line cannot read'],
   ])('that %s is exit 2 with its number before anything is sent', async (_, line, message) => {
-    await at.batch([demo('first'), line], { code: 2, err: ['tasks.jsonl, line 2: ', message], requests: 0 });
+    await at.batch([demo('first'), line], {
+      code: 2,
+      err: ['tasks.jsonl, line 2: ', message],
+      requests: 0,
+    });
   });
 
   it('with the key of another line is exit 2 with both numbers', async () => {
@@ -49,7 +61,9 @@ describe('a line of the tasks', () => {
   });
 
   it('names every wrong line', async () => {
-    expect(errorOf(await at.batch(['x', demo('good'), '[]'], { code: 2 }, '--json'))['lines']).toEqual([
+    expect(
+      errorOf(await at.batch(['x', demo('good'), '[]'], { code: 2 }, '--json'))['lines'],
+    ).toEqual([
       { line: 1, message: 'it is not JSON' },
       { line: 3, message: 'it is not a JSON object' },
     ]);

@@ -9,7 +9,10 @@ import type { Ended, Invocation } from '../../../support/world.ts';
 import { finish, json, makeRepository, run } from '../support.ts';
 
 const at = useWorld({ spec: 'process', noun: 'conv new' });
-const sent = () => at.server.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
+const sent = () =>
+  at.server
+    .writes()
+    .map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
 const conv = (...args: string[]) => at.invoke({ args: ['conv', ...args] });
 const show = async (id: string) => json<Record<string, unknown>>(await conv('show', id, '--json'));
 
@@ -24,7 +27,9 @@ beforeAll(async () => {
 
 describe('conv new', () => {
   it('starts a replay that was recorded without a user message', async () => {
-    await at.file('silent.json', [{ action: 'finish', args: { final_thought: 'Done without a word.' } }]);
+    await at.file('silent.json', [
+      { action: 'finish', args: { final_thought: 'Done without a word.' } },
+    ]);
     for (const flags of [`--api v1 --sandbox ${box}`, '--api v0'])
       await at.ends(`--no-repo --replay silent.json --wait --json ${flags}`, {
         out: { changed: true, outcome: { status: 'finished', exit_code: 0 } },
@@ -39,8 +44,14 @@ describe('conv new', () => {
   });
 
   it('is stored as @last by its start task when the start failed', async () => {
-    const failed = await at.ends('--repo http://127.0.0.1:9/no/repository.git --replay demo --json', { code: 1 });
-    expect(await show('@last')).toMatchObject({ status: 'failed', start_task_id: json(failed).start_task_id });
+    const failed = await at.ends(
+      '--repo http://127.0.0.1:9/no/repository.git --replay demo --json',
+      { code: 1 },
+    );
+    expect(await show('@last')).toMatchObject({
+      status: 'failed',
+      start_task_id: json(failed).start_task_id,
+    });
   });
 
   it('does not start the same id twice', async () => {
@@ -49,7 +60,10 @@ describe('conv new', () => {
     at.server.asked.length = 0;
     const err = /exists since 20\S+Z, \\".+\\"; nothing was sent/;
     await at.ends(`${start} --json`, { out: { id: 'ab'.repeat(16), changed: false }, err });
-    await at.ends(`${start} --dry-run --json`, { out: { dry_run: true, requests: [] }, writes: [] });
+    await at.ends(`${start} --dry-run --json`, {
+      out: { dry_run: true, requests: [] },
+      writes: [],
+    });
   });
 
   it('--wait and --follow wait for the run of an earlier start with the same id', async () => {
@@ -73,7 +87,9 @@ describe('conv new', () => {
     await at.ends(['Try it', '--replay', 'demo', '--no-repo', '--sandbox', box, '--wait'], {});
     // The number of those depends on how long the run takes; a sandbox is asked at its own port.
     const repeated = /\/(start-tasks|app-conversations)\?ids=/;
-    expect(at.server.asked.map(({ url }) => url).filter((url) => !repeated.test(url)).length).toBeLessThanOrEqual(5);
+    expect(
+      at.server.asked.map(({ url }) => url).filter((url) => !repeated.test(url)).length,
+    ).toBeLessThanOrEqual(5);
   });
 });
 
@@ -82,8 +98,25 @@ describe('every flag', () => {
     await at.file('instructions.md', 'Be brief.');
     await at.ends(
       [
-        ...['look at this', '--repo', repository, '--branch', 'main', '--model', 'openai/some-model', '--sandbox', box],
-        ...['--image', 'https://acs.example/cat.png', '--instructions', 'instructions.md', '--secret', 'TOKEN'],
+        ...[
+          'look at this',
+          '--repo',
+          repository,
+          '--branch',
+          'main',
+          '--model',
+          'openai/some-model',
+          '--sandbox',
+          box,
+        ],
+        ...[
+          '--image',
+          'https://acs.example/cat.png',
+          '--instructions',
+          'instructions.md',
+          '--secret',
+          'TOKEN',
+        ],
         ...['--id', 'cd'.repeat(16), '--replay', 'demo', '--json'],
       ],
       { env: { TOKEN: 'value-that-must-not-show' }, hides: 'value-that-must-not-show' },
@@ -109,14 +142,34 @@ describe('every flag', () => {
   });
 
   it('is sent over V0', async () => {
-    const mcp_config = { stdio_servers: [{ name: 'files', command: 'mcp-files', env: { KEY: 'hidden-value' } }] };
+    const mcp_config = {
+      stdio_servers: [{ name: 'files', command: 'mcp-files', env: { KEY: 'hidden-value' } }],
+    };
     await at.file('mcp.json', mcp_config);
     await at.file('instructions.md', 'Be brief.');
     await at.file('dot.png', Buffer.from('89504e470d0a1a0a', 'hex'));
     await at.ends(
       [
-        ...['look at this', '--api', 'v0', '--repo', repository, '-b', 'main', '--image', 'dot.png'],
-        ...['--instructions', 'instructions.md', '--mcp-config', 'mcp.json', '--replay', 'demo', '--json'],
+        ...[
+          'look at this',
+          '--api',
+          'v0',
+          '--repo',
+          repository,
+          '-b',
+          'main',
+          '--image',
+          'dot.png',
+        ],
+        ...[
+          '--instructions',
+          'instructions.md',
+          '--mcp-config',
+          'mcp.json',
+          '--replay',
+          'demo',
+          '--json',
+        ],
       ],
       { out: { dialect: 'v0' }, hides: 'hidden-value' },
     );
@@ -138,7 +191,9 @@ describe('every flag', () => {
 describe('the message', () => {
   const start = `--no-repo --replay demo --sandbox`;
   const messageOf = () => {
-    const { initial_message } = sent()[0]?.body as { initial_message: { content: { text: string }[] } };
+    const { initial_message } = sent()[0]?.body as {
+      initial_message: { content: { text: string }[] };
+    };
     return initial_message.content[0]?.text;
   };
 
@@ -162,9 +217,18 @@ describe('the message', () => {
 
 describe('conv new --count', () => {
   it('starts the task so many times, and prints outcome, cost, time and diff size of each', async () => {
-    const { items } = await at.json<{ items: Record<string, unknown>[] }>('--replay demo --no-repo --count 3');
-    expect(sent().filter(({ route }) => route === 'POST /api/v1/app-conversations')).toHaveLength(3);
-    const own = items.map(({ run: number, status, exit_code, files }) => [number, status, exit_code, files]);
+    const { items } = await at.json<{ items: Record<string, unknown>[] }>(
+      '--replay demo --no-repo --count 3',
+    );
+    expect(sent().filter(({ route }) => route === 'POST /api/v1/app-conversations')).toHaveLength(
+      3,
+    );
+    const own = items.map(({ run: number, status, exit_code, files }) => [
+      number,
+      status,
+      exit_code,
+      files,
+    ]);
     expect(own).toEqual([1, 2, 3].map((number) => [number, 'finished', 0, 1]));
     expect(new Set(items.map(({ id }) => id)).size).toBe(3);
     const members = 'run id status exit_code reason cost_usd seconds files added removed';
@@ -179,7 +243,9 @@ describe('conv new --count', () => {
   it('prints notices that are about all runs once, and with --dry-run the request of the first start', async () => {
     const { err } = await at.ends('--replay demo --count 2 --dry-run --json', { writes: [] });
     expect(err.match(/no git checkout here/g)).toHaveLength(1);
-    await at.ends('--replay demo --no-repo --count 2 --dry-run --json', { out: { requests: [{ method: 'POST' }] } });
+    await at.ends('--replay demo --no-repo --count 2 --dry-run --json', {
+      out: { requests: [{ method: 'POST' }] },
+    });
   });
 });
 
@@ -216,7 +282,10 @@ describe('a mistake in flags and files', () => {
     [5, 'hi --repo ./nowhere'],
     [5, 'hi --sandbox doesnotexist'],
   ])('exits %i and starts nothing: %j', async (code, line) => {
-    const ended = await at.ends([...(typeof line === 'string' ? line.split(' ') : line), '--json'], { code, out: '' });
+    const ended = await at.ends(
+      [...(typeof line === 'string' ? line.split(' ') : line), '--json'],
+      { code, out: '' },
+    );
     expect(errorOf(ended).message).not.toBe('');
     expect(sent().filter(({ route }) => route === 'POST /api/v1/app-conversations')).toEqual([]);
   });
@@ -224,11 +293,24 @@ describe('a mistake in flags and files', () => {
 
 describe('the end of a wait for a long run', () => {
   /** Waits for a long run, and calls `then` when the command has printed that it is running. */
-  async function waited(then: (clock: TestClock) => void, flags: string, more: Partial<Invocation> = {}) {
+  async function waited(
+    then: (clock: TestClock) => void,
+    flags: string,
+    more: Partial<Invocation> = {},
+  ) {
     const clock = new TestClock({ movedBy: 'real-time', limitMs: 5_000, startMs: Date.now() });
     let printed = '';
     const keep = (text: string) => (printed += text);
-    const args = ['conv', 'new', '--no-repo', '--replay', 'long.json', '--sandbox', box, ...flags.split(' ')];
+    const args = [
+      'conv',
+      'new',
+      '--no-repo',
+      '--replay',
+      'long.json',
+      '--sandbox',
+      box,
+      ...flags.split(' '),
+    ];
     const waiting = at.invoke({ args, onOut: keep, onErr: keep, clock, ...more });
     await until(() => /conversation \w+: running|· running/.test(printed));
     then(clock);
@@ -247,7 +329,10 @@ describe('the end of a wait for a long run', () => {
     const ended = await pastDeadline('--wait --json');
     const printed = json(ended);
     expect(ended.code).toBe(124);
-    expect(printed).toMatchObject({ status: 'running', outcome: { exit_code: 124, reason: { code: 'timeout' } } });
+    expect(printed).toMatchObject({
+      status: 'running',
+      outcome: { exit_code: 124, reason: { code: 'timeout' } },
+    });
     expect(errorOf(ended)).toMatchObject({ code: 'timeout', last_status: 'running' });
     expect((await conv('stop', printed.id)).code).toBe(0);
   });
@@ -260,7 +345,10 @@ describe('the end of a wait for a long run', () => {
     expect(errorOf(ended)).toMatchObject({ code: 'interrupted' });
     expect(errorOf(ended).hint).toContain(`acs conv stop ${id}`);
     expect((await show(id))['status']).toBe('running');
-    expect(json(await conv('stop', id, '--json'))).toMatchObject({ status: 'paused', changed: true });
+    expect(json(await conv('stop', id, '--json'))).toMatchObject({
+      status: 'paused',
+      changed: true,
+    });
   });
 
   it('prints the deadline once while it follows', async () => {
@@ -270,25 +358,41 @@ describe('the end of a wait for a long run', () => {
   });
 
   it.each([
-    ['timeout', 124, 'the time limit of 30m has passed', () => pastDeadline('--wait --stop-on-exit --json')],
+    [
+      'timeout',
+      124,
+      'the time limit of 30m has passed',
+      () => pastDeadline('--wait --stop-on-exit --json'),
+    ],
     ['interrupted', 143, 'interrupted by SIGTERM', () => interrupted('--stop-on-exit')],
-  ])('with --stop-on-exit prints one status of the run that it stopped: %s', async (code, exitCode, why, end) => {
-    const ended = await end();
-    expect(ended.code, ended.err).toBe(exitCode);
-    const printed = json<Record<string, unknown>>(ended);
-    const completed = await at.json(`--no-repo --replay demo --sandbox ${box} --wait`);
-    const members = (of: unknown) => Object.keys(of as object).filter((name) => name !== 'error');
-    expect(members(printed)).toEqual(members(completed));
-    expect(members(printed['outcome'])).toEqual(members(completed['outcome']));
-    const id = String(printed['id']);
-    const message = `${why}; conversation ${id} was stopped`;
-    const hint = `see its status: acs conv show ${id}`;
-    expect(errorOf(ended)).toMatchObject({ code, message, hint, last_status: 'paused' });
-    const state = { status: 'paused', waiting_for: null, reason: { code, text: message } };
-    expect(printed).toMatchObject({ ...state, execution_status: 'paused', error: { code, message } });
-    expect(printed['outcome']).toMatchObject({ ...state, exit_code: exitCode, conversation_id: id });
-    const shown = await show(id);
-    for (const field of ['status', 'execution_status', 'sandbox_status', 'cost_usd'])
-      expect(printed[field], field).toEqual(shown[field]);
-  });
+  ])(
+    'with --stop-on-exit prints one status of the run that it stopped: %s',
+    async (code, exitCode, why, end) => {
+      const ended = await end();
+      expect(ended.code, ended.err).toBe(exitCode);
+      const printed = json<Record<string, unknown>>(ended);
+      const completed = await at.json(`--no-repo --replay demo --sandbox ${box} --wait`);
+      const members = (of: unknown) => Object.keys(of as object).filter((name) => name !== 'error');
+      expect(members(printed)).toEqual(members(completed));
+      expect(members(printed['outcome'])).toEqual(members(completed['outcome']));
+      const id = String(printed['id']);
+      const message = `${why}; conversation ${id} was stopped`;
+      const hint = `see its status: acs conv show ${id}`;
+      expect(errorOf(ended)).toMatchObject({ code, message, hint, last_status: 'paused' });
+      const state = { status: 'paused', waiting_for: null, reason: { code, text: message } };
+      expect(printed).toMatchObject({
+        ...state,
+        execution_status: 'paused',
+        error: { code, message },
+      });
+      expect(printed['outcome']).toMatchObject({
+        ...state,
+        exit_code: exitCode,
+        conversation_id: id,
+      });
+      const shown = await show(id);
+      for (const field of ['status', 'execution_status', 'sandbox_status', 'cost_usd'])
+        expect(printed[field], field).toEqual(shown[field]);
+    },
+  );
 });

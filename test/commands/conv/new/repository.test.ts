@@ -18,7 +18,13 @@ describe('the repository of a conversation at a remote server', () => {
     await git(bare, 'update-server-info');
     const host = await startGitHost(path.join(at.dir, 'served'));
     checkout = path.join(at.dir, 'checkout');
-    await git(at.dir, 'clone', '-q', `${host.url.replace('//', '//user:token@')}/acme/app.git`, checkout);
+    await git(
+      at.dir,
+      'clone',
+      '-q',
+      `${host.url.replace('//', '//user:token@')}/acme/app.git`,
+      checkout,
+    );
     return () => host.close();
   });
   const connect = (...names: string[]) =>
@@ -27,7 +33,11 @@ describe('the repository of a conversation at a remote server', () => {
 
   /** Starts it with these flags in this folder; the repository in the request. */
   async function chosen(cwd: string, flags = '', ending: Ending & Partial<Invocation> = {}) {
-    const { out, err } = await at.ends(`hi --dry-run --json ${flags}`, { cwd, hides: 'token@', ...ending });
+    const { out, err } = await at.ends(`hi --dry-run --json ${flags}`, {
+      cwd,
+      hides: 'token@',
+      ...ending,
+    });
     if ((ending.code ?? 0) !== 0) return { place: null, err };
     const { requests } = JSON.parse(out) as { requests: { body: Record<string, string> }[] };
     const { selected_repository, selected_branch, git_provider } = requests.at(-1)?.body ?? {};
@@ -38,7 +48,9 @@ describe('the repository of a conversation at a remote server', () => {
   const FORGEJO = '--git-provider forgejo';
 
   it('is owner/name of the remote of the checkout, with the current branch', async () => {
-    expect((await chosen(checkout, FORGEJO, { err: 'repository acme/app, branch main' })).place).toEqual(app);
+    expect(
+      (await chosen(checkout, FORGEJO, { err: 'repository acme/app, branch main' })).place,
+    ).toEqual(app);
   });
 
   it('exits 2 without --git-provider when the host is unknown', async () => {
@@ -50,7 +62,11 @@ describe('the repository of a conversation at a remote server', () => {
   it('is at the only provider that the server is connected to', async () => {
     connect('forgejo');
     expect((await chosen(checkout)).place).toEqual(app);
-    expect((await chosen(at.dir, '--repo acme/other')).place).toEqual(['acme/other', undefined, 'forgejo']);
+    expect((await chosen(at.dir, '--repo acme/other')).place).toEqual([
+      'acme/other',
+      undefined,
+      'forgejo',
+    ]);
   });
 
   it('exits 5 when the branch is not on the remote', async () => {
@@ -65,8 +81,13 @@ describe('the repository of a conversation at a remote server', () => {
     await git(checkout, 'commit', '-q', '-m', 'second');
     await writeFile(path.join(checkout, 'new.txt'), 'y');
     await chosen(checkout, FORGEJO, { err: 'uncommitted changes and 1 unpushed commit' });
-    await writeFile(path.join(checkout, '.gitmodules'), '[submodule "a"]\n\tpath = lib/a\n\turl = ../a\n');
-    await chosen(checkout, FORGEJO, { err: ' and submodules (lib/a): the conversation starts without them' });
+    await writeFile(
+      path.join(checkout, '.gitmodules'),
+      '[submodule "a"]\n\tpath = lib/a\n\turl = ../a\n',
+    );
+    await chosen(checkout, FORGEJO, {
+      err: ' and submodules (lib/a): the conversation starts without them',
+    });
   });
 
   it('can be named: the current branch is used only for the repository of the checkout', async () => {
@@ -128,7 +149,10 @@ describe('the repository of a conversation at the local service', () => {
   });
 
   it('is not set outside of a checkout, which a notice states', async () => {
-    expect(await chosen(at.dir, '', { err: 'no git checkout here' })).toEqual([undefined, undefined]);
+    expect(await chosen(at.dir, '', { err: 'no git checkout here' })).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   it('is read from a path', async () => {
@@ -159,9 +183,13 @@ describe('the repository of a conversation at the local service', () => {
       run('cat NEW.md'),
       finish('written'),
     ]);
-    const started = await at.ends(`--replay ${at.dir}/edit.json --wait --json`, { cwd: repository });
+    const started = await at.ends(`--replay ${at.dir}/edit.json --wait --json`, {
+      cwd: repository,
+    });
     const { id } = json(started);
-    expect(jsonLines<{ notice: string }>(started.err)[0]?.notice).toContain(`repository ${repository}`);
+    expect(jsonLines<{ notice: string }>(started.err)[0]?.notice).toContain(
+      `repository ${repository}`,
+    );
     const { items } = json<{ items: { text: string }[] }>(
       await at.world.acs('conv', 'events', id, '--kind', 'ObservationEvent', '--json'),
     );

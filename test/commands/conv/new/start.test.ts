@@ -9,7 +9,10 @@ describe('a start that the local service refuses', () => {
   const at = useWorld({ spec: 'process' });
   beforeEach(async () => {
     await at.file('empty.json', []);
-    await at.file('wrong.json', [{ action: 'think' }, { source: 'agent', action: 'browse', args: {} }]);
+    await at.file('wrong.json', [
+      { action: 'think' },
+      { source: 'agent', action: 'browse', args: {} },
+    ]);
   });
   afterEach(() => at.ends('sandbox list --json', { out: { items: [] } }));
 
@@ -23,7 +26,10 @@ describe('a start that the local service refuses', () => {
       acs: 'conv new --replay empty.json --no-repo --spec bubblewrap-offline',
       code: 2,
     },
-    'exits 5 for a spec that does not exist': { acs: 'conv new --replay demo --no-repo --spec huge', code: 5 },
+    'exits 5 for a spec that does not exist': {
+      acs: 'conv new --replay demo --no-repo --spec huge',
+      code: 5,
+    },
     'is not sent with --dry-run, which prints the spec of its sandbox': {
       acs: 'conv new --replay demo --no-repo --spec bubblewrap --dry-run --json',
       out: { requests: [{ body: { sandbox_spec_id: 'bubblewrap' } }] },
@@ -64,10 +70,14 @@ describe('a start where bubblewrap is not installed', () => {
   it.each(['conv new --replay demo --no-repo', 'sandbox start'])(
     'exits 12 for %s --spec bubblewrap, names what is missing and the next step, and leaves no sandbox',
     async (line) => {
-      expect(errorOf(await at.ends(`${line} --spec bubblewrap --json`, { code: 12 }))).toMatchObject({
+      expect(
+        errorOf(await at.ends(`${line} --spec bubblewrap --json`, { code: 12 })),
+      ).toMatchObject({
         message:
-          'the server does not support this: the spec bubblewrap is not available: bubblewrap (bwrap) is not installed. ' +
-          'Remove the cause and restart the service, or use the spec process, which runs commands without isolation',
+          'the server does not support this: the spec bubblewrap is not available: bubblewrap ' +
+          '(bwrap) is not installed. ' +
+          'Remove the cause and restart the service, or use the spec process, which runs ' +
+          'commands without isolation',
         status: 501,
         retryable: false,
       });
@@ -92,7 +102,8 @@ describe.each(['v1', 'v0'] as const)('a start with a model on the local service 
     await set('llm_model=small llm_base_url=http://127.0.0.1:9/v1');
     expect(errorOf(await at.ends('conv new hi --no-repo --json', { code: 12 }))).toMatchObject({
       message:
-        'an agent with a model needs isolation, and bubblewrap does not work here: bubblewrap (bwrap) is not installed',
+        'an agent with a model needs isolation, and bubblewrap does not work here: bubblewrap ' +
+        '(bwrap) is not installed',
       hint:
         'permit commands without isolation: acs conv new … --spec process\n' +
         'permit it for all: acs settings set default_sandbox_spec_id=process',
@@ -112,7 +123,9 @@ describe('a start at a server where acs creates the sandbox for --spec', () => {
 
   beforeEach(() =>
     at.script({
-      'GET /api/v1/sandbox-specs/search': { json: { items: [{ id: 'small' }], next_page_id: null } },
+      'GET /api/v1/sandbox-specs/search': {
+        json: { items: [{ id: 'small' }], next_page_id: null },
+      },
       [CREATE]: { json: { ...running, status: 'STARTING' } },
       'GET /api/v1/sandboxes': { json: [running] },
       [DELETE]: { json: { success: true } },
@@ -134,7 +147,11 @@ describe('a start at a server where acs creates the sandbox for --spec', () => {
       writes: [CREATED, START, DELETED],
     },
     'deletes the sandbox when it does not come up': {
-      server: { 'GET /api/v1/sandboxes': { json: [{ id: 'sb9', status: 'ERROR', status_detail: 'no image' }] } },
+      server: {
+        'GET /api/v1/sandboxes': {
+          json: [{ id: 'sb9', status: 'ERROR', status_detail: 'no image' }],
+        },
+      },
       acs,
       code: 1,
       err: '"the sandbox sb9 did not start: no image"',

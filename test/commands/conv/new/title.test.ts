@@ -1,4 +1,7 @@
-/** `conv new --title` at a server that does not rename: the title was requested, so its absence is an error. */
+/**
+ * `conv new --title` at a server that does not rename: the title was requested, so its absence is
+ * an error.
+ */
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../../src/cli/errors.ts';
 import type { Reply } from '../../../support/server.ts';
@@ -14,7 +17,8 @@ const at = useLoose();
 
 const LINE = 'conv new hello --no-repo --title Chosen --json';
 const start = (...flags: string[]): Promise<Ended> => at.acs(...LINE.split(' '), ...flags);
-const startsSent = (): number => at.server.lines().filter((line) => line === 'POST /api/v1/app-conversations').length;
+const startsSent = (): number =>
+  at.server.lines().filter((line) => line === 'POST /api/v1/app-conversations').length;
 const onlyId = (): string => [...at.loose.conversations.keys()].join();
 
 const NOT_SET = '--title was not set';
@@ -25,12 +29,47 @@ describe.each([
 ])('conv new --title at a server of %s', (_, served) => {
   it.each<[number, string, Reply | null, string, string, string[]]>([
     [12, 'has no such route', null, 'unsupported', '--title', ['stop']],
-    [12, 'answers 405', { status: 405, json: { detail: 'Method Not Allowed' } }, 'unsupported', '--title', ['stop']],
-    [12, 'answers 404 itself', { status: 404, json: { error: 'no such path' } }, 'unsupported', '--title', ['stop']],
-    [12, 'answers a web page', { status: 404, text: '<html>', type: 'text/html' }, 'unsupported', '--title', ['stop']],
+    [
+      12,
+      'answers 405',
+      { status: 405, json: { detail: 'Method Not Allowed' } },
+      'unsupported',
+      '--title',
+      ['stop'],
+    ],
+    [
+      12,
+      'answers 404 itself',
+      { status: 404, json: { error: 'no such path' } },
+      'unsupported',
+      '--title',
+      ['stop'],
+    ],
+    [
+      12,
+      'answers a web page',
+      { status: 404, text: '<html>', type: 'text/html' },
+      'unsupported',
+      '--title',
+      ['stop'],
+    ],
     [4, 'answers 403', { status: 403, json: { detail: 'not yours' } }, 'auth', '', ['stop']],
-    [9, 'answers 500', { status: 500, json: { detail: 'no' } }, 'server', NOT_SET, ['rename', 'stop']],
-    [7, 'answers 429', { status: 429, json: { detail: 'no' } }, 'rate-limited', NOT_SET, ['rename', 'stop']],
+    [
+      9,
+      'answers 500',
+      { status: 500, json: { detail: 'no' } },
+      'server',
+      NOT_SET,
+      ['rename', 'stop'],
+    ],
+    [
+      7,
+      'answers 429',
+      { status: 429, json: { detail: 'no' } },
+      'rate-limited',
+      NOT_SET,
+      ['rename', 'stop'],
+    ],
     [10, 'cuts the connection', { cut: true }, 'network', NOT_SET, ['rename', 'stop']],
   ])(
     'exits %i with the id of the run and the next commands when the server %s',
@@ -70,12 +109,15 @@ describe('conv new --title where the document of the server lists no rename', ()
     '/api/v1/app-conversations/{conversation_id}': route('delete'),
   };
 
-  it.each([[[]], [['--dry-run']]])('exits 12 and sends nothing (further flags: %j)', async (flags) => {
-    at.serve({ openapi: { json: { paths } }, lacks: RENAMES });
-    const ended = await start(...flags);
-    expect([ended.code, startsSent()], ended.err).toEqual([12, 0]);
-    expect(errorOf(ended).message).toContain('--title');
-  });
+  it.each([[[]], [['--dry-run']]])(
+    'exits 12 and sends nothing (further flags: %j)',
+    async (flags) => {
+      at.serve({ openapi: { json: { paths } }, lacks: RENAMES });
+      const ended = await start(...flags);
+      expect([ended.code, startsSent()], ended.err).toEqual([12, 0]);
+      expect(errorOf(ended).message).toContain('--title');
+    },
+  );
 
   it('renames over V0 when the server serves it', async () => {
     const served = { ...paths, '/api/conversations': route('get', 'post') };

@@ -42,9 +42,14 @@ describe('a start without an answer', () => {
     expect(errorOf(ended)).toMatchObject({ code: 'interrupted', conversation_id: id });
     expect(errorOf(ended).message).toContain('may have taken the start');
     expect(errorOf(ended).hint).toBe(
-      `look: acs conv show ${id}; if the server chose another id: acs conv list\nstop it: acs conv stop ${id}`,
+      `look: acs conv show ${id}; if the server chose another id: acs conv list\nstop it: acs ` +
+        `conv stop ${id}`,
     );
-    expect(json(ended)).toMatchObject({ id, status: 'unknown(not-read)', outcome: { exit_code: 130 } });
+    expect(json(ended)).toMatchObject({
+      id,
+      status: 'unknown(not-read)',
+      outcome: { exit_code: 130 },
+    });
   });
 
   it('--json prints one document when the answer is lost', async () => {
@@ -52,13 +57,21 @@ describe('a start without an answer', () => {
     const ended = await start();
     const id = await sentId();
     expect(ended.code, ended.err).toBe(11);
-    expect(json(ended)).toMatchObject({ id, status: 'unknown(not-read)', error: { code: 'unknown-outcome' } });
+    expect(json(ended)).toMatchObject({
+      id,
+      status: 'unknown(not-read)',
+      error: { code: 'unknown-outcome' },
+    });
   });
 
   it('exits 124 at the deadline of --wait-timeout', async () => {
     const ended = await start('--wait-timeout', '300ms');
     expect(ended.code).toBe(124);
-    expect(errorOf(ended)).toMatchObject({ code: 'timeout', reason: 'timeout', conversation_id: await sentId() });
+    expect(errorOf(ended)).toMatchObject({
+      code: 'timeout',
+      reason: 'timeout',
+      conversation_id: await sentId(),
+    });
     expect(errorOf(ended).message).toContain('may have taken the start');
     expect(at.writes()).toHaveLength(1);
   });
@@ -73,7 +86,10 @@ describe('a start without an answer', () => {
         return { json: { success: true } };
       }
       if (asked.method === 'GET' && asked.path === '/api/v1/app-conversations' && ++looks === 3)
-        at.v1.addConversation({ id, conversation_url: `${at.server.url}/agent/api/conversations/${id}` });
+        at.v1.addConversation({
+          id,
+          conversation_url: `${at.server.url}/agent/api/conversations/${id}`,
+        });
       return null;
     };
     interrupt();
@@ -81,7 +97,11 @@ describe('a start without an answer', () => {
     expect(ended.code).toBe(130);
     expect(ended.err).toContain(`conversation ${id} was stopped`);
     const state = { status: 'paused', reason: { code: 'interrupted' } };
-    expect(json(ended)).toMatchObject({ id, ...state, outcome: { ...state, conversation_id: id, exit_code: 130 } });
+    expect(json(ended)).toMatchObject({
+      id,
+      ...state,
+      outcome: { ...state, conversation_id: id, exit_code: 130 },
+    });
     expect(at.server.lines()).toContain(`POST /agent/api/conversations/${id}/interrupt`);
   });
 });

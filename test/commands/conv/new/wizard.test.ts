@@ -2,7 +2,11 @@ import { createServer, type Server } from 'node:http';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { branchRecord, repositoryRecord, useGitServer } from '../../../client/support/git-server.ts';
+import {
+  branchRecord,
+  repositoryRecord,
+  useGitServer,
+} from '../../../client/support/git-server.ts';
 import { startFake, type FakeServer, type Reply } from '../../../support/server.ts';
 import { createWorld, invoke, type Ended, type World } from '../../../support/world.ts';
 import { git, json, makeRepository, type ConversationJson } from '../support.ts';
@@ -20,7 +24,12 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** Runs `conv new` on a terminal; each question gets the next of `answers`. */
-function onTerminal(cwd: string, args: string[], answers: (string | boolean)[], at = world): Promise<Ended> {
+function onTerminal(
+  cwd: string,
+  args: string[],
+  answers: (string | boolean)[],
+  at = world,
+): Promise<Ended> {
   return invoke({ args: ['conv', 'new', ...args], cwd, answers, env: at.env });
 }
 
@@ -29,9 +38,16 @@ const conversations = async (): Promise<ConversationJson[]> =>
 
 describe('conv new without a message, on a terminal', () => {
   it('asks for repository, branch, message and spec, and then for a confirmation', async () => {
-    const asked = await onTerminal(repository, ['--dry-run'], ['here', '', 'Repair the tests', 'process', true]);
+    const asked = await onTerminal(
+      repository,
+      ['--dry-run'],
+      ['here', '', 'Repair the tests', 'process', true],
+    );
     expect(asked.questions[0]).toBe(`Repository [${repository} | none | another repository]`);
-    expect(asked.questions.slice(1, 3)).toEqual(['Branch', 'What should the agent do? (empty opens your editor)']);
+    expect(asked.questions.slice(1, 3)).toEqual([
+      'Branch',
+      'What should the agent do? (empty opens your editor)',
+    ]);
     expect(asked.questions[3]).toContain('Sandbox spec');
     expect(asked.questions[4]).toBe('Start the conversation?');
     expect(asked.err).toMatch(/repository +\S+\n/);
@@ -48,7 +64,11 @@ describe('conv new without a message, on a terminal', () => {
   });
 
   it('does not ask for what a flag gives', async () => {
-    const asked = await onTerminal(repository, ['--no-repo', '--spec', 'process', '--dry-run', '-y'], ['Do it']);
+    const asked = await onTerminal(
+      repository,
+      ['--no-repo', '--spec', 'process', '--dry-run', '-y'],
+      ['Do it'],
+    );
     expect(asked.questions).toEqual(['What should the agent do? (empty opens your editor)']);
     expect(asked.code, asked.err).toBe(0);
   });
@@ -117,7 +137,8 @@ describe('conv new without a message, on a terminal', () => {
       [false, 2],
     ] as const) {
       const mcp = path.join(world.dir, 'mcp.json');
-      await writeFile(mcp, '{}'); // for one conversation: V0 has that, and this service speaks V1 alone
+      // for one conversation: V0 has that, and this service speaks V1 alone
+      await writeFile(mcp, '{}');
       const args = ['--spec', 'process', '--mcp-config', mcp];
       const asked = await onTerminal(repository, args, ['none', 'Do it all', last]);
       expect(asked.code, asked.err).toBe(code);
@@ -140,7 +161,9 @@ describe('conv new without a message and without a model, on a terminal', () => 
     const asked = await onTerminal(repository, ['-y', '--wait'], ['demo', 'none', 'process'], bare);
     expect(asked.questions[0]).toContain('[run the demo | replay a file | use another server]');
     expect(asked.code, asked.err).toBe(0);
-    expect(asked.err).toMatch(/: acs conv result (\S+)\n.*: acs conv diff \1\n.*: acs conv chat \1\n$/);
+    expect(asked.err).toMatch(
+      /: acs conv result (\S+)\n.*: acs conv diff \1\n.*: acs conv chat \1\n$/,
+    );
   });
 
   it('takes a replay file and repeats the question for an unusable one', async () => {
@@ -163,7 +186,10 @@ describe('conv new without a message and without a model, on a terminal', () => 
     /** Without a key these are refused; another key than sk-right is by none but the list. */
     let guarded: string[] = [];
     const onMachine = (args: string[], answers: (string | boolean)[]): Promise<Ended> =>
-      onTerminal(repository, args, answers, { ...bare, env: { ...bare.env, ACS_DATA_DIR: bare.dataDir } });
+      onTerminal(repository, args, answers, {
+        ...bare,
+        env: { ...bare.env, ACS_DATA_DIR: bare.dataDir },
+      });
     const settings = async () =>
       json(await bare.acs('settings', 'get', 'llm_model', 'llm_base_url', 'llm_api_key', '--json'));
     beforeAll(async () => {
@@ -171,10 +197,13 @@ describe('conv new without a message and without a model, on a terminal', () => 
         const { authorization } = request.headers;
         const isList = request.url === '/v1/models';
         if (!isList) keys.push(authorization);
-        const isRefused = authorization === undefined ? guarded.includes(request.url ?? '') : !isList;
+        const isRefused =
+          authorization === undefined ? guarded.includes(request.url ?? '') : !isList;
         response.statusCode = isRefused && authorization !== 'Bearer sk-right' ? 401 : 200;
         response.setHeader('content-type', 'application/json');
-        response.end(JSON.stringify(isList ? { data: [{ id: 'small' }, { id: 'large' }] } : { choices: [] }));
+        response.end(
+          JSON.stringify(isList ? { data: [{ id: 'small' }, { id: 'large' }] } : { choices: [] }),
+        );
       });
       url = `http://127.0.0.1:${await listenOnUsualPort(endpoint)}/v1`;
     });
@@ -194,12 +223,28 @@ describe('conv new without a message and without a model, on a terminal', () => 
       ]);
       expect(asked.err).toContain(`the model large at ${url} answers and is stored`);
       await rm(path.dirname(/saved in (\S+);/.exec(asked.err)?.[1] ?? ''), { recursive: true });
-      expect(await settings()).toEqual({ llm_model: 'large', llm_base_url: url, llm_api_key: null });
+      expect(await settings()).toEqual({
+        llm_model: 'large',
+        llm_base_url: url,
+        llm_api_key: null,
+      });
     });
 
     it('asks again for a URL, a model or a key that does not work', async () => {
-      const answers = ['model', '', 'ftp://x', 'http://u:p@x', 'http://127.0.0.1:9/v1', url, 'sk-wrong', 'small'];
-      const asked = await onMachine(['--dry-run'], [...answers, 'URL', '', '', 'sk-wrong', 'small', 'key', 'sk-right']);
+      const answers = [
+        'model',
+        '',
+        'ftp://x',
+        'http://u:p@x',
+        'http://127.0.0.1:9/v1',
+        url,
+        'sk-wrong',
+        'small',
+      ];
+      const asked = await onMachine(
+        ['--dry-run'],
+        [...answers, 'URL', '', '', 'sk-wrong', 'small', 'key', 'sk-right'],
+      );
       const question = 'URL of the OpenAI-compatible endpoint';
       expect(asked.questions.slice(2)).toEqual([
         question,
@@ -227,14 +272,20 @@ describe('conv new without a message and without a model, on a terminal', () => 
     it.each([
       ['for its models', ['/v1/models'], ['sk-right', 'small']],
       ['for a call alone', ['/v1/chat/completions'], ['small', 'sk-right']],
-    ])('asks for the key of an endpoint on this machine that requires one %s', async (_, paths, answers) => {
-      guarded = paths;
-      const asked = await onMachine(['--dry-run'], ['model', url, ...answers]);
-      expect(asked.code, asked.err).toBe(0);
-      expect(asked.questions[1]).toContain('Where is the model?');
-      expect(asked.questions.slice(2).sort()).toEqual(['Key (empty: none)', 'Model [small | large]']);
-      expect(keys.at(-1)).toBe('Bearer sk-right');
-    });
+    ])(
+      'asks for the key of an endpoint on this machine that requires one %s',
+      async (_, paths, answers) => {
+        guarded = paths;
+        const asked = await onMachine(['--dry-run'], ['model', url, ...answers]);
+        expect(asked.code, asked.err).toBe(0);
+        expect(asked.questions[1]).toContain('Where is the model?');
+        expect(asked.questions.slice(2).sort()).toEqual([
+          'Key (empty: none)',
+          'Model [small | large]',
+        ]);
+        expect(keys.at(-1)).toBe('Bearer sk-right');
+      },
+    );
 
     describe('at another URL', () => {
       let other: FakeServer;
@@ -245,7 +296,8 @@ describe('conv new without a message and without a model, on a terminal', () => 
         other = await startFake(({ path: route, body }) => {
           if (route === '/v1/models') return { json: { data: ids.map((id) => ({ id })) } };
           const { model = '' } = Object(body) as { model?: string };
-          if (route === '/v1/chat/completions') return (model !== 'other' && refusal) || { json: { choices: [] } };
+          if (route === '/v1/chat/completions')
+            return (model !== 'other' && refusal) || { json: { choices: [] } };
           return page;
         });
       });
@@ -260,8 +312,13 @@ describe('conv new without a message and without a model, on a terminal', () => 
 
       it('adds /v1 where the models are there, and refuses a page with its type', async () => {
         const asked = await set(`${other.url}/page`, `${other.url}/`, '', 'small');
-        expect(asked.questions[3]).toMatch(/no OpenAI-compatible interface \(it answered 200, text\/html\)$/);
-        expect(await settings()).toMatchObject({ llm_model: 'small', llm_base_url: `${other.url}/v1` });
+        expect(asked.questions[3]).toMatch(
+          /no OpenAI-compatible interface \(it answered 200, text\/html\)$/,
+        );
+        expect(await settings()).toMatchObject({
+          llm_model: 'small',
+          llm_base_url: `${other.url}/v1`,
+        });
       });
 
       it.each([
@@ -295,15 +352,25 @@ describe('conv new without a message and without a model, on a terminal', () => 
       const asked = await onMachine(args, ['model', url, 'small']);
       expect(asked.code, asked.err).toBe(0);
       expect(json(asked)).toMatchObject({ model: 'small' });
-      const without = await bare.invoke({ args: ['conv', 'new', 'Do it', '--no-repo', '--model', 'small', '--json'] });
+      const without = await bare.invoke({
+        args: ['conv', 'new', 'Do it', '--no-repo', '--model', 'small', '--json'],
+      });
       expect(without.code, without.err).toBe(0);
     });
   });
 
   it('signs in to another server without a stored profile, and offers the profile afterwards', async () => {
-    const machine = { ...bare, env: { ...bare.env, ACS_API_KEY: undefined, ACS_BASE_URL: undefined } };
+    const machine = {
+      ...bare,
+      env: { ...bare.env, ACS_API_KEY: undefined, ACS_BASE_URL: undefined },
+    };
     const { url, key } = world.service;
-    const ofBare = ['--base-url', bare.service.url, '--api-key-file', path.join(bare.dataDir, 'key')];
+    const ofBare = [
+      '--base-url',
+      bare.service.url,
+      '--api-key-file',
+      path.join(bare.dataDir, 'key'),
+    ];
     const other = ['--spec', 'process', '--dry-run', '-y', ...ofBare];
     const refused = await onTerminal(repository, other, ['profile'], machine);
     expect(refused).toMatchObject({ code: 3, err: expect.stringContaining('acs login') as string });
@@ -313,65 +380,84 @@ describe('conv new without a message and without a model, on a terminal', () => 
       ['profile', 'url', url, 'work', key, 'none', 'Do it', false],
       machine,
     );
-    expect(signedIn.questions.slice(2, 5)).toEqual(['URL of the server', 'Name of the profile', 'Key (empty: none)']);
+    expect(signedIn.questions.slice(2, 5)).toEqual([
+      'URL of the server',
+      'Name of the profile',
+      'Key (empty: none)',
+    ]);
     expect(signedIn).toMatchObject({
       code: 2,
       out: '',
       err: expect.stringContaining('the profile is "work"') as string,
     });
     await rm(path.dirname(/saved in (\S+);/.exec(signedIn.err)?.[1] ?? ''), { recursive: true });
-    const asked = await onTerminal(repository, other, ['profile', 'work', 'none', 'Do it'], machine);
+    const asked = await onTerminal(
+      repository,
+      other,
+      ['profile', 'work', 'none', 'Do it'],
+      machine,
+    );
     expect(asked.questions[1]).toBe('Server [work | another server]');
-    expect(asked, asked.err).toMatchObject({ code: 0, out: expect.stringContaining(url) as string });
-  });
-});
-
-describe.each(['v1', 'v0'] as const)('the wizard of conv new at a server with git providers, over %s', (dialect) => {
-  const at = useGitServer(dialect);
-  beforeEach(() => {
-    at.data.repositories = ['acme/app', 'acme/site'].map((name) => repositoryRecord(name));
-  });
-  const ask = (...answers: (string | boolean)[]): Promise<Ended> =>
-    at.invoke({ args: ['conv', 'new', '--dry-run', '--json'], answers });
-  const startOf = ({ out }: Ended): Record<string, unknown> => {
-    const { requests } = JSON.parse(out) as { requests: { body: Record<string, unknown> }[] };
-    return requests.at(-1)?.body ?? {};
-  };
-  const member = dialect === 'v1' ? 'selected_repository' : 'repository';
-
-  it('offers the repositories that the server lists, and their default branch', async () => {
-    const listed = await ask('1', '', 'Do it', true);
-    expect(listed.code, listed.err).toBe(0);
-    expect(listed.questions.slice(0, 2)).toEqual([
-      'Repository [none | acme/app | acme/site | another repository]',
-      'Branch',
-    ]);
-    expect(startOf(listed)).toMatchObject({
-      [member]: 'acme/site',
-      selected_branch: 'main',
-      git_provider: 'github',
+    expect(asked, asked.err).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(url) as string,
     });
-    const none = await ask('none', 'Do it', true);
-    expect(startOf(none)[member] ?? null).toBeNull();
-  });
-
-  it('does not offer a checkout without a remote that the server could clone', async () => {
-    const cwd = await makeRepository(path.join(at.dir, 'without-remote'));
-    const args = ['conv', 'new', '--dry-run', '--json'];
-    const asked = await at.invoke({ args, cwd, answers: ['none', 'Do it', true] });
-    expect(asked.questions[0]).toBe('Repository [none | acme/app | acme/site | another repository]');
-  });
-
-  it('takes a typed repository where the providers cannot be read, with a notice', async () => {
-    at.script(({ path: route }) => (/repositories/.test(route) ? { status: 401, json: 'Invalid github token' } : null));
-    at.data.branches['acme/typed'] = [branchRecord('main')];
-    const typed = await ask('other', 'acme/tpyed', 'acme/typed', '', 'Do it', true);
-    expect(typed.questions[2]).toContain('github lists no branch of acme/tpyed');
-    expect(typed.questions[0]).toBe('Repository [none | another repository]');
-    expect(typed.err).toContain('the server lists no repositories: ');
-    expect(startOf(typed)).toMatchObject({ [member]: 'acme/typed' });
   });
 });
+
+describe.each(['v1', 'v0'] as const)(
+  'the wizard of conv new at a server with git providers, over %s',
+  (dialect) => {
+    const at = useGitServer(dialect);
+    beforeEach(() => {
+      at.data.repositories = ['acme/app', 'acme/site'].map((name) => repositoryRecord(name));
+    });
+    const ask = (...answers: (string | boolean)[]): Promise<Ended> =>
+      at.invoke({ args: ['conv', 'new', '--dry-run', '--json'], answers });
+    const startOf = ({ out }: Ended): Record<string, unknown> => {
+      const { requests } = JSON.parse(out) as { requests: { body: Record<string, unknown> }[] };
+      return requests.at(-1)?.body ?? {};
+    };
+    const member = dialect === 'v1' ? 'selected_repository' : 'repository';
+
+    it('offers the repositories that the server lists, and their default branch', async () => {
+      const listed = await ask('1', '', 'Do it', true);
+      expect(listed.code, listed.err).toBe(0);
+      expect(listed.questions.slice(0, 2)).toEqual([
+        'Repository [none | acme/app | acme/site | another repository]',
+        'Branch',
+      ]);
+      expect(startOf(listed)).toMatchObject({
+        [member]: 'acme/site',
+        selected_branch: 'main',
+        git_provider: 'github',
+      });
+      const none = await ask('none', 'Do it', true);
+      expect(startOf(none)[member] ?? null).toBeNull();
+    });
+
+    it('does not offer a checkout without a remote that the server could clone', async () => {
+      const cwd = await makeRepository(path.join(at.dir, 'without-remote'));
+      const args = ['conv', 'new', '--dry-run', '--json'];
+      const asked = await at.invoke({ args, cwd, answers: ['none', 'Do it', true] });
+      expect(asked.questions[0]).toBe(
+        'Repository [none | acme/app | acme/site | another repository]',
+      );
+    });
+
+    it('takes a typed repository where the providers cannot be read, with a notice', async () => {
+      at.script(({ path: route }) =>
+        /repositories/.test(route) ? { status: 401, json: 'Invalid github token' } : null,
+      );
+      at.data.branches['acme/typed'] = [branchRecord('main')];
+      const typed = await ask('other', 'acme/tpyed', 'acme/typed', '', 'Do it', true);
+      expect(typed.questions[2]).toContain('github lists no branch of acme/tpyed');
+      expect(typed.questions[0]).toBe('Repository [none | another repository]');
+      expect(typed.err).toContain('the server lists no repositories: ');
+      expect(startOf(typed)).toMatchObject({ [member]: 'acme/typed' });
+    });
+  },
+);
 
 /** One of those that are looked at; another run of the tests may have the others. */
 async function listenOnUsualPort(server: Server): Promise<number> {

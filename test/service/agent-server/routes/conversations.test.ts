@@ -37,11 +37,21 @@ describe('conversations', () => {
         404,
         { detail: `Conversation not found: ${unknown}` },
       ],
-      ['/api/conversations/nope', undefined, 422, refusal('uuid_parsing', 'path', 'conversation_id')],
+      [
+        '/api/conversations/nope',
+        undefined,
+        422,
+        refusal('uuid_parsing', 'path', 'conversation_id'),
+      ],
       ['/api/conversations?ids=zz', undefined, 422, refusal('uuid_parsing', 'query', 'ids', 0)],
       ['/api/conversations', undefined, 422, refusal('missing', 'query', 'ids')],
       ['/api/conversations/count?status=bogus', undefined, 422, refusal('enum', 'query', 'status')],
-      ['/api/conversations/search?status=bogus', undefined, 422, refusal('enum', 'query', 'status')],
+      [
+        '/api/conversations/search?status=bogus',
+        undefined,
+        422,
+        refusal('enum', 'query', 'status'),
+      ],
     ));
 
   it('take their title from the first message, and another one by PATCH', () =>
@@ -62,7 +72,9 @@ describe('conversations', () => {
       );
       return (body as { items: unknown[] }).items[0];
     });
-    const detail = expect.stringMatching(/acs settings set llm_model=<model> llm_base_url=<url>/) as string;
+    const detail = expect.stringMatching(
+      /acs settings set llm_model=<model> llm_base_url=<url>/,
+    ) as string;
     expect(found).toMatchObject({ code: 'NoModel', detail });
     await answers(
       [`POST /api/conversations/${id}/ask_agent`, { question: 'Why?' }, 400],
@@ -78,7 +90,9 @@ describe('conversations', () => {
   it('with a malformed replay are refused, and none is created', async () => {
     for (const replay of [[], [{ type: 'terminal' }], [{ type: 'fly', command: 'x' }]]) {
       const id = '11111111-2222-4333-8444-55555555555b';
-      const { status, body } = await shared.worker.startConversation(replay, { conversation_id: id });
+      const { status, body } = await shared.worker.startConversation(replay, {
+        conversation_id: id,
+      });
       expect(status).toBe(422);
       expect(JSON.stringify(body)).toContain('replay');
       expect((await get(`/api/conversations/${id}`)).status).toBe(404);
@@ -108,7 +122,10 @@ describe('conversations', () => {
     };
     const set = async (member: string, value: unknown): Promise<void> => {
       const body = { [member === 'confirmation_policy' ? 'policy' : member]: value };
-      expect(await post(`${conversation}/${member}`, body)).toEqual({ status: 200, body: { success: true } });
+      expect(await post(`${conversation}/${member}`, body)).toEqual({
+        status: 200,
+        body: { success: true },
+      });
     };
     const before = (await changes()).length;
     for (const repeated of ['first', 'again']) {

@@ -25,9 +25,13 @@ describe('messages', () => {
 
   it('of 5 MiB arrive whole', async () => {
     const text = 'é'.repeat(2.5 * 1024 * 1024);
-    expect((await post(`${conversation}/events`, message(text, false))).body).toEqual({ success: true });
+    expect((await post(`${conversation}/events`, message(text, false))).body).toEqual({
+      success: true,
+    });
     const kind = `${EVENTS}.llm_convertible.message.MessageEvent`;
-    const { body } = await get(`${conversation}/events/search?kind=${kind}&sort_order=TIMESTAMP_DESC&limit=1`);
+    const { body } = await get(
+      `${conversation}/events/search?kind=${kind}&sort_order=TIMESTAMP_DESC&limit=1`,
+    );
     const [event] = (body as { items: { llm_message: { content: { text: string }[] } }[] }).items;
     expect(event?.llm_message.content[0]?.text === text).toBe(true);
   });
@@ -36,7 +40,9 @@ describe('messages', () => {
 describe('events', () => {
   it('have extended_content on messages, and not on observations without one', async () => {
     const events = await shared.worker.events();
-    const having = new Set(events.filter((event) => 'extended_content' in event).map(({ kind }) => kind));
+    const having = new Set(
+      events.filter((event) => 'extended_content' in event).map(({ kind }) => kind),
+    );
     expect([...having]).toEqual(['MessageEvent']);
     expect(events.map(({ kind }) => kind)).toContain('ObservationEvent');
   });
@@ -53,13 +59,22 @@ describe('events', () => {
     const all = await shared.worker.events();
     const actions = all.filter((event) => event.kind === 'ActionEvent');
     const path = `${EVENTS}.llm_convertible.action.ActionEvent`;
-    expect((await get(`${conversation}/events/search?kind=${path}`)).body).toMatchObject({ items: actions });
+    expect((await get(`${conversation}/events/search?kind=${path}`)).body).toMatchObject({
+      items: actions,
+    });
     // As on genuine servers, nothing else finds any.
-    for (const kind of ['ActionEvent', `${EVENTS}.ActionEvent`, `${EVENTS}.user_action.ActionEvent`]) {
+    for (const kind of [
+      'ActionEvent',
+      `${EVENTS}.ActionEvent`,
+      `${EVENTS}.user_action.ActionEvent`,
+    ]) {
       expect((await get(`${conversation}/events/count?kind=${kind}`)).body).toBe(0);
     }
-    const count = async (query: string): Promise<unknown> => (await get(`${conversation}/events/count?${query}`)).body;
-    expect(await count('source=agent')).toBe(all.filter((event) => event.source === 'agent').length);
+    const count = async (query: string): Promise<unknown> =>
+      (await get(`${conversation}/events/count?${query}`)).body;
+    expect(await count('source=agent')).toBe(
+      all.filter((event) => event.source === 'agent').length,
+    );
     expect(await count('body=ECHO%20ONE')).toBe(2);
     const time = all[3]?.timestamp ?? '';
     for (const form of [time, `${time}Z`]) {
@@ -75,23 +90,35 @@ describe('events', () => {
       ...[0, 101, 'x'].map((limit) => [`${events}/search?limit=${limit}`, undefined, 422] as const),
       [`${events}/${unknown}`, undefined, 404],
       [`${events}/${first?.id ?? ''}`, undefined, 200, first],
-      [`${events}/search?limit=1&page_id=${unknown}`, undefined, 200, { items: [{ kind: 'SystemPromptEvent' }] }],
+      [
+        `${events}/search?limit=1&page_id=${unknown}`,
+        undefined,
+        200,
+        { items: [{ kind: 'SystemPromptEvent' }] },
+      ],
     ]);
   });
 
   it('are in an archive, one file each', async () => {
-    const response = await fetch(`http://127.0.0.1:${shared.worker.port}/api/file/download-trajectory/${ID}`, {
-      headers: { 'X-Session-API-Key': KEY },
-    });
+    const response = await fetch(
+      `http://127.0.0.1:${shared.worker.port}/api/file/download-trajectory/${ID}`,
+      {
+        headers: { 'X-Session-API-Key': KEY },
+      },
+    );
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
     const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
     const events = await shared.worker.events();
     const folder = ID.replaceAll('-', '');
     expect(Object.keys(files)).toEqual([
       ...['base_state.json', 'meta.json'].map((name) => `${folder}/${name}`),
-      ...events.map(({ id }, at) => `${folder}/events/event-${String(at).padStart(5, '0')}-${id}.json`),
+      ...events.map(
+        ({ id }, at) => `${folder}/events/event-${String(at).padStart(5, '0')}-${id}.json`,
+      ),
     ]);
-    expect(JSON.parse(Buffer.from(Object.values(files).at(-1) ?? []).toString('utf8'))).toEqual(events.at(-1));
+    expect(JSON.parse(Buffer.from(Object.values(files).at(-1) ?? []).toString('utf8'))).toEqual(
+      events.at(-1),
+    );
     const { body } = await get(conversation);
     expect(body).toMatchObject({ leaf_event_id: events.at(-1)?.id });
   });

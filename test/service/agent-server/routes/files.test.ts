@@ -31,7 +31,8 @@ const DOWNLOAD = '/api/file/download';
 const UPLOAD = '/api/file/upload';
 const MIB = 1024 * 1024;
 const onHost = (name: string): string => path.join(worker.place.workspace, name);
-const bytes = (length: number) => Buffer.from(Uint8Array.from({ length }, (_, index) => (index * 31) % 256));
+const bytes = (length: number) =>
+  Buffer.from(Uint8Array.from({ length }, (_, index) => (index * 31) % 256));
 
 async function textOf(answer: IncomingMessage): Promise<{ status: number; body: string }> {
   return { status: answer.statusCode ?? 0, body: (await buffer(answer)).toString('utf8') };
@@ -39,13 +40,23 @@ async function textOf(answer: IncomingMessage): Promise<{ status: number; body: 
 
 /** An upload whose body is sent in parts; a write resolves when the connection has taken it. */
 function upstream(route: string, name = 'file') {
-  const headers = { 'X-Session-API-Key': KEY, 'Content-Type': 'multipart/form-data; boundary=limit' };
-  const outgoing = request({ host: '127.0.0.1', port: worker.port, method: 'POST', path: route, headers });
+  const headers = {
+    'X-Session-API-Key': KEY,
+    'Content-Type': 'multipart/form-data; boundary=limit',
+  };
+  const outgoing = request({
+    host: '127.0.0.1',
+    port: worker.port,
+    method: 'POST',
+    path: route,
+    headers,
+  });
   const answered = once(outgoing, 'response').then(([answer]) => textOf(answer as IncomingMessage));
   answered.catch(() => undefined);
   outgoing.write(`--limit\r\nContent-Disposition: form-data; name="${name}"; filename="x"\r\n\r\n`);
   return {
-    write: async (data: Uint8Array | string) => void (outgoing.write(data) || (await once(outgoing, 'drain'))),
+    write: async (data: Uint8Array | string) =>
+      void (outgoing.write(data) || (await once(outgoing, 'drain'))),
     cut: () => outgoing.destroy(),
     end: () => (outgoing.end('\r\n--limit--\r\n'), answered),
   };
@@ -60,9 +71,12 @@ async function upload(target: string, data: Uint8Array | string, name?: string):
 
 /** The answer as it begins; its body is read by the test. */
 const download = (name: string): Promise<Response> =>
-  fetch(`http://127.0.0.1:${worker.port}${DOWNLOAD}?path=${encodeURIComponent(`${worker.workingDir}/${name}`)}`, {
-    headers: { 'X-Session-API-Key': KEY },
-  });
+  fetch(
+    `http://127.0.0.1:${worker.port}${DOWNLOAD}?path=${encodeURIComponent(`${worker.workingDir}/${name}`)}`,
+    {
+      headers: { 'X-Session-API-Key': KEY },
+    },
+  );
 
 describe('files', () => {
   it('are uploaded and downloaded byte for byte, also large and binary ones', async () => {
@@ -137,7 +151,11 @@ describe('files', () => {
       expect(await get(`${DOWNLOAD}?path=${file}`)).toEqual({ status, body: { detail } });
     }
     expect((await get(DOWNLOAD)).status).toBe(422);
-    const uploads = [upload(workingDir, 'x'), upload('up.txt', 'x'), upload(`${workingDir}/x`, 'x', 'other')];
+    const uploads = [
+      upload(workingDir, 'x'),
+      upload('up.txt', 'x'),
+      upload(`${workingDir}/x`, 'x', 'other'),
+    ];
     expect(await Promise.all(uploads)).toEqual([400, 400, 422]);
   });
 
@@ -157,7 +175,10 @@ describe('files', () => {
       ['GET', `/api/git/changes/${worker.workingDir}`],
       ['GET', `/api/git/diff/${worker.workingDir}`],
     ] as const) {
-      expect([route, await worker.call(method, route, undefined, headers)]).toMatchObject([route, refused]);
+      expect([route, await worker.call(method, route, undefined, headers)]).toMatchObject([
+        route,
+        refused,
+      ]);
     }
   });
 
@@ -176,7 +197,8 @@ async function getText(route: string, headers: object = {}) {
 }
 
 /** The same request in the query form. */
-const byQuery = (route: string, file: string) => getText(`${route}?path=${encodeURIComponent(file)}`);
+const byQuery = (route: string, file: string) =>
+  getText(`${route}?path=${encodeURIComponent(file)}`);
 
 const inRepository = (file: string): string => `${worker.workingDir}/repository${file}`;
 
@@ -195,16 +217,21 @@ describe('the path form', () => {
     writeFileSync(onHost('near.txt'), 'near');
   });
 
-  it.each(['/', '%2F'])('with %s before an absolute path uploads and downloads files', async (slash) => {
-    const rest = `${worker.workingDir.slice(1)}/by%20path/${encodeURIComponent('ü 100% %41 a+b?#')}.bin`;
-    const answer = { status: 200, body: `by path ${slash}` };
-    const sent = upstream(`${UPLOAD}/${slash}${rest}`);
-    await sent.write(answer.body);
-    expect(await sent.end()).toEqual({ status: 200, body: '{"success":true}' });
-    expect(await getText(`${DOWNLOAD}/${slash}${rest}`)).toEqual(answer);
-    expect(await byQuery(DOWNLOAD, `${worker.workingDir}/by path/ü 100% %41 a+b?#.bin`)).toEqual(answer);
-    expect((await worker.call('PUT', `${DOWNLOAD}/${slash}${rest}`)).status).toBe(405);
-  });
+  it.each(['/', '%2F'])(
+    'with %s before an absolute path uploads and downloads files',
+    async (slash) => {
+      const rest = `${worker.workingDir.slice(1)}/by%20path/${encodeURIComponent('ü 100% %41 a+b?#')}.bin`;
+      const answer = { status: 200, body: `by path ${slash}` };
+      const sent = upstream(`${UPLOAD}/${slash}${rest}`);
+      await sent.write(answer.body);
+      expect(await sent.end()).toEqual({ status: 200, body: '{"success":true}' });
+      expect(await getText(`${DOWNLOAD}/${slash}${rest}`)).toEqual(answer);
+      expect(await byQuery(DOWNLOAD, `${worker.workingDir}/by path/ü 100% %41 a+b?#.bin`)).toEqual(
+        answer,
+      );
+      expect((await worker.call('PUT', `${DOWNLOAD}/${slash}${rest}`)).status).toBe(405);
+    },
+  );
 
   it('with a relative path, no path or a malformed path is refused as the query form', async () => {
     const malformed = ['/\0', '/%', `${worker.workingDir}/\ud83d`.slice(0, -1)];
@@ -220,7 +247,8 @@ describe('the path form', () => {
   it('with .. names the files of the query form', async () => {
     const near = `${worker.workingDir}/repository/../near.txt`;
     expect(await byQuery(DOWNLOAD, near)).toEqual({ status: 200, body: 'near' });
-    // A file of the service beside the workspace: visible only where the sandbox is not isolated, in both forms.
+    // A file of the service beside the workspace: visible only where the sandbox is not isolated,
+    // in both forms.
     writeFileSync(path.join(worker.place.dir, 'beside.txt'), 'beside');
     const outside = ['/../beside.txt', '/../../beside.txt'].map((up) => worker.workingDir + up);
     for (const file of [near, ...outside]) {
@@ -232,35 +260,48 @@ describe('the path form', () => {
     }
   });
 
-  it.each(['..', '%2e%2e', '..%2F..'])('without the key reads no file by %s behind a route without one', async (up) => {
-    const route = `/alive/${up}${DOWNLOAD}/${worker.workingDir}/near.txt`;
-    const { status, body } = await getText(route, { 'X-Session-API-Key': '' });
-    expect([[401, 404].includes(status), body.includes('near')]).toEqual([true, false]);
-  });
+  it.each(['..', '%2e%2e', '..%2F..'])(
+    'without the key reads no file by %s behind a route without one',
+    async (up) => {
+      const route = `/alive/${up}${DOWNLOAD}/${worker.workingDir}/near.txt`;
+      const { status, body } = await getText(route, { 'X-Session-API-Key': '' });
+      expect([[401, 404].includes(status), body.includes('near')]).toEqual([true, false]);
+    },
+  );
 
-  it.each(['/', '%2F'])('with %s before an absolute path returns changes and a diff', async (slash) => {
-    const changes = await getText(`/api/git/changes/${slash}${inRepository('').slice(1)}`);
-    expect(changes).toEqual(await byQuery('/api/git/changes', inRepository('')));
-    expect(JSON.parse(changes.body)).toEqual([{ status: 'ADDED', path: changed }]);
-    const diff = await getText(`/api/git/diff/${slash}${encoded(inRepository(`/${changed}`)).slice(1)}`);
-    expect(diff).toEqual(await byQuery('/api/git/diff', inRepository(`/${changed}`)));
-    expect(JSON.parse(diff.body)).toEqual({ modified: 'new', original: '' });
-  });
+  it.each(['/', '%2F'])(
+    'with %s before an absolute path returns changes and a diff',
+    async (slash) => {
+      const changes = await getText(`/api/git/changes/${slash}${inRepository('').slice(1)}`);
+      expect(changes).toEqual(await byQuery('/api/git/changes', inRepository('')));
+      expect(JSON.parse(changes.body)).toEqual([{ status: 'ADDED', path: changed }]);
+      const diff = await getText(
+        `/api/git/diff/${slash}${encoded(inRepository(`/${changed}`)).slice(1)}`,
+      );
+      expect(diff).toEqual(await byQuery('/api/git/diff', inRepository(`/${changed}`)));
+      expect(JSON.parse(diff.body)).toEqual({ modified: 'new', original: '' });
+    },
+  );
 
   it.each(['/api/git/changes', '/api/git/diff'])(
     '%s with .., a relative path or no repository answers as the query form',
     async (route) => {
-      const files = ['/folder/../../repository', '/../..', `/folder/../${changed}`].map(inRepository);
+      const files = ['/folder/../../repository', '/../..', `/folder/../${changed}`].map(
+        inRepository,
+      );
       for (const file of [...files, 'repository', 'y/../x', '/proc', '/no/such']) {
         const expected = await byQuery(route, file);
         for (const form of [encoded(file), encodeURIComponent(file).replaceAll('..', '%2e%2e')]) {
           expect([form, await getText(`${route}/${form}`)]).toEqual([form, expected]);
         }
       }
-      // Above the root of the path: literal segments are resolved with the route, which is then another one.
+      // Above the root of the path: literal segments are resolved with the route, which is then
+      // another one.
       const above = inRepository('/../../../../../..');
       expect((await getText(`${route}/${above}`)).status).toBe(404);
-      expect(await getText(`${route}/${encodeURIComponent(above)}`)).toEqual(await byQuery(route, above));
+      expect(await getText(`${route}/${encodeURIComponent(above)}`)).toEqual(
+        await byQuery(route, above),
+      );
     },
   );
 });

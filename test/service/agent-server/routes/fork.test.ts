@@ -31,7 +31,8 @@ async function outputsAfterMessage({ id }: Fork): Promise<string[]> {
   await post(`/api/conversations/${id}/events`, message('go on'));
   await until(
     'the end',
-    async () => ((await get(`/api/conversations/${id}`)).body as Fork).execution_status === 'finished',
+    async () =>
+      ((await get(`/api/conversations/${id}`)).body as Fork).execution_status === 'finished',
   );
   return outputs(await eventsOf(id));
 }
@@ -56,12 +57,27 @@ it('a fork from an event has the events up to it, and carries out again what fol
   const events = await eventsOf(ID);
   const from = events.findIndex(({ kind }) => kind === 'ActionEvent') - 1;
   const id = '22222222-2222-4333-8444-555555555555';
-  const fork = await forked({ id, title: 'Again', tags: { a: 'b' }, from_event_id: events[from]?.id });
-  expect(fork).toMatchObject({ id, title: 'Again', tags: { a: 'b' }, forked_from_event_id: events[from]?.id });
+  const fork = await forked({
+    id,
+    title: 'Again',
+    tags: { a: 'b' },
+    from_event_id: events[from]?.id,
+  });
+  expect(fork).toMatchObject({
+    id,
+    title: 'Again',
+    tags: { a: 'b' },
+    forked_from_event_id: events[from]?.id,
+  });
   expect(await eventsOf(id)).toEqual(events.slice(0, from + 1));
-  expect((await outputsAfterMessage(fork)).map((text) => text.trim())).toEqual(['ONE HIDDEN-VALUE']);
+  expect((await outputsAfterMessage(fork)).map((text) => text.trim())).toEqual([
+    'ONE HIDDEN-VALUE',
+  ]);
   const again = await post(`/api/conversations/${ID}/fork`, { id });
-  expect([again.status, again.body]).toEqual([409, { detail: `Conversation with id ${id} already exists` }]);
+  expect([again.status, again.body]).toEqual([
+    409,
+    { detail: `Conversation with id ${id} already exists` },
+  ]);
 });
 
 it('a fork of an unknown conversation or from an unknown event is refused', async () => {

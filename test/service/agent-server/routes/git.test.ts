@@ -12,10 +12,14 @@ const plain = usePlainSandbox();
 let workspace: string;
 
 function git(...args: string[]): void {
-  execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: workspace, stdio: 'pipe' });
+  execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+    cwd: workspace,
+    stdio: 'pipe',
+  });
 }
 
-const diff = (name: string, ref: string | null) => gitDiff(plain.sandbox, path.join(workspace, name), ref);
+const diff = (name: string, ref: string | null) =>
+  gitDiff(plain.sandbox, path.join(workspace, name), ref);
 
 beforeEach(async () => {
   workspace = path.join(plain.folder(), 'work');
@@ -38,8 +42,16 @@ it('a file in a folder that was deleted is compared, and one whose name has wild
 
 it.each([
   ['a branch that was pushed is compared with what the remote has of it', [], 'old'],
-  ['a branch that was not is compared with what it shares with the remote', ['checkout', '-q', '-b', 'own'], 'old'],
-  ['a detached HEAD is compared with what it shares with the remote', ['checkout', '-q', '--detach'], 'old'],
+  [
+    'a branch that was not is compared with what it shares with the remote',
+    ['checkout', '-q', '-b', 'own'],
+    'old',
+  ],
+  [
+    'a detached HEAD is compared with what it shares with the remote',
+    ['checkout', '-q', '--detach'],
+    'old',
+  ],
 ])('%s', async (_, move, original) => {
   git('symbolic-ref', 'refs/remotes/origin/HEAD', 'refs/remotes/origin/main');
   if (move.length > 0) git(...move);
@@ -70,7 +82,9 @@ it('a patch of everything is one that git applies, whatever the configuration of
   expect(await gitDelta(plain.sandbox, workspace, null)).toContain(
     '--- a/kept.txt\n+++ b/kept.txt\n@@ -1 +1 @@\n-old\n+new\n',
   );
-  expect(await gitChanges(plain.sandbox, workspace, null)).toEqual([{ status: 'UPDATED', path: 'kept.txt' }]);
+  expect(await gitChanges(plain.sandbox, workspace, null)).toEqual([
+    { status: 'UPDATED', path: 'kept.txt' },
+  ]);
 });
 
 const shared = useSharedWorker([step.finish()]);
@@ -87,7 +101,8 @@ describe('git', () => {
   beforeAll(() => {
     const origin = path.join(shared.worker.place.workspace, 'origin');
     mkdirSync(origin);
-    const at = (...args: string[]): void => void execFileSync('git', ['-C', origin, ...args], { env });
+    const at = (...args: string[]): void =>
+      void execFileSync('git', ['-C', origin, ...args], { env });
     at('init', '-q', '-b', 'main');
     at('config', 'user.email', 'ann@example.com');
     at('config', 'user.name', 'Ann');
@@ -113,7 +128,17 @@ describe('git', () => {
 
   it('lists the differences from the remote, commits of the agent included', async () => {
     expect((await get(`/api/git/changes?path=${inside('')}`)).body).toEqual(changes);
-    git('-c', 'user.email=ann@example.com', '-c', 'user.name=Ann', 'commit', '-q', '-a', '-m', 'second');
+    git(
+      '-c',
+      'user.email=ann@example.com',
+      '-c',
+      'user.name=Ann',
+      'commit',
+      '-q',
+      '-a',
+      '-m',
+      'second',
+    );
     expect((await get(`/api/git/changes?path=${inside('')}`)).body).toEqual(changes);
     expect((await get(`/api/git/changes?path=${inside('')}&ref=HEAD`)).body).toEqual(
       changes.filter((change) => change.status === 'ADDED'),
@@ -142,7 +167,9 @@ describe('git', () => {
   it('returns one patch of all changes that git can apply', async () => {
     const { body } = await get(`/api/file/archive?path=${inside('')}&format=git-delta`);
     const copy = path.join(shared.worker.place.workspace, 'copy');
-    execFileSync('git', ['clone', '-q', path.join(shared.worker.place.workspace, 'origin'), copy], { env });
+    execFileSync('git', ['clone', '-q', path.join(shared.worker.place.workspace, 'origin'), copy], {
+      env,
+    });
     execFileSync('git', ['-C', copy, 'apply', '--index'], { env, input: body as string });
     expect(readFileSync(path.join(copy, 'binary')).equals(Buffer.from([0, 1, 2, 255]))).toBe(true);
     expect(readFileSync(path.join(copy, 'kept.txt'), 'utf8')).toBe('one\nmore\n');
@@ -158,7 +185,9 @@ describe('git', () => {
     git('config', 'diff.external', `touch ${inside('/../ran')}`);
     await get(`/api/git/changes?path=${inside('')}`);
     await get(`/api/git/diff?path=${inside('/kept.txt')}`);
-    expect(statSync(path.join(shared.worker.place.workspace, 'ran'), { throwIfNoEntry: false })).toBe(undefined);
+    expect(
+      statSync(path.join(shared.worker.place.workspace, 'ran'), { throwIfNoEntry: false }),
+    ).toBe(undefined);
     expect((await get(`/api/git/changes?path=${inside('')}&ref=--output=x`)).status).toBe(400);
   });
 });

@@ -41,11 +41,25 @@ describe('the settings at an agent server', () => {
     const mcp_config = { remote: { url: 'http://127.0.0.1:9/mcp', headers } };
     await expectAnswers(app, [
       [`POST ${V1}/settings`, { agent_settings_diff: { llm, mcp_config } }, 200],
-      [`POST ${V1}/settings/profiles/fast`, { llm: { model: 'openai/fast', api_key: 'sk-fast' } }, 201],
+      [
+        `POST ${V1}/settings/profiles/fast`,
+        { llm: { model: 'openai/fast', api_key: 'sk-fast' } },
+        201,
+      ],
     ]);
     await answers(
-      ['/api/settings', undefined, 200, { agent_settings: { llm: { ...llm, api_key: MASKED } }, active_profile: null }],
-      ['/api/profiles/fast', undefined, 200, { name: 'fast', config: { model: 'openai/fast', api_key: null } }],
+      [
+        '/api/settings',
+        undefined,
+        200,
+        { agent_settings: { llm: { ...llm, api_key: MASKED } }, active_profile: null },
+      ],
+      [
+        '/api/profiles/fast',
+        undefined,
+        200,
+        { name: 'fast', config: { model: 'openai/fast', api_key: null } },
+      ],
       ['/api/profiles/nope', undefined, 404, { detail: "Profile 'nope' not found" }],
     );
     const shown = await call('GET', '/api/settings', undefined, inClear);
@@ -53,32 +67,50 @@ describe('the settings at an agent server', () => {
       llm_api_key_is_set: true,
       agent_settings: {
         llm,
-        mcp_config: { remote: { headers: { 'X-Other': 'header-secret' }, auth: { value: 'mcp-secret' } } },
+        mcp_config: {
+          remote: { headers: { 'X-Other': 'header-secret' }, auth: { value: 'mcp-secret' } },
+        },
       },
     });
     expect((await call('GET', '/api/profiles/fast', undefined, inClear)).body).toMatchObject({
       config: { api_key: 'sk-fast' },
     });
-    expect((await call('GET', '/api/settings', undefined, { 'X-Expose-Secrets': 'encrypted' })).status).toBe(400);
-    expect((await call('GET', '/api/settings', undefined, { ...inClear, 'X-Session-API-Key': 'nope' })).status).toBe(
-      401,
-    );
+    expect(
+      (await call('GET', '/api/settings', undefined, { 'X-Expose-Secrets': 'encrypted' })).status,
+    ).toBe(400);
+    expect(
+      (await call('GET', '/api/settings', undefined, { ...inClear, 'X-Session-API-Key': 'nope' }))
+        .status,
+    ).toBe(401);
   });
 
   it('are changed for the app server too, and what is shown masked is kept when it is sent back', async () => {
     const before = (await call('GET', '/api/settings')).body as { agent_settings: object };
     await answers([
       'PATCH /api/settings',
-      { agent_settings_diff: { ...before.agent_settings, llm: { model: 'openai/large', api_key: MASKED } } },
+      {
+        agent_settings_diff: {
+          ...before.agent_settings,
+          llm: { model: 'openai/large', api_key: MASKED },
+        },
+      },
       200,
       { agent_settings: { llm: { model: 'openai/large', api_key: MASKED } } },
     ]);
     await expectAnswers(app, [
-      [`${V1}/settings`, undefined, 200, { llm_api_key_set: true, agent_settings: { llm: { model: 'openai/large' } } }],
+      [
+        `${V1}/settings`,
+        undefined,
+        200,
+        { llm_api_key_set: true, agent_settings: { llm: { model: 'openai/large' } } },
+      ],
     ]);
     const { body } = await call('GET', '/api/settings', undefined, inClear);
     expect(body).toMatchObject({
-      agent_settings: { llm: { api_key: 'sk-secret' }, mcp_config: { remote: { auth: { value: 'mcp-secret' } } } },
+      agent_settings: {
+        llm: { api_key: 'sk-secret' },
+        mcp_config: { remote: { auth: { value: 'mcp-secret' } } },
+      },
     });
     await answers(
       ['PATCH /api/settings', {}, 400],
@@ -92,15 +124,29 @@ describe('the secrets at an agent server', () => {
   const path = '/api/settings/secrets';
 
   it('are those of the user and the tokens of git providers: listed, read, stored and deleted', async () => {
-    await app.post(`${V1}/secrets/git-providers`, { provider_tokens: { github: { token: 'gh-value' } } });
+    await app.post(`${V1}/secrets/git-providers`, {
+      provider_tokens: { github: { token: 'gh-value' } },
+    });
     await answers(
-      [`PUT ${path}`, { name: 'TOKEN_A', value: 'a-value', description: 'of a' }, 200, { name: 'TOKEN_A' }],
-      [path, undefined, 200, { secrets: [{ name: 'TOKEN_A', description: 'of a' }, { name: 'github_token' }] }],
+      [
+        `PUT ${path}`,
+        { name: 'TOKEN_A', value: 'a-value', description: 'of a' },
+        200,
+        { name: 'TOKEN_A' },
+      ],
+      [
+        path,
+        undefined,
+        200,
+        { secrets: [{ name: 'TOKEN_A', description: 'of a' }, { name: 'github_token' }] },
+      ],
       [`${path}/TOKEN_A`, undefined, 200, 'a-value'],
       [`${path}/github_token`, undefined, 200, 'gh-value'],
       [`PUT ${path}`, { name: '0A', value: 'x' }, 422],
     );
-    await expectAnswers(app, [[`${V1}/secrets/search`, undefined, 200, { items: [{ name: 'TOKEN_A' }] }]]);
+    await expectAnswers(app, [
+      [`${V1}/secrets/search`, undefined, 200, { items: [{ name: 'TOKEN_A' }] }],
+    ]);
     await answers(
       [`DELETE ${path}/TOKEN_A`, undefined, 200, { deleted: true }],
       [`DELETE ${path}/TOKEN_A`, undefined, 404, { detail: 'Secret not found' }],
@@ -110,7 +156,11 @@ describe('the secrets at an agent server', () => {
 
   it('are given to a conversation by a LookupSecret of either server, and by no other address', async () => {
     await app.post(`${V1}/secrets`, { name: 'TOKEN_B', value: 'b-value' });
-    const lookup = (of: string) => ({ kind: 'LookupSecret', url: of, headers: { 'X-Session-API-Key': key } });
+    const lookup = (of: string) => ({
+      kind: 'LookupSecret',
+      url: of,
+      headers: { 'X-Session-API-Key': key },
+    });
     const conversation_id = '11111111-2222-4333-8444-5555555555ab';
     const at = `/api/conversations/${conversation_id}`;
     const replay = [{ type: 'terminal', command: 'printf %s "$ONE$TWO" | wc -c', thought: '' }];
@@ -136,10 +186,13 @@ describe('the secrets at an agent server', () => {
     );
     const output = await until('the output', async () => {
       const { body } = await call('GET', `${at}/events/search`);
-      return JSON.stringify(body).includes('TerminalObservation') ? JSON.stringify(body) : undefined;
+      return JSON.stringify(body).includes('TerminalObservation')
+        ? JSON.stringify(body)
+        : undefined;
     });
     expect(output).toContain('"text":"14');
   });
 });
 
-it('an agent server has no skills', () => answers(['POST /api/skills', {}, 200, { skills: [], sources: {} }]));
+it('an agent server has no skills', () =>
+  answers(['POST /api/skills', {}, 200, { skills: [], sources: {} }]));

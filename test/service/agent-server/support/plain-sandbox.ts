@@ -4,8 +4,15 @@ import path from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { Sandbox } from '../../../../src/service/agent-server/sandbox.ts';
 
-/** A sandbox without isolation for the tests of a file. Each call of `folder` makes a folder, below the workspace. */
-export function usePlainSandbox(): { readonly sandbox: Sandbox; another: () => Sandbox; folder: () => string } {
+/**
+ * A sandbox without isolation for the tests of a file. Each call of `folder` makes a folder, below
+ * the workspace.
+ */
+export function usePlainSandbox(): {
+  readonly sandbox: Sandbox;
+  another: () => Sandbox;
+  folder: () => string;
+} {
   let dir: string;
   let sandbox: Sandbox;
   let another: (id: string) => Sandbox;
@@ -15,7 +22,8 @@ export function usePlainSandbox(): { readonly sandbox: Sandbox; another: () => S
     mkdirSync(workspace_dir, { recursive: true });
     const root = path.resolve(import.meta.dirname, '../../../..');
     const rest = { session_api_key: 'key', events_dir: dir, database: '', initial_env: {} };
-    another = (sandbox_id) => new Sandbox({ sandbox_id, spec: 'process', workspace_dir, root, ...rest });
+    another = (sandbox_id) =>
+      new Sandbox({ sandbox_id, spec: 'process', workspace_dir, root, ...rest });
     sandbox = another(path.basename(dir));
     await sandbox.folders();
   });

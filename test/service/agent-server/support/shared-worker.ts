@@ -23,7 +23,10 @@ export interface SharedWorker {
   post(route: string, body?: unknown): Promise<Shown>;
 }
 
-/** A worker that the tests of a file share, ended after them, whose conversation has played these steps to their end. */
+/**
+ * A worker that the tests of a file share, ended after them, whose conversation has played these
+ * steps to their end.
+ */
 export function useSharedWorker(steps: unknown[]): SharedWorker {
   let worker: OwnWorker;
   beforeAll(async () => {
@@ -45,11 +48,15 @@ export function useSharedWorker(steps: unknown[]): SharedWorker {
 }
 
 /**
- * One worker for the tests of the enclosing suite, ended after them. After each test its conversation is deleted, and what
- * is in the workspace: for tests that need a sandbox without either, and leave no other traces.
+ * One worker for the tests of the enclosing suite, ended after them. After each test its
+ * conversation is deleted, and what is in the workspace: for tests that need a sandbox without
+ * either, and leave no other traces.
  * @param set called with the worker before the tests
  */
-export function useEmptiedWorker(set: (worker: OwnWorker) => void, options: WorkerOptions = {}): void {
+export function useEmptiedWorker(
+  set: (worker: OwnWorker) => void,
+  options: WorkerOptions = {},
+): void {
   let worker: OwnWorker;
   beforeAll(async () => {
     worker = await startOwnWorker(options);
@@ -58,7 +65,8 @@ export function useEmptiedWorker(set: (worker: OwnWorker) => void, options: Work
   afterEach(async () => {
     await worker.call('DELETE', `/api/conversations/${ID}`);
     const { workspace } = worker.place;
-    for (const name of readdirSync(workspace)) rmSync(path.join(workspace, name), { recursive: true, maxRetries: 10 });
+    for (const name of readdirSync(workspace))
+      rmSync(path.join(workspace, name), { recursive: true, maxRetries: 10 });
   });
   afterAll(() => worker.close());
 }
@@ -69,7 +77,10 @@ export interface SandboxOfTest {
   start(options?: WorkerOptions): Promise<TestWorker>;
 }
 
-/** For the tests of a file: each has folders of its own, and the workers that it started in them are ended after it. */
+/**
+ * For the tests of a file: each has folders of its own, and the workers that it started in them are
+ * ended after it.
+ */
 export function sandboxOfTest(): SandboxOfTest {
   let place: Place;
   let started: TestWorker[];

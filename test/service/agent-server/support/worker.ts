@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { SandboxLimits } from '../../../../src/service/isolation/limits.ts';
-import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/sandboxes/worker-protocol.ts';
+import type {
+  SandboxSpecName,
+  WorkerNotice,
+} from '../../../../src/service/sandboxes/worker-protocol.ts';
 import { AGENT_ANSWERS } from '../../../../src/service/openapi/agent-server.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
 import { expectDocumented } from '../../openapi/documented.ts';
@@ -14,7 +17,10 @@ import { sandboxMark, selectProcesses } from '../../../../src/service/isolation/
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../../..');
-/** Long enough for a machine ten times as slow: a bound that is hit means that the condition never comes true. */
+/**
+ * Long enough for a machine ten times as slow: a bound that is hit means that the condition never
+ * comes true.
+ */
 const BOUND_MS = 60_000;
 export const KEY = 'test-session-key';
 export const ID = '7f0c2d4e-1a3b-4c5d-8e9f-a1b2c3d4e5f6';
@@ -76,7 +82,9 @@ export interface TestSocket {
 function openSocket(url: string, headers: Record<string, string>): TestSocket {
   const client = new WebSocket(url, { headers });
   const frames: Record<string, unknown>[] = [];
-  client.on('message', (data) => frames.push(JSON.parse((data as Buffer).toString('utf8')) as Record<string, unknown>));
+  client.on('message', (data) =>
+    frames.push(JSON.parse((data as Buffer).toString('utf8')) as Record<string, unknown>),
+  );
   client.on('error', () => undefined);
   const closed = new Promise<{ code: number; reason: string }>((resolve) =>
     client.once('close', (code, reason) => resolve({ code, reason: reason.toString('utf8') })),
@@ -97,11 +105,19 @@ export interface TestWorker {
   port: number;
   workingDir: string;
   spec: SandboxSpecName;
-  call(method: string, route: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  call(
+    method: string,
+    route: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
   /** Sends a command of the app server and waits for its notice. */
   command(type: 'pause' | 'resume' | 'stop'): Promise<WorkerNotice>;
   socket(route: string, headers?: Record<string, string>): TestSocket;
-  /** Starts a conversation whose agent plays these steps; null for an agent with a model, and no replay. */
+  /**
+   * Starts a conversation whose agent plays these steps; null for an agent with a model, and no
+   * replay.
+   */
   startConversation(steps: unknown[] | null, more?: Record<string, unknown>): Promise<Answer>;
   /** The state of that conversation. */
   status(): Promise<string>;
@@ -130,7 +146,10 @@ export interface WorkerOptions {
 }
 
 /** Starts a worker and waits until it is ready. */
-export async function startTestWorker(place: Place, options: WorkerOptions = {}): Promise<TestWorker> {
+export async function startTestWorker(
+  place: Place,
+  options: WorkerOptions = {},
+): Promise<TestWorker> {
   const child = spawn(process.execPath, [path.join(ROOT, 'dist', 'worker.js')], {
     env: { ...process.env, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe', ...(options.inherited ?? [])],
@@ -138,7 +157,9 @@ export async function startTestWorker(place: Place, options: WorkerOptions = {})
   child.stdin.on('error', () => undefined);
   const notices: WorkerNotice[] = [];
   const errors: string[] = [];
-  createInterface({ input: child.stdout }).on('line', (line) => notices.push(JSON.parse(line) as WorkerNotice));
+  createInterface({ input: child.stdout }).on('line', (line) =>
+    notices.push(JSON.parse(line) as WorkerNotice),
+  );
   createInterface({ input: child.stderr }).on('line', (line) => errors.push(line));
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.stdin.write(
@@ -160,7 +181,8 @@ export async function startTestWorker(place: Place, options: WorkerOptions = {})
   let hasEnded = false;
   child.once('close', () => (hasEnded = true));
   const first = await until('ready', () => {
-    if (hasEnded) throw new Error(`the worker ended: ${JSON.stringify(notices)} ${errors.join('\n')}`);
+    if (hasEnded)
+      throw new Error(`the worker ended: ${JSON.stringify(notices)} ${errors.join('\n')}`);
     return notices.find((notice) => notice.type === 'ready');
   }).catch((error: unknown) => {
     child.kill('SIGKILL');
@@ -181,13 +203,20 @@ export async function startTestWorker(place: Place, options: WorkerOptions = {})
           ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
           ...headers,
         },
-        body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+        body:
+          body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
       });
       const text = await response.text();
       let parsed: unknown = text;
       if (response.headers.get('content-type')?.includes('json')) parsed = JSON.parse(text);
       const { status, headers: received } = response;
-      expectDocumented(AGENT_ANSWERS, { method, path: route, status, headers: received, body: parsed });
+      expectDocumented(AGENT_ANSWERS, {
+        method,
+        path: route,
+        status,
+        headers: received,
+        body: parsed,
+      });
       return { status, body: parsed, headers: received };
     },
     async command(type) {
@@ -218,8 +247,14 @@ export async function startTestWorker(place: Place, options: WorkerOptions = {})
       const events: StoredEvent[] = [];
       for (let page: string | null = null; ;) {
         const query: string = page === null ? '' : `&page_id=${page}`;
-        const { body } = await worker.call('GET', `/api/conversations/${ID}/events/search?limit=${limit}${query}`);
-        const { items, next_page_id } = body as { items: StoredEvent[]; next_page_id: string | null };
+        const { body } = await worker.call(
+          'GET',
+          `/api/conversations/${ID}/events/search?limit=${limit}${query}`,
+        );
+        const { items, next_page_id } = body as {
+          items: StoredEvent[];
+          next_page_id: string | null;
+        };
         events.push(...items);
         if (next_page_id === null) return events;
         page = next_page_id;
@@ -267,7 +302,12 @@ export async function startOwnWorker(options: WorkerOptions = {}): Promise<OwnWo
 }
 
 export const step = {
-  run: (command: string, more: Record<string, unknown> = {}) => ({ type: 'terminal', command, thought: '', ...more }),
+  run: (command: string, more: Record<string, unknown> = {}) => ({
+    type: 'terminal',
+    command,
+    thought: '',
+    ...more,
+  }),
   create: (file: string, text: string) => ({
     type: 'edit',
     command: 'create',
@@ -307,12 +347,15 @@ export function outline(events: Record<string, unknown>[]): string[] {
 /** Texts of the observations of commands. */
 export function outputs(events: StoredEvent[]): string[] {
   return events.flatMap((event) => {
-    const observation = event['observation'] as { kind: string; content: { text: string }[] } | undefined;
+    const observation = event['observation'] as
+      { kind: string; content: { text: string }[] } | undefined;
     return observation?.kind === 'TerminalObservation' ? [observation.content[0]?.text ?? ''] : [];
   });
 }
 
-/** The state of a process as the kernel calls it: T is stopped, Z a zombie. Empty when it is gone. */
+/**
+ * The state of a process as the kernel calls it: T is stopped, Z a zombie. Empty when it is gone.
+ */
 export function stateOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.charAt(0) ?? '';
@@ -321,7 +364,9 @@ export function stateOf(pid: number): string {
   }
 }
 
-/** Whether a process lives: a zombie does not, and who buries it, and when, depends on the machine. */
+/**
+ * Whether a process lives: a zombie does not, and who buries it, and when, depends on the machine.
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -331,7 +376,10 @@ export function isAlive(pid: number): boolean {
   return stateOf(pid) !== 'Z';
 }
 
-/** What `outline` shows after a message to a conversation that has ended, whose next turn runs one command and finishes. */
+/**
+ * What `outline` shows after a message to a conversation that has ended, whose next turn runs one
+ * command and finishes.
+ */
 export const OUTLINE_AFTER_MESSAGE = [
   'idle',
   'MessageEvent',

@@ -1,5 +1,13 @@
-/** MCP servers of the same SDK, in the sandbox and outside of it, that a model calls through a real worker. */
-import { createServer as createWebServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+/**
+ * MCP servers of the same SDK, in the sandbox and outside of it, that a model calls through a real
+ * worker.
+ */
+import {
+  createServer as createWebServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -26,7 +34,13 @@ const elsewhere: IncomingMessage[] = [];
 beforeAll(async () => {
   model = await startModel('/nowhere');
   const entry = path.join(import.meta.dirname, 'server.ts');
-  const options = { bundle: true, write: false, platform: 'node', format: 'cjs', target: 'node20' } as const;
+  const options = {
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+  } as const;
   const { outputFiles } = await build({ entryPoints: [entry], ...options });
   program = outputFiles[0]?.text ?? '';
   web = createWebServer((request, response) => void answerWeb(request, response));
@@ -49,11 +63,13 @@ async function answerWeb(request: IncomingMessage, response: ServerResponse): Pr
   if (pathname === '/cut') return void request.socket.destroy();
   if (pathname === '/drip') {
     response.writeHead(200, { 'content-type': 'application/json' });
-    const drip = (): void => void response.write(' '.repeat(1024 * 1024), (error) => error ?? drip());
+    const drip = (): void =>
+      void response.write(' '.repeat(1024 * 1024), (error) => error ?? drip());
     return drip();
   }
   if (['/elsewhere', '/moved'].includes(pathname)) return void response.end();
-  if (request.headers.authorization !== `Bearer ${TOKEN}`) return void response.writeHead(401).end('Who are you?');
+  if (request.headers.authorization !== `Bearer ${TOKEN}`)
+    return void response.writeHead(401).end('Who are you?');
   if (pathname === '/mcp') {
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
     await createServer(['echo']).connect(transport);
@@ -73,10 +89,22 @@ function inSandbox(...tools: string[]) {
 }
 
 /** Starts a conversation whose model makes these calls. */
-async function start(worker: TestWorker, mcp_config: object, calls: string[], more: object = {}): Promise<void> {
+async function start(
+  worker: TestWorker,
+  mcp_config: object,
+  calls: string[],
+  more: object = {},
+): Promise<void> {
   const { status } = await worker.startConversation(null, {
-    initial_message: { role: 'user', content: [{ type: 'text', text: ['CALL', ...calls].join('\n') }], run: true },
-    agent: { llm: { model: 'openai/gpt-4o', api_key: MODEL_KEY, base_url: model.url, num_retries: 0 }, mcp_config },
+    initial_message: {
+      role: 'user',
+      content: [{ type: 'text', text: ['CALL', ...calls].join('\n') }],
+      run: true,
+    },
+    agent: {
+      llm: { model: 'openai/gpt-4o', api_key: MODEL_KEY, base_url: model.url, num_retries: 0 },
+      mcp_config,
+    },
     ...more,
   });
   expect(status).toBe(201);
@@ -90,10 +118,17 @@ interface Observation {
 
 /** Of each observation of an MCP tool what it shows. */
 async function shown(worker: TestWorker): Promise<string[][]> {
-  const observations = (await worker.events()).map((event) => event['observation'] as Observation | undefined);
+  const observations = (await worker.events()).map(
+    (event) => event['observation'] as Observation | undefined,
+  );
   return observations.flatMap((each) =>
     each?.kind === 'MCPToolObservation'
-      ? [[...(each.is_error ? ['error'] : []), ...each.content.flatMap((part) => part.image_urls ?? part.text ?? '')]]
+      ? [
+          [
+            ...(each.is_error ? ['error'] : []),
+            ...each.content.flatMap((part) => part.image_urls ?? part.text ?? ''),
+          ],
+        ]
       : [],
   );
 }
@@ -110,8 +145,20 @@ async function notices(worker: TestWorker): Promise<string[]> {
 
 it.each([
   ['a program in the sandbox', () => ({ mcpServers: { docs: inSandbox('echo') } })],
-  ['streamable HTTP', () => ({ docs: { url: `${origin}/mcp`, headers: { Authorization: `Bearer ${TOKEN}` } } })],
-  ['SSE', () => ({ docs: { url: `${origin}/events`, transport: 'sse', auth: { strategy: 'bearer', value: TOKEN } } })],
+  [
+    'streamable HTTP',
+    () => ({ docs: { url: `${origin}/mcp`, headers: { Authorization: `Bearer ${TOKEN}` } } }),
+  ],
+  [
+    'SSE',
+    () => ({
+      docs: {
+        url: `${origin}/events`,
+        transport: 'sse',
+        auth: { strategy: 'bearer', value: TOKEN },
+      },
+    }),
+  ],
 ])('a model calls a tool of an MCP server: %s', async (_name, config) => {
   const worker = await sandbox.start(hasBubblewrap ? { spec: 'bubblewrap-offline' } : {});
   await start(worker, config(), [`echo {"words":"the words","security_risk":"LOW"}`]);
@@ -123,7 +170,11 @@ it.each([
     security_risk: 'LOW',
   });
   expect(observation?.['observation']).toEqual({
-    content: ["[Tool 'echo' executed.]", 'the words'].map((text) => ({ cache_prompt: false, type: 'text', text })),
+    content: ["[Tool 'echo' executed.]", 'the words'].map((text) => ({
+      cache_prompt: false,
+      type: 'text',
+      text,
+    })),
     is_error: false,
     tool_name: 'echo',
     kind: 'MCPToolObservation',
@@ -179,18 +230,30 @@ it('a tool whose name is not allowed, or taken, is offered with an allowed one',
 it('servers that cannot be used are named once, and the run continues with the others', async () => {
   const worker = await sandbox.start();
   const servers = {
-    absent: [{ command: 'no-such-program' }, 'it ended with exit code 127 (no-such-program: command not found)'],
+    absent: [
+      { command: 'no-such-program' },
+      'it ended with exit code 127 (no-such-program: command not found)',
+    ],
     broken: [
       { command: 'sh', args: ['-c', 'echo cannot find it >&2; exit 2'] },
       'it ended with exit code 2 (cannot find it)',
     ],
-    endless: [{ command: 'sh', args: ['-c', 'yes | tr -d "\\n"'] }, 'it sent more than 10 MiB without a message'],
+    endless: [
+      { command: 'sh', args: ['-c', 'yes | tr -d "\\n"'] },
+      'it sent more than 10 MiB without a message',
+    ],
     lines: [{ command: 'yes' }, 'it sent more than 10 MiB without a message'],
     drip: [{ url: `${origin}/drip` }, 'it sent more than 10 MiB without a message'],
     cut: [{ url: `${origin}/cut` }, 'fetch failed: other side closed'],
-    stranger: [{ url: `${origin}/mcp`, headers: { Authorization: 'Bearer of-nobody' } }, 'Who are you?'],
+    stranger: [
+      { url: `${origin}/mcp`, headers: { Authorization: 'Bearer of-nobody' } },
+      'Who are you?',
+    ],
     strange: [{ url: `${origin}/sse` }, '401'],
-    moved: [{ url: `${origin}/moved`, headers: { 'X-Token': TOKEN } }, 'Redirect to http://localhost'],
+    moved: [
+      { url: `${origin}/moved`, headers: { 'X-Token': TOKEN } },
+      'Redirect to http://localhost',
+    ],
     nothing: [{ url: 'ftp://host/' }, 'it has no command, and no url with http or https'],
     wrong: [{ command: ['sh'] }, 'command is not valid'],
     off: [{ command: 'no-such-program', enabled: false }, null],
@@ -199,15 +262,21 @@ it('servers that cannot be used are named once, and the run continues with the o
       'not used, as a model is offered 100 tools of different names: t99 of docs',
     ],
   } as const;
-  const config = Object.fromEntries(Object.entries(servers).map(([name, [server]]) => [name, server]));
+  const config = Object.fromEntries(
+    Object.entries(servers).map(([name, [server]]) => [name, server]),
+  );
   await start(worker, config, ['echo {"words":"still here"}', 'echo {"words":"and here"}']);
   await worker.untilStatus('finished');
   expect((await shown(worker)).map((texts) => texts[1])).toEqual(['still here', 'and here']);
-  const lines = (await notices(worker)).map((line) => [/(?:server|of) (\S+)(?: is|$)/.exec(line)?.[1], line] as const);
+  const lines = (await notices(worker)).map(
+    (line) => [/(?:server|of) (\S+)(?: is|$)/.exec(line)?.[1], line] as const,
+  );
   const expected = Object.entries(servers).filter(([, [, why]]) => why !== null);
   expect(lines).toHaveLength(expected.length);
   expect(Object.fromEntries(lines)).toEqual(
-    Object.fromEntries(expected.map(([name, [, why]]) => [name, expect.stringContaining(why ?? '') as string])),
+    Object.fromEntries(
+      expected.map(([name, [, why]]) => [name, expect.stringContaining(why ?? '') as string]),
+    ),
   );
   expect(elsewhere).toEqual([]);
 });
@@ -215,7 +284,13 @@ it('servers that cannot be used are named once, and the run continues with the o
 it('a server that has ended, by itself or with the sandbox, is started again by the next call', async () => {
   const worker = await sandbox.start();
   const echo = (words: string): string => `echo ${JSON.stringify({ words })}`;
-  const calls = [echo('one'), 'crash', echo('two'), 'terminal {"command":"kill -9 -1"}', echo('three')];
+  const calls = [
+    echo('one'),
+    'crash',
+    echo('two'),
+    'terminal {"command":"kill -9 -1"}',
+    echo('three'),
+  ];
   await start(worker, { docs: inSandbox('echo', 'crash') }, calls);
   await worker.untilStatus('finished');
   expect(await shown(worker)).toEqual([
@@ -230,11 +305,15 @@ it('a server that has ended, by itself or with the sandbox, is started again by 
 it('a call that awaits approval is made after a crash of the worker', async () => {
   const config = { docs: inSandbox('echo') };
   const first = await sandbox.start();
-  await start(first, config, ['echo {"words":"approved"}'], { confirmation_policy: { kind: 'AlwaysConfirm' } });
+  await start(first, config, ['echo {"words":"approved"}'], {
+    confirmation_policy: { kind: 'AlwaysConfirm' },
+  });
   await first.untilStatus('waiting_for_confirmation');
   await first.kill('SIGKILL');
   const second = await sandbox.start();
-  await second.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept: true });
+  await second.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, {
+    accept: true,
+  });
   await second.untilStatus('finished');
   expect(await shown(second)).toEqual([["[Tool 'echo' executed.]", 'approved']]);
 });
@@ -264,7 +343,9 @@ it.each([
 ])('%s ends the program of the server', async (_name, tool, end) => {
   const worker = await sandbox.start();
   await start(worker, { docs: inSandbox('echo', 'hang') }, [`${tool} {"words":"it was called"}`]);
-  await until('the call', async () => (await worker.events()).some((event) => event['tool_name'] === tool));
+  await until('the call', async () =>
+    (await worker.events()).some((event) => event['tool_name'] === tool),
+  );
   expect(running()).not.toEqual([]);
   expect((await end(worker)).status).toBe(200);
   await until('the end of the program', () => running().length === 0);
@@ -304,14 +385,20 @@ it('the program of a server starts when the one of the run before has ended', as
   await start(worker, { docs: inSandbox('lock') }, ['lock']);
   await worker.untilStatus('finished');
   const content = [{ type: 'text', text: 'CALL\nlock' }];
-  await worker.call('POST', `/api/conversations/${ID}/events`, { role: 'user', content, run: true });
+  await worker.call('POST', `/api/conversations/${ID}/events`, {
+    role: 'user',
+    content,
+    run: true,
+  });
   await until('the second call', async () => (await shown(worker)).length === 2);
   expect((await shown(worker)).map((texts) => texts[1])).toEqual(['locked', 'locked']);
 });
 
 it('a rejection, which ends the run, ends the program of a server', async () => {
   const worker = await sandbox.start();
-  await start(worker, { docs: inSandbox('echo') }, ['echo'], { confirmation_policy: { kind: 'AlwaysConfirm' } });
+  await start(worker, { docs: inSandbox('echo') }, ['echo'], {
+    confirmation_policy: { kind: 'AlwaysConfirm' },
+  });
   await worker.untilStatus('waiting_for_confirmation');
   expect(running()).not.toEqual([]);
   await answer(worker, false);
@@ -321,19 +408,28 @@ it('a rejection, which ends the run, ends the program of a server', async () => 
 it.each([
   ['messages', 'flood', () => inSandbox('echo', 'flood')],
   ['lines of a log', 'log', () => inSandbox('echo', 'log')],
-  ['messages over HTTP', 'flood', () => ({ url: `${origin}/events`, transport: 'sse', auth: TOKEN })],
-])('a server that sends %s without end outside of calls is ended and named', async (_name, tool, server) => {
-  const worker = await sandbox.start();
-  const wait = { command: 'until [ -e named ]; do sleep 0.1; done' };
-  const calls = [tool, `terminal ${JSON.stringify(wait)}`, 'echo {"words":"started again"}'];
-  await start(worker, { docs: server() }, calls);
-  await until('the notice', async () => (await notices(worker)).length > 0);
-  expect(await notices(worker)).toEqual(['The MCP server docs was ended: it sent more than 10 MiB without a call.']);
-  expect(running()).toEqual([]);
-  writeFileSync(path.join(sandbox.place.workspace, 'named'), '');
-  await worker.untilStatus('finished');
-  expect((await shown(worker)).at(-1)).toEqual(["[Tool 'echo' executed.]", 'started again']);
-});
+  [
+    'messages over HTTP',
+    'flood',
+    () => ({ url: `${origin}/events`, transport: 'sse', auth: TOKEN }),
+  ],
+])(
+  'a server that sends %s without end outside of calls is ended and named',
+  async (_name, tool, server) => {
+    const worker = await sandbox.start();
+    const wait = { command: 'until [ -e named ]; do sleep 0.1; done' };
+    const calls = [tool, `terminal ${JSON.stringify(wait)}`, 'echo {"words":"started again"}'];
+    await start(worker, { docs: server() }, calls);
+    await until('the notice', async () => (await notices(worker)).length > 0);
+    expect(await notices(worker)).toEqual([
+      'The MCP server docs was ended: it sent more than 10 MiB without a call.',
+    ]);
+    expect(running()).toEqual([]);
+    writeFileSync(path.join(sandbox.place.workspace, 'named'), '');
+    await worker.untilStatus('finished');
+    expect((await shown(worker)).at(-1)).toEqual(["[Tool 'echo' executed.]", 'started again']);
+  },
+);
 
 it('no key and no secret of a server is in its program, an event or an answer', async () => {
   const worker = await sandbox.start();
@@ -367,9 +463,14 @@ it('no key and no secret of a server is in its program, an event or an answer', 
   expect((body as { agent: unknown }).agent).toMatchObject({
     mcp_config: {
       docs: { command: 'node', env: { DOCS_TOKEN: mask, LEVEL: mask } },
-      web: { url: `${origin}/mcp?api_key=<redacted>`, headers: { Authorization: mask, 'X-Other': mask } },
+      web: {
+        url: `${origin}/mcp?api_key=<redacted>`,
+        headers: { Authorization: mask, 'X-Other': mask },
+      },
     },
   });
   const all = JSON.stringify([body, await worker.events()]);
-  expect([KEY, MODEL_KEY, given, ...Object.values(secrets)].filter((secret) => all.includes(secret))).toEqual([]);
+  expect(
+    [KEY, MODEL_KEY, given, ...Object.values(secrets)].filter((secret) => all.includes(secret)),
+  ).toEqual([]);
 });

@@ -2,17 +2,26 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { type CallToolResult, CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  type CallToolResult,
+  CallToolRequestSchema,
+  ListToolsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 
 const text = (shown: string): CallToolResult => ({ content: [{ type: 'text', text: shown }] });
 /** A GIF of one pixel. */
 export const PICTURE = 'R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=';
 
-const TOOLS: Record<string, (given: Record<string, unknown>) => CallToolResult | Promise<CallToolResult>> = {
+const TOOLS: Record<
+  string,
+  (given: Record<string, unknown>) => CallToolResult | Promise<CallToolResult>
+> = {
   echo: ({ words }) => text(String(words)),
   variables: () => text(JSON.stringify(process.env)),
   picture: () => ({ content: [{ type: 'image', mimeType: 'image/gif', data: PICTURE }] }),
-  page: () => ({ content: [{ type: 'resource', resource: { uri: 'file:///page', text: 'of a page' } }] }),
+  page: () => ({
+    content: [{ type: 'resource', resource: { uri: 'file:///page', text: 'of a page' } }],
+  }),
   sound: () => ({ content: [{ type: 'audio', mimeType: 'audio/wav', data: PICTURE }] }),
   long: () => text('x'.repeat(40_000)),
   fail: () => ({ ...text('it is not there'), isError: true }),
@@ -48,8 +57,15 @@ function ignore(): void {
 
 /** @param names of its tools: what is before a colon is what the tool does */
 export function createServer(names: readonly string[]): Server {
-  const server = new Server({ name: 'test', version: '1' }, { capabilities: { tools: {}, logging: {} } });
-  const inputSchema = { type: 'object' as const, properties: { words: { type: 'string' } }, required: ['words'] };
+  const server = new Server(
+    { name: 'test', version: '1' },
+    { capabilities: { tools: {}, logging: {} } },
+  );
+  const inputSchema = {
+    type: 'object' as const,
+    properties: { words: { type: 'string' } },
+    required: ['words'],
+  };
   const tools = names.map((name) => ({
     name: name.split(':').at(-1) ?? '',
     description: `Does ${name}.`,

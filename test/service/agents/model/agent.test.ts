@@ -1,4 +1,7 @@
-/** A worker whose conversation is driven by the scripted model behind an OpenAI-compatible interface. */
+/**
+ * A worker whose conversation is driven by the scripted model behind an OpenAI-compatible
+ * interface.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -29,7 +32,9 @@ function content(file: string): string {
 }
 
 function outline(events: StoredEvent[]): string[] {
-  return events.filter(({ kind }) => kind !== 'ConversationStateUpdateEvent').map(({ kind }) => kind);
+  return events
+    .filter(({ kind }) => kind !== 'ConversationStateUpdateEvent')
+    .map(({ kind }) => kind);
 }
 
 it('a model works with the terminal, finishes, and its use is counted', async () => {
@@ -71,7 +76,10 @@ it('the key of a model is in no event and no answer, and without a price the cos
   await start(worker, `WORK ${KEY}`);
   await worker.untilStatus('finished');
   const { body } = await worker.call('GET', `/api/conversations/${ID}`);
-  const agent = expect.objectContaining({ accumulated_cost: 0, local_cost_unknown: true }) as unknown;
+  const agent = expect.objectContaining({
+    accumulated_cost: 0,
+    local_cost_unknown: true,
+  }) as unknown;
   expect(body).toMatchObject({ stats: { usage_to_metrics: { agent } } });
   const stats = (await worker.events()).filter((event) => event['key'] === 'stats');
   expect(stats.at(-1)).toMatchObject({ value: { usage_to_metrics: { agent } } });
@@ -100,7 +108,9 @@ it('an action that awaits approval is executed after a crash and an approval', a
   expect(existsSync(path.join(sandbox.place.workspace, 'risky.txt'))).toBe(false);
   await first.kill('SIGKILL');
   const second = await sandbox.start();
-  await second.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept: true });
+  await second.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, {
+    accept: true,
+  });
   await second.untilStatus('finished');
   expect(content('risky.txt')).toBe('carried out\n');
 });
@@ -124,7 +134,9 @@ it('a sandbox without isolation whose spec was not named runs a replay and refus
 it('an agent has the tools that its client names, besides think and finish', async () => {
   const worker = await sandbox.start();
   const llm = { model: 'openai/gpt-4o', base_url: model.url, num_retries: 0 };
-  await start(worker, 'WORK', { agent: { llm, tools: [{ name: 'FileEditorTool' }, { name: 'browser_tool_set' }] } });
+  await start(worker, 'WORK', {
+    agent: { llm, tools: [{ name: 'FileEditorTool' }, { name: 'browser_tool_set' }] },
+  });
   await worker.untilStatus('finished');
   const [prompt] = await worker.events();
   const titles = (prompt?.['tools'] as { title: string }[]).map(({ title }) => title);

@@ -49,7 +49,8 @@ export function useEndpoint(): Endpoint {
     let raw = '';
     request.on('data', (chunk: Buffer) => (raw += chunk.toString()));
     request.on('end', () => {
-      if (raw !== '') asked.push({ ...(JSON.parse(raw) as Asked), path: request.url, headers: request.headers });
+      if (raw !== '')
+        asked.push({ ...(JSON.parse(raw) as Asked), path: request.url, headers: request.headers });
       (replies.length > 1 ? replies.shift() : replies[0])?.(response);
     });
   });
@@ -98,7 +99,8 @@ function historyError(messages: Message[]): string | null {
 
 export function send(response: ServerResponse, ...chunks: unknown[]): void {
   if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const chunk of chunks) response.write(`data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`);
+  for (const chunk of chunks)
+    response.write(`data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`);
 }
 
 export function ofKind(events: StoredEvent[], kind: string): StoredEvent[] {
@@ -133,7 +135,12 @@ export function call(...calls: [name: string, input: object | string][]): Reply 
     answers += 1;
     for (const [index, [name, input]] of calls.entries()) {
       const text = typeof input === 'string' ? input : JSON.stringify(input);
-      const named = { index, id: `call_${index}`, type: 'function', function: { name, arguments: '' } };
+      const named = {
+        index,
+        id: `call_${index}`,
+        type: 'function',
+        function: { name, arguments: '' },
+      };
       send(response, delta({ tool_calls: [named] }));
       for (const part of text.match(/.{1,16}/gs) ?? [])
         send(response, delta({ tool_calls: [{ index, function: { arguments: part } }] }));

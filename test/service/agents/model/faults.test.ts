@@ -3,7 +3,17 @@ import { expect, it } from 'vitest';
 import { useEmptiedWorker } from '../../agent-server/support/shared-worker.ts';
 import type { OwnWorker } from '../../agent-server/support/worker.ts';
 import { freeBlock } from '../../../support/ports.ts';
-import { call, delta, fail, FINISH, plain, type Reply, say, send, useEndpoint } from './endpoint.ts';
+import {
+  call,
+  delta,
+  fail,
+  FINISH,
+  plain,
+  type Reply,
+  say,
+  send,
+  useEndpoint,
+} from './endpoint.ts';
 
 let worker: OwnWorker;
 useEmptiedWorker((started) => (worker = started));
@@ -31,7 +41,13 @@ const FAULTS: Fault[] = [
   {
     what: '401 that repeats the headers of the request',
     replies: [fail(401, 'No such key: sk-of-the-test-1, header-of-the-test, application/json, x')],
-    llm: { extra_headers: { 'x-gateway': 'header-of-the-test', accept: 'application/json', 'x-api-key': 'x' } },
+    llm: {
+      extra_headers: {
+        'x-gateway': 'header-of-the-test',
+        accept: 'application/json',
+        'x-api-key': 'x',
+      },
+    },
     code: 'LLMAuthenticationError',
     text: /No such key: <secret-hidden>, <secret-hidden>, application\/json, x\./,
   },
@@ -109,7 +125,10 @@ const FAULTS: Fault[] = [
   },
   {
     what: '503 with a page of HTML',
-    replies: [(response) => response.writeHead(503, { 'content-type': 'text/html' }).end('<html>down</html>')],
+    replies: [
+      (response) =>
+        response.writeHead(503, { 'content-type': 'text/html' }).end('<html>down</html>'),
+    ],
     code: 'LLMServiceUnavailableError',
     text: /HTTP 503: Service Unavailable/,
   },
@@ -216,7 +235,9 @@ const FAULTS: Fault[] = [
   },
   {
     what: 'a redirect',
-    replies: [(response) => response.writeHead(307, { location: 'https://elsewhere.example/v1' }).end()],
+    replies: [
+      (response) => response.writeHead(307, { location: 'https://elsewhere.example/v1' }).end(),
+    ],
     code: 'LLMBadResponseError',
     text: /redirects to https:\/\/elsewhere\.example\/v1\. Correct llm_base_url/,
   },
@@ -244,9 +265,17 @@ const FAULTS: Fault[] = [
       (response) => {
         const more = (): void => {
           const piece = { tool_calls: [{ index: 0, function: { arguments: ' '.repeat(1000) } }] };
-          while (!response.destroyed && response.write(`data: ${JSON.stringify(delta(piece))}\n\n`));
+          while (
+            !response.destroyed &&
+            response.write(`data: ${JSON.stringify(delta(piece))}\n\n`)
+          );
         };
-        send(response, delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 'think', arguments: '{' } }] }));
+        send(
+          response,
+          delta({
+            tool_calls: [{ index: 0, id: 'a', function: { name: 'think', arguments: '{' } }],
+          }),
+        );
         response.on('drain', more);
         more();
       },
@@ -286,20 +315,29 @@ const FAULTS: Fault[] = [
 async function fault(llm: object): Promise<Record<string, unknown>> {
   await worker.startConversation(null, {
     agent: {
-      llm: { model: 'openai/gpt-4o', api_key: 'sk-of-the-test-1', base_url: endpoint.url, num_retries: 0, ...llm },
+      llm: {
+        model: 'openai/gpt-4o',
+        api_key: 'sk-of-the-test-1',
+        base_url: endpoint.url,
+        num_retries: 0,
+        ...llm,
+      },
     },
   });
   await worker.untilStatus('error');
   return (await worker.events()).at(-1) ?? {};
 }
 
-it.each(FAULTS)('$what ends the run in error with what to do', async ({ replies, llm = {}, calls = 1, code, text }) => {
-  endpoint.reply(...replies);
-  const error = await fault(llm);
-  expect(error).toMatchObject({ kind: 'ConversationErrorEvent', code });
-  expect(error['detail']).toMatch(text);
-  expect(endpoint.asked).toHaveLength(calls);
-});
+it.each(FAULTS)(
+  '$what ends the run in error with what to do',
+  async ({ replies, llm = {}, calls = 1, code, text }) => {
+    endpoint.reply(...replies);
+    const error = await fault(llm);
+    expect(error).toMatchObject({ kind: 'ConversationErrorEvent', code });
+    expect(error['detail']).toMatch(text);
+    expect(endpoint.asked).toHaveLength(calls);
+  },
+);
 
 it('a port where nothing listens ends the run in error with what to do', async () => {
   const error = await fault({ base_url: `http://127.0.0.1:${await freeBlock()}/v1` });
@@ -307,16 +345,36 @@ it('a port where nothing listens ends the run in error with what to do', async (
 });
 
 const UNREACHABLE: [what: string, llm: object, code: string, text: RegExp][] = [
-  ['a port that is forbidden', { base_url: 'http://127.0.0.1:6667/v1' }, 'LLMServiceUnavailableError', /bad port/],
-  ['a host that is unknown', { base_url: 'http://model.invalid/v1' }, 'LLMServiceUnavailableError', /no such host/i],
-  ['a model of unknown place', { base_url: null, model: 'unknown/model' }, 'NoModel', /llm_base_url=<url>/],
+  [
+    'a port that is forbidden',
+    { base_url: 'http://127.0.0.1:6667/v1' },
+    'LLMServiceUnavailableError',
+    /bad port/,
+  ],
+  [
+    'a host that is unknown',
+    { base_url: 'http://model.invalid/v1' },
+    'LLMServiceUnavailableError',
+    /no such host/i,
+  ],
+  [
+    'a model of unknown place',
+    { base_url: null, model: 'unknown/model' },
+    'NoModel',
+    /llm_base_url=<url>/,
+  ],
   [
     'an address with a password',
     { base_url: 'http://me:hidden-one@127.0.0.1/v1' },
     'LLMBadRequestError',
     /^llm_base_url has a user name or a password/,
   ],
-  ['an address that is none', { base_url: 'localhost:1234/v1' }, 'LLMServiceUnavailableError', /correct llm_base_url/],
+  [
+    'an address that is none',
+    { base_url: 'localhost:1234/v1' },
+    'LLMServiceUnavailableError',
+    /correct llm_base_url/,
+  ],
   ['no model', { base_url: null, model: '' }, 'NoModel', /llm_model=<model>/],
 ];
 

@@ -10,7 +10,10 @@ function event(kind: string, source: string, members: object): StoredEvent {
 
 const text = (value: string) => [{ type: 'text', text: value }];
 const user = (value: string, images: string[] = []) => {
-  const content = [...text(value), ...(images.length === 0 ? [] : [{ type: 'image', image_urls: images }])];
+  const content = [
+    ...text(value),
+    ...(images.length === 0 ? [] : [{ type: 'image', image_urls: images }]),
+  ];
   return event('MessageEvent', 'user', { llm_message: { role: 'user', content } });
 };
 const said = (value: string) =>
@@ -25,7 +28,10 @@ const action = (answer: string, id: string, more: object = {}, given = '{"comman
     ...more,
   });
 const observed = (id: string, value: string, images: string[] = []) => {
-  const content = [...text(value), ...(images.length === 0 ? [] : [{ type: 'image', image_urls: images }])];
+  const content = [
+    ...text(value),
+    ...(images.length === 0 ? [] : [{ type: 'image', image_urls: images }]),
+  ];
   return event('ObservationEvent', 'environment', {
     tool_name: 'terminal',
     tool_call_id: id,
@@ -33,14 +39,25 @@ const observed = (id: string, value: string, images: string[] = []) => {
   });
 };
 const rejected = (id: string, rejection_reason: string) =>
-  event('UserRejectObservation', 'environment', { tool_name: 'terminal', tool_call_id: id, rejection_reason });
+  event('UserRejectObservation', 'environment', {
+    tool_name: 'terminal',
+    tool_call_id: id,
+    rejection_reason,
+  });
 const failed = (id: string, error: string) =>
   event('AgentErrorEvent', 'agent', { tool_name: 'terminal', tool_call_id: id, error });
 const status = () =>
-  event('ConversationStateUpdateEvent', 'environment', { key: 'execution_status', value: 'running' });
+  event('ConversationStateUpdateEvent', 'environment', {
+    key: 'execution_status',
+    value: 'running',
+  });
 const forget = (events: StoredEvent[], summary: string, offset: number) => {
   const forgotten_event_ids = events.map(({ id }) => id);
-  return event('Condensation', 'environment', { forgotten_event_ids, summary, summary_offset: offset });
+  return event('Condensation', 'environment', {
+    forgotten_event_ids,
+    summary,
+    summary_offset: offset,
+  });
 };
 
 /** A message in one line. */
@@ -50,8 +67,10 @@ function lines(events: StoredEvent[]): string[] {
       if (typeof content === 'string') return `${role}: ${content}`;
       const parts = content.map((part) => {
         if (part.type === 'text' || part.type === 'reasoning') return `${part.type} ${part.text}`;
-        if (part.type === 'tool-call') return `call ${part.toolCallId} ${JSON.stringify(part.input)}`;
-        if (part.type === 'tool-result') return `result ${part.toolCallId} ${(part.output as { value: string }).value}`;
+        if (part.type === 'tool-call')
+          return `call ${part.toolCallId} ${JSON.stringify(part.input)}`;
+        if (part.type === 'tool-result')
+          return `result ${part.toolCallId} ${(part.output as { value: string }).value}`;
         return part.type === 'image' ? `image ${String(part.image)}` : part.type;
       });
       return `${role}: ${parts.join(', ')}`;
@@ -79,18 +98,35 @@ const TABLE: [what: string, events: StoredEvent[], wanted: string[]][] = [
       action('r1', 'b'),
       observed('b', 'y'),
     ],
-    [`assistant: reasoning Hm., text Look., call a ${LS}, call b ${LS}`, 'tool: result a x', 'tool: result b y'],
+    [
+      `assistant: reasoning Hm., text Look., call a ${LS}, call b ${LS}`,
+      'tool: result a x',
+      'tool: result b y',
+    ],
   ],
   [
     'a call that was rejected',
     [action('r1', 'a'), rejected('a', 'not so'), user('Try again.')],
-    [`assistant: call a ${LS}`, 'tool: result a The user rejected this action: not so', 'user: Try again.'],
+    [
+      `assistant: call a ${LS}`,
+      'tool: result a The user rejected this action: not so',
+      'user: Try again.',
+    ],
   ],
-  ['a call that was never executed', [action('r1', 'a')], [`assistant: call a ${LS}`, `tool: result a ${NO_RESULT}`]],
+  [
+    'a call that was never executed',
+    [action('r1', 'a')],
+    [`assistant: call a ${LS}`, `tool: result a ${NO_RESULT}`],
+  ],
   [
     'a second call that was never executed, and a message after it',
     [action('r1', 'a'), observed('a', 'x'), action('r1', 'b'), user('Go on.')],
-    [`assistant: call a ${LS}, call b ${LS}`, 'tool: result a x', `tool: result b ${NO_RESULT}`, 'user: Go on.'],
+    [
+      `assistant: call a ${LS}, call b ${LS}`,
+      'tool: result a x',
+      `tool: result b ${NO_RESULT}`,
+      'user: Go on.',
+    ],
   ],
   [
     'a message during a call',
@@ -109,7 +145,12 @@ const TABLE: [what: string, events: StoredEvent[], wanted: string[]][] = [
   ],
   [
     'images of a result, after all results',
-    [action('r1', 'a'), observed('a', '', ['http://h/1.png']), action('r1', 'b'), observed('b', 'y')],
+    [
+      action('r1', 'a'),
+      observed('a', '', ['http://h/1.png']),
+      action('r1', 'b'),
+      observed('b', 'y'),
+    ],
     [
       `assistant: call a ${LS}, call b ${LS}`,
       'tool: result a (no output)',
@@ -122,7 +163,10 @@ const TABLE: [what: string, events: StoredEvent[], wanted: string[]][] = [
     [
       user('Hello'),
       action('replay-u', 'u', { source: 'user', action: { command: 'pwd' } }),
-      event('ObservationEvent', 'user', { tool_call_id: 'u', observation: { command: 'pwd', content: text('/home') } }),
+      event('ObservationEvent', 'user', {
+        tool_call_id: 'u',
+        observation: { command: 'pwd', content: text('/home') },
+      }),
     ],
     ['user: Hello', 'user: The user ran the command `pwd`:\n/home'],
   ],
@@ -130,11 +174,22 @@ const TABLE: [what: string, events: StoredEvent[], wanted: string[]][] = [
   [
     'a condensation',
     [user('Task'), first, second, third, forget([first, second], 'Did ls.', 1)],
-    ['user: Task', 'user: Summary of the earlier part of this conversation:\n\nDid ls.', 'user: And now?'],
+    [
+      'user: Task',
+      'user: Summary of the earlier part of this conversation:\n\nDid ls.',
+      'user: And now?',
+    ],
   ],
   [
     'a second condensation, which replaces the first',
-    [user('Task'), first, second, forget([first, second], 'Did ls.', 1), third, forget([third], 'All of it.', 1)],
+    [
+      user('Task'),
+      first,
+      second,
+      forget([first, second], 'Did ls.', 1),
+      third,
+      forget([third], 'All of it.', 1),
+    ],
     ['user: Task', 'user: Summary of the earlier part of this conversation:\n\nAll of it.'],
   ],
 ];
@@ -175,7 +230,10 @@ describe('for any order of events', () => {
         ][draw(7)];
         const made = make?.();
         // An id of a call is used once.
-        if (made && !(made.kind === 'ActionEvent' && events.some((each) => each['tool_call_id'] === id)))
+        if (
+          made &&
+          !(made.kind === 'ActionEvent' && events.some((each) => each['tool_call_id'] === id))
+        )
           events.push(made);
       }
       const open: string[] = [];
@@ -187,7 +245,11 @@ describe('for any order of events', () => {
         }
         expect(open).toEqual([]);
         if (message.role !== 'assistant' || typeof message.content === 'string') continue;
-        open.push(...message.content.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : [])));
+        open.push(
+          ...message.content.flatMap((part) =>
+            part.type === 'tool-call' ? [part.toolCallId] : [],
+          ),
+        );
         expect(open.length).toBeGreaterThan(0);
       }
       expect(open).toEqual([]);

@@ -24,7 +24,10 @@ afterAll(() => {
 });
 
 /** The bodies of the calls in a run with this model. */
-async function callsOf(llm: object, ...replies: Reply[]): Promise<(Asked & Record<string, unknown>)[]> {
+async function callsOf(
+  llm: object,
+  ...replies: Reply[]
+): Promise<(Asked & Record<string, unknown>)[]> {
   const HTTP_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   const worker = await sandbox.start({ env: { HTTP_PROXY, NO_PROXY: '' } });
   endpoint.reply(...replies);
@@ -41,7 +44,13 @@ const BODIES: [what: string, llm: object, has: object, hasNot: string[]][] = [
   [
     'a limit and sampling as given to an unknown endpoint',
     { model: 'qwen3', ...ALWAYS },
-    { model: 'qwen3', temperature: 0, top_p: 1, max_tokens: 128_000, stream_options: { include_usage: true } },
+    {
+      model: 'qwen3',
+      temperature: 0,
+      top_p: 1,
+      max_tokens: 128_000,
+      stream_options: { include_usage: true },
+    },
     ['max_completion_tokens'],
   ],
   [
@@ -62,7 +71,12 @@ const BODIES: [what: string, llm: object, has: object, hasNot: string[]][] = [
     { stream: true },
     ['stream_options'],
   ],
-  ['the OpenAI-compatible interface of ollama', { model: 'ollama/qwen3', base_url: 'http://ollama.test' }, {}, []],
+  [
+    'the OpenAI-compatible interface of ollama',
+    { model: 'ollama/qwen3', base_url: 'http://ollama.test' },
+    {},
+    [],
+  ],
 ];
 
 it.each(BODIES)('an agent sends %s', async (_what, llm, has, hasNot) => {
@@ -76,8 +90,17 @@ it.each(BODIES)('an agent sends %s', async (_what, llm, has, hasNot) => {
 const thoughtful: Reply = (response) => {
   const [name, input] = run('true');
   const extra_content = { google: { thought_signature: 'signature-of-the-call' } };
-  const tool_call = { index: 0, id: 'x', type: 'function', function: { name, arguments: JSON.stringify(input) } };
-  send(response, delta({ reasoning_content: 'Hm.' }), delta({ tool_calls: [{ ...tool_call, extra_content }] }));
+  const tool_call = {
+    index: 0,
+    id: 'x',
+    type: 'function',
+    function: { name, arguments: JSON.stringify(input) },
+  };
+  send(
+    response,
+    delta({ reasoning_content: 'Hm.' }),
+    delta({ tool_calls: [{ ...tool_call, extra_content }] }),
+  );
   send(response, delta({}, 'tool_calls'), '[DONE]');
   response.end();
 };
@@ -89,7 +112,8 @@ it.each([
   'the history of %s has signatures of calls, short ids, and reasoning where it is accepted',
   async (model, reasoning) => {
     const [, second] = await callsOf({ model }, thoughtful, call(FINISH));
-    const answer = second?.messages.find(({ role }) => role === 'assistant') as Record<string, unknown> | undefined;
+    const answer = second?.messages.find(({ role }) => role === 'assistant') as
+      Record<string, unknown> | undefined;
     expect(answer?.['reasoning_content']).toBe(reasoning);
     expect(answer?.['tool_calls']).toMatchObject([
       {

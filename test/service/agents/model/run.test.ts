@@ -4,7 +4,13 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
 import { useEmptiedWorker } from '../../agent-server/support/shared-worker.ts';
-import { ID, message, type OwnWorker, readIfThere, until } from '../../agent-server/support/worker.ts';
+import {
+  ID,
+  message,
+  type OwnWorker,
+  readIfThere,
+  until,
+} from '../../agent-server/support/worker.ts';
 import { call, delta, fail, FINISH, ofKind, run, say, send, useEndpoint } from './endpoint.ts';
 
 let worker: OwnWorker;
@@ -15,7 +21,8 @@ async function start(more: object = {}, llm: object = {}): Promise<void> {
   await worker.startConversation(null, { agent: endpoint.agent(llm), ...more });
 }
 
-const post = (route: string, body?: unknown) => worker.call('POST', `/api/conversations/${ID}/${route}`, body);
+const post = (route: string, body?: unknown) =>
+  worker.call('POST', `/api/conversations/${ID}/${route}`, body);
 const read = (name: string): string | null => readIfThere(worker, name);
 
 async function eventsAt(status = 'finished'): Promise<StoredEvent[]> {
@@ -74,7 +81,9 @@ it('a command of high risk awaits approval, also when the model gives it a low r
   endpoint.reply(call(run('touch a')), call(run('git push --force')), call(FINISH));
   await start({ confirmation_policy: { kind: 'ConfirmRisky' } });
   const events = await eventsAt('waiting_for_confirmation');
-  expect(events.findLast(({ kind }) => kind === 'ActionEvent')).toMatchObject({ security_risk: 'HIGH' });
+  expect(events.findLast(({ kind }) => kind === 'ActionEvent')).toMatchObject({
+    security_risk: 'HIGH',
+  });
 });
 
 describe('during a call of the model', () => {
@@ -125,7 +134,10 @@ describe('during a call of the model', () => {
 
   it('a pause waits for the end of the step', async () => {
     let answer = (): void => undefined;
-    endpoint.reply((response) => (answer = () => call(run('echo x > log'))(response)), call(FINISH));
+    endpoint.reply(
+      (response) => (answer = () => call(run('echo x > log'))(response)),
+      call(FINISH),
+    );
     await start();
     await until('the call', () => endpoint.asked.length === 1);
     const paused = post('pause');
@@ -197,7 +209,10 @@ it('images of a message reach the endpoint', async () => {
   await start({ initial_message: { role: 'user', content, run: true } });
   await eventsAt();
   const sent = endpoint.newest('user')?.content as { type: string; image_url?: { url: string } }[];
-  expect(sent.flatMap((part) => part.image_url?.url ?? [])).toEqual([image, 'https://images.example/a.png']);
+  expect(sent.flatMap((part) => part.image_url?.url ?? [])).toEqual([
+    image,
+    'https://images.example/a.png',
+  ]);
 });
 
 it('secrets are variables of commands, in no output and no shown event; what the model writes goes back as written', async () => {
@@ -211,7 +226,10 @@ it('secrets are variables of commands, in no output and no shown event; what the
     ),
     say(`The token is ${TOKEN}.`, { reasoning_content: TOKEN }),
   );
-  await start({ secrets: { TOKEN }, agent: { ...endpoint.agent(), agent_context: { secrets: { OTHER: 'value' } } } });
+  await start({
+    secrets: { TOKEN },
+    agent: { ...endpoint.agent(), agent_context: { secrets: { OTHER: 'value' } } },
+  });
   const events = await eventsAt();
   expect(read('t.txt')).toBe(TOKEN);
   expect(endpoint.asked[0]?.messages[0]?.content).toMatch(
@@ -222,28 +240,38 @@ it('secrets are variables of commands, in no output and no shown event; what the
   const [, second, third] = endpoint.asked.map(({ messages }) => messages);
   expect(JSON.stringify(second)).toContain('<secret-hidden>');
   expect(JSON.stringify(second)).not.toContain(TOKEN);
-  const written = third?.flatMap(({ tool_calls: calls = [] }) => calls.map((each) => each.function.arguments));
-  expect(written).toContain(JSON.stringify({ command: 'create', path: `${TOKEN}.txt`, file_text: TOKEN }));
+  const written = third?.flatMap(({ tool_calls: calls = [] }) =>
+    calls.map((each) => each.function.arguments),
+  );
+  expect(written).toContain(
+    JSON.stringify({ command: 'create', path: `${TOKEN}.txt`, file_text: TOKEN }),
+  );
 });
 
 describe('the text of an answer while it arrives', () => {
-  const passing = (frames: Record<string, unknown>[]) => frames.filter(({ kind }) => kind === 'StreamingDeltaEvent');
+  const passing = (frames: Record<string, unknown>[]) =>
+    frames.filter(({ kind }) => kind === 'StreamingDeltaEvent');
 
-  it.each([true, false])('is sent to sockets only where it is asked for, and is not stored (%s)', async (stream) => {
-    endpoint.reply(say('A text in several pieces, very-secret-value, and v'));
-    await start({ initial_message: null, secrets: { TOKEN: 'very-secret-value' } }, { stream });
-    const socket = worker.socket(`/sockets/events/${ID}`, { 'X-Session-API-Key': 'test-session-key' });
-    await until('the state', () => socket.frames.length > 0);
-    await post('events', message('Hello.'));
-    const stored = await eventsAt();
-    await until('the answer', () =>
-      socket.frames.some(({ kind, source }) => kind === 'MessageEvent' && source === 'agent'),
-    );
-    const text = passing(socket.frames).map(({ content }) => content);
-    expect(text.join('')).toBe(stream ? 'A text in several pieces, <secret-hidden>, and v' : '');
-    expect(passing(stored)).toEqual([]);
-    socket.client.terminate();
-  });
+  it.each([true, false])(
+    'is sent to sockets only where it is asked for, and is not stored (%s)',
+    async (stream) => {
+      endpoint.reply(say('A text in several pieces, very-secret-value, and v'));
+      await start({ initial_message: null, secrets: { TOKEN: 'very-secret-value' } }, { stream });
+      const socket = worker.socket(`/sockets/events/${ID}`, {
+        'X-Session-API-Key': 'test-session-key',
+      });
+      await until('the state', () => socket.frames.length > 0);
+      await post('events', message('Hello.'));
+      const stored = await eventsAt();
+      await until('the answer', () =>
+        socket.frames.some(({ kind, source }) => kind === 'MessageEvent' && source === 'agent'),
+      );
+      const text = passing(socket.frames).map(({ content }) => content);
+      expect(text.join('')).toBe(stream ? 'A text in several pieces, <secret-hidden>, and v' : '');
+      expect(passing(stored)).toEqual([]);
+      socket.client.terminate();
+    },
+  );
 });
 
 describe('condensation', () => {
@@ -260,7 +288,12 @@ describe('condensation', () => {
     const [first] = ofKind(events, 'ActionEvent');
     const [result] = ofKind(events, 'ObservationEvent');
     expect(ofKind(events, 'Condensation')).toMatchObject([
-      { source: 'environment', forgotten_event_ids: [first?.id, result?.id], summary: 'Echoed 1.', summary_offset: 1 },
+      {
+        source: 'environment',
+        forgotten_event_ids: [first?.id, result?.id],
+        summary: 'Echoed 1.',
+        summary_offset: 1,
+      },
     ]);
     const sent = endpoint.asked.at(-1)?.messages ?? [];
     expect(sent.map(({ role }) => role)).toEqual(['system', 'user', 'user', 'assistant', 'tool']);
@@ -275,7 +308,11 @@ describe('condensation', () => {
   });
 
   it('ends in error when nothing is left to condense', async () => {
-    endpoint.reply(fail(400, 'prompt is too long'), say('Shorter.'), fail(400, 'prompt is too long'));
+    endpoint.reply(
+      fail(400, 'prompt is too long'),
+      say('Shorter.'),
+      fail(400, 'prompt is too long'),
+    );
     await start();
     await worker.untilStatus('error');
     expect((await worker.events()).at(-1)).toMatchObject({ code: 'LLMContextWindowExceedError' });
@@ -307,10 +344,9 @@ describe('condensation', () => {
     expect((await post('condense')).status).toBe(200);
     answer();
     const events = await eventsAt();
-    expect(events.map(({ kind }) => kind).filter((kind) => kind.startsWith('Condensation'))).toEqual([
-      'CondensationRequest',
-      'Condensation',
-    ]);
+    expect(
+      events.map(({ kind }) => kind).filter((kind) => kind.startsWith('Condensation')),
+    ).toEqual(['CondensationRequest', 'Condensation']);
   });
 
   it('that fails on request is answered with the reason', async () => {
@@ -344,8 +380,11 @@ describe('questions beside the history', () => {
     await start({ secrets: { TOKEN } }, { api_key: KEY });
     await worker.untilStatus('finished');
     endpoint.reply(fail(401, `Incorrect API key provided: ${KEY}`), say(`It is ${TOKEN}.`));
-    const ask = async (): Promise<unknown> => (await post('ask_agent', { question: 'Which?' })).body;
-    expect(await ask()).toMatchObject({ detail: expect.stringContaining('provided: <secret-hidden>') as string });
+    const ask = async (): Promise<unknown> =>
+      (await post('ask_agent', { question: 'Which?' })).body;
+    expect(await ask()).toMatchObject({
+      detail: expect.stringContaining('provided: <secret-hidden>') as string,
+    });
     expect(await ask()).toEqual({ response: 'It is <secret-hidden>.' });
     expect((await post('generate_title', {})).body).toEqual({ title: 'It is <secret-hidden>.' });
   });
@@ -355,7 +394,9 @@ describe('questions beside the history', () => {
     await start();
     await worker.untilStatus('finished');
     endpoint.reply(say('"Echo a number"\n'));
-    expect((await post('generate_title', { max_length: 50 })).body).toEqual({ title: 'Echo a number' });
+    expect((await post('generate_title', { max_length: 50 })).body).toEqual({
+      title: 'Echo a number',
+    });
     endpoint.reply(fail(500, 'Overloaded'));
     expect((await post('generate_title', {})).body).toEqual({ title: 'Please do it.' });
   });

@@ -28,9 +28,12 @@ const observed = (text: string) =>
     tool_name: 'terminal',
     observation: { content: [{ text }], metadata: { pid: count } },
   });
-const failed = (error: string) => event('AgentErrorEvent', 'agent', { tool_name: 'terminal', error });
-const said = (text: string) => event('MessageEvent', 'agent', { llm_message: { content: [{ text }] } });
-const user = () => event('MessageEvent', 'user', { llm_message: { content: [{ text: 'Go on.' }] } });
+const failed = (error: string) =>
+  event('AgentErrorEvent', 'agent', { tool_name: 'terminal', error });
+const said = (text: string) =>
+  event('MessageEvent', 'agent', { llm_message: { content: [{ text }] } });
+const user = () =>
+  event('MessageEvent', 'user', { llm_message: { content: [{ text: 'Go on.' }] } });
 const status = () => event('ConversationStateUpdateEvent', 'environment', {});
 const times = (n: number, make: (index: number) => StoredEvent[]) =>
   Array.from({ length: n }, (_, i) => make(i)).flat();
@@ -42,21 +45,48 @@ const TABLE: [what: string, events: StoredEvent[], stuck: boolean][] = [
   ['the same call and result three times', times(3, pair), false],
   ['the same call and result four times', times(4, pair), true],
   ['the same four times, with states between', times(4, () => [...pair(), status()]), true],
-  ['the same call with different results', times(6, (i) => [action('date'), observed(`${i}`)]), false],
-  ['different calls with the same result', times(5, (i) => [action(`touch ${i}`), observed('')]), false],
-  ['the same call with different thoughts', times(6, (i) => [action('ls', `${i}`), observed('x')]), false],
+  [
+    'the same call with different results',
+    times(6, (i) => [action('date'), observed(`${i}`)]),
+    false,
+  ],
+  [
+    'different calls with the same result',
+    times(5, (i) => [action(`touch ${i}`), observed('')]),
+    false,
+  ],
+  [
+    'the same call with different thoughts',
+    times(6, (i) => [action('ls', `${i}`), observed('x')]),
+    false,
+  ],
   ['the same call and three errors', times(3, (i) => [action('l'), failed(`${i}`)]), false],
   ['the same call and four errors', times(4, (i) => [action('l'), failed(`${i}`)]), true],
-  ['wrong calls that differ, and four errors', times(4, (i) => [wrong(`${i}`), failed('No.')]), true],
+  [
+    'wrong calls that differ, and four errors',
+    times(4, (i) => [wrong(`${i}`), failed('No.')]),
+    true,
+  ],
   ['two messages without one of the user', times(2, () => [said('Hm.')]), false],
   ['three messages without one of the user', times(3, (i) => [said(`${i}`)]), true],
-  ['two calls in turn, five of them', times(5, (i) => [action(`${i % 2}`), observed(`${i % 2}`)]), false],
-  ['two calls in turn, six of them', times(6, (i) => [action(`${i % 2}`), observed(`${i % 2}`)]), true],
+  [
+    'two calls in turn, five of them',
+    times(5, (i) => [action(`${i % 2}`), observed(`${i % 2}`)]),
+    false,
+  ],
+  [
+    'two calls in turn, six of them',
+    times(6, (i) => [action(`${i % 2}`), observed(`${i % 2}`)]),
+    true,
+  ],
   ['three calls in turn', times(9, (i) => [action(`${i % 3}`), observed(`${i % 3}`)]), false],
   ['a message of the user between', [...times(3, pair), user(), ...times(3, pair)], false],
   ['the same after a message of the user', [user(), ...times(4, pair)], true],
 ];
 
-it.each(TABLE)('%s is seen as a repetition by the rules of genuine servers', (_what, events, stuck) => {
-  expect(isStuck(events)).toBe(stuck);
-});
+it.each(TABLE)(
+  '%s is seen as a repetition by the rules of genuine servers',
+  (_what, events, stuck) => {
+    expect(isStuck(events)).toBe(stuck);
+  },
+);

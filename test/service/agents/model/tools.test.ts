@@ -33,7 +33,12 @@ describe('a wrong call', () => {
     ['arguments that are a list', 'terminal', '[]', /Wrong arguments for terminal: /],
     ['a missing argument', 'terminal', {}, /Wrong arguments for terminal: .*command/],
     ['an argument of another type', 'terminal', { command: 7 }, /command: .*string/],
-    ['an unknown command of the editor', 'file_editor', { command: 'delete', path: 'a' }, /command: /],
+    [
+      'an unknown command of the editor',
+      'file_editor',
+      { command: 'delete', path: 'a' },
+      /command: /,
+    ],
     ['an unknown tool', 'browser', { url: 'http://a' }, /browser/],
     ['a name of a member of every object', 'constructor', {}, /constructor/],
   ];
@@ -101,7 +106,10 @@ describe('the tools', () => {
   });
 
   it('think notes a thought, finish ends the run with its message', async () => {
-    endpoint.reply(call(['think', { thought: 'First look.' }]), call(['finish', { message: 'It is done.' }]));
+    endpoint.reply(
+      call(['think', { thought: 'First look.' }]),
+      call(['finish', { message: 'It is done.' }]),
+    );
     await start();
     const events = await eventsAt();
     expect(results(events)).toEqual(['Your thought has been logged.', 'It is done.']);
@@ -119,7 +127,9 @@ it('the actions of calls have the members that openhands-sdk permits', async () 
     call(FINISH),
   );
   await start();
-  const actions = ofKind(await eventsAt(), 'ActionEvent').map(({ action }) => Object.keys(action as object).sort());
+  const actions = ofKind(await eventsAt(), 'ActionEvent').map(({ action }) =>
+    Object.keys(action as object).sort(),
+  );
   expect(actions).toEqual([
     ['command', 'is_input', 'kind', 'reset'],
     ['command', 'file_text', 'kind', 'path'],

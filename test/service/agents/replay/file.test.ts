@@ -13,9 +13,16 @@ beforeEach(() => {
   dir = plain.folder();
 });
 
-/** Executes the steps in a workspace and returns the output of each command, and the texts of edits that failed. */
+/**
+ * Executes the steps in a workspace and returns the output of each command, and the texts of edits
+ * that failed.
+ */
 async function play(workspace: string): Promise<{ outputs: string[]; failed: string[] }> {
-  const env = { PATH: process.env['PATH'], GIT_CEILING_DIRECTORIES: dir, GIT_CONFIG_GLOBAL: '/dev/null' };
+  const env = {
+    PATH: process.env['PATH'],
+    GIT_CEILING_DIRECTORIES: dir,
+    GIT_CONFIG_GLOBAL: '/dev/null',
+  };
   const editor = new Editor(plain.sandbox);
   const outputs: string[] = [];
   const failed: string[] = [];
@@ -27,7 +34,8 @@ async function play(workspace: string): Promise<{ outputs: string[]; failed: str
         encoding: 'utf8',
       });
       outputs.push(stdout);
-      if (status !== 0 || stderr !== '') failed.push(`${step.command}: ${String(status)} ${stderr}`);
+      if (status !== 0 || stderr !== '')
+        failed.push(`${step.command}: ${String(status)} ${stderr}`);
     } else if (step.type === 'edit') {
       const result = await editor.edit(step, path.join(workspace, step.path));
       if (result.isError) failed.push(result.text);
@@ -92,5 +100,7 @@ it.each([
 ])('a replay file %s is refused with its path and the reason', (_, make, why) => {
   const file = make();
   const message = expect.stringMatching(new RegExp(`${path.basename(file)}: .*${why}`)) as string;
-  expect(() => readReplayFile(file)).toThrow(expect.objectContaining({ code: 'replay', message }) as Error);
+  expect(() => readReplayFile(file)).toThrow(
+    expect.objectContaining({ code: 'replay', message }) as Error,
+  );
 });

@@ -13,7 +13,13 @@ function v0(action: string, args: Record<string, unknown>, source = 'agent') {
 }
 
 function v1(action: Record<string, unknown>, more: Record<string, unknown> = {}) {
-  return { kind: 'ActionEvent', source: 'agent', thought: [{ type: 'text', text: 'why' }], action, ...more };
+  return {
+    kind: 'ActionEvent',
+    source: 'agent',
+    thought: [{ type: 'text', text: 'why' }],
+    action,
+    ...more,
+  };
 }
 
 const said = (source: string, text: string) => ({
@@ -27,9 +33,12 @@ const examples = path.resolve(import.meta.dirname, '../../../../examples');
 describe('the form of the file', () => {
   const list = [v1({ kind: 'FinishAction', message: 'end' })];
 
-  it.each(['trajectory', 'history', 'events', 'items'])('may be an object with the list as %s', (name) => {
-    expect(parse({ [name]: list }).steps).toHaveLength(1);
-  });
+  it.each(['trajectory', 'history', 'events', 'items'])(
+    'may be an object with the list as %s',
+    (name) => {
+      expect(parse({ [name]: list }).steps).toHaveLength(1);
+    },
+  );
 
   it('may be one event a line, with a byte order mark and empty lines', () => {
     const lines = [said('user', 'x'), ...list].map((event) => JSON.stringify(event)).join('\n\n');
@@ -38,12 +47,14 @@ describe('the form of the file', () => {
 });
 
 describe('events as acs prints them', () => {
-  const printed = [said('user', 'x'), v1({ kind: 'FinishAction', message: 'end' })].map((payload) => ({
-    type: 'event',
-    kind: payload.kind,
-    text: 'a line',
-    payload,
-  }));
+  const printed = [said('user', 'x'), v1({ kind: 'FinishAction', message: 'end' })].map(
+    (payload) => ({
+      type: 'event',
+      kind: payload.kind,
+      text: 'a line',
+      payload,
+    }),
+  );
 
   it('are parsed like the events of the server', () => {
     expect(parse({ items: printed, has_more: false })).toMatchObject({
@@ -53,8 +64,14 @@ describe('events as acs prints them', () => {
   });
 
   it('may be between the lines of the start and the outcome', () => {
-    const lines = [{ type: 'started', id: 'a' }, ...printed, { type: 'outcome', status: 'finished' }];
-    expect(parseTrajectory(lines.map((line) => JSON.stringify(line)).join('\n')).steps).toHaveLength(1);
+    const lines = [
+      { type: 'started', id: 'a' },
+      ...printed,
+      { type: 'outcome', status: 'finished' },
+    ];
+    expect(
+      parseTrajectory(lines.map((line) => JSON.stringify(line)).join('\n')).steps,
+    ).toHaveLength(1);
   });
 });
 
@@ -75,12 +92,17 @@ describe('a malformed trajectory is refused with the position of the error', () 
 });
 
 describe('the supplied trajectories', () => {
-  it.each(readdirSync(examples).filter((name) => /\.v[01]\.json$/.test(name)))('%s can be', (name) => {
-    const { steps, user_message } = parseTrajectory(readFileSync(path.join(examples, name), 'utf8'));
-    expect(steps.at(-1)?.type).toBe('finish');
-    expect(user_message).not.toBe(null);
-    expect(readSteps(steps)).toEqual(steps);
-  });
+  it.each(readdirSync(examples).filter((name) => /\.v[01]\.json$/.test(name)))(
+    '%s can be',
+    (name) => {
+      const { steps, user_message } = parseTrajectory(
+        readFileSync(path.join(examples, name), 'utf8'),
+      );
+      expect(steps.at(-1)?.type).toBe('finish');
+      expect(user_message).not.toBe(null);
+      expect(readSteps(steps)).toEqual(steps);
+    },
+  );
 });
 
 describe('a trajectory of V0', () => {
@@ -121,16 +143,40 @@ describe('a trajectory of V0', () => {
 
 describe('a malformed event is refused with its position and the error', () => {
   it.each([
-    ['[{"source":"agent","action":"browse","args":{}}]', 'event 1: the action "browse" cannot be replayed'],
-    ['[{"source":"agent","action":"run","args":{}}]', 'event 1 (run): "command" must be a string and is missing'],
+    [
+      '[{"source":"agent","action":"browse","args":{}}]',
+      'event 1: the action "browse" cannot be replayed',
+    ],
+    [
+      '[{"source":"agent","action":"run","args":{}}]',
+      'event 1 (run): "command" must be a string and is missing',
+    ],
     ['[{"source":"agent","action":"run"}]', 'event 1: "args" must be an object and is missing'],
-    ['[{"source":"agent","action":"run","args":{"command":5}}]', 'event 1 (run): "command" must be a string'],
-    ['[{"source":"agent","action":"run","args":{"command":"x","timeout":-1}}]', '"timeout" must be a number'],
-    ['[{"source":"agent","action":"run","args":{"command":"x","timeout":1e999}}]', '"timeout" must be a number'],
+    [
+      '[{"source":"agent","action":"run","args":{"command":5}}]',
+      'event 1 (run): "command" must be a string',
+    ],
+    [
+      '[{"source":"agent","action":"run","args":{"command":"x","timeout":-1}}]',
+      '"timeout" must be a number',
+    ],
+    [
+      '[{"source":"agent","action":"run","args":{"command":"x","timeout":1e999}}]',
+      '"timeout" must be a number',
+    ],
     ['[{"source":"agent","action":"run","args":["x"]}]', 'event 1: "args" must be an object'],
-    ['[{"source":"agent","action":"run","args":{"command":null}}]', 'event 1 (run): "command" must be a string'],
-    ['[{"source":"agent","action":"edit","args":{"path":"a","content":"x","start":3,"end":4}}]', 'a range of lines'],
-    ['[{"source":"agent","action":"edit","args":{"path":"a","command":"fly"}}]', 'unknown "command": fly'],
+    [
+      '[{"source":"agent","action":"run","args":{"command":null}}]',
+      'event 1 (run): "command" must be a string',
+    ],
+    [
+      '[{"source":"agent","action":"edit","args":{"path":"a","content":"x","start":3,"end":4}}]',
+      'a range of lines',
+    ],
+    [
+      '[{"source":"agent","action":"edit","args":{"path":"a","command":"fly"}}]',
+      'unknown "command": fly',
+    ],
     ['[{"action":"read","args":{"path":"a","view_range":["x",{}]}}]', '"view_range" must hold two'],
   ])('%s', (text, words) => {
     expect(() => parseTrajectory(text)).toThrow(ReplayError);
@@ -196,8 +242,14 @@ describe('a malformed event is refused with its position and the error', () => {
       '[{"kind":"ActionEvent","action":{"kind":"MCPToolAction","data":{}}}]',
       'the action "MCPToolAction" cannot be replayed',
     ],
-    ['[{"kind":"FileEditorAction","command":"insert","path":"a","new_str":"x"}]', '"insert_line" must be a number'],
-    ['[{"kind":"FileEditorAction","command":"view","path":"a","view_range":[1]}]', '"view_range" must hold two'],
+    [
+      '[{"kind":"FileEditorAction","command":"insert","path":"a","new_str":"x"}]',
+      '"insert_line" must be a number',
+    ],
+    [
+      '[{"kind":"FileEditorAction","command":"view","path":"a","view_range":[1]}]',
+      '"view_range" must hold two',
+    ],
     ['[{"kind":"MessageEvent","source":"agent"}]', 'holds no text'],
   ])('%s', (text, words) => {
     expect(() => parseTrajectory(text)).toThrow(ReplayError);
@@ -223,9 +275,21 @@ it.each<[string, unknown, string]>([
     ],
     'replay at 1.command: ',
   ],
-  ['a negative timeout', [{ type: 'terminal', command: 'ls', timeout_seconds: -1 }], 'replay at 0.timeout_seconds: '],
-  ['an unknown command of the editor', [{ type: 'edit', command: 'fly', path: 'a' }], 'replay at 0.command: '],
-  ['half of a range', [{ type: 'edit', command: 'view', path: 'a', view_range: [1] }], 'replay at 0.view_range.1: '],
+  [
+    'a negative timeout',
+    [{ type: 'terminal', command: 'ls', timeout_seconds: -1 }],
+    'replay at 0.timeout_seconds: ',
+  ],
+  [
+    'an unknown command of the editor',
+    [{ type: 'edit', command: 'fly', path: 'a' }],
+    'replay at 0.command: ',
+  ],
+  [
+    'half of a range',
+    [{ type: 'edit', command: 'view', path: 'a', view_range: [1] }],
+    'replay at 0.view_range.1: ',
+  ],
 ])('%s is refused with the position', (_, document, words) => {
   expect(() => readSteps(document)).toThrow(ReplayError);
   expect(() => readSteps(document)).toThrow(words);

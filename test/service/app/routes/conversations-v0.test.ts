@@ -1,5 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { appOfEachTest, appOfSuite, conversationOfEachDialect, expectAnswers, startedTask, until } from '../support.ts';
+import {
+  appOfEachTest,
+  appOfSuite,
+  conversationOfEachDialect,
+  expectAnswers,
+  startedTask,
+  until,
+} from '../support.ts';
 
 const V0 = '/api/conversations';
 
@@ -33,7 +40,9 @@ const events = async (id: string, query: string): Promise<V0Event[]> =>
 function stateReached(id: string, state: string): Promise<V0Event | undefined> {
   return until(
     async () =>
-      (await events(id, 'reverse=true&limit=100')).find(({ observation }) => observation === 'agent_state_changed'),
+      (await events(id, 'reverse=true&limit=100')).find(
+        ({ observation }) => observation === 'agent_state_changed',
+      ),
     (event) => event?.extras?.agent_state === state,
   );
 }
@@ -41,20 +50,40 @@ function stateReached(id: string, state: string): Promise<V0Event | undefined> {
 describe('a conversation of V0', () => {
   it('is listed newest first, renamed, stopped, started and deleted', async () => {
     const first = await create({ replay_json: 'demo' });
-    const second = await create({ replay_json: 'demo', conversation_id: 'abcdef0123456789abcdef0123456789' });
+    const second = await create({
+      replay_json: 'demo',
+      conversation_id: 'abcdef0123456789abcdef0123456789',
+    });
     expect(second).toBe('abcdef0123456789abcdef0123456789');
     await Promise.all([stateReached(first, 'finished'), stateReached(second, 'finished')]);
-    const { results, next_page_id } = await get<{ results: unknown[]; next_page_id: string }>(`${V0}?limit=1`);
+    const { results, next_page_id } = await get<{ results: unknown[]; next_page_id: string }>(
+      `${V0}?limit=1`,
+    );
     expect(results).toMatchObject([{ conversation_id: second }]);
     const notRunning = { message: 'Conversation was not running' };
     await expectAnswers(app, [
-      [`${V0}?limit=1&page_id=${next_page_id}`, undefined, 200, { results: [{ conversation_id: first }] }],
+      [
+        `${V0}?limit=1&page_id=${next_page_id}`,
+        undefined,
+        200,
+        { results: [{ conversation_id: first }] },
+      ],
       [`${V0}?page_id=zzz`, undefined, 400],
       [`${V0}?page_id=${Buffer.from('{"v0":null}').toString('base64')}`, undefined, 400],
       [`PATCH ${at(first)}`, { title: 'Renamed' }, 200, true],
       [`PATCH ${at(first)}`, { title: '' }, 422],
-      [at(first), undefined, 200, { title: 'Renamed', status: 'RUNNING', conversation_version: 'V0' }],
-      [`POST ${at(first, '/stop')}`, undefined, 200, { message: 'Conversation stopped successfully' }],
+      [
+        at(first),
+        undefined,
+        200,
+        { title: 'Renamed', status: 'RUNNING', conversation_version: 'V0' },
+      ],
+      [
+        `POST ${at(first, '/stop')}`,
+        undefined,
+        200,
+        { message: 'Conversation stopped successfully' },
+      ],
       [at(first), undefined, 200, { status: 'STOPPED', runtime_status: null, url: null }],
       [`POST ${at(first, '/stop')}`, undefined, 200, notRunning],
       [at(first, '/git/changes'), undefined, 404],
@@ -81,7 +110,12 @@ describe('a conversation of V0', () => {
     expect((await stateReached(id, 'error'))?.extras?.reason).toContain('/no/such/repository');
     await expectAnswers(app, [
       [at(id), undefined, 200, { status: 'ERROR' }],
-      [`POST ${at(id, '/start')}`, {}, 409, { message: expect.stringContaining('/no/such/repository') as string }],
+      [
+        `POST ${at(id, '/start')}`,
+        {},
+        409,
+        { message: expect.stringContaining('/no/such/repository') as string },
+      ],
     ]);
   });
 
@@ -97,7 +131,10 @@ describe('a conversation of V0', () => {
     expect(all.map((each) => each.action ?? each.extras?.agent_state ?? each.observation)).toEqual(
       'loading system message running run run write write finish finished'.split(' '),
     );
-    expect(all.find(({ observation }) => observation === 'run')).toMatchObject({ cause: 4, content: 'from the shell' });
+    expect(all.find(({ observation }) => observation === 'run')).toMatchObject({
+      cause: 4,
+      content: 'from the shell',
+    });
     expect((await events(id, 'start_id=2&end_id=4')).map((each) => each.id)).toEqual([2, 3, 4]);
     const command = 'echo mine > mine.txt; echo done';
     const confirm = { action: 'change_agent_state', args: { agent_state: 'user_confirmed' } };
@@ -113,7 +150,11 @@ describe('a conversation of V0', () => {
         { original: '', modified: expect.stringMatching(/^two\n?$/) },
       ],
       [`POST ${at(id, '/events')}`, confirm, 409],
-      [`POST ${at(id, '/events')}`, { action: 'change_agent_state', args: { agent_state: 'x' } }, 400],
+      [
+        `POST ${at(id, '/events')}`,
+        { action: 'change_agent_state', args: { agent_state: 'x' } },
+        400,
+      ],
       [`POST ${at(id, '/events')}`, { action: 'think', args: {} }, 400],
       [`POST ${at(id, '/events')}`, { nope: 1 }, 422],
       [`POST ${at(id, '/events')}`, { action: 'run', args: {} }, 400],
@@ -167,7 +208,10 @@ describe('V0 and a conversation of V1', () => {
     });
 
     it('lists both, newest first, and continues where a page ended, in either dialect', async () => {
-      const of = (id: string, conversation_version: string) => ({ conversation_id: id, conversation_version });
+      const of = (id: string, conversation_version: string) => ({
+        conversation_id: id,
+        conversation_version,
+      });
       const [v0, v1] = [of(ids.v0, 'V0'), of(ids.v1, 'V1')];
       const pageId = (position: object) => Buffer.from(JSON.stringify(position)).toString('base64');
       // Behind the time of the last conversation of the page.
@@ -184,18 +228,32 @@ describe('V0 and a conversation of V1', () => {
     it('returns its record, but neither its events nor its sandbox', async () => {
       const detail = `Conversation ${ids.v1} not found`;
       await expectAnswers(both, [
-        [at(ids.v1), undefined, 200, { conversation_id: ids.v1, conversation_version: 'V1', status: 'RUNNING' }],
+        [
+          at(ids.v1),
+          undefined,
+          200,
+          { conversation_id: ids.v1, conversation_version: 'V1', status: 'RUNNING' },
+        ],
         [at(ids.v1, '/events'), undefined, 404, { detail }],
         [at(ids.v1, '/git/changes'), undefined, 404, { detail }],
         [`POST ${at(ids.v1, '/events')}`, message('hi'), 404],
         [`POST ${at(ids.v1, '/start')}`, {}, 404],
-        [`POST ${at(ids.v1, '/stop')}`, undefined, 200, { message: 'Conversation was not running' }],
+        [
+          `POST ${at(ids.v1, '/stop')}`,
+          undefined,
+          200,
+          { message: 'Conversation was not running' },
+        ],
       ]);
       expect(await both.get(at(ids.v1))).not.toHaveProperty('local_agent_state');
     });
 
     it('has the sandbox and the status of the run in its own record, for V1 and for lists', async () => {
-      const own = { sandbox_id: null, local_sandbox_id: ids.sandbox, local_agent_state: 'finished' };
+      const own = {
+        sandbox_id: null,
+        local_sandbox_id: ids.sandbox,
+        local_agent_state: 'finished',
+      };
       await expectAnswers(both, [[at(ids.v0), undefined, 200, { ...own, status: 'RUNNING' }]]);
     });
   });

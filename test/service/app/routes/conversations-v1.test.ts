@@ -23,7 +23,11 @@ const V1 = '/api/v1/app-conversations';
 const UNKNOWN = 'f'.repeat(32);
 const MESSAGE = { content: [{ type: 'text', text: 'and now?' }] };
 
-function writeLog({ context }: AppOfTests, ids: Record<'v1' | 'sandbox', string>, events: StoredEvent[]): void {
+function writeLog(
+  { context }: AppOfTests,
+  ids: Record<'v1' | 'sandbox', string>,
+  events: StoredEvent[],
+): void {
   const folder = context.supervisor.folders.events(ids.sandbox);
   mkdirSync(folder, { recursive: true });
   const log = openEventLog(eventLogFile(folder, ids.v1));
@@ -41,7 +45,12 @@ describe('a conversation of V1', () => {
     expect((await conversation(app, id))?.title).toBe('Show what you can do.');
     await expectAnswers(app, [
       [`PATCH ${V1}/${id}`, { title: 'Renamed by hand' }, 200],
-      [`POST ${V1}/${id}/send-message`, MESSAGE, 200, { success: true, sandbox_status: 'RUNNING', message: null }],
+      [
+        `POST ${V1}/${id}/send-message`,
+        MESSAGE,
+        200,
+        { success: true, sandbox_status: 'RUNNING', message: null },
+      ],
     ]);
     await untilShown(app, id, { execution_status: 'error' }); // the replay has no further answer
     const found = { items: [{ id, title: 'Renamed by hand' }], next_page_id: null };
@@ -66,7 +75,11 @@ describe('a conversation of V1', () => {
   it('gets the whole model settings of a profile at app server and agent server while its sandbox runs', async () => {
     const task = await startedTask(app, { replay_json: 'demo' });
     const [id, sandbox] = [task.app_conversation_id ?? '', task.sandbox_id ?? ''];
-    const llm = { model: 'openai/second', api_key: 'k-second', base_url: 'https://second.example/v1' };
+    const llm = {
+      model: 'openai/second',
+      api_key: 'k-second',
+      base_url: 'https://second.example/v1',
+    };
     const { supervisor } = app.context;
     const send = supervisor.send.bind(supervisor);
     const sent: unknown[] = [];
@@ -85,8 +98,13 @@ describe('a conversation of V1', () => {
       [`POST ${V1}/${id}/switch_acp_model`, { model: 'x' }, 400],
     ]);
     expect(sent).toEqual([{ llm }]);
-    const { body } = await supervisor.send(sandbox, { method: 'GET', path: `/api/conversations/${id}` });
-    expect(JSON.parse(body.toString())).toMatchObject({ agent: { llm: { model: 'openai/second' } } });
+    const { body } = await supervisor.send(sandbox, {
+      method: 'GET',
+      path: `/api/conversations/${id}`,
+    });
+    expect(JSON.parse(body.toString())).toMatchObject({
+      agent: { llm: { model: 'openai/second' } },
+    });
     await supervisor.pause(sandbox);
     await expectAnswers(app, [
       [switched, { profile_name: 'second' }, 409],
@@ -109,8 +127,18 @@ describe('a conversation of V1', () => {
     await expectAnswers(app, [
       [`${V1}/count`, undefined, 200, 1],
       [`${V1}?ids=${other}&ids=${own}`, undefined, 200, [null, { id: own }]],
-      [`${V1}/start-tasks?ids=${hidden?.id ?? ''}&ids=${task.id}`, undefined, 200, [null, { id: task.id }]],
-      [`/api/v1/conversation/${other}/events/search`, undefined, 200, { items: [], next_page_id: null }],
+      [
+        `${V1}/start-tasks?ids=${hidden?.id ?? ''}&ids=${task.id}`,
+        undefined,
+        200,
+        [null, { id: task.id }],
+      ],
+      [
+        `/api/v1/conversation/${other}/events/search`,
+        undefined,
+        200,
+        { items: [], next_page_id: null },
+      ],
       [`${V1}/${other}/file`, undefined, 200, ''],
       [`${V1}/${other}/download`, undefined, 404],
       [`PATCH ${V1}/${other}`, { title: 'x' }, 404],
@@ -156,8 +184,13 @@ describe('a stored conversation of V1', () => {
   it('has an archive with its record without a key, and each event of a long log once, in order', async () => {
     const archive = async (): Promise<Record<string, unknown>> => {
       const headers = { 'X-Session-API-Key': KEY };
-      const answer = await createApp(app.context).request(`http://127.0.0.1${V1}/${ids.v1}/download`, { headers });
-      expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="conversation_${ids.v1}.zip"`);
+      const answer = await createApp(app.context).request(
+        `http://127.0.0.1${V1}/${ids.v1}/download`,
+        { headers },
+      );
+      expect(answer.headers.get('content-disposition')).toBe(
+        `attachment; filename="conversation_${ids.v1}.zip"`,
+      );
       const files = Object.entries(unzipSync(new Uint8Array(await answer.arrayBuffer())));
       return Object.fromEntries(
         files.map(([name, bytes]) => [name, JSON.parse(Buffer.from(bytes).toString()) as unknown]),
@@ -177,7 +210,9 @@ describe('a stored conversation of V1', () => {
       }),
     );
     const { 'meta.json': _, ...events } = await archive();
-    const names = numbers.map((number) => `event_${String(number).padStart(6, '0')}_e${number}.json`);
+    const names = numbers.map(
+      (number) => `event_${String(number).padStart(6, '0')}_e${number}.json`,
+    );
     expect(Object.keys(events)).toEqual(names);
     expect(events['event_001000_e1000.json']).toMatchObject({ id: 'e1000' });
   });
@@ -188,7 +223,12 @@ const EVENTS: StoredEvent[] = [0, 1, 2, 3, 4, 5].map((number) => ({
   id: `event-${number}`,
   timestamp: `2026-01-01T00:00:0${number}.000000`,
   source: 'agent',
-  kind: number === 5 ? 'ConversationStateUpdateEvent' : number % 2 === 0 ? 'MessageEvent' : 'ActionEvent',
+  kind:
+    number === 5
+      ? 'ConversationStateUpdateEvent'
+      : number % 2 === 0
+        ? 'MessageEvent'
+        : 'ActionEvent',
 }));
 
 describe('the events of a conversation of V1', () => {
@@ -198,7 +238,10 @@ describe('the events of a conversation of V1', () => {
     ids = conversationOfEachDialect(app);
     writeLog(app, ids, EVENTS);
   });
-  const found = async (path: string, headers?: Record<string, string>): Promise<[numbers: number[], next: unknown]> => {
+  const found = async (
+    path: string,
+    headers?: Record<string, string>,
+  ): Promise<[numbers: number[], next: unknown]> => {
     const { items, next_page_id } = (await app.call('GET', path, undefined, headers)).body as {
       items: StoredEvent[];
       next_page_id: string | null;
@@ -206,7 +249,8 @@ describe('the events of a conversation of V1', () => {
     return [items.map(({ id }) => Number(id.replace('event-', ''))), next_page_id];
   };
   const search = (id = ids.v1): string => `/api/v1/conversation/${id}/events/search`;
-  const shared = (query = '', id = ids.v1): string => `/api/shared-events/search?conversation_id=${id}${query}`;
+  const shared = (query = '', id = ids.v1): string =>
+    `/api/shared-events/search?conversation_id=${id}${query}`;
 
   it.each<[string, number[], string | null]>([
     ['', [0, 1, 2, 3, 4, 5], null],
@@ -266,8 +310,11 @@ describe('the events of a conversation of V1', () => {
     await expectAnswers(app, [[`PATCH ${V1}/${ids.v1}`, { public: true, title: 'For all' }, 200]]);
     const [, record] = (await ask(records)).body as [null, Shown];
     expect(record).toMatchObject({ id: ids.v1, title: 'For all', created_by_user_id: null });
-    const members = 'created_at created_by_user_id git_provider id llm_model metrics parent_conversation_id pr_number';
-    const others = 'sandbox_id selected_branch selected_repository sub_conversation_ids title updated_at';
+    const members =
+      'created_at created_by_user_id git_provider id llm_model metrics ' +
+      'parent_conversation_id pr_number';
+    const others =
+      'sandbox_id selected_branch selected_repository sub_conversation_ids title updated_at';
     expect(Object.keys(record).sort().join(' ')).toBe(`${members} ${others}`);
     expect(await found(shared(), {})).toEqual([[0, 1, 2, 3, 4], null]);
     expect(await found(shared('&limit=1&page_id=1'), {})).toEqual([[1], '2']);

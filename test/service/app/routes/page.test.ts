@@ -33,7 +33,9 @@ describe('the link to the page of a conversation', () => {
     expect(await newLink(other)).toContain(`/conversations/${other}?once=`);
     const target = `/local/conversations/${id}/page-link`;
     expect((await app.call('POST', target, undefined, {})).status).toBe(401);
-    expect((await app.call('POST', `/local/conversations/${'f'.repeat(32)}/page-link`)).status).toBe(404);
+    expect(
+      (await app.call('POST', `/local/conversations/${'f'.repeat(32)}/page-link`)).status,
+    ).toBe(404);
   });
 
   it('is exchanged for a cookie of this page alone, and leads to the address without the token', async () => {
@@ -44,7 +46,12 @@ describe('the link to the page of a conversation', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
     const [value, ...attributes] = (answer.headers.get('set-cookie') ?? '').split('; ');
     expect(value).toMatch(/^acs_page=[\w-]{43}$/);
-    expect(attributes.sort()).toEqual(['HttpOnly', 'Max-Age=43200', `Path=/conversations/${id}`, 'SameSite=Strict']);
+    expect(attributes.sort()).toEqual([
+      'HttpOnly',
+      'Max-Age=43200',
+      `Path=/conversations/${id}`,
+      'SameSite=Strict',
+    ]);
   });
 
   it('is refused the second time, and where it is of another conversation', async () => {
@@ -87,24 +94,29 @@ describe('the page of a conversation', () => {
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   });
 
-  it.each(['', '/live'])('%j is refused without the cookie, in words that name the command', async (rest) => {
-    const all: Record<string, string>[] = [
-      {},
-      { Cookie: 'acs_page=' },
-      { Cookie: 'acs_page=x' },
-      { Cookie: `acs_page=${KEY}` },
-    ];
-    for (const headers of all) {
-      const answer = await get(`/conversations/${id}${rest}`, headers);
-      expect(answer.status).toBe(401);
-      expect(answer.body).toContain(`<code>acs conv open ${id}</code>`);
-      expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
-    }
-  });
+  it.each(['', '/live'])(
+    '%j is refused without the cookie, in words that name the command',
+    async (rest) => {
+      const all: Record<string, string>[] = [
+        {},
+        { Cookie: 'acs_page=' },
+        { Cookie: 'acs_page=x' },
+        { Cookie: `acs_page=${KEY}` },
+      ];
+      for (const headers of all) {
+        const answer = await get(`/conversations/${id}${rest}`, headers);
+        expect(answer.status).toBe(401);
+        expect(answer.body).toContain(`<code>acs conv open ${id}</code>`);
+        expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+      }
+    },
+  );
 
   it.each(['', '/live'])('%j of another conversation is refused with the cookie', async (rest) => {
     expect((await get(`/conversations/${other}${rest}`, { Cookie: cookie })).status).toBe(401);
-    expect((await get(`/conversations/${'f'.repeat(32)}${rest}`, { Cookie: cookie })).status).toBe(401);
+    expect((await get(`/conversations/${'f'.repeat(32)}${rest}`, { Cookie: cookie })).status).toBe(
+      401,
+    );
   });
 
   it('gives no access to the interface: its cookie is no key', async () => {
@@ -136,16 +148,25 @@ describe('the page of a conversation', () => {
     expect(await status({ Host: 'rebound.example:3000' })).toBe(403);
     expect(await status({ Origin: 'https://evil.example' })).toBe(403);
     for (const rest of ['', '/live']) {
-      expect(await status({ 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'no-cors' }, rest)).toBe(401);
-      expect(await status({ 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors' }, rest)).toBe(401);
+      expect(
+        await status({ 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'no-cors' }, rest),
+      ).toBe(401);
+      expect(await status({ 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors' }, rest)).toBe(
+        401,
+      );
     }
-    expect(await status({ 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'navigate' })).toBe(200);
+    expect(await status({ 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'navigate' })).toBe(
+      200,
+    );
     expect(await status({ 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate' })).toBe(200);
   });
 
   it('of a conversation that was deleted states that', async () => {
     const gone = 'd'.repeat(32);
-    app.store.conversations.insert({ ...(app.store.conversations.get(id) ?? expect.fail()), id: gone });
+    app.store.conversations.insert({
+      ...(app.store.conversations.get(id) ?? expect.fail()),
+      id: gone,
+    });
     const allowed = await newCookie(gone);
     app.store.conversations.remove(gone);
     const answer = await get(`/conversations/${gone}`, { Cookie: allowed });

@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { newSandbox } from '../../../../src/service/sandboxes/specs.ts';
-import { appOfEachTest, conversation, countEvents, ended, expectAnswers, startedTask, until } from '../support.ts';
+import {
+  appOfEachTest,
+  conversation,
+  countEvents,
+  ended,
+  expectAnswers,
+  startedTask,
+  until,
+} from '../support.ts';
 
 const app = appOfEachTest({ maxRunning: 2 });
 
@@ -26,7 +34,10 @@ async function becomes(id: string, status: string): Promise<Sandbox> {
 async function started(): Promise<Sandbox> {
   const created = (await app.post(SANDBOXES)).body as Sandbox;
   // Who gets the answer can use the sandbox.
-  expect(created).toMatchObject({ status: 'RUNNING', session_api_key: expect.any(String) as unknown });
+  expect(created).toMatchObject({
+    status: 'RUNNING',
+    session_api_key: expect.any(String) as unknown,
+  });
   return created;
 }
 
@@ -36,17 +47,30 @@ describe('a sandbox', () => {
     const { id } = running;
     expect(id).toMatch(/^[0-9A-Za-z]{22}$/);
     const exposed_urls = [
-      { name: 'AGENT_SERVER', url: expect.any(String) as string, port: expect.any(Number) as number },
+      {
+        name: 'AGENT_SERVER',
+        url: expect.any(String) as string,
+        port: expect.any(Number) as number,
+      },
     ];
     expect(running).toMatchObject({ exposed_urls });
     for (let count = 0; count < 2; count++) {
       await expectAnswers(app, [
         [`POST ${SANDBOXES}/${id}/pause`, undefined, 200, { success: true }],
-        [`${SANDBOXES}?id=${id}`, undefined, 200, [{ status: 'PAUSED', session_api_key: null, exposed_urls: null }]],
+        [
+          `${SANDBOXES}?id=${id}`,
+          undefined,
+          200,
+          [{ status: 'PAUSED', session_api_key: null, exposed_urls: null }],
+        ],
       ]);
     }
-    await expectAnswers(app, [[`POST ${SANDBOXES}/${id}/resume`, undefined, 200, { success: true }]]);
-    expect(await becomes(id, 'RUNNING')).toMatchObject({ session_api_key: running.session_api_key });
+    await expectAnswers(app, [
+      [`POST ${SANDBOXES}/${id}/resume`, undefined, 200, { success: true }],
+    ]);
+    expect(await becomes(id, 'RUNNING')).toMatchObject({
+      session_api_key: running.session_api_key,
+    });
     const workspace = app.context.supervisor.folders.workspace(id);
     expect(existsSync(workspace)).toBe(true);
     await expectAnswers(app, [
@@ -72,31 +96,46 @@ describe('a sandbox', () => {
     await ended(app, run);
     process.kill(app.store.sandboxes.get(id)?.worker_pid ?? 0, 'SIGKILL');
     expect((await becomes(id, 'ERROR')).status_detail).toContain('SIGKILL');
-    expect(await conversation(app, run)).toMatchObject({ sandbox_status: 'ERROR', execution_status: 'finished' });
+    expect(await conversation(app, run)).toMatchObject({
+      sandbox_status: 'ERROR',
+      execution_status: 'finished',
+    });
     expect(await countEvents(app, run)).toBeGreaterThan(5);
     await app.post(`${SANDBOXES}/${id}/resume`);
     await becomes(id, 'RUNNING');
-    expect(await conversation(app, run)).toMatchObject({ sandbox_status: 'RUNNING', execution_status: 'finished' });
+    expect(await conversation(app, run)).toMatchObject({
+      sandbox_status: 'RUNNING',
+      execution_status: 'finished',
+    });
     const path = `/api/v1/app-conversations/${run}/file?file_path=acs-demo.sh`;
     expect(await app.get<string>(path)).toContain('#!/bin/sh');
   });
 
   it('that an earlier version ran without isolation is resumed only when process is named', async () => {
-    const created = { ...newSandbox('bubblewrap', app.context.clock.stamp()), isolation: 'process' as const };
+    const created = {
+      ...newSandbox('bubblewrap', app.context.clock.stamp()),
+      isolation: 'process' as const,
+    };
     app.store.sandboxes.insert({ ...created, status: 'PAUSED' });
     const resume = `POST ${SANDBOXES}/${created.id}/resume`;
-    const detail = expect.stringContaining(`acs sandbox start ${created.id} --spec process`) as string;
+    const detail = expect.stringContaining(
+      `acs sandbox start ${created.id} --spec process`,
+    ) as string;
     await expectAnswers(app, [[resume, undefined, 501, { detail }]]);
     expect(app.store.sandboxes.get(created.id)?.status).toBe('PAUSED');
     await expectAnswers(app, [[`${resume}?sandbox_spec_id=process`, undefined, 200]]);
     await becomes(created.id, 'RUNNING');
-    expect(app.store.sandboxes.get(created.id)).toMatchObject({ spec_id: 'process', isolation: 'process' });
+    expect(app.store.sandboxes.get(created.id)).toMatchObject({
+      spec_id: 'process',
+      isolation: 'process',
+    });
   });
 
   it('above the limit pauses the one that has been idle longest, and reports why', async () => {
     const [first, second, third] = [await started(), await started(), await started()];
     expect((await becomes(first.id, 'PAUSED')).status_detail).toContain('more than 2 sandboxes');
-    for (const { id } of [second, third]) expect(app.store.sandboxes.get(id)?.status).toBe('RUNNING');
+    for (const { id } of [second, third])
+      expect(app.store.sandboxes.get(id)?.status).toBe('RUNNING');
   });
 });
 
@@ -116,27 +155,36 @@ describe('where bubblewrap does not work', () => {
     const { body } = await without.post(SANDBOXES);
     const status_detail = `commands run without isolation: ${why}`;
     expect(body).toMatchObject({ status: 'RUNNING', sandbox_spec_id: 'process', status_detail });
-    await expectAnswers(without, [[`${SPECS}/search`, undefined, 200, { items: [{ id: 'process' }, {}, {}] }]]);
-  });
-
-  it.each(['bubblewrap', 'bubblewrap-offline'])('%s is refused with 501, and none is made', async (spec) => {
-    const starts = '/api/v1/app-conversations';
-    const detail = expect.stringContaining('not installed') as string;
     await expectAnswers(without, [
-      [`POST ${SANDBOXES}?sandbox_spec_id=${spec}`, undefined, 501, { detail }],
-      [`POST ${starts}`, { replay_json: 'demo', sandbox_spec_id: spec }, 501, { detail }],
-      [`${SANDBOXES}/search`, undefined, 200, { items: [] }],
-      [`${starts}/start-tasks/search`, undefined, 200, { items: [] }],
+      [`${SPECS}/search`, undefined, 200, { items: [{ id: 'process' }, {}, {}] }],
     ]);
   });
+
+  it.each(['bubblewrap', 'bubblewrap-offline'])(
+    '%s is refused with 501, and none is made',
+    async (spec) => {
+      const starts = '/api/v1/app-conversations';
+      const detail = expect.stringContaining('not installed') as string;
+      await expectAnswers(without, [
+        [`POST ${SANDBOXES}?sandbox_spec_id=${spec}`, undefined, 501, { detail }],
+        [`POST ${starts}`, { replay_json: 'demo', sandbox_spec_id: spec }, 501, { detail }],
+        [`${SANDBOXES}/search`, undefined, 200, { items: [] }],
+        [`${starts}/start-tasks/search`, undefined, 200, { items: [] }],
+      ]);
+    },
+  );
 
   it('an agent with a model runs without isolation only where process is named', async () => {
     const starts = '/api/v1/app-conversations';
     const { body } = await without.post(SANDBOXES);
     const { id } = body as { id: string };
-    await without.post('/api/v1/settings', { agent_settings_diff: { llm: { model: 'openai/small' } } });
+    await without.post('/api/v1/settings', {
+      agent_settings_diff: { llm: { model: 'openai/small' } },
+    });
     const inDefault = { detail: expect.stringMatching(/not work here: .*not installed/) as string };
-    const inSandbox = { detail: expect.stringMatching(`needs isolation, which sandbox ${id} does not`) as string };
+    const inSandbox = {
+      detail: expect.stringMatching(`needs isolation, which sandbox ${id} does not`) as string,
+    };
     await expectAnswers(without, [
       [`POST ${starts}`, {}, 501, inDefault],
       ['POST /api/conversations', { initial_user_msg: 'hi' }, 501, inDefault],
@@ -144,7 +192,9 @@ describe('where bubblewrap does not work', () => {
       [`POST ${starts}`, { sandbox_id: id, replay_json: 'demo' }, 200],
       [`POST ${starts}`, { sandbox_spec_id: 'process' }, 200],
     ]);
-    const named = (await without.post(`${SANDBOXES}?sandbox_spec_id=process`)).body as { id: string };
+    const named = (await without.post(`${SANDBOXES}?sandbox_spec_id=process`)).body as {
+      id: string;
+    };
     await expectAnswers(without, [
       [`POST ${starts}`, { sandbox_id: named.id }, 200],
       ['POST /api/v1/settings', { default_sandbox_spec_id: 'process' }, 200],
@@ -154,10 +204,15 @@ describe('where bubblewrap does not work', () => {
   });
 
   it('a sandbox that ran isolated is not resumed without isolation', async () => {
-    without.store.sandboxes.insert({ ...newSandbox('bubblewrap', without.context.clock.stamp()), status: 'PAUSED' });
+    without.store.sandboxes.insert({
+      ...newSandbox('bubblewrap', without.context.clock.stamp()),
+      status: 'PAUSED',
+    });
     const before = without.store.sandboxes.all();
     for (const query of ['', '?sandbox_spec_id=process']) {
-      await expectAnswers(without, [[`POST ${SANDBOXES}/${before[0]?.id ?? ''}/resume${query}`, undefined, 501]]);
+      await expectAnswers(without, [
+        [`POST ${SANDBOXES}/${before[0]?.id ?? ''}/resume${query}`, undefined, 501],
+      ]);
       expect(without.store.sandboxes.all()).toEqual(before);
     }
   });
@@ -165,10 +220,19 @@ describe('where bubblewrap does not work', () => {
 
 it('specs are listed with the default first, in pages, and found by id', async () => {
   const tooSmall = { detail: [{ type: 'greater_than', loc: ['query', 'limit'] }] };
-  const [process, bubblewrap, offline] = [{ id: 'process' }, { id: 'bubblewrap' }, { id: 'bubblewrap-offline' }];
+  const [process, bubblewrap, offline] = [
+    { id: 'process' },
+    { id: 'bubblewrap' },
+    { id: 'bubblewrap-offline' },
+  ];
   await expectAnswers(app, [
     [`${SPECS}/search`, undefined, 200, { items: [process, bubblewrap, offline] }],
-    [`${SPECS}/search?limit=1&page_id=1`, undefined, 200, { items: [bubblewrap], next_page_id: '2' }],
+    [
+      `${SPECS}/search?limit=1&page_id=1`,
+      undefined,
+      200,
+      { items: [bubblewrap], next_page_id: '2' },
+    ],
     [`${SPECS}?id=process&id=nope`, undefined, 200, [process, null]],
     [`${SPECS}/search?limit=0`, undefined, 422, tooSmall],
     [`POST ${SANDBOXES}?sandbox_spec_id=nope`, undefined, 400],

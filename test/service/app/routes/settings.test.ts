@@ -11,7 +11,9 @@ const V1 = '/api/v1/settings';
 /** An MCP configuration as V0 has it, with a server of each kind. */
 const MCP = {
   sse_servers: [{ url: 'http://127.0.0.1:9/sse', api_key: 'sse-key' }],
-  stdio_servers: [{ name: 'files', command: 'npx', args: ['-y', 'some-server'], env: { TOKEN: 'stdio-secret' } }],
+  stdio_servers: [
+    { name: 'files', command: 'npx', args: ['-y', 'some-server'], env: { TOKEN: 'stdio-secret' } },
+  ],
   shttp_servers: [{ url: 'http://127.0.0.1:9/mcp', api_key: null, timeout: 90 }],
 };
 const agent = (diff: object) => ({ agent_settings_diff: diff });
@@ -19,7 +21,11 @@ const conversation = (diff: object) => ({ conversation_settings_diff: diff });
 
 describe('settings of both dialects', () => {
   it('are absent until they are stored, unlike the user', async () => {
-    const conversation_settings = { max_iterations: 500, confirmation_mode: false, security_analyzer: 'llm' };
+    const conversation_settings = {
+      max_iterations: 500,
+      confirmation_mode: false,
+      security_analyzer: 'llm',
+    };
     await expectAnswers(app, [
       [V0, undefined, 404, { error: 'Settings not found' }],
       [V1, undefined, 404, { error: 'Settings not found' }],
@@ -29,7 +35,12 @@ describe('settings of both dialects', () => {
   });
 
   it('are one record: V1 returns what V0 stores, and V0 what V1 stores', async () => {
-    const given = { llm_model: 'openai/small', llm_api_key: 'sk-secret', max_iterations: 44, git_user_name: 'Ann' };
+    const given = {
+      llm_model: 'openai/small',
+      llm_api_key: 'sk-secret',
+      max_iterations: 44,
+      git_user_name: 'Ann',
+    };
     await expectAnswers(app, [
       [`POST ${V0}`, { ...given, condenser_max_size: 30 }, 200, { message: 'Settings stored' }],
     ]);
@@ -44,12 +55,21 @@ describe('settings of both dialects', () => {
       conversation_settings: { max_iterations: 44 },
     });
     await post(V1, { ...agent({ llm: { model: 'openai/large' } }), language: 'de' });
-    const shown = { llm_model: 'openai/large', language: 'de', max_iterations: 44, llm_api_key: null };
+    const shown = {
+      llm_model: 'openai/large',
+      language: 'de',
+      max_iterations: 44,
+      llm_api_key: null,
+    };
     await expectAnswers(app, [[V0, undefined, 200, { ...shown, llm_api_key_set: true }]]);
   });
 
   it('never contain a secret', async () => {
-    const keys = { llm_api_key: 'sk-secret', search_api_key: 'tvly-secret', sandbox_api_key: 'box-secret' };
+    const keys = {
+      llm_api_key: 'sk-secret',
+      search_api_key: 'tvly-secret',
+      sandbox_api_key: 'box-secret',
+    };
     await post(V0, { ...keys, mcp_config: MCP });
     const shown = JSON.stringify([await get(V1), await get('/api/v1/users/me')]);
     expect(shown).not.toMatch(/sk-secret|tvly-secret|box-secret|sse-key|stdio-secret/);
@@ -59,11 +79,20 @@ describe('settings of both dialects', () => {
   it('are shown with their secrets to a client with the key of the server and that of a running sandbox', async () => {
     const row = newSandbox('process', app.context.clock.stamp());
     app.store.sandboxes.insert({ ...row, status: 'RUNNING', port: 1 });
-    const llm = { llm_model: 'openai/small', llm_api_key: 'sk-secret', llm_base_url: 'http://127.0.0.1:9/v1' };
+    const llm = {
+      llm_model: 'openai/small',
+      llm_api_key: 'sk-secret',
+      llm_base_url: 'http://127.0.0.1:9/v1',
+    };
     await post(V0, { ...llm, search_api_key: 'tvly-secret', mcp_config: MCP });
     await post(`${V1}/profiles/fast`, { llm: { model: 'openai/fast', api_key: 'sk-fast' } });
     const ask = async (headers: Record<string, string>, query = '?expose_secrets=true') => {
-      const { status, body } = await app.call('GET', `/api/v1/users/me${query}`, undefined, headers);
+      const { status, body } = await app.call(
+        'GET',
+        `/api/v1/users/me${query}`,
+        undefined,
+        headers,
+      );
       return status === 200 ? body : [status, (body as { detail: string }).detail];
     };
     const owner = { Authorization: `Bearer ${KEY}` };
@@ -83,7 +112,10 @@ describe('settings of both dialects', () => {
     expect(JSON.stringify(await ask(both, ''))).not.toMatch(/sk-|tvly-|sse-key|stdio-secret/);
     expect(await ask(owner)).toEqual([401, 'X-Session-API-Key header is required']);
     expect(await ask({ 'X-Session-API-Key': KEY })).toEqual([401, 'Invalid session API key']);
-    expect(await ask({ ...owner, 'X-Session-API-Key': 'nope' })).toEqual([401, 'Invalid session API key']);
+    expect(await ask({ ...owner, 'X-Session-API-Key': 'nope' })).toEqual([
+      401,
+      'Invalid session API key',
+    ]);
     expect(await ask({ 'X-Session-API-Key': row.session_api_key })).toEqual([401, 'Unauthorized']);
     app.store.sandboxes.update(row.id, { status: 'PAUSED' });
     expect(await ask(both)).toEqual([401, 'Sandbox is not running']);
@@ -95,19 +127,35 @@ describe('settings of both dialects', () => {
       return gitIdentity(app.store.documents);
     };
     expect(await identity({})).toEqual({});
-    expect(await identity({ git_user_name: 'A B' })).toEqual({ GIT_AUTHOR_NAME: 'A B', GIT_COMMITTER_NAME: 'A B' });
+    expect(await identity({ git_user_name: 'A B' })).toEqual({
+      GIT_AUTHOR_NAME: 'A B',
+      GIT_COMMITTER_NAME: 'A B',
+    });
     const address = { GIT_AUTHOR_EMAIL: 'a@example.com', GIT_COMMITTER_EMAIL: 'a@example.com' };
-    expect(await identity({ git_user_email: 'a@example.com', git_user_name: null })).toEqual(address);
+    expect(await identity({ git_user_email: 'a@example.com', git_user_name: null })).toEqual(
+      address,
+    );
   });
 });
 
 describe('settings of V0', () => {
   it('are replaced as a whole, except model, keys, consent and what only V1 has', async () => {
     const kept = { llm_model: 'openai/small', llm_base_url: 'http://127.0.0.1:3998/v1' };
-    const reset = { max_iterations: 44, enable_default_condenser: false, mcp_config: MCP, agent: 'Mine' };
+    const reset = {
+      max_iterations: 44,
+      enable_default_condenser: false,
+      mcp_config: MCP,
+      agent: 'Mine',
+    };
     const keys = { llm_api_key: 'sk', search_api_key: 's', sandbox_api_key: 'b' };
     await post(V1, { git_full_clone: true, ...agent({ llm: { timeout: 9 } }) });
-    await post(V0, { language: 'de', user_consents_to_analytics: true, ...kept, ...reset, ...keys });
+    await post(V0, {
+      language: 'de',
+      user_consents_to_analytics: true,
+      ...kept,
+      ...reset,
+      ...keys,
+    });
     await post(V0, { language: 'fr' });
     expect(await get(V0)).toMatchObject({
       language: 'fr',
@@ -121,10 +169,18 @@ describe('settings of V0', () => {
       agent: null,
     });
     expect(await get(V0)).not.toHaveProperty('git_full_clone');
-    expect(await get(V1)).toMatchObject({ git_full_clone: true, agent_settings: { llm: { timeout: 9 } } });
+    expect(await get(V1)).toMatchObject({
+      git_full_clone: true,
+      agent_settings: { llm: { timeout: 9 } },
+    });
     expect(app.store.documents.read('settings')).not.toHaveProperty('plain.sandbox_api_key');
     await post(V0, { llm_base_url: '', llm_api_key: '', search_api_key: '' });
-    const cleared = { llm_base_url: null, llm_api_key_set: false, search_api_key_set: false, language: null };
+    const cleared = {
+      llm_base_url: null,
+      llm_api_key_set: false,
+      search_api_key_set: false,
+      language: null,
+    };
     expect(await get(V0)).toMatchObject(cleared);
   });
 
@@ -139,7 +195,11 @@ describe('settings of V0', () => {
       'value_error',
       ['mcp_config', 'stdio_servers', 0, 'name'],
     ],
-    [{ mcp_config: { sse_servers: [{ url: 'ftp://x' }] } }, 'value_error', ['mcp_config', 'sse_servers', 0, 'url']],
+    [
+      { mcp_config: { sse_servers: [{ url: 'ftp://x' }] } },
+      'value_error',
+      ['mcp_config', 'sse_servers', 0, 'url'],
+    ],
   ])('refuse %j and store nothing', async (wrong, type, loc) => {
     await post(V0, { language: 'de' });
     await expectAnswers(app, [
@@ -150,7 +210,9 @@ describe('settings of V0', () => {
 
   it('accept the short forms of MCP servers, and drop a secrets store', async () => {
     await post(V0, {
-      mcp_config: { stdio_servers: [{ name: 'a', command: 'npx', args: '-y "some server"', env: 'K=V,L=W' }] },
+      mcp_config: {
+        stdio_servers: [{ name: 'a', command: 'npx', args: '-y "some server"', env: 'K=V,L=W' }],
+      },
       secrets_store: { provider_tokens: { github: { token: 'x' } } },
     });
     expect(await get(V0)).toMatchObject({
@@ -162,14 +224,26 @@ describe('settings of V0', () => {
 
 describe('settings of V1', () => {
   it('are merged: a missing member keeps its value, null or an empty text clears it', async () => {
-    const first = { language: 'de', git_user_name: 'Ann', disabled_skills: ['a'], user_consents_to_analytics: true };
+    const first = {
+      language: 'de',
+      git_user_name: 'Ann',
+      disabled_skills: ['a'],
+      user_consents_to_analytics: true,
+    };
     await post(V1, {
       ...first,
       ...conversation({ max_iterations: 77 }),
       ...agent({ llm: { model: 'm', api_key: 'k' } }),
     });
-    await post(V1, { git_user_name: null, ...conversation({ max_iterations: null }), disabled_skills: null });
-    await post(V1, { user_consents_to_analytics: null, ...agent({ llm: { api_key: '**********', model: 'n' } }) });
+    await post(V1, {
+      git_user_name: null,
+      ...conversation({ max_iterations: null }),
+      disabled_skills: null,
+    });
+    await post(V1, {
+      user_consents_to_analytics: null,
+      ...agent({ llm: { api_key: '**********', model: 'n' } }),
+    });
     expect(await get(V1)).toMatchObject({
       language: 'de',
       git_user_name: null,
@@ -190,8 +264,16 @@ describe('settings of V1', () => {
   });
 
   it.each<[unknown, number, unknown?]>([
-    [{ agent_settings: { llm: {} } }, 422, { error: expect.stringContaining('_diff'), keys: ['agent_settings'] }],
-    [{ enable_sound_notifications: 'perhaps' }, 422, { detail: [{ loc: ['body', 'enable_sound_notifications'] }] }],
+    [
+      { agent_settings: { llm: {} } },
+      422,
+      { error: expect.stringContaining('_diff'), keys: ['agent_settings'] },
+    ],
+    [
+      { enable_sound_notifications: 'perhaps' },
+      422,
+      { detail: [{ loc: ['body', 'enable_sound_notifications'] }] },
+    ],
     [{ sandbox_grouping_strategy: 'NOPE' }, 422],
     [{ language: 'fr', ...conversation({ max_iterations: 'many' }) }, 400],
     [
@@ -203,7 +285,11 @@ describe('settings of V1', () => {
     [agent({ llm: { model: 5 } }), 400],
     [agent({ agent_kind: 'acp' }), 400, { error: expect.stringContaining('only agents') }],
     [agent({ agent_kind: 'nope' }), 400, { error: expect.stringContaining("Input tag 'nope'") }],
-    [agent({ mcp_config: { x: { nothing: 1 } } }), 400, { error: expect.stringContaining('mcp_config.x') }],
+    [
+      agent({ mcp_config: { x: { nothing: 1 } } }),
+      400,
+      { error: expect.stringContaining('mcp_config.x') },
+    ],
     [[1], 422],
   ])('refuse %j and store none of it', async (body, status, answer) => {
     await expectAnswers(app, [
@@ -219,7 +305,9 @@ describe('settings of V1', () => {
 
   it('return the MCP servers of V0 as a map, and accept that map unchanged', async () => {
     await post(V0, { mcp_config: MCP });
-    const { agent_settings } = await get<{ agent_settings: { mcp_config: Record<string, unknown> } }>(V1);
+    const { agent_settings } = await get<{
+      agent_settings: { mcp_config: Record<string, unknown> };
+    }>(V1);
     expect(agent_settings.mcp_config).toEqual({
       'sse-1': { url: 'http://127.0.0.1:9/sse', transport: 'sse', auth: { strategy: 'bearer' } },
       files: { command: 'npx', args: ['-y', 'some-server'], env: { TOKEN: '**********' } },
@@ -233,10 +321,14 @@ describe('settings of V1', () => {
 
   it('accept every value of their own schema', async () => {
     type Field = { key: string; value_type: string; secret: boolean; choices: { value: string }[] };
-    const { sections } = await get<{ sections: { key: string; fields: Field[] }[] }>(`${V1}/agent-schema`);
+    const { sections } = await get<{ sections: { key: string; fields: Field[] }[] }>(
+      `${V1}/agent-schema`,
+    );
     expect(sections.map(({ key }) => key)).toEqual(['general', 'llm', 'condenser', 'verification']);
     const fields = sections.flatMap((section) => section.fields);
-    expect(fields.map(({ key }) => key)).toEqual(expect.arrayContaining(['llm.model', 'condenser.max_size']));
+    expect(fields.map(({ key }) => key)).toEqual(
+      expect.arrayContaining(['llm.model', 'condenser.max_size']),
+    );
     expect(fields.find(({ key }) => key === 'llm.api_key')?.secret).toBe(true);
     const samples = { string: 'x', integer: 25, number: 2.5, boolean: true, array: [], object: {} };
     for (const { key, choices, value_type } of fields) {
@@ -255,7 +347,10 @@ describe('profiles', () => {
     await post(V1, agent({ llm: { model: 'openai/a', api_key: 'sk-first' } }));
     await post(at('first'));
     await post(at('first/activate'));
-    await post(V1, { language: 'de', ...agent({ llm: { model: 'openai/a', api_key: 'sk-first' } }) });
+    await post(V1, {
+      language: 'de',
+      ...agent({ llm: { model: 'openai/a', api_key: 'sk-first' } }),
+    });
     expect(await active()).toBe('first');
     for (const llm of [{ model: 'openai/b' }, { api_key: 'sk-second' }]) {
       await post(at('first/activate'));
@@ -280,7 +375,12 @@ describe('profiles', () => {
       [`POST ${at('a%20b')}`, undefined, 422],
       [`${V1}/profiles`, undefined, 200, { profiles: [first, second] }],
       [`POST ${at('second/activate')}`, undefined, 200],
-      [V1, undefined, 200, { agent_settings: { llm: { model: 'openai/b' } }, llm_api_key_set: false }],
+      [
+        V1,
+        undefined,
+        200,
+        { agent_settings: { llm: { model: 'openai/b' } }, llm_api_key_set: false },
+      ],
       [`POST ${at('second/rename')}`, { new_name: 'first' }, 409],
       [`POST ${at('second/rename')}`, { new_name: 'third' }, 200],
       [`${V1}/profiles`, undefined, 200, { active_profile: 'third' }],
@@ -305,9 +405,13 @@ describe('profiles', () => {
   });
 
   it('name the models that can be looked up, in pages', async () => {
-    for (const model of ['openai/small', 'openai/large', 'local']) await post(at(model.slice(-5)), { llm: { model } });
+    for (const model of ['openai/small', 'openai/large', 'local'])
+      await post(at(model.slice(-5)), { llm: { model } });
     const names = async (path: string): Promise<unknown> => {
-      const { items, next_page_id } = await get<{ items: { name: string }[]; next_page_id: unknown }>(path);
+      const { items, next_page_id } = await get<{
+        items: { name: string }[];
+        next_page_id: unknown;
+      }>(path);
       return [...items.map(({ name }) => name), next_page_id];
     };
     const models = '/api/v1/config/models/search';

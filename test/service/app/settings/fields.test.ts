@@ -49,7 +49,12 @@ describe('the table of settings', () => {
 
 describe('the secrets of settings', () => {
   const given = {
-    llm: { model: 'm', api_key: 'secret-1', aws_session_token: '', extra_headers: { Authorization: 'secret-2' } },
+    llm: {
+      model: 'm',
+      api_key: 'secret-1',
+      aws_session_token: '',
+      extra_headers: { Authorization: 'secret-2' },
+    },
     verification: { critic_api_key: 'secret-3' },
   };
 

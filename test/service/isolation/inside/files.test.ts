@@ -93,7 +93,10 @@ describe('an upload', () => {
     await write('a.txt', 'new', 'more');
     expect(readdirSync(dir)).toHaveLength(2);
     await write('a.txt', '', 'abandoned');
-    expect([readdirSync(dir), readFileSync(path.join(dir, 'a.txt'), 'utf8')]).toEqual([['a.txt'], 'old']);
+    expect([readdirSync(dir), readFileSync(path.join(dir, 'a.txt'), 'utf8')]).toEqual([
+      ['a.txt'],
+      'old',
+    ]);
   });
 
   it('that fails with its last chunk leaves no part behind', async () => {
