@@ -1,4 +1,6 @@
+import sonarjs from 'eslint-plugin-sonarjs';
 import tseslint from 'typescript-eslint';
+import { EXCEPTIONS } from './eslint.exceptions.js';
 
 /**
  * A length, and no position that was found: above the digits of digests and times, a constant, or
@@ -75,6 +77,19 @@ export default tseslint.config(
       '@typescript-eslint/no-unsafe-return': 'error',
     },
   },
+  {
+    // What a reader holds in mind at once. Cognitive complexity counts nesting, and not `??`, `?.`
+    // and default values, which a flat mapper has one of for each member.
+    files: ['src/**/*.ts'],
+    plugins: { sonarjs },
+    rules: {
+      'max-depth': ['error', 3],
+      'max-lines-per-function': ['error', { max: 80, skipBlankLines: true, skipComments: true }],
+      'no-nested-ternary': 'error',
+      'sonarjs/cognitive-complexity': ['error', 15],
+    },
+  },
+  ...EXCEPTIONS,
   {
     // A test is a list of behaviours that all run, and nothing replaces a module of ours while it
     // does.
