@@ -54,7 +54,7 @@ const processes = {
   entryPoints: {
     // The local service in the background, the agent server of one sandbox, and what runs in the
     // isolation of a sandbox.
-    service: 'src/service/lifecycle/main.ts',
+    service: 'src/service/main.ts',
     worker: 'src/service/agent-server/main.ts',
     // What the worker loads for an agent with a model.
     model: 'src/service/agents/model/agent.ts',

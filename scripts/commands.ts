@@ -1,6 +1,6 @@
 /** The real tree of commands, for the build, the generator and the tests. */
 import { Command } from 'commander';
-import type { Context } from '../src/cli/context.ts';
+import type { Context } from '../src/commands/context.ts';
 import { declareRoot } from '../src/cli/global-options.ts';
 import { declareCommands } from '../src/commands/index.ts';
 

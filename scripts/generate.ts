@@ -5,7 +5,7 @@
  */
 import { TOPIC_PAGES } from '../src/commands/help/index.ts';
 import type { List, Page } from '../src/commands/help/page.ts';
-import { TOPICS } from '../src/commands/declare.ts';
+import { TOPICS } from '../src/commands/shared/declare.ts';
 import { allCommands } from './commands.ts';
 import { ROUTES_PAGE, routesPage } from './served-routes.ts';
 import { quirksPage, QUIRKS_PAGE, readQuirks, serverSources } from './server-quirks.ts';

@@ -1,10 +1,10 @@
-/** The page docs/served-routes.md, made of the tables in src/service/served-routes.ts. */
+/** The page docs/served-routes.md, made of the tables in src/service/http/served-routes.ts. */
 import {
   AGENT_ROUTES,
   AGENT_SOCKETS,
   APP_ROUTES,
   OPEN_ROUTES,
-} from '../src/service/served-routes.ts';
+} from '../src/service/http/served-routes.ts';
 
 export const ROUTES_PAGE = 'docs/served-routes.md';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 export const QUIRKS_PAGE = 'docs/server-quirks.md';
 
 const SERVERS = 'src/client';
-const QUIRKS = `${SERVERS}/quirks/`;
+const QUIRKS = '/quirks/';
 const MEMBERS = ['Servers', 'Symptom', 'Evidence', 'Cost', 'Remove'] as const;
 
 type Member = (typeof MEMBERS)[number];
@@ -37,7 +37,7 @@ export function readQuirks(sources: ReadonlyMap<string, string>): Quirk[] {
     const quirks = [...text.matchAll(/^\/\*\*\n([\s\S]*?)^ \*\/$/gm)]
       .map(([, comment = '']) => readHeader(file, comment))
       .filter(({ members }) => MEMBERS.some((member) => members[member] !== ''));
-    if (quirks.length > 0 || !file.startsWith(QUIRKS)) return quirks;
+    if (quirks.length > 0 || !file.includes(QUIRKS)) return quirks;
     return [readHeader(file, '')];
   });
 }

@@ -4,10 +4,10 @@ import { fstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { run } from './cli/run.ts';
-import { clockFrom } from './cli/clock.ts';
-import type { InputStream, OutputStream } from './cli/context.ts';
-import { AppError, READER_GONE } from './cli/errors.ts';
-import { KEY_VARIABLES } from './output/text/secret-names.ts';
+import { clockFrom } from './base/clock.ts';
+import type { InputStream, OutputStream } from './commands/context.ts';
+import { AppError, READER_GONE } from './base/errors.ts';
+import { KEY_VARIABLES } from './base/text/secret-names.ts';
 import { createContext } from './cli/create-context.ts';
 
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;

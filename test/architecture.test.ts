@@ -21,16 +21,16 @@ describe('the rules', () => {
   it('allow a command to load records and to import the types of its ports', () => {
     const found = breachesOf({
       'src/commands/sandbox/list.ts': `
-        import type { Context } from '../../cli/context.ts';
-        import type { Server } from '../../client/server.ts';
+        import type { Context } from '../context.ts';
+        import type { Server } from '../../client/shared/server.ts';
         import { sandboxView } from './view.ts';
         import { idOf } from '../ids.ts';`,
-      'src/commands/sandbox/view.ts': `import { age } from '../../output/text/time.ts';`,
-      'src/commands/ids.ts': `import { AppError } from '../cli/errors.ts';`,
-      'src/cli/context.ts': `import type { Server } from '../client/server.ts';`,
-      'src/client/server.ts': `export interface Server {}`,
-      'src/cli/errors.ts': `export class AppError extends Error {}`,
-      'src/output/text/time.ts': `export const age = 1;`,
+      'src/commands/sandbox/view.ts': `import { age } from '../../base/text/time.ts';`,
+      'src/commands/ids.ts': `import { AppError } from '../base/errors.ts';`,
+      'src/commands/context.ts': `import type { Server } from '../client/shared/server.ts';`,
+      'src/client/shared/server.ts': `export interface Server {}`,
+      'src/base/errors.ts': `export class AppError extends Error {}`,
+      'src/base/text/time.ts': `export const age = 1;`,
     });
 
     expect(found).toEqual([]);
@@ -57,31 +57,30 @@ describe('the rules', () => {
     const found = breachesOf({
       'src/commands/conv/stop.ts': `import { pause } from '../sandbox/pause.ts';`,
       'src/commands/sandbox/pause.ts': `export const pause = 1;`,
-      'src/commands/bulk.ts': `import { pause } from './sandbox/pause.ts';`,
+      'src/commands/shared/bulk.ts': `import { pause } from '../sandbox/pause.ts';`,
       'src/commands/index.ts': `import { pause } from './sandbox/pause.ts';`,
     });
 
     expect(found).toEqual([
       'src/commands/conv/stop.ts may not import src/commands/sandbox/pause.ts: the noun ' +
         'sandbox is not allowed in conv',
-      'src/commands/bulk.ts may not import src/commands/sandbox/pause.ts: the noun sandbox is ' +
+      'src/commands/shared/bulk.ts may not import src/commands/sandbox/pause.ts: the noun sandbox is ' +
         'not allowed in what nouns share',
     ]);
   });
 
   it('report imports between the service and the client', () => {
     const found = breachesOf({
-      'src/service/app/routes.ts': `import { AppError } from '../../cli/errors.ts';`,
+      'src/service/app/routes.ts': `import { AppError } from '../../base/errors.ts';`,
       'src/client/v1/list.ts': `import { page } from '../../service/page.ts';`,
       'src/service/page.ts': `import { Page } from '../protocol/v1/page.ts';`,
-      'src/protocol/v1/page.ts':
-        `import { Item } from '../../domain/item.ts'; export ` + `class Page {}`,
+      'src/protocol/v1/page.ts': `import { Item } from '../../domain/item.ts'; export class Page {}`,
       'src/domain/item.ts': `export class Item {}`,
-      'src/cli/errors.ts': `export class AppError extends Error {}`,
+      'src/base/errors.ts': `export class AppError extends Error {}`,
     });
 
     expect(found).toEqual([
-      'src/service/app/routes.ts may not import src/cli/errors.ts: errors is not ' +
+      'src/service/app/routes.ts may not import src/base/errors.ts: errors is not ' +
         'allowed in service',
       'src/client/v1/list.ts may not import src/service/page.ts: service is not allowed in client',
       'src/protocol/v1/page.ts may not import src/domain/item.ts: domain is not allowed ' +
@@ -91,15 +90,14 @@ describe('the rules', () => {
 
   it('allow only its owner to load a library, and every module to import its types', () => {
     const found = breachesOf({
-      'src/commands/conv/list.ts':
-        `import type { Command } from 'commander'; import width ` + `from 'fast-string-width';`,
-      'src/output/text/width.ts': `export const width = () => import('fast-string-width');`,
-      'src/output/text/case.ts': `import { camelCase } from 'change-case/dist/index.js';`,
+      'src/commands/conv/list.ts': `import type { Command } from 'commander'; import width from 'fast-string-width';`,
+      'src/base/text/width.ts': `export const width = () => import('fast-string-width');`,
+      'src/base/text/case.ts': `import { camelCase } from 'change-case/dist/index.js';`,
     });
 
     expect(found).toEqual([
-      'src/commands/conv/list.ts may not load fast-string-width: its owner is src/output/text/',
-      'src/output/text/case.ts loads change-case, which has no owner in the rules',
+      'src/commands/conv/list.ts may not load fast-string-width: its owner is src/base/text/',
+      'src/base/text/case.ts loads change-case, which has no owner in the rules',
     ]);
   });
 
@@ -111,10 +109,8 @@ describe('the rules', () => {
         import process from 'node:process';
         console.log(globalThis.fetch);
         export const now = () => [Date.now(), new Date(), new Date(0)];`,
-      'src/domain/item.ts':
-        `export const ended = (process: { exitCode: number }) => ` + `process.exitCode;`,
-      'src/domain/item-state.ts':
-        `export const state = (item: { process: string }) => ` + `item.process;`,
+      'src/domain/item.ts': `export const ended = (process: { exitCode: number }) => process.exitCode;`,
+      'src/domain/item-state.ts': `export const state = (item: { process: string }) => item.process;`,
     });
 
     expect(found).toEqual([
@@ -128,30 +124,30 @@ describe('the rules', () => {
 
   it('report import cycles of any length, also through dynamic and type imports', () => {
     const found = breachesOf({
-      'src/output/text/c.ts': `import { a } from './a.ts';`,
-      'src/output/text/a.ts': `import { b } from './b.ts';`,
-      'src/output/text/b.ts': `export const load = () => import('./c.ts');`,
-      'src/output/text/d.ts': `import type { E } from './e.ts';`,
-      'src/output/text/e.ts': `import { d } from './d.ts';`,
+      'src/base/text/c.ts': `import { a } from './a.ts';`,
+      'src/base/text/a.ts': `import { b } from './b.ts';`,
+      'src/base/text/b.ts': `export const load = () => import('./c.ts');`,
+      'src/base/text/d.ts': `import type { E } from './e.ts';`,
+      'src/base/text/e.ts': `import { d } from './d.ts';`,
     });
 
     expect(found).toEqual([
-      'cycle: src/output/text/a.ts → src/output/text/b.ts → src/output/text/c.ts → ' +
-        'src/output/text/a.ts',
-      'cycle: src/output/text/d.ts → src/output/text/e.ts → src/output/text/d.ts',
+      'cycle: src/base/text/a.ts → src/base/text/b.ts → src/base/text/c.ts → ' +
+        'src/base/text/a.ts',
+      'cycle: src/base/text/d.ts → src/base/text/e.ts → src/base/text/d.ts',
     ]);
   });
 
   it('report a file that is too long, an import of a missing file and a computed import', () => {
     const found = breachesOf({
       'src/domain/long.ts': '\n'.repeat(451),
-      'src/output/text/lost.ts': `import { here } from './gone.ts';`,
-      'src/output/text/hidden.ts': `export const load = (name: string) => import(name);`,
+      'src/base/text/lost.ts': `import { here } from './gone.ts';`,
+      'src/base/text/hidden.ts': `export const load = (name: string) => import(name);`,
     });
 
     expect(found).toEqual([
-      'src/output/text/lost.ts imports src/output/text/gone.ts, which does not exist',
-      'src/output/text/hidden.ts loads a module whose name is computed',
+      'src/base/text/lost.ts imports src/base/text/gone.ts, which does not exist',
+      'src/base/text/hidden.ts loads a module whose name is computed',
       'src/domain/long.ts has 451 lines: split it by idea (450 at most)',
     ]);
   });

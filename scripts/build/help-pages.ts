@@ -3,7 +3,7 @@
  */
 import { TOPIC_PAGES } from '../../src/commands/help/index.ts';
 import { commandHelp, layoutFor, pageText } from '../../src/commands/help/page.ts';
-import { TOPICS } from '../../src/commands/declare.ts';
+import { TOPICS } from '../../src/commands/shared/declare.ts';
 import { allCommands, realTree } from '../commands.ts';
 
 const COLUMNS = 80;

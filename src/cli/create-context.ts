@@ -1,13 +1,13 @@
 /** Each part is made on first use: `--help` and `--version` load nothing. */
-import type { Context, GlobalOptions, Platform } from './context.ts';
-import { AppError, fileProblem } from './errors.ts';
+import type { Context, GlobalOptions, Platform } from '../commands/context.ts';
+import { AppError, fileProblem } from '../base/errors.ts';
 import { DEFAULT_GLOBALS } from './global-options.ts';
 import { createEmitter, type Emitter } from '../output/emit.ts';
 import { errorText } from '../output/render.ts';
-import { noticeLine, warningLine } from '../output/text/notice.ts';
+import { noticeLine, warningLine } from '../base/text/notice.ts';
 import { paletteFor } from '../terminal/palette.ts';
-import { KEY_VARIABLES, withoutKeys } from '../output/text/secret-names.ts';
-import { createSecretKeeper } from '../output/text/redact.ts';
+import { KEY_VARIABLES, withoutKeys } from '../base/text/secret-names.ts';
+import { createSecretKeeper } from '../base/text/redact.ts';
 import { configDirectory, Servers } from './create-context/servers.ts';
 import type { TerminalEvents } from '../terminal/status-line.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { collectList, duration, invalidValue, oneOf } from '../commands/option-parsers.ts';
-import type { Format, GlobalOptions } from './context.ts';
-import { AppError } from './errors.ts';
+import { collectList, duration, invalidValue, oneOf } from '../commands/shared/option-parsers.ts';
+import type { Format, GlobalOptions } from '../commands/context.ts';
+import { AppError } from '../base/errors.ts';
 
 const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
 

@@ -1,11 +1,11 @@
 import { Command, CommanderError, type Option } from 'commander';
-import { explanationOf, childNamed } from '../commands/declare.ts';
+import { explanationOf, childNamed } from '../commands/shared/declare.ts';
 import { declareCommands } from '../commands/index.ts';
 import { errorText } from '../output/render.ts';
-import type { Context } from './context.ts';
-import { AppError, isAppError, isDryRunStop, READER_GONE, type ErrorKind } from './errors.ts';
+import type { Context } from '../commands/context.ts';
+import { AppError, isAppError, isDryRunStop, READER_GONE, type ErrorKind } from '../base/errors.ts';
 import { declareRoot, guessFormat, readGlobalOptions } from './global-options.ts';
-import { isSecretName } from '../output/text/secret-names.ts';
+import { isSecretName } from '../base/text/secret-names.ts';
 
 declare const ACS_VERSION: string;
 

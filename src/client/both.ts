@@ -2,14 +2,14 @@
  * Servers that speak both dialects (0.60 to 1.6, the local service): V1, and V0 for what only V0
  * has.
  */
-import { AppError, isAppError, isNotFound } from '../cli/errors.ts';
+import { AppError, isAppError, isNotFound } from '../base/errors.ts';
 import type { Conversation, Dialect } from '../domain/conversation.ts';
 import { allPages, byId, eachPage } from '../domain/pages.ts';
 import type { Sandbox } from '../domain/sandbox.ts';
-import { parseTime } from '../output/text/time.ts';
-import { forward } from './compose.ts';
-import { startMember, type ProbeFacts } from './features.ts';
-import type { Adapter } from './server.ts';
+import { parseTime } from '../base/text/time.ts';
+import { forward } from './shared/compose.ts';
+import { startMember, type ProbeFacts } from './shared/features.ts';
+import type { Adapter } from './shared/server.ts';
 import { OF_V1 } from './v0/calls.ts';
 
 type Conversations = Adapter['conversations'];

@@ -4,13 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Dialect } from '../domain/conversation.ts';
-import { AppError, isFailure, type RequestDetails } from '../cli/errors.ts';
+import { AppError, isFailure, type RequestDetails } from '../base/errors.ts';
 import type { DeviceFlow } from './device-flow.ts';
-import { readServerFacts, type ServerFacts, featuresThat } from './features.ts';
-import type { Links } from './links.ts';
+import { readServerFacts, type ServerFacts, featuresThat } from './shared/features.ts';
+import type { Links } from './shared/links.ts';
 import type { ModelEndpoint } from './model-endpoint.ts';
 import type { ConnectOptions } from './probe.ts';
-import type { Adapter, Server } from './server.ts';
+import type { Adapter, Server } from './shared/server.ts';
 import { routeOf, serverText, statusError, type Answer } from './http/answer.ts';
 import { normalizeBaseUrl } from './http/address.ts';
 import { Network } from './http/network.ts';
@@ -212,7 +212,7 @@ class Connection {
    */
   async #refusal(app: Transport, answer: Answer, details: RequestDetails): Promise<AppError> {
     if (this.facts !== null) {
-      const { keyCheckingRoute } = await import('./quirks/unchecked-key.ts');
+      const { keyCheckingRoute } = await import('./shared/quirks/unchecked-key.ts');
       const path = keyCheckingRoute(this.facts.now.dialects);
       const accept = [400, 401, 403, 404, 405, 500, 502, 503, 504];
       const again = await app
@@ -223,7 +223,7 @@ class Connection {
         });
       const route = routeOf(answer);
       if (again?.status === 200 && answer.status === 401 && route.endsWith('/settings')) {
-        const { unreadableSettings } = await import('./quirks/mistyped-setting.ts');
+        const { unreadableSettings } = await import('./shared/quirks/mistyped-setting.ts');
         return unreadableSettings(statusError(answer, details));
       }
       if (again?.status === 200) {

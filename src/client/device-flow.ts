@@ -1,11 +1,11 @@
 /** The device flow of RFC 8628 as the cloud serves it (interface 1.5). No request carries a key. */
-import { AppError } from '../cli/errors.ts';
+import { AppError } from '../base/errors.ts';
 import { asRecord, optionalNumber, optionalText, requiredText } from '../protocol/shape.ts';
-import { read } from './links.ts';
+import { read } from './shared/links.ts';
 import { isJsonType, statusError, type Answer } from './http/answer.ts';
 import type { Network } from './http/network.ts';
 import type { Transport } from './http/transport.ts';
-import { cut } from '../output/text/well-formed.ts';
+import { cut } from '../base/text/well-formed.ts';
 
 export interface DeviceCode {
   /** A secret: whoever has it gets the key. */

@@ -1,5 +1,5 @@
 /** An OpenAI-compatible endpoint, called to see whether its URL, key and model work. */
-import { AppError, isAppError } from '../cli/errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import { isRecord } from '../protocol/shape.ts';
 import { reasonOf, type Answer } from './http/answer.ts';
 import type { Call } from './http/call.ts';

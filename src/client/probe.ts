@@ -1,10 +1,10 @@
 /**
  * Dialects and features (interface 9). Unknown paths may answer HTML with 200, so only JSON counts.
  */
-import type { Clock } from '../cli/clock.ts';
-import { AppError, isAppError, isFailure } from '../cli/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { AppError, isAppError, isFailure } from '../base/errors.ts';
 import { sourceWords, type TargetSources } from '../domain/target-sources.ts';
-import type { SecretKeeper } from '../output/text/redact.ts';
+import type { SecretKeeper } from '../base/text/redact.ts';
 import {
   asRecord,
   isRecord,
@@ -24,11 +24,11 @@ import {
   type ProbeCache,
   type Probed,
   type ProbeFacts,
-} from './features.ts';
+} from './shared/features.ts';
 import { isJsonType, type Answer } from './http/answer.ts';
 import { LIMITS_MS, RETRY_STATUSES } from './http/time-limits.ts';
 import type { Transport } from './http/transport.ts';
-import { cut } from '../output/text/well-formed.ts';
+import { cut } from '../base/text/well-formed.ts';
 
 export interface ConnectOptions {
   /** http(s); a path prefix is allowed. */

@@ -1,7 +1,7 @@
 import type { RawAnswer, RawCall } from '../domain/raw-call.ts';
-import { AppError } from '../cli/errors.ts';
-import { REDACTED, isSecretName } from '../output/text/secret-names.ts';
-import type { Links } from './links.ts';
+import { AppError } from '../base/errors.ts';
+import { REDACTED, isSecretName } from '../base/text/secret-names.ts';
+import type { Links } from './shared/links.ts';
 import { foundNothing, isJsonType, type Answer } from './http/answer.ts';
 import type { Call } from './http/call.ts';
 import type { Redaction } from './http/redaction.ts';

@@ -1,17 +1,17 @@
 import { STATUS_CODES } from 'node:http';
 import type { Command } from 'commander';
-import type { Context } from '../cli/context.ts';
-import { AppError } from '../cli/errors.ts';
-import type { Server } from '../client/server.ts';
+import type { Context } from './context.ts';
+import { AppError } from '../base/errors.ts';
+import type { Server } from '../client/shared/server.ts';
 import { eachPage, type Page } from '../domain/pages.ts';
 import { RAW_METHODS, type RawAnswer, type RawCall, type RawMethod } from '../domain/raw-call.ts';
 import { jsonDocument } from '../output/json.ts';
-import { explain } from './declare.ts';
-import { collect, invalidValue } from './option-parsers.ts';
-import { memberRedaction } from '../output/text/redact.ts';
-import { isSecretName } from '../output/text/secret-names.ts';
-import { readNamedFile } from './files.ts';
-import { cut } from '../output/text/well-formed.ts';
+import { explain } from './shared/declare.ts';
+import { collect, invalidValue } from './shared/option-parsers.ts';
+import { memberRedaction } from '../base/text/redact.ts';
+import { isSecretName } from '../base/text/secret-names.ts';
+import { readNamedFile } from './shared/files.ts';
+import { cut } from '../base/text/well-formed.ts';
 
 interface ApiOptions {
   rawField?: string[];

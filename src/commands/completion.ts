@@ -3,12 +3,12 @@
  * files.
  */
 import type { Command, Argument, Option } from 'commander';
-import type { Context } from '../cli/context.ts';
+import type { Context } from './context.ts';
 import type { RecordShape } from '../output/view.ts';
-import { explain, explanationOf, childNamed, TOPICS } from './declare.ts';
-import { oneOf, type WithWords } from './option-parsers.ts';
-import { isAppError } from '../cli/errors.ts';
-import { safeLine } from '../output/text/safe-text.ts';
+import { explain, explanationOf, childNamed, TOPICS } from './shared/declare.ts';
+import { oneOf, type WithWords } from './shared/option-parsers.ts';
+import { isAppError } from '../base/errors.ts';
+import { safeLine } from '../base/text/safe-text.ts';
 
 /** From bash 3.2 on, and without the package bash-completion. */
 const BASH = `# bash completion for acs

@@ -2,16 +2,16 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import type { Context } from '../cli/context.ts';
-import { isAppError, fileProblem } from '../cli/errors.ts';
-import type { Server } from '../client/server.ts';
+import type { Context } from './context.ts';
+import { isAppError, fileProblem } from '../base/errors.ts';
+import type { Server } from '../client/shared/server.ts';
 import { collectPages } from '../domain/pages.ts';
 import { sourceWords } from '../domain/target-sources.ts';
 import type { ResolvedTarget } from '../local/profiles/resolve.ts';
-import { KEY_VARIABLES } from '../output/text/secret-names.ts';
+import { KEY_VARIABLES } from '../base/text/secret-names.ts';
 import type { LinePart, View } from '../output/view.ts';
-import { explain } from './declare.ts';
-import { callsModelFromHere, modelOf, tryModel } from './model-check.ts';
+import { explain } from './shared/declare.ts';
+import { callsModelFromHere, modelOf, tryModel } from './shared/model-check.ts';
 import { checkKey } from './whoami.ts';
 
 interface Result {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import type { Context } from '../cli/context.ts';
-import { AppError } from '../cli/errors.ts';
+import type { Context } from './context.ts';
+import { AppError } from '../base/errors.ts';
 import { GIT_PROVIDERS, type GitProvider } from '../domain/git-provider.ts';
 import type { View } from '../output/view.ts';
-import { explain } from './declare.ts';
-import { declareNamedDelete, declareNamedList, type NamedItems } from './named-items.ts';
-import { oneOf } from './option-parsers.ts';
-import { promptForSecret, readText, warnOfUnmasked } from './files.ts';
+import { explain } from './shared/declare.ts';
+import { declareNamedDelete, declareNamedList, type NamedItems } from './shared/named-items.ts';
+import { oneOf } from './shared/option-parsers.ts';
+import { promptForSecret, readText, warnOfUnmasked } from './shared/files.ts';
 
 export const gitProviderView: View<GitProvider> = {
   noun: 'git provider',

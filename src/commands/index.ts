@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Context } from '../cli/context.ts';
-import { declareEntries, type Entry, type Words } from './declare.ts';
+import type { Context } from './context.ts';
+import { declareEntries, type Entry, type Words } from './shared/declare.ts';
 
 const GROUPS: readonly (readonly [title: string, entries: readonly Entry[]])[] = [
   [
@@ -22,7 +22,7 @@ const GROUPS: readonly (readonly [title: string, entries: readonly Entry[]])[] =
         usage: 'specs',
         aliases: ['spec'],
         description: 'list the specs that sandboxes are created from',
-        load: async () => (await import('./specs.ts')).declareSpecs,
+        load: async () => (await import('./shared/specs.ts')).declareSpecs,
       },
       {
         usage: 'batch <tasks.jsonl|->',

@@ -1,19 +1,19 @@
 import type { Command } from 'commander';
-import type { Context } from '../cli/context.ts';
-import { AppError, isAppError, isFailure } from '../cli/errors.ts';
+import type { Context } from './context.ts';
+import { AppError, isAppError, isFailure } from '../base/errors.ts';
 import type { DeviceCode, DeviceFlow, DevicePoll } from '../client/device-flow.ts';
 import type { NewKey } from '../local/profiles/resolve.ts';
 import type { Profile } from '../local/profiles/resolve.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
-import { formatDuration } from '../output/text/time.ts';
-import { KEY_VARIABLES } from '../output/text/secret-names.ts';
+import { formatDuration } from '../base/text/time.ts';
+import { KEY_VARIABLES } from '../base/text/secret-names.ts';
 import { beforeTime } from '../runs/deadline.ts';
-import { confirmChange, printWouldDo } from './bulk.ts';
-import { explain } from './declare.ts';
-import { warnOfUnmasked } from './files.ts';
+import { confirmChange, printWouldDo } from './shared/bulk.ts';
+import { explain } from './shared/declare.ts';
+import { warnOfUnmasked } from './shared/files.ts';
 import { existing, LOCAL, printProfile, profileView } from './profile.ts';
 import { checkKey } from './whoami.ts';
-import { cut } from '../output/text/well-formed.ts';
+import { cut } from '../base/text/well-formed.ts';
 
 const CLOUD_URL = 'https://app.all-hands.dev';
 const KEY_PROMPTS = 3;

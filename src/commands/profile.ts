@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Context } from '../cli/context.ts';
-import { AppError, isFailure } from '../cli/errors.ts';
+import type { Context } from './context.ts';
+import { AppError, isFailure } from '../base/errors.ts';
 import type { Profile } from '../local/profiles/resolve.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
 import type { View } from '../output/view.ts';
@@ -11,8 +11,8 @@ import {
   readIds,
   printWouldDo,
   type Change,
-} from './bulk.ts';
-import { explain } from './declare.ts';
+} from './shared/bulk.ts';
+import { explain } from './shared/declare.ts';
 import { identify, IDENTITY_FIELDS, identityOf, type Identity } from './whoami.ts';
 
 /** The built-in profile; it cannot be stored, renamed or deleted. */

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import type { Context } from '../cli/context.ts';
-import { AppError, isAppError } from '../cli/errors.ts';
+import type { Context } from './context.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import { GIT_PROVIDERS, type Branch, type Repository } from '../domain/git-provider.ts';
 import type { View } from '../output/view.ts';
-import { explain } from './declare.ts';
-import { invalidValue, oneOf } from './option-parsers.ts';
-import { addPagingOptions, printList, type PagingOptions } from './lists.ts';
+import { explain } from './shared/declare.ts';
+import { invalidValue, oneOf } from './shared/option-parsers.ts';
+import { addPagingOptions, printList, type PagingOptions } from './shared/lists.ts';
 import type { Page } from '../domain/pages.ts';
-import type { Server } from '../client/server.ts';
+import type { Server } from '../client/shared/server.ts';
 
 export const repositoryView: View<Repository> = {
   noun: 'repository',

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import type { Context } from '../cli/context.ts';
-import { AppError } from '../cli/errors.ts';
+import type { Context } from './context.ts';
+import { AppError } from '../base/errors.ts';
 import type { Secret } from '../domain/settings.ts';
 import type { View } from '../output/view.ts';
-import { explain } from './declare.ts';
-import { declareNamedDelete, declareNamedList, type NamedItems } from './named-items.ts';
-import { promptForSecret, readText, warnOfUnmasked } from './files.ts';
+import { explain } from './shared/declare.ts';
+import { declareNamedDelete, declareNamedList, type NamedItems } from './shared/named-items.ts';
+import { promptForSecret, readText, warnOfUnmasked } from './shared/files.ts';
 
 export const secretView: View<Secret> = {
   noun: 'secret',

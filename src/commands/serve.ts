@@ -7,13 +7,13 @@ import type {
   LocalService,
   ServeFlags as ServiceFlags,
 } from '../cli/create-context/local-service.ts';
-import type { Context } from '../cli/context.ts';
-import { AppError } from '../cli/errors.ts';
-import { formatDuration } from '../output/text/time.ts';
-import { explain } from './declare.ts';
-import { printWouldDo } from './bulk.ts';
-import { unreadable } from './files.ts';
-import { duration, invalidValue, oneOf, wholeNumber } from './option-parsers.ts';
+import type { Context } from './context.ts';
+import { AppError } from '../base/errors.ts';
+import { formatDuration } from '../base/text/time.ts';
+import { explain } from './shared/declare.ts';
+import { printWouldDo } from './shared/bulk.ts';
+import { unreadable } from './shared/files.ts';
+import { duration, invalidValue, oneOf, wholeNumber } from './shared/option-parsers.ts';
 
 const idOf = ({ pid }: { pid: number | null }): string => (pid === null ? '' : String(pid));
 

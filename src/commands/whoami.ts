@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { Context } from '../cli/context.ts';
-import { AppError, isFailure, isAppError } from '../cli/errors.ts';
+import type { Context } from './context.ts';
+import { AppError, isFailure, isAppError } from '../base/errors.ts';
 import { sourceWords } from '../domain/target-sources.ts';
 import type { View, Field } from '../output/view.ts';
-import { explain } from './declare.ts';
-import type { Account, Server } from '../client/server.ts';
+import { explain } from './shared/declare.ts';
+import type { Account, Server } from '../client/shared/server.ts';
 import type { ResolvedTarget } from '../local/profiles/resolve.ts';
 
 /** Everything but the profile is null while it is not known. */

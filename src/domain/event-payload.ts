@@ -3,7 +3,7 @@
  * them.
  */
 import type { ConversationEvent } from './event.ts';
-import { shortened } from '../output/text/well-formed.ts';
+import { shortened } from '../base/text/well-formed.ts';
 
 export type Members = Record<string, unknown>;
 

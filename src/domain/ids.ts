@@ -1,5 +1,5 @@
-import { AppError } from '../cli/errors.ts';
-import { cut } from '../output/text/well-formed.ts';
+import { AppError } from '../base/errors.ts';
+import { cut } from '../base/text/well-formed.ts';
 
 /**
  * Conversation ids are 32 hexadecimal digits. A server may have others: any plain word is read as a

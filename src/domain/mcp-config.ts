@@ -2,8 +2,8 @@
  * MCP servers in the settings. V0 has three lists (interface 2.3), V1 a map of servers by name;
  * neither is translated.
  */
-import { memberRedaction } from '../output/text/redact.ts';
-import { REDACTED } from '../output/text/secret-names.ts';
+import { memberRedaction } from '../base/text/redact.ts';
+import { REDACTED } from '../base/text/secret-names.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './settings.ts';
 
 const LISTS = ['sse_servers', 'shttp_servers', 'stdio_servers'] as const;

@@ -1,5 +1,5 @@
-import { AppError } from '../cli/errors.ts';
-import { cut } from '../output/text/well-formed.ts';
+import { AppError } from '../base/errors.ts';
+import { cut } from '../base/text/well-formed.ts';
 
 export interface Page<T> {
   items: T[];

@@ -1,4 +1,4 @@
-import type { AppError } from '../cli/errors.ts';
+import type { AppError } from '../base/errors.ts';
 
 export const RAW_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 export type RawMethod = (typeof RAW_METHODS)[number];

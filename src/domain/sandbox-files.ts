@@ -1,4 +1,4 @@
-import { AppError } from '../cli/errors.ts';
+import { AppError } from '../base/errors.ts';
 
 /** Links are followed. */
 export interface PathInfo {

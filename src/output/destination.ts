@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { AppError, fileProblem } from '../cli/errors.ts';
+import { AppError, fileProblem } from '../base/errors.ts';
 
 interface OpenFile {
   handle: FileHandle;

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { AppError } from '../cli/errors.ts';
+import { AppError } from '../base/errors.ts';
 import { fileDestination } from './destination.ts';
 import { jsonDocument, jsonLine, jsonLines, jsonList, mapStrings } from './json.ts';
 import type { JqFilter } from './jq.ts';
 import { exactCell, renderLines, renderPairs, renderTable, type Look } from './render.ts';
-import { noticeLine, NO_COLORS, type Palette } from './text/notice.ts';
+import { noticeLine, NO_COLORS, type Palette } from '../base/text/notice.ts';
 import {
   bulkView,
   chosenFields,
@@ -14,7 +14,7 @@ import {
   type Field,
   type View,
 } from './view.ts';
-import { createSafeStream, safeLine } from './text/safe-text.ts';
+import { createSafeStream, safeLine } from '../base/text/safe-text.ts';
 
 const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
 export type Format = (typeof FORMATS)[number];

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { AppError } from '../cli/errors.ts';
+import { AppError } from '../base/errors.ts';
 import { jsonDocument } from './json.ts';
-import { formatDuration } from './text/time.ts';
-import { escapeJson } from './text/safe-text.ts';
+import { formatDuration } from '../base/text/time.ts';
+import { escapeJson } from '../base/text/safe-text.ts';
 
 export interface JqQuestion {
   input: string;

@@ -1,4 +1,4 @@
-import { escapeJson } from './text/safe-text.ts';
+import { escapeJson } from '../base/text/safe-text.ts';
 
 export function jsonDocument(value: unknown): string {
   return `${escapeJson(JSON.stringify(value, null, 2))}\n`;

@@ -1,10 +1,10 @@
-import { type Palette, type Tone, isForPrograms, NO_COLORS } from './text/notice.ts';
+import { type Palette, type Tone, isForPrograms, NO_COLORS } from '../base/text/notice.ts';
 import type { Field, LinePart } from './view.ts';
-import { safeLine, safeText } from './text/safe-text.ts';
-import { normalizeTime, parseTime, relativeTime } from './text/time.ts';
-import { formatUsd } from './text/usd.ts';
-import { truncate, widthOf, wrap } from './text/width.ts';
-import type { AppError } from '../cli/errors.ts';
+import { safeLine, safeText } from '../base/text/safe-text.ts';
+import { normalizeTime, parseTime, relativeTime } from '../base/text/time.ts';
+import { formatUsd } from '../base/text/usd.ts';
+import { truncate, widthOf, wrap } from '../base/text/width.ts';
+import type { AppError } from '../base/errors.ts';
 import { jsonLine, mapStrings } from './json.ts';
 
 export interface Look {

@@ -1,5 +1,5 @@
-import { AppError } from '../cli/errors.ts';
-import type { Tone } from './text/notice.ts';
+import { AppError } from '../base/errors.ts';
+import type { Tone } from '../base/text/notice.ts';
 
 export interface Field<T> {
   /** Name in json, tsv order, --fields; a column heading is its upper case with spaces. */

@@ -2,10 +2,10 @@
  * `timeLimit` is the one timer of commands: the other limits, and the deadline of `--wait-timeout`,
  * are made of it.
  */
-import type { Context } from '../cli/context.ts';
-import { AppError, type ErrorKind, isAppError } from '../cli/errors.ts';
-import type { Server } from '../client/server.ts';
-import { formatDuration } from '../output/text/time.ts';
+import type { Context } from '../commands/context.ts';
+import { AppError, type ErrorKind, isAppError } from '../base/errors.ts';
+import type { Server } from '../client/shared/server.ts';
+import { formatDuration } from '../base/text/time.ts';
 
 /** The time for one read, or for a stop, after the deadline. */
 export const GRACE_MS = 5_000;

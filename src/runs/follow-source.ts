@@ -1,6 +1,6 @@
 import type { Conversation } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
-import { parseTime } from '../output/text/time.ts';
+import { parseTime } from '../base/text/time.ts';
 
 /** Each event comes once and in order. */
 export type FollowItem =

@@ -2,10 +2,10 @@
  * The socket is opened before the stored events are read: no event falls between. Without a socket
  * it polls.
  */
-import { AppError } from '../cli/errors.ts';
-import type { Clock } from '../cli/clock.ts';
+import { AppError } from '../base/errors.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Conversation } from '../domain/conversation.ts';
-import { parseTime } from '../output/text/time.ts';
+import { parseTime } from '../base/text/time.ts';
 import { beforeTime, isPassing } from './deadline.ts';
 import {
   type FollowItem,
@@ -18,7 +18,7 @@ import {
 } from './follow-source.ts';
 import { poll, type Cadence } from './poll.ts';
 import { endOfStatus, hasStopped } from './status.ts';
-import { cut } from '../output/text/well-formed.ts';
+import { cut } from '../base/text/well-formed.ts';
 
 const FOLLOW_MS = {
   /** A shorter cut of the connection is not reported. */

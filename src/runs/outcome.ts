@@ -9,8 +9,8 @@ import {
   type Reason,
 } from '../domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../domain/event.ts';
-import { AppError, EXIT_CODES } from '../cli/errors.ts';
-import { formatDuration } from '../output/text/time.ts';
+import { AppError, EXIT_CODES } from '../base/errors.ts';
+import { formatDuration } from '../base/text/time.ts';
 import {
   endOfStatus,
   endWith,

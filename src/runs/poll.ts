@@ -1,5 +1,5 @@
-import type { Clock } from '../cli/clock.ts';
-import { isAppError } from '../cli/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { isAppError } from '../base/errors.ts';
 import { isPassing } from './deadline.ts';
 
 /** Milliseconds; each pause is 1.5 times the one before. */

@@ -3,7 +3,7 @@
  */
 import { blankConversation, NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { type ConversationEvent, isUpTo } from '../domain/event.ts';
-import { type AppError, EXIT_CODES } from '../cli/errors.ts';
+import { type AppError, EXIT_CODES } from '../base/errors.ts';
 import { GRACE_MS } from './deadline.ts';
 import {
   deadlinePassed,

@@ -4,7 +4,7 @@ import {
   type ConversationStatus,
   type Reason,
 } from '../domain/conversation.ts';
-import { EXIT_CODES } from '../cli/errors.ts';
+import { EXIT_CODES } from '../base/errors.ts';
 
 /**
  * `idle`: only the events show an end. `halted`: can be resumed. `closed`: over V0 a list does not

@@ -1,8 +1,8 @@
-import type { Context } from '../cli/context.ts';
+import type { Context } from '../commands/context.ts';
 import type { Conversation } from '../domain/conversation.ts';
 import { type ConversationEvent, eachEvent } from '../domain/event.ts';
-import { AppError, isAppError, isFailure, isNotFound, READER_GONE } from '../cli/errors.ts';
-import type { Server } from '../client/server.ts';
+import { AppError, isAppError, isFailure, isNotFound, READER_GONE } from '../base/errors.ts';
+import type { Server } from '../client/shared/server.ts';
 import { beforeTime, GRACE_MS, isPassing, timeLimit } from './deadline.ts';
 import {
   afterEvent,

@@ -2,8 +2,8 @@
  * The local service as the command line uses it; the server and its libraries are loaded only when
  * it is started.
  */
-import { valueAt } from './app/settings/fields.ts';
-import type { StoredSettings } from './app/settings/settings.ts';
+import { valueAt } from './settings/fields.ts';
+import type { StoredSettings } from './settings/settings.ts';
 import { dataPaths } from './lifecycle/data-dir.ts';
 import type { ServiceOptions, RunningService } from './lifecycle/service-options.ts';
 
@@ -38,6 +38,6 @@ export async function storedModelKey(dataDir: string): Promise<string | null> {
  * is taken.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { serve } = await import('./lifecycle/serve.ts');
+  const { serve } = await import('./serve.ts');
   return serve(options);
 }

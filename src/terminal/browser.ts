@@ -1,6 +1,6 @@
 /** Not the package `open`: it passes the environment with the keys of servers on. */
 import { spawn } from 'node:child_process';
-import { withoutKeys } from '../output/text/secret-names.ts';
+import { withoutKeys } from '../base/text/secret-names.ts';
 import { splitCommand } from './editor.ts';
 
 export interface BrowserOptions {

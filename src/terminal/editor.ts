@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { AppError, isAppError } from '../cli/errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 
 export interface EditorOptions {
   initial: string;

@@ -2,8 +2,8 @@
  * Shows text that is longer than the screen in the pager of the user: ACS_PAGER, PAGER, else less.
  */
 import { spawn } from 'node:child_process';
-import { withoutKeys } from '../output/text/secret-names.ts';
-import { widthOf } from '../output/text/width.ts';
+import { withoutKeys } from '../base/text/secret-names.ts';
+import { widthOf } from '../base/text/width.ts';
 import { splitCommand } from './editor.ts';
 import type { TerminalWriter } from './writable.ts';
 

@@ -1,5 +1,5 @@
 /** The only owner of chalk, which is loaded when a stream takes colours. */
-import { NO_COLORS, type Palette } from '../output/text/notice.ts';
+import { NO_COLORS, type Palette } from '../base/text/notice.ts';
 
 export interface ColorQuestion {
   isTTY: boolean;

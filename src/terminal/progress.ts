@@ -1,5 +1,5 @@
-import { isForPrograms, noticeLine } from '../output/text/notice.ts';
-import { safeLine } from '../output/text/safe-text.ts';
+import { isForPrograms, noticeLine } from '../base/text/notice.ts';
+import { safeLine } from '../base/text/safe-text.ts';
 import { paletteFor } from './palette.ts';
 import type { TerminalStreams, TerminalWriter } from './writable.ts';
 import type { StatusLineOptions } from './status-line.ts';

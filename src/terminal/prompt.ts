@@ -1,9 +1,9 @@
 /** On stderr: stdout stays data. The one owner of inquirer; loaded with the first question. */
 import { input, select } from '@inquirer/prompts';
-import { AppError, isAppError } from '../cli/errors.ts';
-import { safeLine } from '../output/text/safe-text.ts';
-import { wrap } from '../output/text/width.ts';
-import { readYesNo, YES_OR_NO } from '../output/text/yes-no.ts';
+import { AppError, isAppError } from '../base/errors.ts';
+import { safeLine } from '../base/text/safe-text.ts';
+import { wrap } from '../base/text/width.ts';
+import { readYesNo, YES_OR_NO } from '../base/text/yes-no.ts';
 import { editText } from './editor.ts';
 import { takesColors } from './palette.ts';
 import { TerminalStream, type TerminalWriter } from './writable.ts';

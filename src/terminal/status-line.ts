@@ -2,9 +2,9 @@
  * The cursor stays at the first column and is never hidden: a process that a signal ends leaves
  * nothing to restore.
  */
-import type { Palette } from '../output/text/notice.ts';
-import { safeLine } from '../output/text/safe-text.ts';
-import { truncate } from '../output/text/width.ts';
+import type { Palette } from '../base/text/notice.ts';
+import { safeLine } from '../base/text/safe-text.ts';
+import { truncate } from '../base/text/width.ts';
 import { aroundWrites, type TerminalStreams, type TerminalWriter } from './writable.ts';
 
 const CLEAR = '\x1b[J';

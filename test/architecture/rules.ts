@@ -1,61 +1,44 @@
 /**
- * The rules of architecture. Imports run in one direction: main, create-context, then the other
- * modules; commands import records and ports, never a dialect; the client and the service implement
- * the interface independently, so that each checks the other.
+ * The rules of architecture. Imports run in one direction, from `cli` down to `base`; commands
+ * import records and ports, never a dialect; the client and the service implement the interface
+ * independently, so that each checks the other.
  */
 import type { Import, Sources } from './sources.ts';
 
-/** What each module may import. Its own files are always allowed; of `types` only types are. */
+/**
+ * What each folder of src/ may import, beside its own files; of `types` only types are. A file
+ * directly in src/ is a module of its own.
+ */
 const MODULES: Record<string, { loads: readonly string[]; types?: readonly string[] }> = {
-  main: { loads: ['cli', 'create-context', 'clock', 'errors', 'text'], types: ['context'] },
-  'create-context': { loads: ['*'] },
-  cli: { loads: ['commands', 'errors', 'output', 'domain', 'text'], types: ['context'] },
-  context: { loads: ['text'], types: ['*'] },
+  main: { loads: ['cli', 'errors', 'base'], types: ['context'] },
+  cli: { loads: ['*'] },
   commands: {
-    loads: ['domain', 'runs', 'output', 'errors', 'text', 'page', 'files'],
-    types: ['context', 'clock'],
+    loads: ['page', 'files', 'output', 'runs', 'domain', 'errors', 'base'],
+    types: ['context'],
   },
-  domain: { loads: ['errors', 'text'] },
-  errors: { loads: ['text'] },
-  client: {
-    loads: ['protocol', 'domain', 'runs', 'errors', 'text', 'git-config'],
-    types: ['context', 'clock'],
-  },
-  runs: { loads: ['domain', 'errors', 'text'], types: ['context', 'clock', 'client'] },
+  // The context names the types of everything that a command is handed.
+  context: { loads: ['base'], types: ['*'] },
+  page: { loads: ['domain', 'errors', 'base'] },
   // Of the client only how a page looks: what a server answers is read independently on both sides.
-  // Every git that acs runs has one configuration.
-  service: { loads: ['protocol', 'text', 'make-folder', 'page', 'git-config'] },
+  service: { loads: ['page', 'protocol', 'base'] },
+  local: { loads: ['files', 'domain', 'errors', 'base'], types: ['context'] },
+  files: { loads: ['domain', 'errors', 'base'] },
+  client: { loads: ['protocol', 'runs', 'domain', 'errors', 'base'], types: ['context'] },
+  terminal: { loads: ['domain', 'errors', 'base'], types: ['context'] },
+  output: { loads: ['domain', 'errors', 'base'], types: ['context'] },
+  runs: { loads: ['domain', 'errors', 'base'], types: ['context', 'client'] },
   protocol: { loads: [] },
-  output: { loads: ['errors', 'domain', 'text'], types: ['context'] },
-  text: { loads: [] },
-  page: { loads: ['domain', 'text'] },
-  terminal: { loads: ['errors', 'domain', 'text'], types: ['context'] },
-  clock: { loads: [] },
-  profiles: { loads: ['errors', 'domain', 'text', 'make-folder', 'end-tree'], types: ['context'] },
-  checkout: { loads: ['errors', 'domain', 'text', 'end-tree', 'git-config'], types: ['context'] },
-  files: { loads: ['domain', 'errors', 'text'] },
-  'make-folder': { loads: [] },
-  'end-tree': { loads: [] },
-  'git-config': { loads: [] },
+  domain: { loads: ['errors', 'base'] },
+  // What fails in the service has a status of HTTP, no exit code.
+  errors: { loads: ['base'] },
+  base: { loads: [] },
 };
 
-/**
- * Parts of a folder with rules of their own. A file elsewhere belongs to the module of its folder
- * in src/.
- */
+/** Parts of a folder with rules of their own. */
 const PARTS: Record<string, string> = {
-  'src/cli/create-context': 'create-context',
-  'src/cli/context.ts': 'context',
-  'src/cli/clock.ts': 'clock',
-  'src/cli/errors.ts': 'errors',
-  'src/output/text/': 'text',
-  'src/output/page/': 'page',
-  'src/local/profiles/': 'profiles',
-  'src/local/checkout/': 'checkout',
+  'src/commands/context.ts': 'context',
   'src/local/files/': 'files',
-  'src/local/make-folder.ts': 'make-folder',
-  'src/local/end-tree.ts': 'end-tree',
-  'src/local/git-config.ts': 'git-config',
+  'src/base/errors.ts': 'errors',
 };
 
 /** Each library is loaded by its owner alone; other modules use the owner. */
@@ -72,11 +55,11 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   conf: ['src/local/profiles/'],
   diff: ['src/domain/patch.ts'],
   fflate: ['src/service/http/'],
-  'fast-string-width': ['src/output/text/'],
+  'fast-string-width': ['src/base/text/'],
   hono: ['src/service/'],
   'jq-wasm': ['src/output/jq-thread.ts'],
   libsql: ['src/service/storage/'],
-  'markdown-it': ['src/output/page/markup.ts'],
+  'markdown-it': ['src/page/markup.ts'],
   'tar-stream': ['src/local/files/'],
   undici: ['src/service/agents/proxy.ts'],
   // Readers of answers, requests and trajectories check their shape.
@@ -86,7 +69,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
 
 /** Files that may use the process, the network and the system clock. */
 const EDGES =
-  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|agents\/(proxy|model\/failure|mcp\/transports)|isolation\/|supervisor|lifecycle\/))/;
+  /^src\/(main\.ts|cli\/create-context|client\/http|service\/(.*\/)?(main\.ts|serve\.ts|recover\.ts|base\/process|agents\/(proxy|model\/failure|mcp\/transports)|isolation\/|supervisor|lifecycle\/))/;
 
 const FILE_LINES = 450;
 
@@ -142,7 +125,7 @@ function allows(modules: readonly string[], module: string): boolean {
 function isPort(module: string, to: string, sources: Sources): boolean {
   return (
     module === 'commands' &&
-    sources.imports.some((each) => each.from === 'src/cli/context.ts' && each.to === to)
+    sources.imports.some((each) => each.from === 'src/commands/context.ts' && each.to === to)
   );
 }
 
@@ -153,7 +136,7 @@ function isPort(module: string, to: string, sources: Sources): boolean {
 const KNOW_ALL_NOUNS = ['src/commands/index.ts', 'src/commands/help/index.ts'];
 
 /**
- * Nouns share the files directly in commands/ and those in commands/resource/; no noun imports
+ * Nouns share the files directly in commands/ and in commands/shared/; no noun imports
  * another.
  */
 function nounBreach(from: string, to: string): string[] {
@@ -167,7 +150,7 @@ function nounBreach(from: string, to: string): string[] {
 }
 
 function nounOf(file: string): string | null {
-  return /^src\/commands\/(?!resource\/)([^/]+)\//.exec(file)?.[1] ?? null;
+  return /^src\/commands\/(?!shared\/)([^/]+)\//.exec(file)?.[1] ?? null;
 }
 
 function libraryBreach({ from, to, origin, loading }: Import): string[] {

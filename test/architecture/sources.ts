@@ -6,7 +6,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 
-/** Paths as in `src/cli/errors.ts`, with the text of each file. */
+/** Paths as in `src/base/errors.ts`, with the text of each file. */
 export type Tree = ReadonlyMap<string, string>;
 
 export interface Import {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { fileProblem } from '../../src/cli/errors.ts';
+import { fileProblem } from '../../src/base/errors.ts';
 import { folderOfEachTest } from '../support/temporary-folder.ts';
 
 const folder = folderOfEachTest();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { diffFromFiles } from '../../src/client/diff-from-files.ts';
+import { diffFromFiles } from '../../src/client/shared/diff-from-files.ts';
 import type { FileSides } from '../../src/domain/patch.ts';
 
 /** The patch as text, and the omissions that name the file. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../src/cli/errors.ts';
-import type { Server } from '../../src/client/server.ts';
+import { AppError } from '../../src/base/errors.ts';
+import type { Server } from '../../src/client/shared/server.ts';
 import { until } from '../support/until.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';

@@ -1,6 +1,6 @@
 /** Secrets and model profiles over the shapes of genuine servers. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Server } from '../../src/client/server.ts';
+import type { Server } from '../../src/client/shared/server.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
 import type { Asked, Reply } from '../support/server.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SettingsChange } from '../../src/domain/settings.ts';
-import type { Server } from '../../src/client/server.ts';
+import type { Server } from '../../src/client/shared/server.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
 import { NOT_FOUND, startFake, type FakeServer } from '../support/server.ts';

@@ -2,9 +2,9 @@ import os from 'node:os';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { allCommands } from '../../scripts/commands.ts';
-import type { Context } from '../../src/cli/context.ts';
-import { EXIT_CODES } from '../../src/cli/errors.ts';
-import { TOPICS } from '../../src/commands/declare.ts';
+import type { Context } from '../../src/commands/context.ts';
+import { EXIT_CODES } from '../../src/base/errors.ts';
+import { TOPICS } from '../../src/commands/shared/declare.ts';
 import { declareCommands } from '../../src/commands/index.ts';
 import { invoke } from '../support/world.ts';
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../src/cli/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import type { Asked, Reply } from '../support/server.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';

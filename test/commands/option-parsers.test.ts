@@ -7,7 +7,7 @@ import {
   positiveInteger,
   someOf,
   wholeNumber,
-} from '../../src/commands/option-parsers.ts';
+} from '../../src/commands/shared/option-parsers.ts';
 
 const USAGE = { code: 'commander.invalidArgument', exitCode: 2 };
 

@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SECRET_NAMES, type NameKind } from '../../src/output/text/secret-names.ts';
+import { SECRET_NAMES, type NameKind } from '../../src/base/text/secret-names.ts';
 import type { Ended } from '../support/world.ts';
 import { useWorld } from '../support/use-world.ts';
 import { finish, json, replayFile, run } from './conv/support.ts';

@@ -2,7 +2,7 @@
  * What a case did on its target, for whoever looks into a failure: each command with its exit code
  * and output.
  */
-import { AppError } from '../../src/cli/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import type { Ended, Invocation } from '../support/world.ts';
 import { STEP_MS, type Target } from './target.ts';
 

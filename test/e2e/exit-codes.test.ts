@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import type { Clock } from '../../src/cli/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import type { Reply } from '../support/server.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { errorOf, useWorld, type Ending } from '../support/use-world.ts';

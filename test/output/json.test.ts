@@ -4,7 +4,7 @@ import { toEvent } from '../../src/client/v1/event-records.ts';
 import { readEvent } from '../../src/protocol/v1/records.ts';
 import { eventView } from '../../src/commands/conv/event-view.ts';
 import { Redaction } from '../../src/client/http/redaction.ts';
-import { createSecretKeeper } from '../../src/output/text/redact.ts';
+import { createSecretKeeper } from '../../src/base/text/redact.ts';
 import { capture } from './capture.ts';
 
 function printer() {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { AppError } from '../../src/cli/errors.ts';
-import { createRedactor } from '../../src/output/text/redact.ts';
+import { AppError } from '../../src/base/errors.ts';
+import { createRedactor } from '../../src/base/text/redact.ts';
 import { errorText } from '../../src/output/render.ts';
-import { noticeLine, warningLine } from '../../src/output/text/notice.ts';
+import { noticeLine, warningLine } from '../../src/base/text/notice.ts';
 
 const error = new AppError('not-found', 'no conversation "abc\u202e"\nerror: forged', {
   hint: 'see: acs conv list',

@@ -2,7 +2,7 @@
  * Which routes a server has: from the document of an app server, and from the table of the agent
  * server.
  */
-import { AGENT_ROUTES } from '../../src/service/served-routes.ts';
+import { AGENT_ROUTES } from '../../src/service/http/served-routes.ts';
 import { isObject, type JsonObject } from './exchanges.ts';
 
 /** The document of a server; recorded ones name only the methods of a path. */

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Context } from '../../src/cli/context.ts';
-import { AppError } from '../../src/cli/errors.ts';
+import type { Context } from '../../src/commands/context.ts';
+import { AppError } from '../../src/base/errors.ts';
 import * as deadline from '../../src/runs/deadline.ts';
-import type { Server } from '../../src/client/server.ts';
+import type { Server } from '../../src/client/shared/server.ts';
 import { TestClock, settled } from '../support/test-clock.ts';
 
 let clock: TestClock;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../src/cli/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { settled } from '../support/test-clock.ts';
 import { ScriptedSource, sourceEvent, unreachable } from './support/scripted-source.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
 import { NO_EVENTS } from '../../src/runs/outcome.ts';
 import { readKnownRun } from '../../src/runs/tracker.ts';
-import type { Server } from '../../src/client/server.ts';
+import type { Server } from '../../src/client/shared/server.ts';
 import { conversationEvent } from './support/event.ts';
 
 const event = (id: string, signal: RunSignal | null): ConversationEvent =>

@@ -5,7 +5,7 @@ import {
   type ConversationStatus,
 } from '../../src/domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
-import { AppError } from '../../src/cli/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import {
   NO_EVENTS,
   NOT_READ,

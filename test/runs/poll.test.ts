@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../src/cli/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { poll, QUICK, STEADY } from '../../src/runs/poll.ts';
 import { TestClock } from '../support/test-clock.ts';
 

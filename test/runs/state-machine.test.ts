@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { blankConversation, NO_STATUS, type Conversation } from '../../src/domain/conversation.ts';
 import type { RunSignal } from '../../src/domain/event.ts';
-import { AppError } from '../../src/cli/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { NOT_READ, NO_EVENTS } from '../../src/runs/outcome.ts';
 import {
   advance,

@@ -4,7 +4,7 @@
  */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { blankConversation } from '../../src/domain/conversation.ts';
-import { AppError } from '../../src/cli/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { beforeRun } from '../../src/runs/outcome.ts';
 import type { Answerer } from '../../src/runs/tracker.ts';
 import { event, message, Stage, statusEvent } from './support/stage.ts';

@@ -3,7 +3,7 @@
  * follows.
  */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../src/cli/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { event, message, Stage, statusEvent } from './support/stage.ts';
 
 const hangs = (): Promise<never> => new Promise(() => undefined);

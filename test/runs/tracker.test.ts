@@ -5,7 +5,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConversationStatus } from '../../src/domain/conversation.ts';
 import type { RunSignal } from '../../src/domain/event.ts';
-import { AppError } from '../../src/cli/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { beforeRun } from '../../src/runs/outcome.ts';
 import { event, message, Stage, statusEvent } from './support/stage.ts';
 

@@ -12,7 +12,7 @@ import {
   AGENT_SOCKETS,
   APP_ROUTES,
   OPEN_ROUTES,
-} from '../../src/service/served-routes.ts';
+} from '../../src/service/http/served-routes.ts';
 
 /** What building the routes uses of a context; no request is sent. */
 const clock = { now: () => 0, stamp: () => '' };

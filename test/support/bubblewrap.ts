@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe } from 'vitest';
 import { whyNoBubblewrap } from '../../src/service/isolation/detect.ts';
-import type { SandboxSpecName } from '../../src/service/sandboxes/worker-protocol.ts';
+import type { SandboxSpecName } from '../../src/service/base/worker-protocol.ts';
 
 /**
  * Whether cases that need bubblewrap can run here; those that cannot are skipped, which counts them

@@ -1,5 +1,5 @@
 /** Records for exports, and events in them. */
-import type { PageRecord } from '../../src/output/page/page.ts';
+import type { PageRecord } from '../../src/page/page.ts';
 import type { ConversationDiff } from '../../src/domain/edits.ts';
 import { blankConversation, type Conversation } from '../../src/domain/conversation.ts';
 import type { ConversationEvent } from '../../src/domain/event.ts';

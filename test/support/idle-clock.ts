@@ -6,7 +6,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { inject, vi } from 'vitest';
-import type { Clock } from '../../src/cli/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { TestClock } from './test-clock.ts';
 
 declare module 'vitest' {

@@ -3,7 +3,7 @@
  * help output` lists.
  */
 import type { Command } from 'commander';
-import { explanationOf } from '../../src/commands/declare.ts';
+import { explanationOf } from '../../src/commands/shared/declare.ts';
 import { RECORDS } from '../../src/commands/help/index.ts';
 import { JSON_FORMS } from '../../src/commands/help/page.ts';
 import type { RecordShape } from '../../src/output/view.ts';

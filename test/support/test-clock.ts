@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/cli/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 
 /** Code that sleeps more often than this in one step of a test does not end. */
 const MOST_WAKES = 2_000;

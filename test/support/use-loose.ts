@@ -8,7 +8,7 @@ import {
   type LooseOptions,
   type LooseServer,
 } from '../client/support/loose-server.ts';
-import type { Clock } from '../../src/cli/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { idleClock } from './idle-clock.ts';
 import { useWorld, type Suite } from './use-world.ts';
 

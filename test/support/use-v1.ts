@@ -3,7 +3,7 @@
  * that a test sets.
  */
 import { beforeEach } from 'vitest';
-import type { Clock } from '../../src/cli/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { v1Server, type V1Server } from '../client/support/v1-world.ts';
 import { idleClock } from './idle-clock.ts';
 import { useWorld, type Suite, type SuiteOptions } from './use-world.ts';

@@ -16,7 +16,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { Clock } from '../../src/cli/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import {
   routed,
   startFake,

@@ -1,7 +1,7 @@
 import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { AppError } from '../../src/cli/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { editText, splitCommand } from '../../src/terminal/editor.ts';
 import { folderOfEachTest } from '../support/temporary-folder.ts';
 

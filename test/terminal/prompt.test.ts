@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { AppError } from '../../src/cli/errors.ts';
+import { AppError } from '../../src/base/errors.ts';
 import { createPrompt, type Prompt } from '../../src/terminal/prompt.ts';
 import { until } from '../support/until.ts';
 import { keptStderr, keyboard } from './streams.ts';

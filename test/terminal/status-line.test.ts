@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StatusLine, type TerminalEvents } from '../../src/terminal/status-line.ts';
-import { NO_COLORS } from '../../src/output/text/notice.ts';
+import { NO_COLORS } from '../../src/base/text/notice.ts';
 import { Screen } from '../support/screen.ts';
 import { until } from '../support/until.ts';
 import type { TerminalWriter } from '../../src/terminal/writable.ts';

@@ -3,7 +3,7 @@
  * each dialect.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { clockFrom } from '../../src/cli/clock.ts';
+import { clockFrom } from '../../src/base/clock.ts';
 import { startRelay, type OwnAnswer, type Relay } from '../contract/relay.ts';
 import { event, ID, status, userMessage } from '../client/support/v1-world.ts';
 import { seeded, type CutKind, type FrameFault } from '../support/faulty-link.ts';

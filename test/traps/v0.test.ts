@@ -3,7 +3,7 @@
  * (interface 3, 12).
  */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { clockFrom } from '../../src/cli/clock.ts';
+import { clockFrom } from '../../src/base/clock.ts';
 import { LIMITS_MS } from '../../src/client/http/time-limits.ts';
 import { idleClock } from '../support/idle-clock.ts';
 import { TestClock } from '../support/test-clock.ts';

@@ -4,7 +4,7 @@
  */
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import type { Context } from '../../src/cli/context.ts';
+import type { Context } from '../../src/commands/context.ts';
 import { declareCommands } from '../../src/commands/index.ts';
 import { ID } from '../client/support/v1-world.ts';
 import { useIdleV1 } from '../support/use-v1.ts';

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ConnectTarget, Context, Platform } from '../context.ts';
-import { AppError } from '../errors.ts';
+import type { ConnectTarget, Context, Platform } from '../../commands/context.ts';
+import { AppError } from '../../base/errors.ts';
 import type { DeviceFlow } from '../../client/device-flow.ts';
 import type { ModelEndpoint } from '../../client/model-endpoint.ts';
-import type { ProbeCache } from '../../client/features.ts';
-import type { Server } from '../../client/server.ts';
+import type { ProbeCache } from '../../client/shared/features.ts';
+import type { Server } from '../../client/shared/server.ts';
 import type { ServerCache } from '../../local/profiles/cache.ts';
 import type { NewKey, ResolvedTarget, TargetPlan } from '../../local/profiles/resolve.ts';
-import { withoutKeys } from '../../output/text/secret-names.ts';
-import type { SecretKeeper } from '../../output/text/redact.ts';
+import { withoutKeys } from '../../base/text/secret-names.ts';
+import type { SecretKeeper } from '../../base/text/redact.ts';
 
 /** Data about the local service is stored under its profile, because its port changes. */
 const LOCAL_PROFILE = 'local';

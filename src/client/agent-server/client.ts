@@ -10,7 +10,7 @@ import {
 import { readPage } from '../../protocol/shape.ts';
 import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../../domain/ids.ts';
-import { read, type Links } from '../links.ts';
+import { read, type Links } from '../shared/links.ts';
 import type { Page } from '../../domain/pages.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Call } from '../http/call.ts';

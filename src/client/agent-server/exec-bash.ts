@@ -3,13 +3,13 @@
  * output in files.
  */
 import type { Program, ProgramStreams } from '../../domain/program.ts';
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { readBashOutput, type BashOutput } from '../../protocol/agent-server/records.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
-import { read, type Links } from '../links.ts';
-import { shellQuote } from '../../output/text/shell-quote.ts';
+import { read, type Links } from '../shared/links.ts';
+import { shellQuote } from '../../base/text/shell-quote.ts';
 import type { Transport } from '../http/transport.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 const NO_TOOLS = 44;
 const NO_FOLDER = 45;

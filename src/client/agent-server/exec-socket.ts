@@ -1,6 +1,6 @@
 /** `/sockets/exec`, a socket of the local service (frames: src/protocol/agent-server/exec.ts). */
 import type { Program, ProgramStreams } from '../../domain/program.ts';
-import { AppError, DryRunStop, type ErrorKind } from '../../cli/errors.ts';
+import { AppError, DryRunStop, type ErrorKind } from '../../base/errors.ts';
 import {
   asRecord,
   isShapeError,
@@ -8,7 +8,7 @@ import {
   optionalText,
   requiredText,
 } from '../../protocol/shape.ts';
-import type { Links } from '../links.ts';
+import type { Links } from '../shared/links.ts';
 import { opened } from './socket.ts';
 
 /** What may be on its way without an acknowledgement. */

@@ -3,15 +3,15 @@
  * BusyBox programs.
  */
 import type { PathInfo, SandboxContent, SandboxFiles } from '../../domain/sandbox-files.ts';
-import { AppError, type ErrorKind, isNotFound } from '../../cli/errors.ts';
-import { shellQuote } from '../../output/text/shell-quote.ts';
-import { isMissingRoute } from '../features.ts';
-import { shortened } from '../../output/text/well-formed.ts';
+import { AppError, type ErrorKind, isNotFound } from '../../base/errors.ts';
+import { shellQuote } from '../../base/text/shell-quote.ts';
+import { isMissingRoute } from '../shared/features.ts';
+import { shortened } from '../../base/text/well-formed.ts';
 import { unsupportedBy } from '../http/answer.ts';
 import type { BodyStream } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import type { Transport } from '../http/transport.ts';
-import type { Links } from '../links.ts';
+import type { Links } from '../shared/links.ts';
 import { runCommand } from './shell-command.ts';
 
 /** Exit codes of the scripts, with a message on stderr. */

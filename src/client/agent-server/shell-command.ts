@@ -1,9 +1,9 @@
 import { allPages, type Page } from '../../domain/pages.ts';
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { readBashOutput, type BashOutput } from '../../protocol/agent-server/records.ts';
 import { asRecord, readPage, requiredText } from '../../protocol/shape.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
-import { read, type Links } from '../links.ts';
+import { read, type Links } from '../shared/links.ts';
 import type { Call } from '../http/call.ts';
 import type { Transport } from '../http/transport.ts';
 

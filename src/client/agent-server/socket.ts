@@ -3,11 +3,11 @@
  * read again.
  */
 import type { WebSocket } from 'ws';
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { isShapeError } from '../../protocol/shape.ts';
 import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
 import { beforeTime } from '../../runs/deadline.ts';
-import type { Links } from '../links.ts';
+import type { Links } from '../shared/links.ts';
 import type { AgentClient } from './client.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 

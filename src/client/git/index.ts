@@ -1,8 +1,8 @@
 /** Over the routes of V1 where the server has them, else over those of V0. */
-import { AppError, isFailure } from '../../cli/errors.ts';
+import { AppError, isFailure } from '../../base/errors.ts';
 import type { Branch, GitProvider, Repository } from '../../domain/git-provider.ts';
 import type { Page } from '../../domain/pages.ts';
-import { normalizeTime } from '../../output/text/time.ts';
+import { normalizeTime } from '../../base/text/time.ts';
 import {
   asList,
   asRecord,
@@ -13,13 +13,13 @@ import {
   readPage,
   requiredText,
 } from '../../protocol/shape.ts';
-import { isMissingRoute, type ProbeFacts } from '../features.ts';
+import { isMissingRoute, type ProbeFacts } from '../shared/features.ts';
 import type { Query } from '../http/address.ts';
 import { reasonOf, unsupportedBy, type Answer } from '../http/answer.ts';
 import type { Call } from '../http/call.ts';
-import { read, type Links } from '../links.ts';
-import { pageWithDropped } from '../quirks/dropped-last-item.ts';
-import type { BranchQuery, RepositoryQuery, Server } from '../server.ts';
+import { read, type Links } from '../shared/links.ts';
+import { pageWithDropped } from './quirks/dropped-last-item.ts';
+import type { BranchQuery, RepositoryQuery, Server } from '../shared/server.ts';
 
 type Git = Server['git'];
 type Lookups = Pick<Git, 'repositories' | 'branches'>;

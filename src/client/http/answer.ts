@@ -4,8 +4,8 @@ import {
   type ErrorKind,
   type NamedRequest,
   type RequestDetails,
-} from '../../cli/errors.ts';
-import { cut, shortened } from '../../output/text/well-formed.ts';
+} from '../../base/errors.ts';
+import { cut, shortened } from '../../base/text/well-formed.ts';
 
 const MAX_SERVER_TEXT = 500;
 

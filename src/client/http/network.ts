@@ -7,12 +7,12 @@ import { pipeline, Readable } from 'node:stream';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import zlib from 'node:zlib';
 import type { WebSocket } from 'ws';
-import type { Clock } from '../../cli/clock.ts';
-import { AppError, isAppError } from '../../cli/errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 import { endpointOf, isLoopback } from './address.ts';
 import type { Redaction } from './redaction.ts';
 import { AnswerLimit, LIMITS_MS } from './time-limits.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 interface NetworkOptions {
   env: Readonly<Record<string, string | undefined>>;

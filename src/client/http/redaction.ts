@@ -3,7 +3,7 @@ import {
   createSecretKeeper,
   type Redactor,
   type SecretKeeper,
-} from '../../output/text/redact.ts';
+} from '../../base/text/redact.ts';
 
 export class Redaction {
   readonly #secrets = new Set<string>();

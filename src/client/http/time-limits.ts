@@ -1,5 +1,5 @@
 /** How long requests may take, how many are sent a second, and when one is sent again. */
-import type { Clock } from '../../cli/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Answer } from './answer.ts';
 import type { Call } from './call.ts';
 
@@ -181,7 +181,7 @@ export async function repeatAfter(
   const ownPause = (waitMs: number | null) => (waitMs === null ? null : { waitMs, spreadMs: 0 });
   if (attempt >= TRIES || accept?.includes(status)) return null;
   if (status === 500 && safe === 'read') {
-    const { repeatAfter500Ms } = await import('../quirks/passing-500.ts');
+    const { repeatAfter500Ms } = await import('./quirks/passing-500.ts');
     return ownPause(repeatAfter500Ms(backoffMs(attempt), elapsedMs));
   }
   if (safe === 'once' ? status !== 429 : !RETRY_STATUSES.has(status)) return null;

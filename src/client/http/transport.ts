@@ -3,9 +3,9 @@
  * sent once.
  */
 import { setMaxListeners } from 'node:events';
-import { AppError, DryRunStop, isAppError, type RequestDetails } from '../../cli/errors.ts';
-import type { Clock } from '../../cli/clock.ts';
-import { REDACTED } from '../../output/text/secret-names.ts';
+import { AppError, DryRunStop, isAppError, type RequestDetails } from '../../base/errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { REDACTED } from '../../base/text/secret-names.ts';
 import { buildUrl, isLoopback, shownUrl } from './address.ts';
 import {
   classifyFailure,
@@ -27,7 +27,7 @@ import {
   TRIES,
   type Pace,
 } from './time-limits.ts';
-import { shortened } from '../../output/text/well-formed.ts';
+import { shortened } from '../../base/text/well-formed.ts';
 
 export interface TransportOptions {
   network: Network;

@@ -2,16 +2,20 @@
  * The server accepts a change of the agent's state in any state, which may leave it hanging
  * (interface 3.3, 3.4).
  */
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { pendingActionV0, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
-import { answerUntilTaken, refuseOtherAction, waitsForConfirmation } from '../confirmation.ts';
+import {
+  answerUntilTaken,
+  refuseOtherAction,
+  waitsForConfirmation,
+} from '../shared/confirmation.ts';
 import { reasonOf } from '../http/answer.ts';
-import type { Links } from '../links.ts';
-import { untilEffect, type LateChange } from '../quirks/late-effect.ts';
-import type { ConfirmationAnswer, OutgoingMessage, RunStart } from '../server.ts';
+import type { Links } from '../shared/links.ts';
+import { untilEffect, type LateChange } from '../shared/quirks/late-effect.ts';
+import type { ConfirmationAnswer, OutgoingMessage, RunStart } from '../shared/server.ts';
 import { eventsV0, getRunningV0, runtimeOf } from './calls.ts';
 import { agentStateOf, readNews, toEventV0, WAITING } from './events.ts';
 

@@ -1,5 +1,5 @@
 /** The reading calls of V0 (interface 3.2 to 3.4). */
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { eachPage, type Page } from '../../domain/pages.ts';
 import { readPage } from '../../protocol/shape.ts';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../protocol/v0/records.ts';
 import type { Transport } from '../http/transport.ts';
 import { normalId, noConversation } from '../../domain/ids.ts';
-import { read, type Links } from '../links.ts';
+import { read, type Links } from '../shared/links.ts';
 
 /** The cause of a `not-found` for an id that V1 has. */
 export const OF_V1 = 'conversation of V1';

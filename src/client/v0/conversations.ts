@@ -1,22 +1,22 @@
-import { AppError, isNotFound } from '../../cli/errors.ts';
+import { AppError, isNotFound } from '../../base/errors.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import { parseTime } from '../../output/text/time.ts';
+import { parseTime } from '../../base/text/time.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
 import { readGitChanges, readGitDiff } from '../../protocol/agent-server/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { EventRecordV0 } from '../../protocol/v0/records.ts';
-import { changeOverV0, removeOrRead } from '../change-routes.ts';
-import { diffFromFiles } from '../diff-from-files.ts';
+import { changeOverV0, removeOrRead } from '../shared/change-routes.ts';
+import { diffFromFiles } from '../shared/diff-from-files.ts';
 import { serverText, statusError } from '../http/answer.ts';
 import { noConversation } from '../../domain/ids.ts';
-import { read, type Links, type WebUrl } from '../links.ts';
-import type { ProbeFacts } from '../features.ts';
-import { lostClone } from '../start-errors.ts';
-import { checkRepositoryArrivedV0 } from '../quirks/missing-branch-v0.ts';
-import { createRepositoryPaths } from '../quirks/workspace-paths-v0.ts';
-import type { Adapter, DiffOptions, EventQuery, WorkspaceDiff } from '../server.ts';
-import { storedPatch } from '../stored-patch.ts';
-import { webPage } from '../web-page.ts';
+import { read, type Links, type WebUrl } from '../shared/links.ts';
+import type { ProbeFacts } from '../shared/features.ts';
+import { lostClone } from '../shared/start-errors.ts';
+import { checkRepositoryArrivedV0 } from './quirks/missing-branch-v0.ts';
+import { createRepositoryPaths } from './quirks/workspace-paths-v0.ts';
+import type { Adapter, DiffOptions, EventQuery, WorkspaceDiff } from '../shared/server.ts';
+import { storedPatch } from '../shared/stored-patch.ts';
+import { webPage } from '../shared/web-page.ts';
 import { answerV0, checkAnswerV0, pendingV0, runV0, sendV0 } from './answers.ts';
 import {
   eventPagesV0,

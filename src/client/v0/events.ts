@@ -4,13 +4,13 @@
 import { roundedUsd } from '../../domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
 import { eventTextV0 } from '../../domain/event-payload.ts';
-import { normalizeTime } from '../../output/text/time.ts';
+import { normalizeTime } from '../../base/text/time.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
 import type { Redaction } from '../http/redaction.ts';
-import type { Links } from '../links.ts';
+import type { Links } from '../shared/links.ts';
 import { eventPagesV0, eventsV0 } from './calls.ts';
-import { createPendingWatch } from '../quirks/forgotten-confirmation-v0.ts';
+import { createPendingWatch } from './quirks/forgotten-confirmation-v0.ts';
 import type { RunNews } from './records.ts';
 
 export function toEventV0(

@@ -6,9 +6,9 @@ import type {
   SourceEvent,
 } from '../../runs/follow-source.ts';
 import { follow } from '../../runs/follower.ts';
-import { parseTime } from '../../output/text/time.ts';
+import { parseTime } from '../../base/text/time.ts';
 import { normalId } from '../../domain/ids.ts';
-import type { Links, WebUrl } from '../links.ts';
+import type { Links, WebUrl } from '../shared/links.ts';
 import { eventsV0, getConversationV0 } from './calls.ts';
 import { agentStateOf, NewsReader, toEventV0 } from './events.ts';
 import { toConversationV0 } from './records.ts';

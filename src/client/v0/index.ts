@@ -1,10 +1,10 @@
 /** The V0 adapter of the port (interface 3): what V0 lacks is `unsupported`. */
-import { AppError } from '../../cli/errors.ts';
-import { deferred, forward, type Group } from '../compose.ts';
-import { webUrlOf, type Links } from '../links.ts';
-import type { ProbeFacts } from '../features.ts';
-import { listOwnV0 } from '../quirks/mixed-list-v0.ts';
-import type { Adapter } from '../server.ts';
+import { AppError } from '../../base/errors.ts';
+import { deferred, forward, type Group } from '../shared/compose.ts';
+import { webUrlOf, type Links } from '../shared/links.ts';
+import type { ProbeFacts } from '../shared/features.ts';
+import { listOwnV0 } from './quirks/mixed-list-v0.ts';
+import type { Adapter } from '../shared/server.ts';
 import { listConversationsV0 } from './calls.ts';
 import { toConversationV0 } from './records.ts';
 
@@ -46,7 +46,7 @@ export function createV0(links: Links, facts: ProbeFacts): Adapter {
     specs: lacking('sandbox specs'),
     settings: deferred(async () => (await import('./settings.ts')).createSettingsV0(links)),
     secrets: deferred(async () =>
-      (await import('../secrets.ts')).createSecrets(links, facts, 'v0'),
+      (await import('../shared/secrets.ts')).createSecrets(links, facts, 'v0'),
     ),
     git: deferred(async () => (await import('../git/index.ts')).createGit(links, facts)),
     modelProfiles: lacking('model profiles'),

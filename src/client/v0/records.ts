@@ -3,11 +3,11 @@
  * end a run.
  */
 import type { Conversation, Reason, RunState, SandboxStatus } from '../../domain/conversation.ts';
-import { normalizeTime } from '../../output/text/time.ts';
+import { normalizeTime } from '../../base/text/time.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { hasEnded } from '../../runs/status.ts';
 import { normalId } from '../../domain/ids.ts';
-import type { WebUrl } from '../links.ts';
+import type { WebUrl } from '../shared/links.ts';
 
 /** What the events of a run say. */
 export interface RunNews {

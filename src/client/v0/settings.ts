@@ -2,13 +2,18 @@
  * Settings of V0 (interface 2.1, 2.2): a write replaces the whole object, so everything is sent
  * back with the change.
  */
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { maskMcpConfig } from '../../domain/mcp-config.ts';
 import { V0_FIELDS } from '../../domain/settings-fields.ts';
 import type { JsonObject, SettingsChange, SettingsSnapshot } from '../../domain/settings.ts';
-import type { Links } from '../links.ts';
-import type { Server } from '../server.ts';
-import { hasProviderTokens, mcpForWrite, readSettingsRecord, writeSettings } from '../settings.ts';
+import type { Links } from '../shared/links.ts';
+import type { Server } from '../shared/server.ts';
+import {
+  hasProviderTokens,
+  mcpForWrite,
+  readSettingsRecord,
+  writeSettings,
+} from '../shared/settings.ts';
 
 /** An empty text clears these; null would keep them. */
 const CLEARED_BY_EMPTY = new Set(['llm_api_key', 'llm_model', 'llm_base_url', 'search_api_key']);

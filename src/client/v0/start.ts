@@ -1,15 +1,15 @@
 /** Interface 3.1. */
 import { poll, STEADY } from '../../runs/poll.ts';
-import { AppError, isAppError, isNotFound } from '../../cli/errors.ts';
+import { AppError, isAppError, isNotFound } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { asRecord, requiredText } from '../../protocol/shape.ts';
 import { normalId } from '../../domain/ids.ts';
-import { read, type Links, type WebUrl } from '../links.ts';
-import type { SentStart, StartOptions, StartProgress } from '../server.ts';
-import { abortedStart, ignoredId, refusedStart } from '../start-errors.ts';
-import { checkRepositoryArrivedV0 } from '../quirks/missing-branch-v0.ts';
-import { createBeforeStartCheck, isStopped } from '../quirks/stopped-before-start-v0.ts';
+import { read, type Links, type WebUrl } from '../shared/links.ts';
+import type { SentStart, StartOptions, StartProgress } from '../shared/server.ts';
+import { abortedStart, ignoredId, refusedStart } from '../shared/start-errors.ts';
+import { checkRepositoryArrivedV0 } from './quirks/missing-branch-v0.ts';
+import { createBeforeStartCheck, isStopped } from './quirks/stopped-before-start-v0.ts';
 import { getConversationV0, listConversationsV0 } from './calls.ts';
 import { NewsReader } from './events.ts';
 import { toConversationV0 } from './records.ts';

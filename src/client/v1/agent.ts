@@ -1,7 +1,7 @@
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { createAgentClient, type AgentClient } from '../agent-server/client.ts';
-import type { Links } from '../links.ts';
+import type { Links } from '../shared/links.ts';
 
 /**
  * Null when the sandbox does not run, and when the record has no usable address of its agent

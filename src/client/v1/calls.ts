@@ -1,5 +1,5 @@
 /** The reading calls of V1 (interface 4.2, 4.3, 5.3, 6, 7.1). */
-import { AppError, isAppError } from '../../cli/errors.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 import type { Page } from '../../domain/pages.ts';
 import { readBatch, readPage } from '../../protocol/shape.ts';
 import {
@@ -16,9 +16,9 @@ import type { Query } from '../http/address.ts';
 import type { Call } from '../http/call.ts';
 import { statusError, unsupportedBy, type Answer } from '../http/answer.ts';
 import { noConversation, normalId, normalizeId } from '../../domain/ids.ts';
-import { read, type Links } from '../links.ts';
-import type { ListQuery } from '../server.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { read, type Links } from '../shared/links.ts';
+import type { ListQuery } from '../shared/server.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 const MOST_ITEMS = 100;
 
@@ -110,7 +110,7 @@ export async function searchConversations(
     sandbox_id__eq: sandboxId,
   });
   if (sandboxId === undefined) return found;
-  const { ofSandbox } = await import('../quirks/ignored-sandbox-filter.ts');
+  const { ofSandbox } = await import('./quirks/ignored-sandbox-filter.ts');
   return { ...found, items: ofSandbox(found.items, sandboxId) };
 }
 

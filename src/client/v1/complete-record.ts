@@ -1,12 +1,12 @@
-import { isFailure, type ErrorKind } from '../../cli/errors.ts';
+import { isFailure, type ErrorKind } from '../../base/errors.ts';
 import type { Conversation, Reason } from '../../domain/conversation.ts';
 import type { Page } from '../../domain/pages.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { endOfStatus, hasEnded, hasStopped } from '../../runs/status.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import type { Links } from '../links.ts';
-import { afterNullFlash } from '../quirks/busy-sandbox.ts';
-import { metricsAfterRun } from '../quirks/late-metrics.ts';
+import type { Links } from '../shared/links.ts';
+import { afterNullFlash } from './quirks/busy-sandbox.ts';
+import { metricsAfterRun } from './quirks/late-metrics.ts';
 import { agentOf } from './agent.ts';
 import { getSandbox, searchAppEvents } from './calls.ts';
 import { lastExecutionStatus, reasonOfEvent } from './event-records.ts';

@@ -1,15 +1,19 @@
 /** Confirmations and resumption over V1 (interface 4.4, 5.3, 7.4). */
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { pendingActionsV1, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { allPages, byId, type Page } from '../../domain/pages.ts';
 import type { EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { answerUntilTaken, refuseOtherAction, waitsForConfirmation } from '../confirmation.ts';
+import {
+  answerUntilTaken,
+  refuseOtherAction,
+  waitsForConfirmation,
+} from '../shared/confirmation.ts';
 import { reasonOf, type Answer } from '../http/answer.ts';
-import type { Links } from '../links.ts';
-import { untilEffect } from '../quirks/late-effect.ts';
-import type { ConfirmationAnswer, RunStart } from '../server.ts';
+import type { Links } from '../shared/links.ts';
+import { untilEffect } from '../shared/quirks/late-effect.ts';
+import type { ConfirmationAnswer, RunStart } from '../shared/server.ts';
 import { runningAgentOf } from './agent.ts';
 import { getConversation, searchAppEvents } from './calls.ts';
 import { quietly } from './complete-record.ts';

@@ -2,19 +2,19 @@
  * Taken by git in the sandbox with a temporary index and object store: nothing of the workspace
  * changes.
  */
-import { AppError, isAppError } from '../../cli/errors.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import type { Links } from '../links.ts';
-import type { DiffBase, DiffOptions, FileChange, WorkspaceDiff } from '../server.ts';
-import { lostClone, notCloned } from '../start-errors.ts';
-import { parseTime } from '../../output/text/time.ts';
-import { shellQuote } from '../../output/text/shell-quote.ts';
-import { diffFromFiles } from '../diff-from-files.ts';
+import type { Links } from '../shared/links.ts';
+import type { DiffBase, DiffOptions, FileChange, WorkspaceDiff } from '../shared/server.ts';
+import { lostClone, notCloned } from '../shared/start-errors.ts';
+import { parseTime } from '../../base/text/time.ts';
+import { shellQuote } from '../../base/text/shell-quote.ts';
+import { diffFromFiles } from '../shared/diff-from-files.ts';
 import { runningAgentOf } from './agent.ts';
-import { enterClone, repositoryName } from '../quirks/repository-folder.ts';
+import { enterClone, repositoryName } from './quirks/repository-folder.ts';
 import { getConversation } from './calls.ts';
 import { quietly } from './complete-record.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 const DIFF_TIMEOUT_SECONDS = 120;
 

@@ -2,10 +2,10 @@ import type { Reason } from '../../domain/conversation.ts';
 import { textAt, textOf, eventTextV1 } from '../../domain/event-payload.ts';
 import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
 import { allPages, byId } from '../../domain/pages.ts';
-import { normalizeTime } from '../../output/text/time.ts';
+import { normalizeTime } from '../../base/text/time.ts';
 import type { EventRecord } from '../../protocol/v1/records.ts';
 import type { Redaction } from '../http/redaction.ts';
-import type { Links } from '../links.ts';
+import type { Links } from '../shared/links.ts';
 import { searchAppEvents } from './calls.ts';
 
 export function toEvent(

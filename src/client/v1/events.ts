@@ -2,19 +2,19 @@
  * The events of a V1 conversation: in its sandbox, and the copy of the app server, which lags by up
  * to 30 s.
  */
-import { isAppError, type AppError } from '../../cli/errors.ts';
+import { isAppError, type AppError } from '../../base/errors.ts';
 import { contentTexts, member, textAt } from '../../domain/event-payload.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { byId, eachPage } from '../../domain/pages.ts';
-import { parseTime } from '../../output/text/time.ts';
+import { parseTime } from '../../base/text/time.ts';
 import type { EventRecord } from '../../protocol/v1/records.ts';
 import { hasEnded } from '../../runs/status.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import type { Links } from '../links.ts';
-import { untilCopyHas, type CopyNotices } from '../quirks/late-copy.ts';
-import { naiveTime } from '../quirks/naive-times.ts';
-import { filteredSearch } from '../quirks/rejected-event-filters.ts';
-import type { EventQuery, FinalAnswer } from '../server.ts';
+import type { Links } from '../shared/links.ts';
+import { untilCopyHas, type CopyNotices } from './quirks/late-copy.ts';
+import { naiveTime } from './quirks/naive-times.ts';
+import { filteredSearch } from './quirks/rejected-event-filters.ts';
+import type { EventQuery, FinalAnswer } from '../shared/server.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
 import { isNoise, toEvent } from './event-records.ts';

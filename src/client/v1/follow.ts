@@ -2,7 +2,7 @@
  * A V1 conversation for runs/follower.ts: the record at the app server, events and socket at the
  * sandbox.
  */
-import { isAppError, isFailure } from '../../cli/errors.ts';
+import { isAppError, isFailure } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type {
@@ -15,17 +15,17 @@ import { follow } from '../../runs/follower.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { openEventSocket } from '../agent-server/socket.ts';
 import { normalId } from '../../domain/ids.ts';
-import type { Links } from '../links.ts';
-import { createBusyWatch } from '../quirks/busy-sandbox.ts';
+import type { Links } from '../shared/links.ts';
+import { createBusyWatch } from './quirks/busy-sandbox.ts';
 import {
   COPY_OVERLAP_MS,
   createCopySource,
   lateReason,
   type CopyNotices,
-} from '../quirks/late-copy.ts';
-import { createLostWatch } from '../quirks/lost-at-sandbox.ts';
-import { createAvoidance } from '../quirks/silent-sandbox.ts';
-import { keyLocations } from '../quirks/socket-key-in-query.ts';
+} from './quirks/late-copy.ts';
+import { createLostWatch } from './quirks/lost-at-sandbox.ts';
+import { createAvoidance } from './quirks/silent-sandbox.ts';
+import { keyLocations } from './quirks/socket-key-in-query.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
 import { completeRecord } from './complete-record.ts';

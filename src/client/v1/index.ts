@@ -1,9 +1,9 @@
 /** What lists and looks up conversations is loaded at once, everything else at the first call. */
 import { isRecord } from '../../protocol/shape.ts';
-import { deferred } from '../compose.ts';
-import type { Links } from '../links.ts';
-import type { ProbeFacts } from '../features.ts';
-import type { Adapter } from '../server.ts';
+import { deferred } from '../shared/compose.ts';
+import type { Links } from '../shared/links.ts';
+import type { ProbeFacts } from '../shared/features.ts';
+import type { Adapter } from '../shared/server.ts';
 import { CONVERSATIONS, find, searchConversations } from './calls.ts';
 import { toConversation } from './records.ts';
 
@@ -56,7 +56,7 @@ export function createV1(links: Links, facts: ProbeFacts): Adapter {
       // Releases that serve V0 too have no other routes for secrets.
       const dialect =
         facts.dialects.includes('v0') && facts.features['v1-secrets'] !== 'present' ? 'v0' : 'v1';
-      return (await import('../secrets.ts')).createSecrets(links, facts, dialect);
+      return (await import('../shared/secrets.ts')).createSecrets(links, facts, dialect);
     }),
     git: deferred(async () => (await import('../git/index.ts')).createGit(links, facts)),
     modelProfiles: deferred(async () =>

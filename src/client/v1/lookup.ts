@@ -1,15 +1,15 @@
 /** A conversation by its start task (interface 4.2). */
-import { AppError, isFailure } from '../../cli/errors.ts';
+import { AppError, isFailure } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { allPages, byId } from '../../domain/pages.ts';
-import { parseTime } from '../../output/text/time.ts';
+import { parseTime } from '../../base/text/time.ts';
 import type { StartTaskRecord } from '../../protocol/v1/records.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import { noConversation, normalId, normalizeId } from '../../domain/ids.ts';
-import type { Links } from '../links.ts';
-import { NO_PROGRESS_MS, startedConversation } from '../quirks/stalled-start.ts';
-import { isOnlyUnwritten } from '../quirks/unwritten-start.ts';
-import type { SentStart } from '../server.ts';
+import type { Links } from '../shared/links.ts';
+import { NO_PROGRESS_MS, startedConversation } from './quirks/stalled-start.ts';
+import { isOnlyUnwritten } from './quirks/unwritten-start.ts';
+import type { SentStart } from '../shared/server.ts';
 import { CONVERSATIONS, find, getConversation, search, START_TASKS } from './calls.ts';
 import { taskConversation, toConversation } from './records.ts';
 

@@ -1,5 +1,5 @@
 /** Named model settings (interface 2.7). */
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import type { ModelProfile } from '../../domain/settings.ts';
 import {
   asList,
@@ -8,11 +8,11 @@ import {
   optionalTexts,
   requiredText,
 } from '../../protocol/shape.ts';
-import { refuseIfThere } from '../change-routes.ts';
-import { isMissingRoute } from '../features.ts';
+import { refuseIfThere } from '../shared/change-routes.ts';
+import { isMissingRoute } from '../shared/features.ts';
 import { serverText, type Answer } from '../http/answer.ts';
-import { read, type Links } from '../links.ts';
-import type { Server } from '../server.ts';
+import { read, type Links } from '../shared/links.ts';
+import type { Server } from '../shared/server.ts';
 
 const ROOT = '/api/v1/settings/profiles';
 

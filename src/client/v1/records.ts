@@ -8,7 +8,7 @@ import {
   type SandboxStatus,
 } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { normalizeTime } from '../../output/text/time.ts';
+import { normalizeTime } from '../../base/text/time.ts';
 import type {
   AppConversationRecord,
   SandboxRecord,
@@ -16,8 +16,8 @@ import type {
 } from '../../protocol/v1/records.ts';
 import { hasEnded } from '../../runs/status.ts';
 import { normalId } from '../../domain/ids.ts';
-import { webUrlOf, type Links } from '../links.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { webUrlOf, type Links } from '../shared/links.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 const RUNS: Readonly<Record<string, ConversationStatus>> = {
   idle: 'idle',

@@ -1,18 +1,18 @@
 /** Sandboxes of V1 (interface 5), and their specs (interface 6). */
-import { AppError, isAppError } from '../../cli/errors.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 import { allPages, byId } from '../../domain/pages.ts';
-import { normalizeTime } from '../../output/text/time.ts';
+import { normalizeTime } from '../../base/text/time.ts';
 import {
   readSandbox,
   type AppConversationRecord,
   type SandboxRecord,
   type SpecRecord,
 } from '../../protocol/v1/records.ts';
-import { lacksRoute, removeOrRead } from '../change-routes.ts';
+import { lacksRoute, removeOrRead } from '../shared/change-routes.ts';
 import { foundNothing, unsupportedBy, type Answer } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
-import { read, type Links } from '../links.ts';
-import type { Server } from '../server.ts';
+import { read, type Links } from '../shared/links.ts';
+import type { Server } from '../shared/server.ts';
 import {
   find,
   getSandbox,
@@ -25,7 +25,7 @@ import {
 } from './calls.ts';
 import { quietly } from './complete-record.ts';
 import { toSandbox } from './records.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 const MOST_CONVERSATIONS = 1000;
 

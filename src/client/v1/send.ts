@@ -2,17 +2,17 @@
  * While an action waits for a confirmation, a message that runs carries that action out (interface
  * 7.4).
  */
-import { AppError, isAppError } from '../../cli/errors.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
-import { waitsForConfirmation } from '../confirmation.ts';
-import { isMissingRoute, readPresence } from '../features.ts';
+import { waitsForConfirmation } from '../shared/confirmation.ts';
+import { isMissingRoute, readPresence } from '../shared/features.ts';
 import { serverText } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import { normalId } from '../../domain/ids.ts';
-import type { Links } from '../links.ts';
-import { afterNullFlash } from '../quirks/busy-sandbox.ts';
-import { untilEffect } from '../quirks/late-effect.ts';
-import type { OutgoingMessage } from '../server.ts';
+import type { Links } from '../shared/links.ts';
+import { afterNullFlash } from './quirks/busy-sandbox.ts';
+import { untilEffect } from '../shared/quirks/late-effect.ts';
+import type { OutgoingMessage } from '../shared/server.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
 import { quietly } from './complete-record.ts';

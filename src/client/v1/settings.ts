@@ -2,7 +2,7 @@
  * Settings of V1 (interface 2.5, 2.6): flat names at the path where V1 keeps them, all others under
  * their dotted path.
  */
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { isMasked, maskMcpConfig, mcpServers } from '../../domain/mcp-config.ts';
 import { FLAT_V1_FIELDS, V1_FIELDS } from '../../domain/settings-fields.ts';
 import {
@@ -13,18 +13,18 @@ import {
   type SettingsField,
   type SettingsSnapshot,
 } from '../../domain/settings.ts';
-import { isSecretName } from '../../output/text/secret-names.ts';
+import { isSecretName } from '../../base/text/secret-names.ts';
 import { isRecord } from '../../protocol/shape.ts';
-import { readPresence, type ProbeFacts } from '../features.ts';
-import type { Links } from '../links.ts';
-import type { Server } from '../server.ts';
+import { readPresence, type ProbeFacts } from '../shared/features.ts';
+import type { Links } from '../shared/links.ts';
+import type { Server } from '../shared/server.ts';
 import {
   hasProviderTokens,
   mcpForWrite,
   readSettingsRecord,
   SETTINGS_ROUTES,
   writeSettings,
-} from '../settings.ts';
+} from '../shared/settings.ts';
 import { createSettingsV0 } from '../v0/settings.ts';
 
 const FIELDS: readonly SettingsField[] = [...FLAT_V1_FIELDS, ...V1_FIELDS];

@@ -1,6 +1,6 @@
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { FLAG_OF_MEMBER, type NewConversation } from '../../domain/new-conversation.ts';
-import { startMember, type ProbeFacts } from '../features.ts';
+import { startMember, type ProbeFacts } from '../shared/features.ts';
 import { dashedId } from '../../domain/ids.ts';
 import { markingTitle } from './lookup.ts';
 

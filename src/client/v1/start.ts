@@ -1,5 +1,5 @@
 /** Interface 4.1, 4.2. */
-import { AppError, isAppError } from '../../cli/errors.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.ts';
@@ -7,18 +7,18 @@ import { poll, QUICK, readThroughOutage, STEADY } from '../../runs/poll.ts';
 import type { Delivery } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import { normalId } from '../../domain/ids.ts';
-import { read, webUrlOf, type Links } from '../links.ts';
-import type { ProbeFacts } from '../features.ts';
+import { read, webUrlOf, type Links } from '../shared/links.ts';
+import type { ProbeFacts } from '../shared/features.ts';
 import {
   refuseIgnoredMembers,
   refuseOtherModel,
   refuseUnechoedId,
-} from '../quirks/ignored-start-members.ts';
-import { checkRepositoryArrived } from '../quirks/missing-branch-v1.ts';
-import { NO_PROGRESS_MS, startedConversation } from '../quirks/stalled-start.ts';
-import { isOnlyUnwritten, unwrittenConversation } from '../quirks/unwritten-start.ts';
-import type { SentStart, StartOptions, StartProgress } from '../server.ts';
-import { abortedStart, ignoredId, refusedStart } from '../start-errors.ts';
+} from './quirks/ignored-start-members.ts';
+import { checkRepositoryArrived } from './quirks/missing-branch-v1.ts';
+import { NO_PROGRESS_MS, startedConversation } from './quirks/stalled-start.ts';
+import { isOnlyUnwritten, unwrittenConversation } from './quirks/unwritten-start.ts';
+import type { SentStart, StartOptions, StartProgress } from '../shared/server.ts';
+import { abortedStart, ignoredId, refusedStart } from '../shared/start-errors.ts';
 import { runningAgentOf } from './agent.ts';
 import { CONVERSATIONS, find, getConversation, getSandbox, START_TASKS } from './calls.ts';
 import { findLostStart, isEcho, markingTitle } from './lookup.ts';
@@ -31,7 +31,7 @@ import {
   startBody,
   startsWithPolicy,
 } from './start-body.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 type Starting = AsyncGenerator<StartProgress, Conversation, void>;
 

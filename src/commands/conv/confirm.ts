@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError, EXIT_CODES, isAppError } from '../../cli/errors.ts';
-import type { ConfirmationAnswer, Server } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { AppError, EXIT_CODES, isAppError } from '../../base/errors.ts';
+import type { ConfirmationAnswer, Server } from '../../client/shared/server.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { View } from '../../output/view.ts';
@@ -9,9 +9,9 @@ import { poll, STEADY } from '../../runs/poll.ts';
 import { hasEnded } from '../../runs/status.ts';
 import type { Answerer } from '../../runs/tracker.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import { explain } from '../declare.ts';
-import { oneOf } from '../option-parsers.ts';
-import { checkWord } from '../resource/resource.ts';
+import { explain } from '../shared/declare.ts';
+import { oneOf } from '../shared/option-parsers.ts';
+import { checkWord } from '../shared/resource.ts';
 import { conversations, findStarted } from './conversations.ts';
 import { needsResume, resumeSandbox, resumeSandboxNow } from './resume-sandbox.ts';
 

@@ -1,15 +1,15 @@
-import type { Context } from '../../cli/context.ts';
-import { AppError } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { AppError } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import { blankConversation, knownId, type Conversation } from '../../domain/conversation.ts';
 import { readConversationWord } from '../../domain/ids.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
 import { isSelected } from '../../domain/selectors.ts';
-import { formatUsd } from '../../output/text/usd.ts';
+import { formatUsd } from '../../base/text/usd.ts';
 import type { RecordShape, View } from '../../output/view.ts';
 import type { Outcome } from '../../runs/outcome.ts';
 import { isRunInProgress } from '../../runs/status.ts';
-import { findOne, type Resource } from '../resource/resource.ts';
+import { findOne, type Resource } from '../shared/resource.ts';
 
 const REASON = { members: ['code', 'text'] };
 

@@ -1,22 +1,22 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
+import type { Context } from '../context.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
 import { isRunInProgress } from '../../runs/status.ts';
-import { AppError, isAppError, isNotFound } from '../../cli/errors.ts';
+import { AppError, isAppError, isNotFound } from '../../base/errors.ts';
 import { GRACE_MS, withinLimit } from '../../runs/deadline.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
-import type { Server } from '../../client/server.ts';
-import type { Change } from '../bulk.ts';
-import { explain } from '../declare.ts';
+import type { Server } from '../../client/shared/server.ts';
+import type { Change } from '../shared/bulk.ts';
+import { explain } from '../shared/declare.ts';
 import {
   addChoice,
   changeRecords,
   type ChangeOptions,
   type ChangeRequest,
   type Verb,
-} from '../resource/change.ts';
-import { conversationsIn, refuseRunsOf, runsIn } from '../resource/in-sandbox.ts';
-import type { Preview, Target } from '../resource/resource.ts';
+} from '../shared/change.ts';
+import { conversationsIn, refuseRunsOf, runsIn } from '../shared/in-sandbox.ts';
+import type { Preview, Target } from '../shared/resource.ts';
 import { conversationLine, conversations, conversationView, idOf } from './conversations.ts';
 
 interface DeleteOptions extends ChangeOptions {

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError } from '../../cli/errors.ts';
-import type { DiffBase, Server, WorkspaceDiff } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { AppError } from '../../base/errors.ts';
+import type { DiffBase, Server, WorkspaceDiff } from '../../client/shared/server.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { changedFiles, type ChangedFile } from '../../domain/patch.ts';
-import { safeLine } from '../../output/text/safe-text.ts';
+import { safeLine } from '../../base/text/safe-text.ts';
 import type { View } from '../../output/view.ts';
-import { explain } from '../declare.ts';
-import type { ResumeOptions } from '../resource/in-sandbox.ts';
-import { checkWord } from '../resource/resource.ts';
+import { explain } from '../shared/declare.ts';
+import type { ResumeOptions } from '../shared/in-sandbox.ts';
+import { checkWord } from '../shared/resource.ts';
 import { conversations, findStarted } from './conversations.ts';
 import { needsResume, resumeSandbox } from './resume-sandbox.ts';
 

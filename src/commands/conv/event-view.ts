@@ -11,8 +11,8 @@ import {
   thoughtOf,
 } from '../../domain/event-payload.ts';
 import type { LinePart, View } from '../../output/view.ts';
-import { parseTime } from '../../output/text/time.ts';
-import { shortened } from '../../output/text/well-formed.ts';
+import { parseTime } from '../../base/text/time.ts';
+import { shortened } from '../../base/text/well-formed.ts';
 
 interface Most {
   lines: number;

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError } from '../../cli/errors.ts';
+import type { Context } from '../context.ts';
+import { AppError } from '../../base/errors.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import { explain } from '../declare.ts';
-import { positiveInteger } from '../option-parsers.ts';
-import { checkWord } from '../resource/resource.ts';
-import { addWaitTimeout, checkLimitHasWait, type WaitOptions } from '../wait-limit.ts';
+import { explain } from '../shared/declare.ts';
+import { positiveInteger } from '../shared/option-parsers.ts';
+import { checkWord } from '../shared/resource.ts';
+import { addWaitTimeout, checkLimitHasWait, type WaitOptions } from '../shared/wait-limit.ts';
 import { conversations, findStarted, outcomeView } from './conversations.ts';
 import { eventView } from './event-view.ts';
 import {

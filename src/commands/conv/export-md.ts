@@ -2,10 +2,10 @@ import { usedNoModel } from '../../domain/conversation.ts';
 import { type ConversationDiff, RECONSTRUCTED } from '../../domain/edits.ts';
 import { actionIdOf, commandOf, exitCodeOf, shapeOf } from '../../domain/event-payload.ts';
 import { lineTotals } from '../../domain/patch.ts';
-import type { PageFacts, PageRecord } from '../../output/page/page.ts';
-import { safeLine, safeText } from '../../output/text/safe-text.ts';
-import { formatUsd } from '../../output/text/usd.ts';
-import { cut, shortened } from '../../output/text/well-formed.ts';
+import type { PageFacts, PageRecord } from '../../page/page.ts';
+import { safeLine, safeText } from '../../base/text/safe-text.ts';
+import { formatUsd } from '../../base/text/usd.ts';
+import { cut, shortened } from '../../base/text/well-formed.ts';
 
 /** GitHub takes 65,536 characters in a description; some room is left for what a person adds. */
 const MOST = 60_000;

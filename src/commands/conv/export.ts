@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { isUtf8 } from 'node:buffer';
-import type { Context } from '../../cli/context.ts';
-import { type ErrorKind, isAppError } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { type ErrorKind, isAppError } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import {
   type ConversationDiff,
@@ -11,10 +11,10 @@ import {
   RECONSTRUCTED,
 } from '../../domain/edits.ts';
 import { changedFiles, patchFiles } from '../../domain/patch.ts';
-import type { PageRecord } from '../../output/page/page.ts';
-import { explain } from '../declare.ts';
-import { oneOf } from '../option-parsers.ts';
-import { checkWord } from '../resource/resource.ts';
+import type { PageRecord } from '../../page/page.ts';
+import { explain } from '../shared/declare.ts';
+import { oneOf } from '../shared/option-parsers.ts';
+import { checkWord } from '../shared/resource.ts';
 import { conversations, findStarted } from './conversations.ts';
 import { compareWorkspace } from './diff.ts';
 import { needsResume, resumeSandboxNow } from './resume-sandbox.ts';
@@ -94,7 +94,7 @@ export async function exportConversation(
   const parts =
     options.as === 'md'
       ? (await import('./export-md.ts')).mdParts(record)
-      : (await import('../../output/page/page.ts')).pageParts(record);
+      : (await import('../../page/page.ts')).pageParts(record);
   for await (const part of parts) await ctx.out.raw(part);
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError, EXIT_CODES } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { AppError, EXIT_CODES } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import {
   member,
@@ -11,16 +11,21 @@ import {
   shapeOf,
 } from '../../domain/event-payload.ts';
 import { type ConversationEvent, eachEvent, isUpTo } from '../../domain/event.ts';
-import { parseSince, parseTime } from '../../output/text/time.ts';
-import { formatUsd } from '../../output/text/usd.ts';
+import { parseSince, parseTime } from '../../base/text/time.ts';
+import { formatUsd } from '../../base/text/usd.ts';
 import type { Limits } from '../../runs/deadline.ts';
 import { beforeRun, NO_EVENTS, type Outcome, type TrackedRun } from '../../runs/outcome.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
 import { trackRun, type TrackOptions } from '../../runs/tracker.ts';
-import { explain } from '../declare.ts';
-import { collectList, duration, someOf, wholeNumber } from '../option-parsers.ts';
-import { checkWord, findOne } from '../resource/resource.ts';
-import { addWaitTimeout, checkLimitHasWait, limitsOf, type WaitOptions } from '../wait-limit.ts';
+import { explain } from '../shared/declare.ts';
+import { collectList, duration, someOf, wholeNumber } from '../shared/option-parsers.ts';
+import { checkWord, findOne } from '../shared/resource.ts';
+import {
+  addWaitTimeout,
+  checkLimitHasWait,
+  limitsOf,
+  type WaitOptions,
+} from '../shared/wait-limit.ts';
 import {
   addOnConfirm,
   answerer,

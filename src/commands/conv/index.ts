@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import type { Words } from '../declare.ts';
+import type { Context } from '../context.ts';
+import type { Words } from '../shared/declare.ts';
 
 /** In the order of the help. */
 const VERBS: readonly [

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
+import type { Context } from '../context.ts';
 import { CONVERSATION_STATUSES } from '../../domain/conversation.ts';
-import { explain } from '../declare.ts';
+import { explain } from '../shared/declare.ts';
 import {
   addPagingOptions,
   printList,
@@ -9,7 +9,7 @@ import {
   selectedList,
   addSelectorOptions,
   type SelectorOptions,
-} from '../lists.ts';
+} from '../shared/lists.ts';
 import { conversations, conversationView } from './conversations.ts';
 
 export function declare(command: Command, ctx: Context): void {

@@ -1,10 +1,10 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Context } from '../../cli/context.ts';
-import { AppError, isAppError } from '../../cli/errors.ts';
-import { readNamedFile } from '../files.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import type { Context } from '../context.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import { readNamedFile } from '../shared/files.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 /** Larger ones no server in use takes in one request. */
 const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;

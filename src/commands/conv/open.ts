@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
+import type { Context } from '../context.ts';
 import type { View } from '../../output/view.ts';
-import { explain } from '../declare.ts';
-import { checkWord } from '../resource/resource.ts';
+import { explain } from '../shared/declare.ts';
+import { checkWord } from '../shared/resource.ts';
 import { conversations, findStarted } from './conversations.ts';
 
 export interface OpenOptions {

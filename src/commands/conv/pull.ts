@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import path from 'node:path';
 import type { Checkout } from '../../local/checkout/index.ts';
 import type { Retriever } from '../../local/checkout/pull.ts';
-import type { Context } from '../../cli/context.ts';
+import type { Context } from '../context.ts';
 import { changedFiles, lineTotals } from '../../domain/patch.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import type { View } from '../../output/view.ts';
-import { explain } from '../declare.ts';
-import { checkWord } from '../resource/resource.ts';
+import { explain } from '../shared/declare.ts';
+import { checkWord } from '../shared/resource.ts';
 import { conversations, findStarted } from './conversations.ts';
 import { readChanges, reportOmissions } from './diff.ts';
 

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { AppError } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import { isUntitled, type Conversation } from '../../domain/conversation.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
 import { isWorking } from '../../runs/status.ts';
-import { changeOne } from '../bulk.ts';
-import { explain } from '../declare.ts';
-import { checkWord } from '../resource/resource.ts';
+import { changeOne } from '../shared/bulk.ts';
+import { explain } from '../shared/declare.ts';
+import { checkWord } from '../shared/resource.ts';
 import { conversations, conversationView, findStarted } from './conversations.ts';
 
 /** More is refused by servers that still speak V0 (interface 3.3). */

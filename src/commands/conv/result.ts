@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError } from '../../cli/errors.ts';
+import type { Context } from '../context.ts';
+import { AppError } from '../../base/errors.ts';
 import type { Conversation, ConversationStatus } from '../../domain/conversation.ts';
 import type { View } from '../../output/view.ts';
-import { explain } from '../declare.ts';
-import { checkWord } from '../resource/resource.ts';
+import { explain } from '../shared/declare.ts';
+import { checkWord } from '../shared/resource.ts';
 import { conversations, findStarted } from './conversations.ts';
 
 export const answerView: View<{ id: string; text: string; event_id: string }> = {

@@ -1,9 +1,9 @@
-import type { Context } from '../../cli/context.ts';
+import type { Context } from '../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { poll, readThroughOutage, STEADY } from '../../runs/poll.ts';
-import type { Server } from '../../client/server.ts';
-import { agreeToResume, START_MS, type ResumeOptions } from '../resource/in-sandbox.ts';
+import type { Server } from '../../client/shared/server.ts';
+import { agreeToResume, START_MS, type ResumeOptions } from '../shared/in-sandbox.ts';
 
 /** A sandbox in error is resumed too: servers start it again on the files it has stored. */
 export function needsResume({ sandbox_status }: Conversation): boolean {

@@ -1,18 +1,18 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError, DryRunStop, isAppError } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { AppError, DryRunStop, isAppError } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
 import { staysWaiting } from '../../runs/outcome.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
 import { readKnownRun } from '../../runs/tracker.ts';
 import { actionOnResume } from '../../runs/status.ts';
-import type { Change } from '../bulk.ts';
-import { explain } from '../declare.ts';
-import { addChoice, changeRecords, type ChangeOptions, type Verb } from '../resource/change.ts';
-import { checkWord } from '../resource/resource.ts';
-import { hasSelector } from '../lists.ts';
-import { addWaitTimeout, limitsOf } from '../wait-limit.ts';
+import type { Change } from '../shared/bulk.ts';
+import { explain } from '../shared/declare.ts';
+import { addChoice, changeRecords, type ChangeOptions, type Verb } from '../shared/change.ts';
+import { checkWord } from '../shared/resource.ts';
+import { hasSelector } from '../shared/lists.ts';
+import { addWaitTimeout, limitsOf } from '../shared/wait-limit.ts';
 import { addOnConfirm } from './confirm.ts';
 import {
   conversations,

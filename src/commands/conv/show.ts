@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
+import type { Context } from '../context.ts';
 import { worstCode } from '../../runs/outcome.ts';
 import { exitCodeOfStatus } from '../../runs/status.ts';
-import { explain } from '../declare.ts';
-import { showRecords } from '../resource/resource.ts';
+import { explain } from '../shared/declare.ts';
+import { showRecords } from '../shared/resource.ts';
 import { conversations, conversationView } from './conversations.ts';
 
 export function declare(command: Command, ctx: Context): void {

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
+import type { Context } from '../context.ts';
 import { CONVERSATION_STATUSES, NO_STATUS, type Conversation } from '../../domain/conversation.ts';
-import { AppError } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import { AppError } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import { poll, STEADY, type PollOptions } from '../../runs/poll.ts';
 import { hasEnded, hasStopped, isRunInProgress, isUnknown } from '../../runs/status.ts';
-import type { Change } from '../bulk.ts';
-import { explain } from '../declare.ts';
-import { addChoice, changeRecords, type ChangeOptions } from '../resource/change.ts';
-import type { Target } from '../resource/resource.ts';
+import type { Change } from '../shared/bulk.ts';
+import { explain } from '../shared/declare.ts';
+import { addChoice, changeRecords, type ChangeOptions } from '../shared/change.ts';
+import type { Target } from '../shared/resource.ts';
 import { staysWaiting } from '../../runs/outcome.ts';
 import { conversations, conversationView, idOf } from './conversations.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError, isAppError } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import {
   blankConversation,
   CONVERSATION_STATUSES,
@@ -25,10 +25,10 @@ import { poll, STEADY } from '../../runs/poll.ts';
 import { endOfStatus } from '../../runs/status.ts';
 import { trackRun } from '../../runs/tracker.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import { explain } from '../declare.ts';
-import { someOf } from '../option-parsers.ts';
-import { finderOf, readWords, type Finder } from '../resource/resource.ts';
-import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
+import { explain } from '../shared/declare.ts';
+import { someOf } from '../shared/option-parsers.ts';
+import { finderOf, readWords, type Finder } from '../shared/resource.ts';
+import { addWaitTimeout, limitsOf, type WaitOptions } from '../shared/wait-limit.ts';
 import { conversations, idOf, outcomeView } from './conversations.ts';
 
 interface WaitCommandOptions extends WaitOptions {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError, EXIT_CODES } from '../../cli/errors.ts';
-import { childNamed, TOPICS } from '../declare.ts';
+import type { Context } from '../context.ts';
+import { AppError, EXIT_CODES } from '../../base/errors.ts';
+import { childNamed, TOPICS } from '../shared/declare.ts';
 import { bulkShape, type RecordShape } from '../../output/view.ts';
 import { resultView, runView } from '../conv/batch/results.ts';
 import { confirmationView } from '../conv/confirm.ts';
@@ -21,7 +21,7 @@ import { secretView } from '../secret.ts';
 import { readyShape, startedView, statusView, stoppedView } from '../serve.ts';
 import { modelProfileView } from '../settings/profile.ts';
 import { fieldView } from '../settings/index.ts';
-import { specView } from '../specs.ts';
+import { specView } from '../shared/specs.ts';
 import { identityView } from '../whoami.ts';
 import { layoutFor, pageText, type Page } from './page.ts';
 

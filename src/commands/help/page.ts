@@ -1,8 +1,8 @@
 /** Pages of help, at most 80 columns wide, also on a wider terminal. */
 import type { Command, Help } from 'commander';
-import { EXIT_CODES } from '../../cli/errors.ts';
+import { EXIT_CODES } from '../../base/errors.ts';
 import { bulkShape } from '../../output/view.ts';
-import { explanationOf, TOPICS, type CommandHelp, type JsonForms } from '../declare.ts';
+import { explanationOf, TOPICS, type CommandHelp, type JsonForms } from '../shared/declare.ts';
 
 type Item = readonly [term: string, description: string];
 

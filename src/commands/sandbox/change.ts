@@ -1,26 +1,26 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError, isAppError, READER_GONE } from '../../cli/errors.ts';
+import type { Context } from '../context.ts';
+import { AppError, isAppError, READER_GONE } from '../../base/errors.ts';
 import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
-import type { Change } from '../bulk.ts';
-import { explain } from '../declare.ts';
+import type { Change } from '../shared/bulk.ts';
+import { explain } from '../shared/declare.ts';
 import {
   addChoice,
   changeRecords,
   type ChangeOptions,
   type ChangeRequest,
   type Verb,
-} from '../resource/change.ts';
-import { refuseRunsOf, runsIn } from '../resource/in-sandbox.ts';
-import type { Target } from '../resource/resource.ts';
+} from '../shared/change.ts';
+import { refuseRunsOf, runsIn } from '../shared/in-sandbox.ts';
+import type { Target } from '../shared/resource.ts';
 import {
   addWaitTimeout,
   checkLimitWithoutNoWait,
   limitsOf,
   type WaitOptions,
-} from '../wait-limit.ts';
+} from '../shared/wait-limit.ts';
 import { gone, readOrGone, sandboxes, sandboxView } from './sandboxes.ts';
 import { waitForStatus } from './wait-for-status.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { AppError } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import {
   checkSource,
   nameOf,
@@ -11,10 +11,10 @@ import {
 } from '../../domain/sandbox-files.ts';
 import { fileDestination } from '../../output/destination.ts';
 import { byteSize } from '../../output/render.ts';
-import { shellQuote } from '../../output/text/shell-quote.ts';
+import { shellQuote } from '../../base/text/shell-quote.ts';
 import { GRACE_MS, timeLimit } from '../../runs/deadline.ts';
-import { explain } from '../declare.ts';
-import { checkWord } from '../resource/resource.ts';
+import { explain } from '../shared/declare.ts';
+import { checkWord } from '../shared/resource.ts';
 import { findRunning } from './wait-for-status.ts';
 import { sandboxes, copiedView, type Copied } from './sandboxes.ts';
 

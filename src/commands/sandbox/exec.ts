@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
-import type { Context, OutputStream } from '../../cli/context.ts';
-import { AppError, isAppError, READER_GONE } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import type { Context, OutputStream } from '../context.ts';
+import { AppError, isAppError, READER_GONE } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import type { ProgramControl, TerminalSize } from '../../domain/program.ts';
-import { formatDuration } from '../../output/text/time.ts';
-import { createSafeStream } from '../../output/text/safe-text.ts';
+import { formatDuration } from '../../base/text/time.ts';
+import { createSafeStream } from '../../base/text/safe-text.ts';
 import { timeLimit } from '../../runs/deadline.ts';
-import { explain } from '../declare.ts';
-import { collect, duration } from '../option-parsers.ts';
-import { checkWord } from '../resource/resource.ts';
+import { explain } from '../shared/declare.ts';
+import { collect, duration } from '../shared/option-parsers.ts';
+import { checkWord } from '../shared/resource.ts';
 import { findRunning } from './wait-for-status.ts';
 import { sandboxes } from './sandboxes.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 interface ExecOptions {
   cwd?: string;

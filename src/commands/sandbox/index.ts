@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
+import type { Context } from '../context.ts';
 import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
-import { explain } from '../declare.ts';
+import { explain } from '../shared/declare.ts';
 import {
   addPagingOptions,
   printList,
@@ -9,8 +9,8 @@ import {
   selectedList,
   addSelectorOptions,
   type SelectorOptions,
-} from '../lists.ts';
-import { showRecords } from '../resource/resource.ts';
+} from '../shared/lists.ts';
+import { showRecords } from '../shared/resource.ts';
 import { declareDelete, declarePause, declareResume, declareStart } from './change.ts';
 import { declareCopy } from './cp.ts';
 import { declareExec, declareShell } from './exec.ts';

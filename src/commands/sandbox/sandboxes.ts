@@ -4,9 +4,9 @@ import { isSelected } from '../../domain/selectors.ts';
 import { isRunInProgress } from '../../runs/status.ts';
 import { normalizeId, readSandboxWord } from '../../domain/ids.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
-import { AppError, isNotFound } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
-import type { Resource } from '../resource/resource.ts';
+import { AppError, isNotFound } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
+import type { Resource } from '../shared/resource.ts';
 
 export const sandboxView: View<Sandbox> = {
   noun: 'sandbox',

@@ -1,15 +1,15 @@
-import type { Context } from '../../cli/context.ts';
+import type { Context } from '../context.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { limitsAfter, withinDeadline, type TimedContext } from '../../runs/deadline.ts';
-import type { Server } from '../../client/server.ts';
-import { agreeToResume, START_MS } from '../resource/in-sandbox.ts';
-import { findOne } from '../resource/resource.ts';
+import type { Server } from '../../client/shared/server.ts';
+import { agreeToResume, START_MS } from '../shared/in-sandbox.ts';
+import { findOne } from '../shared/resource.ts';
 import { readOrGone, sandboxesOrConversations } from './sandboxes.ts';
 import type { SandboxStatus } from '../../domain/conversation.ts';
-import { formatDuration } from '../../output/text/time.ts';
+import { formatDuration } from '../../base/text/time.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 /**
  * Throws `conflict` when it is paused or in error and may not be resumed, `not-found`, `failed`,

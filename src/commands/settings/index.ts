@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError, DryRunStop, isAppError } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { AppError, DryRunStop, isAppError } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import {
   differencesOf,
   recordOf,
@@ -10,8 +10,8 @@ import {
 } from '../../domain/settings-diff.ts';
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
 import type { View } from '../../output/view.ts';
-import { explain } from '../declare.ts';
-import { readText, warnOfUnmasked } from '../files.ts';
+import { explain } from '../shared/declare.ts';
+import { readText, warnOfUnmasked } from '../shared/files.ts';
 import { modelChange } from './model.ts';
 import { declareModelProfile } from './profile.ts';
 import {

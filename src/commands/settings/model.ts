@@ -1,10 +1,15 @@
 /** A change of the model of the local service. */
-import type { Context } from '../../cli/context.ts';
-import { AppError, isFailure } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { AppError, isFailure } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import type { RequestedSettings } from '../../domain/settings-diff.ts';
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
-import { callsModelFromHere, modelOf, tryModel, type ModelSettings } from '../model-check.ts';
+import {
+  callsModelFromHere,
+  modelOf,
+  tryModel,
+  type ModelSettings,
+} from '../shared/model-check.ts';
 import { requireField } from './values.ts';
 
 /**

@@ -1,17 +1,17 @@
 /** Model settings that the server keeps under names; `acs profile` is another noun, of servers. */
 import type { Command } from 'commander';
-import type { Context } from '../../cli/context.ts';
-import { AppError, isFailure } from '../../cli/errors.ts';
-import type { Server } from '../../client/server.ts';
+import type { Context } from '../context.ts';
+import { AppError, isFailure } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import type { ModelProfile } from '../../domain/settings.ts';
 import { SETTINGS_FIELDS } from '../../domain/settings-fields.ts';
 import type { View } from '../../output/view.ts';
-import { explain } from '../declare.ts';
-import { warnOfUnmasked } from '../files.ts';
-import { declareNamedDelete, declareNamedList, type NamedItems } from '../named-items.ts';
-import { callsModelFromHere, modelOf, tryModel } from '../model-check.ts';
+import { explain } from '../shared/declare.ts';
+import { warnOfUnmasked } from '../shared/files.ts';
+import { declareNamedDelete, declareNamedList, type NamedItems } from '../shared/named-items.ts';
+import { callsModelFromHere, modelOf, tryModel } from '../shared/model-check.ts';
 import { readAssignments, valuesOf } from './values.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 const COLUMNS = ['name', 'model', 'base_url', 'api_key_set', 'active'];
 

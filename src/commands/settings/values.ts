@@ -1,5 +1,5 @@
-import type { Context } from '../../cli/context.ts';
-import { AppError } from '../../cli/errors.ts';
+import type { Context } from '../context.ts';
+import { AppError } from '../../base/errors.ts';
 import { maskMcpConfig } from '../../domain/mcp-config.ts';
 import { hasMask } from '../../domain/settings-diff.ts';
 import { checkSettingsValue, SETTINGS_FIELDS, V1_FIELDS } from '../../domain/settings-fields.ts';
@@ -10,10 +10,10 @@ import {
   type SettingsField,
 } from '../../domain/settings.ts';
 import { mapStrings } from '../../output/json.ts';
-import { positionInJson } from '../../output/text/json-position.ts';
-import { redactPatterns } from '../../output/text/redact.ts';
-import { promptForSecret, readText } from '../files.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { positionInJson } from '../../base/text/json-position.ts';
+import { redactPatterns } from '../../base/text/redact.ts';
+import { promptForSecret, readText } from '../shared/files.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 /** By its name, or the path that V1 has it at: `agent_settings.llm.model` is `llm_model`. */
 export function findField(

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { AppError, isAppError } from '../../cli/errors.ts';
-import { endTree } from '../end-tree.ts';
-import { GIT_DEFAULTS, withoutPrograms } from '../git-config.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import { endTree } from '../../base/end-tree.ts';
+import { GIT_DEFAULTS, withoutPrograms } from '../../base/git-config.ts';
 
 export interface GitOptions {
   cwd: string;

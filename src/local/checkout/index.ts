@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { git, inRepository, type GitOptions } from './git.ts';
 import { parseRemoteUrl } from './remote-url.ts';
 

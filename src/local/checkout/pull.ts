@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { unquotePath } from '../../domain/patch.ts';
 import { git, inRepository, type GitOptions } from './git.ts';
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../cli/errors.ts';
+import { AppError } from '../../base/errors.ts';
 
 export interface RemoteUrl {
   /** No password, and no user name where it is a credential. */

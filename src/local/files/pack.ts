@@ -2,7 +2,7 @@ import { accessSync, constants, createReadStream, realpathSync, statSync } from 
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import path from 'node:path';
 import { pack, type Pack } from 'tar-stream';
-import { AppError, fileProblem } from '../../cli/errors.ts';
+import { AppError, fileProblem } from '../../base/errors.ts';
 import type { PathInfo } from '../../domain/sandbox-files.ts';
 
 /** Throws no error: what cannot be looked at counts as not there. */

@@ -14,11 +14,11 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import { extract, type Extract } from 'tar-stream';
-import { AppError, isAppError } from '../../cli/errors.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 import { clash, type PathInfo } from '../../domain/sandbox-files.ts';
 import { RUN_BY_GIT, withoutGitPrograms } from './git-programs.ts';
 import { fileError, LEADS_OUT, NO_FILE, staysInside, writePart } from './pack.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 /** By path (the folder itself: `.`), folders before what is in them. */
 type Tree = Map<string, { kind: 'file' | 'folder' | 'link'; mode: number; bytes: number }>;

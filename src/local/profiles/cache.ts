@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../make-folder.ts';
+import { makeFolder } from '../../base/make-folder.ts';
 
 export interface ServerCache {
   probe: {

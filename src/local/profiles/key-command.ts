@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { AppError, isAppError } from '../../cli/errors.ts';
-import { endTree } from '../end-tree.ts';
-import { createRedactor } from '../../output/text/redact.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import { endTree } from '../../base/end-tree.ts';
+import { createRedactor } from '../../base/text/redact.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 export interface KeyCommandOptions {
   cwd: string;

@@ -1,4 +1,4 @@
-import { AppError, isAppError, fileProblem } from '../../cli/errors.ts';
+import { AppError, isAppError, fileProblem } from '../../base/errors.ts';
 import type { NewKey, ResolvedTarget, TargetPlan } from './resolve.ts';
 
 export interface KeyReaders {

@@ -1,7 +1,7 @@
 /** Nothing is read, run or started here: a plan names the place of the key, key.ts reads it. */
-import { AppError, type ErrorKind } from '../../cli/errors.ts';
-import { KEY_VARIABLES } from '../../output/text/secret-names.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { AppError, type ErrorKind } from '../../base/errors.ts';
+import { KEY_VARIABLES } from '../../base/text/secret-names.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 /** The built-in profile, never stored. */
 export const LOCAL_PROFILE = 'local';

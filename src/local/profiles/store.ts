@@ -2,8 +2,8 @@
 import { chmod, lstat, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AppError, isAppError, fileProblem } from '../../cli/errors.ts';
-import { makeFolder } from '../make-folder.ts';
+import { AppError, isAppError, fileProblem } from '../../base/errors.ts';
+import { makeFolder } from '../../base/make-folder.ts';
 import {
   checkNewProfileName,
   isProfileName,
@@ -11,7 +11,7 @@ import {
   normalizeServerUrl,
   type Profile,
 } from './resolve.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 type StoredProfile = Omit<Profile, 'name'>;
 

@@ -1,11 +1,11 @@
 import type { Hono } from 'hono';
-import { ReplayError } from '../agents/steps.ts';
+import { ReplayError } from '../base/steps.ts';
 import { refuse, type HttpError } from '../http/answer.ts';
 import { readDocument } from '../http/document.ts';
 import type { Handlers } from '../http/route.ts';
 import { createRouter } from '../http/router.ts';
 import { IsolationError } from '../isolation/connection.ts';
-import type { AgentRoute } from '../served-routes.ts';
+import type { AgentRoute } from '../http/served-routes.ts';
 import type { WorkerContext } from './context.ts';
 import { workerConversationHandlers } from './routes/conversations.ts';
 import { workerSettingsHandlers } from './routes/settings.ts';

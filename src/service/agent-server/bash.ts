@@ -10,7 +10,7 @@ import type {
   SocketQuery,
 } from '../../protocol/agent-server/requests.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { Sandbox } from '../isolation/sandbox.ts';
 import { runShell, type ShellCommand, type ShellResult } from './shell.ts';
 
 const KEPT_EVENTS = 2000;

@@ -2,7 +2,7 @@ import type { BashService } from './bash.ts';
 import type { Conversations } from './conversations.ts';
 import type { Store } from '../storage/index.ts';
 import type { FaultRules } from '../faults/rules.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { Sandbox } from '../isolation/sandbox.ts';
 
 export interface WorkerContext {
   sessionApiKey: string;

@@ -1,14 +1,14 @@
 /** Every change of a conversation goes through `record`, which writes before it notifies. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { cut, wellFormed } from '../../output/text/well-formed.ts';
+import { cut, wellFormed } from '../../base/text/well-formed.ts';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import { EventClock } from '../lifecycle/clock.ts';
 import type { Situation } from '../agents/agent.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
-import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
-import type { ModelUsage } from '../agents/steps.ts';
+import type { ConversationNotice } from '../base/worker-protocol.ts';
+import type { ModelUsage } from '../base/steps.ts';
 import {
   addUsage,
   type ConversationState,

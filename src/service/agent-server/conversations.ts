@@ -15,15 +15,15 @@ import {
   parseStored,
 } from '../storage/event-log.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
-import { readSteps, type ReplayStep } from '../agents/steps.ts';
-import type { WorkerNotice } from '../sandboxes/worker-protocol.ts';
+import { readSteps, type ReplayStep } from '../base/steps.ts';
+import type { WorkerNotice } from '../base/worker-protocol.ts';
 import { ReplayAgent } from '../agents/agent.ts';
 import { type Instructions, systemPrompt } from '../agents/model/prompt.ts';
 import { LazyModelAgent } from './model-agent.ts';
 import { Conversation } from './conversation.ts';
 import { LazyMcpClient } from './mcp.ts';
 import { RunLoop } from './run-loop.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { Sandbox } from '../isolation/sandbox.ts';
 import { Tools } from './tools.ts';
 import {
   noMetrics,

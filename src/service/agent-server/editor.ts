@@ -4,10 +4,10 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import type { EditStep } from '../agents/steps.ts';
+import type { EditStep } from '../base/steps.ts';
 import { IsolationError } from '../isolation/connection.ts';
-import type { Sandbox } from './sandbox.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import type { Sandbox } from '../isolation/sandbox.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 const LARGEST_FILE = 10 * 1024 * 1024;
 const KEPT_VERSIONS = 10;

@@ -1,6 +1,6 @@
 /** A subscriber of a conversation: a position in the log that advances as its socket writes. */
 import type { RawData, WebSocket } from 'ws';
-import { wellFormedJson } from '../../output/text/well-formed.ts';
+import { wellFormedJson } from '../../base/text/well-formed.ts';
 import { socketMessage, type SocketQuery } from '../../protocol/agent-server/requests.ts';
 import { check } from '../../protocol/detail.ts';
 import { parseJson } from '../http/request.ts';

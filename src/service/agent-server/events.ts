@@ -4,10 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
-import type { CondensationStep, InvalidStep, ToolStep } from '../agents/steps.ts';
+import type { CondensationStep, InvalidStep, ToolStep } from '../base/steps.ts';
 import type { BuiltInTool } from '../agents/model/definitions.ts';
 import { type Metrics, shownMetrics } from '../storage/conversation-state.ts';
-import { shortened } from '../../output/text/well-formed.ts';
+import { shortened } from '../../base/text/well-formed.ts';
 
 export interface NewEvent {
   id?: string;

@@ -3,10 +3,10 @@
  * run programs.
  */
 import path from 'node:path';
-import { GIT_IN_SHELL } from '../../local/git-config.ts';
+import { GIT_IN_SHELL } from '../../base/git-config.ts';
 import { IsolationError } from '../isolation/connection.ts';
-import type { Sandbox } from './sandbox.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import type { Sandbox } from '../isolation/sandbox.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 interface GitChange {
   status: 'ADDED' | 'DELETED' | 'UPDATED';

@@ -4,8 +4,8 @@
  */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { LineReader } from '../isolation/inside/lines.ts';
-import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../sandboxes/worker-protocol.ts';
-import { Sandbox } from './sandbox.ts';
+import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../base/worker-protocol.ts';
+import { Sandbox } from '../isolation/sandbox.ts';
 import type { RunningWorker } from './server.ts';
 
 declare const ACS_VERSION: string;

@@ -6,10 +6,10 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { McpClient } from '../agents/mcp/client.ts';
 import type { McpTools } from '../agents/model/agent.ts';
 import type { McpTool } from '../agents/model/tools.ts';
-import type { McpStep } from '../agents/steps.ts';
+import type { McpStep } from '../base/steps.ts';
 import type { Conversation } from './conversation.ts';
 import { messageEvent, textContent } from './events.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { Sandbox } from '../isolation/sandbox.ts';
 import { BoundedText, KEPT_OUTPUT } from './shell.ts';
 
 /** Characters of the images of one result; each request sends them again. */

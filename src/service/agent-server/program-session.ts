@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { RawData, WebSocket } from 'ws';
-import { shellQuote } from '../../output/text/shell-quote.ts';
+import { shellQuote } from '../../base/text/shell-quote.ts';
 import {
   EXEC_WINDOW,
   execControl,
@@ -16,7 +16,7 @@ import { check } from '../../protocol/detail.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { ProgramSignal } from '../isolation/protocol.ts';
 import { parseFrame } from './event-feed.ts';
-import type { RunningProgram, Sandbox } from './sandbox.ts';
+import type { RunningProgram, Sandbox } from '../isolation/sandbox.ts';
 import { SHELL } from './shell.ts';
 
 /** Of one frame to the helper, which answers when the program has taken it. */

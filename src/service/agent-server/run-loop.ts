@@ -3,7 +3,7 @@
  * run.
  */
 import type { Agent } from '../agents/agent.ts';
-import { RISKS, type Step, type ToolStep } from '../agents/steps.ts';
+import { RISKS, type Step, type ToolStep } from '../base/steps.ts';
 import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
 import { storageError } from '../storage/storage-error.ts';
 import type { Conversation } from './conversation.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { llm } from '../../protocol/agent-server/requests.ts';
-import { readSettings } from '../app/settings/settings.ts';
+import { readSettings } from '../settings/settings.ts';
 import { createFaultRules } from '../faults/rules.ts';
 import { createHttpServer, dropServer, listenPreferring, portOf } from '../http/server.ts';
-import type { WorkerConfig, WorkerNotice } from '../sandboxes/worker-protocol.ts';
+import type { WorkerConfig, WorkerNotice } from '../base/worker-protocol.ts';
 import { openStore, type Store } from '../storage/index.ts';
 import { createAgentApp } from './app.ts';
 import { BashService } from './bash.ts';

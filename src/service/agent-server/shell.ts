@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import { shellQuote } from '../../output/text/shell-quote.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { shellQuote } from '../../base/text/shell-quote.ts';
+import { cut } from '../../base/text/well-formed.ts';
 import { IsolationError } from '../isolation/connection.ts';
-import type { RunResult, Sandbox } from './sandbox.ts';
+import type { RunResult, Sandbox } from '../isolation/sandbox.ts';
 
 /**
  * Characters of the output of a tool that are kept, half from each end; the limit of genuine

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import type { EditStep, Task, TaskTrackerStep, TerminalStep, ToolStep } from '../agents/steps.ts';
+import type { EditStep, Task, TaskTrackerStep, TerminalStep, ToolStep } from '../base/steps.ts';
 import { IsolationError } from '../isolation/connection.ts';
 import type { Conversation } from './conversation.ts';
 import { Editor } from './editor.ts';
 import { actionEvent, type Cause, newCause, type NewEvent, textContent } from './events.ts';
 import type { LazyMcpClient } from './mcp.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { Sandbox } from '../isolation/sandbox.ts';
 import { KEPT_OUTPUT, runShell, type ShellResult, type ShellSession } from './shell.ts';
 
 const COMMAND_TIMEOUT_SECONDS = 600;

@@ -2,9 +2,9 @@
  * The records of a conversation that the agent server returns, with the members of agent server
  * 1.34.0.
  */
-import { createRedactor } from '../../output/text/redact.ts';
+import { createRedactor } from '../../base/text/redact.ts';
 import { toDashedId } from '../../protocol/detail.ts';
-import { AGENT_CONTEXT } from '../app/settings/settings.ts';
+import { AGENT_CONTEXT } from '../settings/settings.ts';
 import type { ZipMember } from '../http/zip.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
 import type { Conversation } from './conversation.ts';

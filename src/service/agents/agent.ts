@@ -1,5 +1,5 @@
 /** The agent decides the next step; run-loop.ts handles confirmation, limits, pause and crash. */
-import type { ReplayStep, Step } from './steps.ts';
+import type { ReplayStep, Step } from '../base/steps.ts';
 import type { StoredEvent } from '../storage/conversation-state.ts';
 
 /** What has happened so far. */

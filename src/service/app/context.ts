@@ -1,6 +1,6 @@
 import type { Clock } from '../lifecycle/clock.ts';
 import type { ServiceApi } from '../lifecycle/service-options.ts';
-import type { ReplayStep } from '../agents/steps.ts';
+import type { ReplayStep } from '../base/steps.ts';
 import type { Store } from '../storage/index.ts';
 import type { FaultRule } from '../faults/schema.ts';
 import type { EventLogs } from '../storage/event-logs.ts';

@@ -5,7 +5,7 @@
 import type { Store } from '../storage/index.ts';
 import { hasDefaultTitle, type ConversationChange } from '../storage/conversations.ts';
 import type { EventLogs } from '../storage/event-logs.ts';
-import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
+import type { ConversationNotice } from '../base/worker-protocol.ts';
 
 /**
  * A run reports many times a second: times and costs are written at this interval, a change of

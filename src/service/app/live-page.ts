@@ -14,12 +14,12 @@ import {
   factsMessage,
   livePageParts,
   stepsMessage,
-} from '../../output/page/live.ts';
-import type { Markup } from '../../output/page/markup.ts';
-import type { PageFacts } from '../../output/page/page.ts';
-import { createStepReader, type PageEvent } from '../../output/page/steps.ts';
-import { createRedactor, type Redactor } from '../../output/text/redact.ts';
-import { normalizeTime } from '../../output/text/time.ts';
+} from '../../page/live.ts';
+import type { Markup } from '../../page/markup.ts';
+import type { PageFacts } from '../../page/page.ts';
+import { createStepReader, type PageEvent } from '../../page/steps.ts';
+import { createRedactor, type Redactor } from '../../base/text/redact.ts';
+import { normalizeTime } from '../../base/text/time.ts';
 import { gitDelta } from '../agent-server/git.ts';
 import type { ExecutionStatus, StoredEvent } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
@@ -127,7 +127,7 @@ export async function workspacePatch(
   }
   if (sandbox?.status !== 'PAUSED' && sandbox?.status !== 'ERROR') return null;
   // No process of the sandbox continues: git runs in an isolation of its own, with the same spec.
-  const { Sandbox } = await import('../agent-server/sandbox.ts');
+  const { Sandbox } = await import('../isolation/sandbox.ts');
   const reader = new Sandbox({ ...supervisor.configOf(sandbox), sandbox_id: randomUUID() });
   try {
     return await gitDelta(reader, folder, ref);

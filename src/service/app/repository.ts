@@ -14,12 +14,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { GIT_DEFAULTS, GIT_IN_SHELL, withoutPrograms } from '../../local/git-config.ts';
+import { GIT_DEFAULTS, GIT_IN_SHELL, withoutPrograms } from '../../base/git-config.ts';
 import type { Provider } from '../../protocol/v1/requests.ts';
 import { killProcesses } from '../isolation/processes.ts';
 import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
-import { basesOf } from '../sandboxes/worker-protocol.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { basesOf } from '../base/worker-protocol.ts';
+import { providerBase } from '../settings/git-providers.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 export interface RepositorySource {
   url: string;
@@ -36,14 +37,6 @@ export interface RepositorySource {
 export class RepositoryError extends Error {
   override readonly name = 'RepositoryError';
 }
-
-export const PROVIDER_HOSTS: Partial<Record<Provider, string>> = {
-  github: 'github.com',
-  gitlab: 'gitlab.com',
-  bitbucket: 'bitbucket.org',
-  forgejo: 'codeberg.org',
-  azure_devops: 'dev.azure.com',
-};
 
 /** The form of a repository, wherever it may be: `owner/name` alone names no host. Null: none. */
 export function repositoryForm(given: string): 'path' | 'url' | 'scp' | 'name' | null {
@@ -112,12 +105,6 @@ export function repositorySource(
       throw new RepositoryError(`'${shown}' is not an absolute path, a URL or owner/name`);
     }
   }
-}
-
-export function providerBase(provider: Provider, host: string | null): string | null {
-  const known = (host ?? PROVIDER_HOSTS[provider])?.replace(/\/+$/, '');
-  if (known === undefined) return null;
-  return /^https?:\/\//i.test(known) ? known : `https://${known}`;
 }
 
 /**

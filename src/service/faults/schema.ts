@@ -4,10 +4,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import * as v from 'valibot';
-import { parseDuration } from '../../output/text/time.ts';
-import { positionAt, positionInJson } from '../../output/text/json-position.ts';
+import { parseDuration } from '../../base/text/time.ts';
+import { positionAt, positionInJson } from '../../base/text/json-position.ts';
 import { isRecord } from '../../protocol/shape.ts';
-import { ServiceError } from '../lifecycle/failure.ts';
+import { ServiceError } from '../base/failure.ts';
 
 /** Where a connection is cut. `after-frames` is for web sockets alone. */
 const CUTS = ['before-headers', 'after-headers', 'mid-body', 'after-frames'] as const;

@@ -1,7 +1,7 @@
 import { Hono, type Context } from 'hono';
 import { injectFaults } from '../faults/middleware.ts';
 import type { FaultRules } from '../faults/rules.ts';
-import { OPEN_ROUTES } from '../served-routes.ts';
+import { OPEN_ROUTES } from './served-routes.ts';
 import { storageError } from '../storage/storage-error.ts';
 import { HttpError, json, refuse } from './answer.ts';
 import { forbidden, isKey } from './guard.ts';

@@ -1,7 +1,7 @@
 /** A read-only root with the system's programs, and nothing of the user but the workspace. */
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { basesOf, WORKSPACE_INSIDE } from '../sandboxes/worker-protocol.ts';
+import { basesOf, WORKSPACE_INSIDE } from '../base/worker-protocol.ts';
 
 /** Where the built `inside.js` and the node binary are seen inside. */
 const OWN_FOLDER = '/run/acs';

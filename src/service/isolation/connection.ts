@@ -7,7 +7,7 @@ import * as v from 'valibot';
 import { firstLine } from './detect.ts';
 import { LineReader } from './inside/lines.ts';
 import { FAILURE_CODES, LONGEST_LINE, type Operation, type Operations } from './protocol.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 /**
  * A refusal of `inside.ts`; `code` as in protocol.ts, `gone` when the process ended before it

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 import { bubblewrapTrial } from './bubblewrap.ts';
 import { bubblewrapCommand } from './namespace-limit.ts';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Writable } from 'node:stream';
 import { withParentDeathSignal } from './parent-death-signal.ts';
-import { basesOf, type WorkerConfig } from '../sandboxes/worker-protocol.ts';
+import { basesOf, type WorkerConfig } from '../base/worker-protocol.ts';
 import {
   BASES_INSIDE,
   bubblewrapEnvironment,

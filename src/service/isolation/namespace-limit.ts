@@ -6,7 +6,7 @@
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { shellQuote } from '../../output/text/shell-quote.ts';
+import { shellQuote } from '../../base/text/shell-quote.ts';
 
 /** Of each kind but cgroup. The one or two user namespaces that bubblewrap makes are among them. */
 export const MOST_NAMESPACES = 64;

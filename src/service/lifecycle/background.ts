@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { inDataDir, prepareDataDir, dataPaths } from './data-dir.ts';
-import { ServiceError } from './failure.ts';
+import { ServiceError } from '../base/failure.ts';
 import { isHeld, liveOwner, takeLock } from './lock.ts';
-import { isAlive, nodeExecutable, poll, sendSignal } from './process.ts';
+import { isAlive, nodeExecutable, poll, sendSignal } from '../base/process.ts';
 import type { ServeFlags, ServiceOptions } from './service-options.ts';
 import { askActivity, runningService, type FoundService } from './state-file.ts';
 

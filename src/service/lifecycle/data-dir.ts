@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { makeFolder } from '../../local/make-folder.ts';
-import { ServiceError } from './failure.ts';
+import { makeFolder } from '../../base/make-folder.ts';
+import { ServiceError } from '../base/failure.ts';
 import { readKey, refuseUnless } from './small-file.ts';
 
 /**

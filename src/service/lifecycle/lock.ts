@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { folderIdentity, isAlive, selfIdentity, type ProcessIdentity } from './process.ts';
+import { folderIdentity, isAlive, selfIdentity, type ProcessIdentity } from '../base/process.ts';
 import { readSmallFile, readSmallRecord, refuseUnless } from './small-file.ts';
 
 export interface HeldLock {

@@ -1,4 +1,4 @@
-import type { SandboxSpecName } from '../sandboxes/worker-protocol.ts';
+import type { SandboxSpecName } from '../base/worker-protocol.ts';
 
 export type ServiceApi = 'v0' | 'v1' | 'both';
 

@@ -10,7 +10,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { ServiceError } from './failure.ts';
+import { ServiceError } from '../base/failure.ts';
 
 const LONGEST_BYTES = 64 * 1024;
 

@@ -4,7 +4,7 @@ import * as agent from '../../protocol/agent-server/requests.ts';
 import { uuid } from '../../protocol/detail.ts';
 import { profileName } from '../../protocol/v1/requests.ts';
 import type { Handlers } from '../http/route.ts';
-import type { AgentRoute } from '../served-routes.ts';
+import type { AgentRoute } from '../http/served-routes.ts';
 import { openapiDocument, refused, type Answers, type Json } from './document.ts';
 import * as records from './records.ts';
 import { dictionary, integer, pageOf, profile, textOrNull, texts, textsOrNull } from './records.ts';

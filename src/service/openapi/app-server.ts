@@ -5,7 +5,7 @@ import { uuid } from '../../protocol/detail.ts';
 import * as v0 from '../../protocol/v0/requests.ts';
 import * as v1 from '../../protocol/v1/requests.ts';
 import type { Handlers } from '../http/route.ts';
-import type { AppRoute } from '../served-routes.ts';
+import type { AppRoute } from '../http/served-routes.ts';
 import * as app from './app-records.ts';
 import { openapiDocument, refused, type Answers, type Json } from './document.ts';
 import * as records from './records.ts';
@@ -259,7 +259,7 @@ export const APP_ANSWERS: Readonly<Record<AppRoute, Answers>> = {
   },
 };
 
-/** Features that no route shows, by their names in the client (src/client/features.ts). */
+/** Features that no route shows, by their names in the client (src/client/shared/features.ts). */
 const STATED_FEATURES = {
   'web-interface': false,
   'immediate-events': true,

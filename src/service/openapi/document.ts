@@ -6,7 +6,7 @@ import { STATUS_CODES } from 'node:http';
 import { toJsonSchema, toJsonSchemaDefs, type ConversionConfig } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import type { Handlers, Takes } from '../http/route.ts';
-import { OPEN_ROUTES } from '../served-routes.ts';
+import { OPEN_ROUTES } from '../http/served-routes.ts';
 import { refusal, validationError } from './records.ts';
 
 /** The schema of JSON, the media type of another body, or null without a body. */

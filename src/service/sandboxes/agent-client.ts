@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { SERVICE_HEADER } from '../faults/middleware.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 export interface AgentRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';

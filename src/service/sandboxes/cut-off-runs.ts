@@ -2,7 +2,7 @@ import type { Clock } from '../lifecycle/clock.ts';
 import { eventLogFile, openEventLog } from '../storage/event-log.ts';
 import type { Store } from '../storage/index.ts';
 import { Conversation } from '../agent-server/conversation.ts';
-import type { ConversationNotice } from './worker-protocol.ts';
+import type { ConversationNotice } from '../base/worker-protocol.ts';
 import type { ConversationState } from '../storage/conversation-state.ts';
 import { readLogStates } from '../storage/event-logs.ts';
 

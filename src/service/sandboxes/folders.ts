@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { basesOf } from './worker-protocol.ts';
+import { basesOf } from '../base/worker-protocol.ts';
 
 /** Of each sandbox: a workspace, the commits that its clones began with, and its event logs. */
 export class SandboxFolders {

@@ -1,8 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { TrialFailed, whyNoBubblewrap } from '../isolation/detect.ts';
-import { ServiceError } from '../lifecycle/failure.ts';
+import { ServiceError } from '../base/failure.ts';
 import type { SandboxRow } from '../storage/sandboxes.ts';
-import { WORKSPACE_INSIDE, type SandboxSpecName } from './worker-protocol.ts';
+import { WORKSPACE_INSIDE, type SandboxSpecName } from '../base/worker-protocol.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

@@ -4,13 +4,13 @@
  * next change.
  */
 import type { Clock } from '../lifecycle/clock.ts';
-import { startOf } from '../lifecycle/process.ts';
-import type { ReplayStep } from '../agents/steps.ts';
+import { startOf } from '../base/process.ts';
+import type { ReplayStep } from '../base/steps.ts';
 import type { SandboxLimits } from '../isolation/limits.ts';
 import type { Store } from '../storage/index.ts';
 import type { SandboxRow, SandboxStore } from '../storage/sandboxes.ts';
 import type { FaultRule } from '../faults/schema.ts';
-import type { ConversationNotice, SandboxSpecName, WorkerNotice } from './worker-protocol.ts';
+import type { ConversationNotice, SandboxSpecName, WorkerNotice } from '../base/worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import {
@@ -24,7 +24,7 @@ import { createAdmission, type Admission } from './admission.ts';
 import { SandboxChanges } from './change-queue.ts';
 import { SandboxFolders } from './folders.ts';
 import { WorkerProcess } from './worker-process.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 export interface SupervisorOptions {
   store: Store;

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { nodeExecutable, sendSignal } from '../lifecycle/process.ts';
+import { nodeExecutable, sendSignal } from '../base/process.ts';
 import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
 import { sandboxMark } from '../isolation/processes.ts';
-import type { WorkerCommand, WorkerConfig, WorkerNotice } from './worker-protocol.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../base/worker-protocol.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 export interface WorkerEvents {
   onNotice(notice: WorkerNotice): void;

@@ -1,4 +1,4 @@
-import type { ModelUsage } from '../agents/steps.ts';
+import type { ModelUsage } from '../base/steps.ts';
 
 export const EXECUTION_STATUSES = [
   'idle',

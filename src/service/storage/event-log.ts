@@ -9,11 +9,11 @@ import type { ConversationState, StoredEvent } from './conversation-state.ts';
 import { makePrivateDatabase, transaction } from './database.ts';
 import { secretsOf, secretsOfHeaders } from '../agents/mcp/config.ts';
 import type { ModelConfig } from '../agents/model/config.ts';
-import type { ReplayStep, ToolStep } from '../agents/steps.ts';
+import type { ReplayStep, ToolStep } from '../base/steps.ts';
 import { Mask } from './masking.ts';
 import { damage } from './storage-error.ts';
 import { where } from './table.ts';
-import { wellFormedJson } from '../../output/text/well-formed.ts';
+import { wellFormedJson } from '../../base/text/well-formed.ts';
 
 /**
  * Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body` is looked for in the event's

@@ -2,8 +2,8 @@
  * Replaces the values of secrets: in what commands and tools print before it is stored, in all
  * events when they are read.
  */
-import { formsOf } from '../../output/text/secret-values.ts';
-import { cut } from '../../output/text/well-formed.ts';
+import { formsOf } from '../../base/text/secret-values.ts';
+import { cut } from '../../base/text/well-formed.ts';
 
 const MASK = '<secret-hidden>';
 

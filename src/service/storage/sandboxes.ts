@@ -1,4 +1,4 @@
-import type { SandboxSpecName } from '../sandboxes/worker-protocol.ts';
+import type { SandboxSpecName } from '../base/worker-protocol.ts';
 import type { Sql } from './database.ts';
 import { createTable, type Table } from './table.ts';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isHeld, takeLock } from '../../../src/service/lifecycle/lock.ts';
 import { dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
-import { isAlive } from '../../../src/service/lifecycle/process.ts';
+import { isAlive } from '../../../src/service/base/process.ts';
 import { invoke, type Ended } from '../../support/world.ts';
 
 const ID = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ListQuery } from '../../../src/client/server.ts';
+import type { ListQuery } from '../../../src/client/shared/server.ts';
 import { connectedBoth, idOf, newestFirst, v0Record, v1Record } from '../support/connected-both.ts';
 import { failure } from '../support/failure.ts';
 

@@ -3,7 +3,7 @@ import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/cli/errors.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import { Network } from '../../../src/client/http/network.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';
 import { LIMITS_MS, Pace, type PaceLimit } from '../../../src/client/http/time-limits.ts';

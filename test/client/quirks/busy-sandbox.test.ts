@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { blankConversation, NO_STATUS } from '../../../src/domain/conversation.ts';
-import { createBusyWatch } from '../../../src/client/quirks/busy-sandbox.ts';
+import { createBusyWatch } from '../../../src/client/v1/quirks/busy-sandbox.ts';
 import { idleClock } from '../../support/idle-clock.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { useV1 } from '../../support/use-v1.ts';

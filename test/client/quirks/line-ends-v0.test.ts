@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withLineEnds } from '../../../src/client/quirks/line-ends-v0.ts';
+import { withLineEnds } from '../../../src/client/shared/quirks/line-ends-v0.ts';
 
 describe('the line ends of both sides of a file', () => {
   it('get the end of the last line that the server cut off, as the other lines have it', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createBeforeStartCheck } from '../../../src/client/quirks/stopped-before-start-v0.ts';
+import { createBeforeStartCheck } from '../../../src/client/v0/quirks/stopped-before-start-v0.ts';
 
 it('a V0 conversation that is STOPPED without an event has not started yet', () => {
   const isBeforeStart = createBeforeStartCheck();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRepositoryPaths } from '../../../src/client/quirks/workspace-paths-v0.ts';
+import { createRepositoryPaths } from '../../../src/client/v0/quirks/workspace-paths-v0.ts';
 
 it('paths of V0 are shown from the repository on and requested as the server has named them', () => {
   const paths = createRepositoryPaths('owner/hello');

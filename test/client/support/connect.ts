@@ -1,6 +1,6 @@
 /** A connection as wire.ts makes it, to a fake server. */
 import { connect } from '../../../src/client/connect.ts';
-import type { Server } from '../../../src/client/server.ts';
+import type { Server } from '../../../src/client/shared/server.ts';
 import type { ConnectOptions } from '../../../src/client/probe.ts';
 import { TestClock } from '../../support/test-clock.ts';
 

@@ -3,7 +3,7 @@
  * each test anew.
  */
 import { afterEach, beforeEach } from 'vitest';
-import type { Server } from '../../../src/client/server.ts';
+import type { Server } from '../../../src/client/shared/server.ts';
 import { connectTo } from './connect.ts';
 import {
   NOT_FOUND,

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach } from 'vitest';
 import type { ConnectOptions } from '../../../src/client/probe.ts';
-import type { Server } from '../../../src/client/server.ts';
+import type { Server } from '../../../src/client/shared/server.ts';
 import { connectTo } from './connect.ts';
 import type { Asked, Reply } from '../../support/server.ts';
 import { createV1World, type V1World } from './v1-world.ts';

@@ -1,4 +1,4 @@
-import { isAppError, type AppError } from '../../../src/cli/errors.ts';
+import { isAppError, type AppError } from '../../../src/base/errors.ts';
 
 /** The AppError a promise rejects with; anything else fails the test. */
 export async function failure(promise: Promise<unknown>): Promise<AppError> {

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { FollowItem, FollowOptions } from '../../../src/runs/follow-source.ts';
-import type { Server } from '../../../src/client/server.ts';
+import type { Server } from '../../../src/client/shared/server.ts';
 import { until } from '../../support/until.ts';
 import { ID } from './v1-world.ts';
 

@@ -1,6 +1,6 @@
 /** The transport to a server of the test, on a quick clock; both are made anew for each test. */
 import { afterEach, beforeEach } from 'vitest';
-import { AppError } from '../../../src/cli/errors.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import type { Call } from '../../../src/client/http/call.ts';
 import { Network } from '../../../src/client/http/network.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Server } from '../../../src/client/server.ts';
+import type { Server } from '../../../src/client/shared/server.ts';
 import type { Reply } from '../../support/server.ts';
 import { useV0, V0_ID as ID } from '../../support/use-v0.ts';
 import { connectTo } from '../support/connect.ts';

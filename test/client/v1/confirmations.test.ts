@@ -3,7 +3,7 @@
  * (quirks/late-effect.ts).
  */
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/cli/errors.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import type { Reply } from '../../support/server.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { useScriptedRun } from '../support/scripted-run.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/cli/errors.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import { idleClock } from '../../support/idle-clock.ts';
 import type { Asked, Reply } from '../../support/server.ts';
 import { TestClock } from '../../support/test-clock.ts';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/cli/errors.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import { errorOf, useWorld } from '../../support/use-world.ts';
 import {
   endedRun,

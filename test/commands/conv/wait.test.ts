@@ -1,6 +1,6 @@
 /** `conv wait`, and how long commands wait. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/cli/errors.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import { recordings } from '../../client/support/recordings.ts';
 import { event, ID, userMessage } from '../../client/support/v1-world.ts';
 import { idleClock } from '../../support/idle-clock.ts';

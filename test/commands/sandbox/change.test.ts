@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/cli/errors.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import { useV1 } from '../../support/use-v1.ts';
 import { errorOf } from '../../support/use-world.ts';
 import { until } from '../../support/until.ts';

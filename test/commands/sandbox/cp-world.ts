@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
-import { clockFrom } from '../../../src/cli/clock.ts';
+import { clockFrom } from '../../../src/base/clock.ts';
 import { useV1 } from '../../support/use-v1.ts';
 import type { Ended, Invocation } from '../../support/world.ts';
 import { AgentFiles } from './agent-files.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/cli/errors.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import { until } from '../../support/until.ts';
 import { errorOf, useWorld } from '../../support/use-world.ts';
 import type { Ended } from '../../support/world.ts';

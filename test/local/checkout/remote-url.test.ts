@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAppError } from '../../../src/cli/errors.ts';
+import { isAppError } from '../../../src/base/errors.ts';
 import { parseRepository } from '../../../src/local/checkout/index.ts';
 import { parseRemoteUrl } from '../../../src/local/checkout/remote-url.ts';
 

@@ -2,7 +2,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { mkdtempSync, rmSync, existsSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/cli/errors.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import { fetchKey, type KeyReaders, readKeyText } from '../../../src/local/profiles/key.ts';
 import { runKeyCommand } from '../../../src/local/profiles/key-command.ts';
 import { until } from '../../support/until.ts';

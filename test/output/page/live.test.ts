@@ -9,8 +9,8 @@ import {
   livePageParts,
   messagePage,
   stepsMessage,
-} from '../../../src/output/page/live.ts';
-import { createStepReader } from '../../../src/output/page/steps.ts';
+} from '../../../src/page/live.ts';
+import { createStepReader } from '../../../src/page/steps.ts';
 import { ran, recordOf, textOf } from '../../support/export-record.ts';
 
 /** The messages of an event stream, as a browser reads them. */

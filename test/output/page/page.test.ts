@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pageParts } from '../../../src/output/page/page.ts';
+import { pageParts } from '../../../src/page/page.ts';
 import { type Browser, hasChromium, startChromium } from '../../support/chromium.ts';
 import { event, ran, recordOf, textOf } from '../../support/export-record.ts';
 import { HOSTILE } from '../../support/hostile-text.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { positionAt, positionInJson } from '../../../src/output/text/json-position.ts';
+import { positionAt, positionInJson } from '../../../src/base/text/json-position.ts';
 
 function messageOf(text: string): string {
   try {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRedactor, shownArguments } from '../../../src/output/text/redact.ts';
+import { createRedactor, shownArguments } from '../../../src/base/text/redact.ts';
 
 const { value } = createRedactor([]);
 const R = '<redacted>';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { createRedactor, RULES } from '../../../src/output/text/redact.ts';
+import { createRedactor, RULES } from '../../../src/base/text/redact.ts';
 
 const KEY = 'kQ7+zR/9x-key-of-this-test';
 const { text, value } = createRedactor([KEY]);

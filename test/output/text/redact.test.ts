@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRedactor } from '../../../src/output/text/redact.ts';
+import { createRedactor } from '../../../src/base/text/redact.ts';
 
 const KEY = 'kq7/Zr+x "9" ü\\n';
 const { text } = createRedactor([KEY, 'abc', '']);

@@ -4,7 +4,7 @@ import {
   escapeJson,
   safeLine,
   safeText,
-} from '../../../src/output/text/safe-text.ts';
+} from '../../../src/base/text/safe-text.ts';
 
 /**
  * What may never reach a terminal: C0 but tab and line feed, DEL, C1, bidirectional and invisible

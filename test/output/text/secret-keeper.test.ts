@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSecretKeeper } from '../../../src/output/text/redact.ts';
+import { createSecretKeeper } from '../../../src/base/text/redact.ts';
 
 it('createSecretKeeper redacts the known secrets and each one that is kept later', () => {
   const keeper = createSecretKeeper(['first-secret-1']);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isMcpName, isSecretMap, isSecretName } from '../../../src/output/text/secret-names.ts';
+import { isMcpName, isSecretMap, isSecretName } from '../../../src/base/text/secret-names.ts';
 
 it.each([
   'sessionApiKey',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formsOf, isMaskable } from '../../../src/output/text/secret-values.ts';
+import { formsOf, isMaskable } from '../../../src/base/text/secret-values.ts';
 
 test.each([
   ...[

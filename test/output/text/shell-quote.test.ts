@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { shellQuote } from '../../../src/output/text/shell-quote.ts';
+import { shellQuote } from '../../../src/base/text/shell-quote.ts';
 
 it.each([
   '',

@@ -7,7 +7,7 @@ import {
   parseTime,
   relativeTime,
   roundDuration,
-} from '../../../src/output/text/time.ts';
+} from '../../../src/base/text/time.ts';
 
 test.each([
   ['2026-03-01T10:00:00.123456', '2026-03-01T10:00:00.123456Z'],

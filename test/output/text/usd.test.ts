@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatUsd } from '../../../src/output/text/usd.ts';
+import { formatUsd } from '../../../src/base/text/usd.ts';
 
 it.each([
   [0, '$0.00'],

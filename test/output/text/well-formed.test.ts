@@ -1,11 +1,6 @@
 import { expect, test } from 'vitest';
-import { escapeJson } from '../../../src/output/text/safe-text.ts';
-import {
-  cut,
-  shortened,
-  wellFormed,
-  wellFormedJson,
-} from '../../../src/output/text/well-formed.ts';
+import { escapeJson } from '../../../src/base/text/safe-text.ts';
+import { cut, shortened, wellFormed, wellFormedJson } from '../../../src/base/text/well-formed.ts';
 
 const EMOJI = '\u{1f600}';
 const HALVES = /\p{Cs}/u;

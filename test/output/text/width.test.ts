@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { truncate, widthOf, wrap } from '../../../src/output/text/width.ts';
+import { truncate, widthOf, wrap } from '../../../src/base/text/width.ts';
 
 test.each([
   ['plain', 5],

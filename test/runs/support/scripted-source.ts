@@ -1,5 +1,5 @@
 import { blankConversation, type Conversation } from '../../../src/domain/conversation.ts';
-import { AppError } from '../../../src/cli/errors.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import type {
   FollowOptions,
   FollowSocket,

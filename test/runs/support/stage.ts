@@ -1,10 +1,10 @@
-import type { Context } from '../../../src/cli/context.ts';
+import type { Context } from '../../../src/commands/context.ts';
 import { blankConversation, type Conversation } from '../../../src/domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../../src/domain/event.ts';
 import { NOT_READ, NO_EVENTS, type TrackedRun } from '../../../src/runs/outcome.ts';
 import { trackRun, type TrackOptions } from '../../../src/runs/tracker.ts';
 import type { FollowItem, FollowOptions } from '../../../src/runs/follow-source.ts';
-import type { Server } from '../../../src/client/server.ts';
+import type { Server } from '../../../src/client/shared/server.ts';
 import { TestClock, settled } from '../../support/test-clock.ts';
 import { conversationEvent } from './event.ts';
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAgentApp } from '../../../src/service/agent-server/app.ts';
 import { BashService } from '../../../src/service/agent-server/bash.ts';
 import { Conversations } from '../../../src/service/agent-server/conversations.ts';
-import type { Sandbox } from '../../../src/service/agent-server/sandbox.ts';
+import type { Sandbox } from '../../../src/service/isolation/sandbox.ts';
 import { useSharedWorker } from './support/shared-worker.ts';
 import { ID, KEY, step } from './support/worker.ts';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Conversation } from '../../../src/service/agent-server/conversation.ts';
-import type { ConversationNotice } from '../../../src/service/sandboxes/worker-protocol.ts';
+import type { ConversationNotice } from '../../../src/service/base/worker-protocol.ts';
 import { openEventLog } from '../../../src/service/storage/event-log.ts';
 import { noMetrics } from '../../../src/service/storage/conversation-state.ts';
 import { sandboxOfTest } from './support/shared-worker.ts';

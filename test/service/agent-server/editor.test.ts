@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { EditStep } from '../../../src/service/agents/steps.ts';
+import type { EditStep } from '../../../src/service/base/steps.ts';
 import { Editor, type EditResult } from '../../../src/service/agent-server/editor.ts';
 import { usePlainSandbox } from './support/plain-sandbox.ts';
 

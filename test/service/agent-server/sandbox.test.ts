@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
+import type { SandboxSpecName } from '../../../src/service/base/worker-protocol.ts';
 import {
   processesOf,
   statesOf,

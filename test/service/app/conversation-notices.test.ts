@@ -1,7 +1,7 @@
 import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { createNoticeKeeper } from '../../../src/service/app/conversation-notices.ts';
-import type { ConversationNotice } from '../../../src/service/sandboxes/worker-protocol.ts';
+import type { ConversationNotice } from '../../../src/service/base/worker-protocol.ts';
 import { newSandbox } from '../../../src/service/sandboxes/specs.ts';
 import { defaultTitle } from '../../../src/service/storage/conversations.ts';
 import type { EventLogs } from '../../../src/service/storage/event-logs.ts';

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GIT_TOKEN, startGitHost, type GitHost } from '../../genuine/git-host.ts';
-import { readProviders } from '../../../src/service/app/git-providers.ts';
+import { readProviders } from '../../../src/service/settings/git-providers.ts';
 import { appOfEachTest, expectAnswers, startedTask, type Answer } from './support.ts';
 
 const app = appOfEachTest();

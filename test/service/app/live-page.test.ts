@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runStateV1, sandboxStatus } from '../../../src/client/v1/records.ts';
-import type { ConversationDiff } from '../../../src/output/page/live.ts';
+import type { ConversationDiff } from '../../../src/page/live.ts';
 import * as live from '../../../src/service/app/live-page.ts';
 import {
   EXECUTION_STATUSES,

@@ -18,7 +18,7 @@ import { dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
 import { newSandbox, specChoice } from '../../../src/service/sandboxes/specs.ts';
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import type { ServiceApi } from '../../../src/service/index.ts';
-import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
+import type { SandboxSpecName } from '../../../src/service/base/worker-protocol.ts';
 import { APP_ANSWERS } from '../../../src/service/openapi/app-server.ts';
 import { conversationRow } from '../../support/conversation-row.ts';
 import { expectDocumented } from '../openapi/documented.ts';

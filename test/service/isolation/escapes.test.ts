@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chooseLimits } from '../../../src/service/isolation/limits.ts';
-import { AGENT_ROUTES, APP_ROUTES, OPEN_ROUTES } from '../../../src/service/served-routes.ts';
+import { AGENT_ROUTES, APP_ROUTES, OPEN_ROUTES } from '../../../src/service/http/served-routes.ts';
 import { type ScriptedModel, startModel } from '../../genuine/model.ts';
 import { startSandbox } from '../../commands/sandbox/support.ts';
 import { hasBubblewrap } from '../../support/bubblewrap.ts';

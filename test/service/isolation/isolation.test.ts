@@ -22,7 +22,7 @@ import {
   until,
 } from '../agent-server/support/worker.ts';
 import { sandboxOfTest } from '../agent-server/support/shared-worker.ts';
-import { WORKSPACE_INSIDE } from '../../../src/service/sandboxes/worker-protocol.ts';
+import { WORKSPACE_INSIDE } from '../../../src/service/base/worker-protocol.ts';
 import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
 
 const sandbox = sandboxOfTest();

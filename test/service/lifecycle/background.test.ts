@@ -23,7 +23,7 @@ import { isHeld, takeLock } from '../../../src/service/lifecycle/lock.ts';
 import { freeBlock } from '../../support/ports.ts';
 import { startedTask, trajectory, until, untilShown } from '../app/support.ts';
 import { clientOf, servicesOfEachTest, NO_DATABASE } from './support.ts';
-import { isAlive, startOf } from '../../../src/service/lifecycle/process.ts';
+import { isAlive, startOf } from '../../../src/service/base/process.ts';
 
 const services = servicesOfEachTest();
 

@@ -9,7 +9,7 @@ import {
   selfIdentity,
   sendSignal,
   startOf,
-} from '../../../src/service/lifecycle/process.ts';
+} from '../../../src/service/base/process.ts';
 import { isHeld, takeLock } from '../../../src/service/lifecycle/lock.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 

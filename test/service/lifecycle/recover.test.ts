@@ -11,8 +11,8 @@ import type { ConversationState } from '../../../src/service/storage/conversatio
 import { eventLogFile, openEventLog } from '../../../src/service/storage/event-log.ts';
 import { createClock } from '../../../src/service/lifecycle/clock.ts';
 import { dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
-import { isAlive, startOf } from '../../../src/service/lifecycle/process.ts';
-import { recover } from '../../../src/service/lifecycle/recover.ts';
+import { isAlive, startOf } from '../../../src/service/base/process.ts';
+import { recover } from '../../../src/service/recover.ts';
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import { conversationRow } from '../../support/conversation-row.ts';
 import { conversation, countEvents, startedTask, until, untilShown } from '../app/support.ts';

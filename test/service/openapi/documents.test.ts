@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { openapiDocument } from '../../../src/service/openapi/document.ts';
 import { record, text, toHexId } from '../../../src/protocol/detail.ts';
 import { body, query } from '../../../src/service/http/route.ts';
-import { AGENT_ROUTES, APP_ROUTES } from '../../../src/service/served-routes.ts';
+import { AGENT_ROUTES, APP_ROUTES } from '../../../src/service/http/served-routes.ts';
 
 type Json = Record<string, unknown>;
 

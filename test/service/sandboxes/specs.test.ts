@@ -11,7 +11,7 @@ import {
   specChoice,
   SpecRefused,
 } from '../../../src/service/sandboxes/specs.ts';
-import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
+import type { SandboxSpecName } from '../../../src/service/base/worker-protocol.ts';
 import { hasBubblewrap, readOnlySettings } from '../../support/bubblewrap.ts';
 import { PACKAGE_ROOT } from '../app/support.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';

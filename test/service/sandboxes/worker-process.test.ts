@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WorkerProcess } from '../../../src/service/sandboxes/worker-process.ts';
-import type { WorkerNotice } from '../../../src/service/sandboxes/worker-protocol.ts';
+import type { WorkerNotice } from '../../../src/service/base/worker-protocol.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,6 +1,6 @@
 /** `conv new --count`: one task several times, and the runs side by side. */
-import type { Context } from '../../../cli/context.ts';
-import { AppError } from '../../../cli/errors.ts';
+import type { Context } from '../../context.ts';
+import { AppError } from '../../../base/errors.ts';
 import { worstCode } from '../../../runs/outcome.ts';
 import { newLimits, type NewOptions } from '../new/options.ts';
 import { beforeStart, hasTask, readDraft } from '../new/request.ts';

@@ -2,19 +2,25 @@ import { createHash } from 'node:crypto';
 import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import type { Context } from '../../../cli/context.ts';
-import { AppError, DryRunStop, isAppError, READER_GONE, fileProblem } from '../../../cli/errors.ts';
+import type { Context } from '../../context.ts';
+import {
+  AppError,
+  DryRunStop,
+  isAppError,
+  READER_GONE,
+  fileProblem,
+} from '../../../base/errors.ts';
 import { fileDestination } from '../../../output/destination.ts';
 import { jsonLine } from '../../../output/json.ts';
 import { recordOf } from '../../../output/view.ts';
-import { explain } from '../../declare.ts';
-import { positiveInteger, someOf } from '../../option-parsers.ts';
+import { explain } from '../../shared/declare.ts';
+import { positiveInteger, someOf } from '../../shared/option-parsers.ts';
 import { checkServer } from '../new/request.ts';
 import { openJournal, planOf, RETRIES, type Journal, type Retry } from './journal.ts';
 import { resultView, type TaskResult } from './results.ts';
 import { Batch, CONCURRENCY, type PlannedTask } from './run-tasks.ts';
 import { readTasks, type Task } from './tasks.ts';
-import { cut } from '../../../output/text/well-formed.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 interface BatchOptions {
   concurrency: number;

@@ -12,9 +12,9 @@ import {
   statSync,
 } from 'node:fs';
 import path from 'node:path';
-import type { Context } from '../../../cli/context.ts';
-import { AppError, EXIT_CODES, fileProblem, isAppError } from '../../../cli/errors.ts';
-import type { SentStart } from '../../../client/server.ts';
+import type { Context } from '../../context.ts';
+import { AppError, EXIT_CODES, fileProblem, isAppError } from '../../../base/errors.ts';
+import type { SentStart } from '../../../client/shared/server.ts';
 import { NOT_STARTED, UNKNOWN, type TaskResult } from './results.ts';
 
 export interface StartedIds {

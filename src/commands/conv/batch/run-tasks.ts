@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Context } from '../../../cli/context.ts';
+import type { Context } from '../../context.ts';
 import {
   AppError,
   type ErrorKind,
@@ -8,16 +8,16 @@ import {
   isAppError,
   isFailure,
   fileProblem,
-} from '../../../cli/errors.ts';
-import type { SentStart, Server } from '../../../client/server.ts';
+} from '../../../base/errors.ts';
+import type { SentStart, Server } from '../../../client/shared/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { changedFiles, lineTotals } from '../../../domain/patch.ts';
 import { LONGEST_TIMER_MS, withinDeadline } from '../../../runs/deadline.ts';
 import { NOT_READ } from '../../../runs/outcome.ts';
 import { poll, STEADY } from '../../../runs/poll.ts';
 import { isRunInProgress } from '../../../runs/status.ts';
-import { derivedContext } from '../../derived-context.ts';
-import { limitsOf } from '../../wait-limit.ts';
+import { derivedContext } from '../../shared/derived-context.ts';
+import { limitsOf } from '../../shared/wait-limit.ts';
 import { refuseUnstarted } from '../conversations.ts';
 import { readChanges } from '../diff.ts';
 import { completeDraft } from '../new/request.ts';

@@ -4,13 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import type { Command } from 'commander';
-import type { Context } from '../../../cli/context.ts';
-import { AppError, isFailure } from '../../../cli/errors.ts';
-import { collect } from '../../option-parsers.ts';
+import type { Context } from '../../context.ts';
+import { AppError, isFailure } from '../../../base/errors.ts';
+import { collect } from '../../shared/option-parsers.ts';
 import { readTextInput } from '../message.ts';
 import { addNewOptions, checkNewOptions, type NewOptions } from '../new/options.ts';
 import { hasTask, readDraft, type Draft } from '../new/request.ts';
-import { cut } from '../../../output/text/well-formed.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 export interface Task {
   key: string;

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import type { Context } from '../../../cli/context.ts';
-import { AppError, fileProblem, isAppError } from '../../../cli/errors.ts';
-import type { Server } from '../../../client/server.ts';
-import { explain } from '../../declare.ts';
+import type { Context } from '../../context.ts';
+import { AppError, fileProblem, isAppError } from '../../../base/errors.ts';
+import type { Server } from '../../../client/shared/server.ts';
+import { explain } from '../../shared/declare.ts';
 import { runView } from '../batch/results.ts';
 import { eventView } from '../event-view.ts';
 import { keepingMessage } from '../message.ts';

@@ -1,9 +1,9 @@
 /** The first model of the local service: it is called before it is stored. */
-import type { Context } from '../../../cli/context.ts';
-import { isFailure, type AppError } from '../../../cli/errors.ts';
-import type { Server } from '../../../client/server.ts';
-import { warnOfUnmasked } from '../../files.ts';
-import { tryModel } from '../../model-check.ts';
+import type { Context } from '../../context.ts';
+import { isFailure, type AppError } from '../../../base/errors.ts';
+import type { Server } from '../../../client/shared/server.ts';
+import { warnOfUnmasked } from '../../shared/files.ts';
+import { tryModel } from '../../shared/model-check.ts';
 
 /** The usual ports. */
 const ON_THIS_MACHINE = [

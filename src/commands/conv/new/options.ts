@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
-import type { Context } from '../../../cli/context.ts';
+import type { Context } from '../../context.ts';
 import { GIT_PROVIDERS } from '../../../domain/git-provider.ts';
-import { AppError } from '../../../cli/errors.ts';
+import { AppError } from '../../../base/errors.ts';
 import { limitsAfter, type Limits } from '../../../runs/deadline.ts';
-import { collect, invalidValue, oneOf, positiveInteger } from '../../option-parsers.ts';
+import { collect, invalidValue, oneOf, positiveInteger } from '../../shared/option-parsers.ts';
 import {
   addWaitTimeout,
   checkLimitWithoutNoWait,
   limitsOf,
   type WaitOptions,
-} from '../../wait-limit.ts';
+} from '../../shared/wait-limit.ts';
 import { addOnConfirm, checkOnConfirm, type OnConfirmOptions } from '../confirm.ts';
 import { checkTitle } from '../rename.ts';
 

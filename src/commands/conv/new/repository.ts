@@ -1,10 +1,10 @@
 import path from 'node:path';
-import type { Context } from '../../../cli/context.ts';
-import { AppError, isAppError, isFailure } from '../../../cli/errors.ts';
-import type { Server } from '../../../client/server.ts';
+import type { Context } from '../../context.ts';
+import { AppError, isAppError, isFailure } from '../../../base/errors.ts';
+import type { Server } from '../../../client/shared/server.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
 import type { Checkout, RepositoryChoice } from '../../../local/checkout/index.ts';
-import { derivedContext } from '../../derived-context.ts';
+import { derivedContext } from '../../shared/derived-context.ts';
 import { onlyProvider } from '../../repo.ts';
 import type { NewOptions } from './options.ts';
 

@@ -1,18 +1,18 @@
-import type { Context } from '../../../cli/context.ts';
-import { AppError, isNotFound } from '../../../cli/errors.ts';
-import type { Server } from '../../../client/server.ts';
+import type { Context } from '../../context.ts';
+import { AppError, isNotFound } from '../../../base/errors.ts';
+import type { Server } from '../../../client/shared/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { normalizeId } from '../../../domain/ids.ts';
 import { checkMcpConfig } from '../../../domain/mcp-config.ts';
 import { FLAG_OF_MEMBER, type NewConversation } from '../../../domain/new-conversation.ts';
 import type { JsonValue, McpConfig } from '../../../domain/settings.ts';
-import { positionInJson } from '../../../output/text/json-position.ts';
-import { warnOfUnmasked } from '../../files.ts';
+import { positionInJson } from '../../../base/text/json-position.ts';
+import { warnOfUnmasked } from '../../shared/files.ts';
 import { withinDeadline, type Limits } from '../../../runs/deadline.ts';
 import { readImages, readMessage, readTextFile } from '../message.ts';
 import type { NewOptions } from './options.ts';
 import { chooseRepository } from './repository.ts';
-import { cut } from '../../../output/text/well-formed.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 export const DEMO = 'demo';
 

@@ -1,7 +1,7 @@
 /** The id is printed as soon as it exists: the run may continue whatever happens afterwards. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Context } from '../../../cli/context.ts';
+import type { Context } from '../../context.ts';
 import {
   AppError,
   DryRunStop,
@@ -9,11 +9,15 @@ import {
   isAppError,
   isFailure,
   READER_GONE,
-} from '../../../cli/errors.ts';
-import type { SentStart, Server, StartOptions as SendOptions } from '../../../client/server.ts';
+} from '../../../base/errors.ts';
+import type {
+  SentStart,
+  Server,
+  StartOptions as SendOptions,
+} from '../../../client/shared/server.ts';
 import { blankConversation, type Conversation } from '../../../domain/conversation.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
-import { formatDuration } from '../../../output/text/time.ts';
+import { formatDuration } from '../../../base/text/time.ts';
 import { timeLimit, withinLimit, type Limits } from '../../../runs/deadline.ts';
 import {
   interruption,
@@ -24,7 +28,7 @@ import {
 } from '../../../runs/outcome.ts';
 import { trackRun } from '../../../runs/tracker.ts';
 import type { Progress } from '../../../terminal/progress.ts';
-import { rememberLast } from '../../resource/resource.ts';
+import { rememberLast } from '../../shared/resource.ts';
 import { answerer } from '../confirm.ts';
 import { showOutcome, showRun } from '../follow.ts';
 import { keepTitle, noticeOwnTitle } from '../rename.ts';

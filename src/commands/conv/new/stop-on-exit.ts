@@ -1,6 +1,6 @@
-import type { Context } from '../../../cli/context.ts';
-import { AppError, isAppError } from '../../../cli/errors.ts';
-import type { Server } from '../../../client/server.ts';
+import type { Context } from '../../context.ts';
+import { AppError, isAppError } from '../../../base/errors.ts';
+import type { Server } from '../../../client/shared/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { GRACE_MS, withinLimit } from '../../../runs/deadline.ts';
 import { staysWaiting } from '../../../runs/outcome.ts';

@@ -1,9 +1,9 @@
-import type { Context } from '../../../cli/context.ts';
-import { AppError, isAppError, isFailure } from '../../../cli/errors.ts';
-import type { Server } from '../../../client/server.ts';
+import type { Context } from '../../context.ts';
+import { AppError, isAppError, isFailure } from '../../../base/errors.ts';
+import type { Server } from '../../../client/shared/server.ts';
 import type { Repository } from '../../../domain/git-provider.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
-import { callsModelFromHere } from '../../model-check.ts';
+import { callsModelFromHere } from '../../shared/model-check.ts';
 import { writeMessage, type TypedMessage } from '../message.ts';
 import { setUpModel } from './model-set-up.ts';
 import type { NewOptions } from './options.ts';

@@ -9,7 +9,7 @@ import {
   settingsPatch,
 } from '../../../protocol/agent-server/requests.ts';
 import { profileName } from '../../../protocol/v1/requests.ts';
-import { isObject, MASK, type JsonObject, type Mask, valueAt } from '../../app/settings/fields.ts';
+import { isObject, MASK, type JsonObject, type Mask, valueAt } from '../../settings/fields.ts';
 import {
   emptySettings,
   mergedV1,
@@ -18,13 +18,13 @@ import {
   readSettings,
   shownV1,
   writeSettings,
-} from '../../app/settings/settings.ts';
-import { secretValue, shownSecrets, userSecrets } from '../../app/settings/user-secrets.ts';
+} from '../../settings/settings.ts';
+import { secretValue, shownSecrets, userSecrets } from '../../settings/user-secrets.ts';
 import { refuse } from '../../http/answer.ts';
 import { pathPart } from '../../http/request.ts';
 import { body, type Handlers } from '../../http/route.ts';
 import { zonedTimestamp } from '../../lifecycle/clock.ts';
-import type { AgentRoute } from '../../served-routes.ts';
+import type { AgentRoute } from '../../http/served-routes.ts';
 import type { WorkerContext } from '../context.ts';
 
 export function workerSettingsHandlers({

@@ -5,10 +5,10 @@ import * as requests from '../../../protocol/agent-server/requests.ts';
 import { missing, refuse, SUCCESS } from '../../http/answer.ts';
 import { readFilePart } from '../../http/file-part.ts';
 import { body, query, type Handler, type Handlers } from '../../http/route.ts';
-import type { AgentRoute } from '../../served-routes.ts';
+import type { AgentRoute } from '../../http/served-routes.ts';
 import type { WorkerContext } from '../context.ts';
 import { gitChanges, gitDelta, gitDiff } from '../git.ts';
-import type { Sandbox } from '../sandbox.ts';
+import type { Sandbox } from '../../isolation/sandbox.ts';
 import { attachment } from './conversations.ts';
 
 const CHUNK = 256 * 1024;

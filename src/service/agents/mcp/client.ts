@@ -14,12 +14,12 @@ import {
   type Tool,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { Sandbox } from '../../agent-server/sandbox.ts';
+import type { Sandbox } from '../../isolation/sandbox.ts';
 import { BUILT_IN } from '../model/definitions.ts';
 import { type McpServer, problem, readServers } from './config.ts';
 import { type McpTransport, ProgramTransport, webTransport } from './transports.ts';
 import type { McpTool } from '../model/tools.ts';
-import { cut } from '../../../output/text/well-formed.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 declare const ACS_VERSION: string;
 

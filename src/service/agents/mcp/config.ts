@@ -1,6 +1,6 @@
 /** The MCP servers of a conversation, in the forms that openhands-sdk 1.58.0 reads. */
 import * as v from 'valibot';
-import { isSecretName, type NameKind } from '../../../output/text/secret-names.ts';
+import { isSecretName, type NameKind } from '../../../base/text/secret-names.ts';
 import { isRecord } from '../../../protocol/shape.ts';
 
 export interface ProgramServer {

@@ -4,12 +4,12 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import type { RunningProgram, Sandbox } from '../../agent-server/sandbox.ts';
+import type { RunningProgram, Sandbox } from '../../isolation/sandbox.ts';
 import { LineReader } from '../../isolation/inside/lines.ts';
 import type { RunParameters } from '../../isolation/protocol.ts';
 import type { WebServer } from './config.ts';
 import { fetchByProxy } from '../proxy.ts';
-import { cut } from '../../../output/text/well-formed.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 /**
  * Bytes that a server may send from one message to the next, and outside of calls in one minute.

@@ -3,7 +3,7 @@
  * several tools.
  */
 import type { Agent, Situation } from '../agent.ts';
-import type { ModelCall, Step } from '../steps.ts';
+import type { ModelCall, Step } from '../../base/steps.ts';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
 import { callModel, type ModelAnswer, type ModelRequest } from './call.ts';
 import { condense, type Condensed, LONGEST_HISTORY } from './condense.ts';
@@ -13,7 +13,7 @@ import { type Exchange, exchangesOf } from './history.ts';
 import { isStuck } from './stuck.ts';
 import { offeredTools } from './definitions.ts';
 import { type McpTool, stepOf, toolSet } from './tools.ts';
-import { cut, wellFormedJson } from '../../../output/text/well-formed.ts';
+import { cut, wellFormedJson } from '../../../base/text/well-formed.ts';
 
 /** About the average of English text and code. */
 const CHARACTERS_OF_TOKEN = 4;

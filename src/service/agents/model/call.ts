@@ -9,10 +9,10 @@ import {
   type TextStreamPart,
   type ToolSet,
 } from 'ai';
-import { wellFormed } from '../../../output/text/well-formed.ts';
+import { wellFormed } from '../../../base/text/well-formed.ts';
 import type { Llm } from '../../../protocol/agent-server/requests.ts';
 import type { Situation } from '../agent.ts';
-import type { ModelUsage } from '../steps.ts';
+import type { ModelUsage } from '../../base/steps.ts';
 import { endpointOf } from './config.ts';
 import { failureOf, ModelFailure } from './failure.ts';
 import { fetchAnswer } from './fetch.ts';

@@ -1,9 +1,9 @@
 /** Replaces the older part of a long history with a summary that the model writes. */
 import type { Llm } from '../../../protocol/agent-server/requests.ts';
-import type { CondensationStep, ModelUsage } from '../steps.ts';
+import type { CondensationStep, ModelUsage } from '../../base/steps.ts';
 import { callModel } from './call.ts';
 import type { Exchange } from './history.ts';
-import { cut } from '../../../output/text/well-formed.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 /** Events that the history may hold; the value of genuine servers. */
 export const LONGEST_HISTORY = 240;

@@ -1,6 +1,6 @@
 /** Failures of a call of the model, each with its reason and what the user can do. */
 import { APICallError, JSONParseError, TypeValidationError } from 'ai';
-import { cut } from '../../../output/text/well-formed.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 /** `code` as in the ConversationErrorEvent of genuine servers; `message` says what to do. */
 export class ModelFailure extends Error {

@@ -1,7 +1,7 @@
 /** Requests to the endpoint of a model. Their failures are ModelFailures. */
 import { ModelFailure } from './failure.ts';
 import { fetchByProxy } from '../proxy.ts';
-import { cut, wellFormedJson } from '../../../output/text/well-formed.ts';
+import { cut, wellFormedJson } from '../../../base/text/well-formed.ts';
 
 /** Each token takes some 250 bytes of a stream. */
 const LARGEST_ANSWER = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
 /** The system prompt. */
-import { cut } from '../../../output/text/well-formed.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 const INTRODUCTION = `You are a software engineer who works on a repository in a sandbox, through tools.
 

@@ -2,8 +2,8 @@
  * A command that deletes, publishes or sends data irreversibly is of high risk, whatever risk the
  * model gives.
  */
-import type { Risk } from '../steps.ts';
-import { cut } from '../../../output/text/well-formed.ts';
+import type { Risk } from '../../base/steps.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 /** Where a command begins; a quoted text is split like a command. */
 const BEGINNING = /[;\n|&`()]+|\b(?:ba|da|z)?sh\s+-\w*c\s+/;

@@ -10,7 +10,7 @@ import {
   RISKS,
   type Step,
   TASK_STATUSES,
-} from '../steps.ts';
+} from '../../base/steps.ts';
 import type { ToolCall } from './call.ts';
 import type { BuiltInTool } from './definitions.ts';
 import { riskOf } from './risk.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
-import { ServiceError } from '../../lifecycle/failure.ts';
+import { ServiceError } from '../../base/failure.ts';
 import { parseTrajectory } from './parse.ts';
-import type { ReplayStep } from '../steps.ts';
+import type { ReplayStep } from '../../base/steps.ts';
 
 export const DEMO = 'demo';
 

@@ -2,10 +2,16 @@
  * V0 or V1 events as a JSON array, an object that holds one, or JSON lines; as served or as acs
  * prints them.
  */
-import { shellQuote } from '../../../output/text/shell-quote.ts';
+import { shellQuote } from '../../../base/text/shell-quote.ts';
 import { isTooDeep } from '../../../protocol/detail.ts';
 import { isRecord, type Json } from '../../../protocol/shape.ts';
-import { EDITOR_COMMANDS, type EditStep, ReplayError, type ReplayStep, RISKS } from '../steps.ts';
+import {
+  EDITOR_COMMANDS,
+  type EditStep,
+  ReplayError,
+  type ReplayStep,
+  RISKS,
+} from '../../base/steps.ts';
 
 const LISTS = ['trajectory', 'history', 'events', 'items'];
 

@@ -15,7 +15,7 @@ import {
   type AgentRequest,
 } from '../../sandboxes/agent-client.ts';
 import { SandboxUnavailable } from '../../sandboxes/supervisor.ts';
-import type { AppRoute } from '../../served-routes.ts';
+import type { AppRoute } from '../../http/served-routes.ts';
 import {
   defaultTitle,
   type ConversationFilter,
@@ -23,11 +23,11 @@ import {
 } from '../../storage/conversations.ts';
 import type { AppContext } from '../context.ts';
 import { removeConversation, sandboxOf, workspacePath } from '../conversations.ts';
-import { connectedForgejo } from '../git-providers.ts';
+import { connectedForgejo } from '../../settings/git-providers.ts';
 import { repositoryForm } from '../repository.ts';
 import { StartRefused, startFromV0 } from '../starts/start-request.ts';
 import { AGENT_STATES, createV0EventReader } from '../v0-events.ts';
-import { cut } from '../../../output/text/well-formed.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 const MAX_LIMIT = 500;
 const MAX_EVENTS = 100;

@@ -11,7 +11,7 @@ import type { ZipMember } from '../../http/zip.ts';
 import { body, query, type Handlers } from '../../http/route.ts';
 import { textOf, type AgentAnswer } from '../../sandboxes/agent-client.ts';
 import { SandboxUnavailable } from '../../sandboxes/supervisor.ts';
-import type { AppRoute } from '../../served-routes.ts';
+import type { AppRoute } from '../../http/served-routes.ts';
 import type { ConversationFilter, ConversationRow } from '../../storage/conversations.ts';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
 import { type EventFilter, parseStored } from '../../storage/event-log.ts';
@@ -25,9 +25,9 @@ import {
   workspacePath,
 } from '../conversations.ts';
 import { repositoryForm, shownRepository } from '../repository.ts';
-import { readProfiles } from '../settings/settings.ts';
+import { readProfiles } from '../../settings/settings.ts';
 import { StartRefused, startFromV1 } from '../starts/start-request.ts';
-import { cut } from '../../../output/text/well-formed.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 const MAX_IDS = 99;
 const PAGE = 500;

@@ -9,7 +9,7 @@ import { record, text, toHexId } from '../../../protocol/detail.ts';
 import { refuse } from '../../http/answer.ts';
 import { pathId } from '../../http/request.ts';
 import { query, type Handlers } from '../../http/route.ts';
-import type { AppRoute } from '../../served-routes.ts';
+import type { AppRoute } from '../../http/served-routes.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
 import type { AppContext } from '../context.ts';
 import { LINK_SECONDS, SESSION_SECONDS } from '../pages.ts';
@@ -105,12 +105,12 @@ async function message(
   text: string,
   id: string | null,
 ): Promise<Response> {
-  const { messagePage } = await import('../../../output/page/live.ts');
+  const { messagePage } = await import('../../../page/live.ts');
   return await html(messagePage(title, text, id === null ? null : `acs conv open ${id}`), status);
 }
 
 async function html(body: string | ReadableStream<Uint8Array>, status = 200): Promise<Response> {
-  const { LIVE_POLICY } = await import('../../../output/page/live.ts');
+  const { LIVE_POLICY } = await import('../../../page/live.ts');
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': LIVE_POLICY,

@@ -8,11 +8,11 @@ import { isKey } from '../../http/guard.ts';
 import { listPage, timePage } from '../../http/request.ts';
 import { query, type Handlers } from '../../http/route.ts';
 import { isSpecName, sandboxSpecs } from '../../sandboxes/specs.ts';
-import type { AppRoute } from '../../served-routes.ts';
+import type { AppRoute } from '../../http/served-routes.ts';
 import type { SandboxRow, SandboxStore } from '../../storage/sandboxes.ts';
 import type { AppContext } from '../context.ts';
-import { secretValue, shownSecrets, userSecrets } from '../settings/user-secrets.ts';
-import { cut } from '../../../output/text/well-formed.ts';
+import { secretValue, shownSecrets, userSecrets } from '../../settings/user-secrets.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 const MAX_IDS = 100;
 

@@ -8,14 +8,14 @@ import * as v1 from '../../../protocol/v1/requests.ts';
 import { HttpError, json, refuse } from '../../http/answer.ts';
 import { listPage } from '../../http/request.ts';
 import { body, query, type Handlers } from '../../http/route.ts';
-import type { AppRoute } from '../../served-routes.ts';
+import type { AppRoute } from '../../http/served-routes.ts';
 import type { AppContext } from '../context.ts';
 import {
   replaceProviders,
   searchedForgejo,
   storeProviders,
   type Forgejo,
-} from '../git-providers.ts';
+} from '../../settings/git-providers.ts';
 
 const ELSEWHERE =
   'the local service clones with tokens of other providers, and searches Forgejo hosts only';

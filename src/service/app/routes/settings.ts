@@ -10,10 +10,10 @@ import * as v1 from '../../../protocol/v1/requests.ts';
 import { HttpError, invalidMember, json, refuse } from '../../http/answer.ts';
 import { listPage, pathPart } from '../../http/request.ts';
 import { body, query, type Handlers } from '../../http/route.ts';
-import type { AppRoute } from '../../served-routes.ts';
+import type { AppRoute } from '../../http/served-routes.ts';
 import type { AppContext } from '../context.ts';
-import { readProviders } from '../git-providers.ts';
-import { PROVIDER_HOSTS } from '../repository.ts';
+import { readProviders } from '../../settings/git-providers.ts';
+import { PROVIDER_HOSTS } from '../../settings/git-providers.ts';
 import {
   AGENT_FIELDS,
   CONVERSATION_FIELDS,
@@ -25,7 +25,7 @@ import {
   valueAt,
   type JsonObject,
   type Mask,
-} from '../settings/fields.ts';
+} from '../../settings/fields.ts';
 import {
   emptySettings,
   mergedV1,
@@ -38,7 +38,7 @@ import {
   writeProfiles,
   writeSettings,
   type StoredSettings,
-} from '../settings/settings.ts';
+} from '../../settings/settings.ts';
 import { sandboxOfKey } from './sandboxes.ts';
 
 const MAX_PROFILES = 10;

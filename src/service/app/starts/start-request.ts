@@ -14,7 +14,7 @@ import {
 } from '../../../protocol/v1/requests.ts';
 import { DEMO, demoSteps } from '../../agents/replay/file.ts';
 import { parseTrajectory } from '../../agents/replay/parse.ts';
-import { ReplayError, type ReplayStep } from '../../agents/steps.ts';
+import { ReplayError, type ReplayStep } from '../../base/steps.ts';
 import { endpointOf } from '../../agents/model/config.ts';
 import {
   assertModelMayRun,
@@ -22,14 +22,14 @@ import {
   isSpecName,
   type SpecChoice,
 } from '../../sandboxes/specs.ts';
-import type { SandboxSpecName } from '../../sandboxes/worker-protocol.ts';
+import type { SandboxSpecName } from '../../base/worker-protocol.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
 import type { Store } from '../../storage/index.ts';
 import { isBranchName, shownRepository } from '../repository.ts';
-import { MASK, valueAt } from '../settings/fields.ts';
-import { fromV0, type McpEntry } from '../settings/mcp.ts';
-import { readSettings } from '../settings/settings.ts';
-import { cut } from '../../../output/text/well-formed.ts';
+import { MASK, valueAt } from '../../settings/fields.ts';
+import { fromV0, type McpEntry } from '../../settings/mcp.ts';
+import { readSettings } from '../../settings/settings.ts';
+import { cut } from '../../../base/text/well-formed.ts';
 
 export interface StartRequest {
   /** 32 hexadecimal digits; null: a fresh one. */

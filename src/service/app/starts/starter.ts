@@ -21,7 +21,7 @@ import type { SandboxRow } from '../../storage/sandboxes.ts';
 import type { StartTaskRow } from '../../storage/start-tasks.ts';
 import type { Provider } from '../../../protocol/v1/requests.ts';
 import { withModel } from '../../agents/model/config.ts';
-import { readProviders } from '../git-providers.ts';
+import { readProviders } from '../../settings/git-providers.ts';
 import {
   cloneRepository,
   initWorkspace,
@@ -30,9 +30,9 @@ import {
   repositorySource,
   type Cloned,
 } from '../repository.ts';
-import { isObject, type JsonObject } from '../settings/fields.ts';
-import { toAgent, type McpEntry } from '../settings/mcp.ts';
-import { emptySettings, readSettings } from '../settings/settings.ts';
+import { isObject, type JsonObject } from '../../settings/fields.ts';
+import { toAgent, type McpEntry } from '../../settings/mcp.ts';
+import { emptySettings, readSettings } from '../../settings/settings.ts';
 import type { StartRequest } from './start-request.ts';
 
 export type Starter = ReturnType<typeof createStarter>;

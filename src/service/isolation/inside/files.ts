@@ -11,7 +11,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../../../local/make-folder.ts';
+import { makeFolder } from '../../../base/make-folder.ts';
 import type { Failure, Operations, ReadParameters, WriteParameters } from '../protocol.ts';
 
 export class OperationError extends Error {

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../../../src/cli/errors.ts';
+import { AppError } from '../../../../src/base/errors.ts';
 import { errorOf, finish, jsonLines, replayFile, run, until } from '../support.ts';
 import { demo, isStart, resultsOf, useBatch, type BatchEnding } from './batch-world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockFrom, type Clock } from '../../../../src/cli/clock.ts';
+import { clockFrom, type Clock } from '../../../../src/base/clock.ts';
 import type { Asked, Reply } from '../../../support/server.ts';
 import { errorOf, finish, replayFile, run } from '../support.ts';
 import { demo, isStart, resultsOf, useBatch } from './batch-world.ts';

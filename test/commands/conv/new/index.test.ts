@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { AppError } from '../../../../src/cli/errors.ts';
+import { AppError } from '../../../../src/base/errors.ts';
 import { TestClock } from '../../../support/test-clock.ts';
 import { until } from '../../../support/until.ts';
 import { errorOf, useWorld } from '../../../support/use-world.ts';

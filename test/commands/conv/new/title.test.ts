@@ -3,7 +3,7 @@
  * an error.
  */
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../../../src/cli/errors.ts';
+import { AppError } from '../../../../src/base/errors.ts';
 import type { Reply } from '../../../support/server.ts';
 import type { LooseOptions } from '../../../client/support/loose-server.ts';
 import type { Ended } from '../../../support/world.ts';

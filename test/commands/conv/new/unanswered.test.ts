@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../../../src/cli/errors.ts';
+import { AppError } from '../../../../src/base/errors.ts';
 import { idleClock } from '../../../support/idle-clock.ts';
 import { until } from '../../../support/until.ts';
 import { useV1 } from '../../../support/use-v1.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { Sandbox } from '../../../../src/service/agent-server/sandbox.ts';
+import { Sandbox } from '../../../../src/service/isolation/sandbox.ts';
 
 /**
  * A sandbox without isolation for the tests of a file. Each call of `folder` makes a folder, below

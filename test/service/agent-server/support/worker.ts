@@ -8,7 +8,7 @@ import type { SandboxLimits } from '../../../../src/service/isolation/limits.ts'
 import type {
   SandboxSpecName,
   WorkerNotice,
-} from '../../../../src/service/sandboxes/worker-protocol.ts';
+} from '../../../../src/service/base/worker-protocol.ts';
 import { AGENT_ANSWERS } from '../../../../src/service/openapi/agent-server.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
 import { expectDocumented } from '../../openapi/documented.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { Editor } from '../../../../src/service/agent-server/editor.ts';
 import { demoSteps, readReplayFile } from '../../../../src/service/agents/replay/file.ts';
-import { readSteps } from '../../../../src/service/agents/steps.ts';
+import { readSteps } from '../../../../src/service/base/steps.ts';
 import { usePlainSandbox } from '../../agent-server/support/plain-sandbox.ts';
 
 const plain = usePlainSandbox();

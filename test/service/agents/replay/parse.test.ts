@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseTrajectory } from '../../../../src/service/agents/replay/parse.ts';
-import { ReplayError, readSteps } from '../../../../src/service/agents/steps.ts';
+import { ReplayError, readSteps } from '../../../../src/service/base/steps.ts';
 
 function parse(document: unknown): ReturnType<typeof parseTrajectory> {
   return parseTrajectory(JSON.stringify(document));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gitIdentity } from '../../../../src/service/app/settings/settings.ts';
+import { gitIdentity } from '../../../../src/service/settings/settings.ts';
 import { newSandbox } from '../../../../src/service/sandboxes/specs.ts';
 import { appOfEachTest, expectAnswers, KEY } from '../support.ts';
 

@@ -7,7 +7,7 @@ import {
   type SettingField,
   type Json,
   type JsonObject,
-} from '../../../../src/service/app/settings/fields.ts';
+} from '../../../../src/service/settings/fields.ts';
 
 const known = [...AGENT_FIELDS, ...CONVERSATION_FIELDS];
 const fieldAt = (path: string): SettingField => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MASK, type Json } from '../../../../src/service/app/settings/fields.ts';
+import { MASK, type Json } from '../../../../src/service/settings/fields.ts';
 import {
   fromV0,
   fromV1,
@@ -7,7 +7,7 @@ import {
   toV0,
   toV1,
   type McpEntry,
-} from '../../../../src/service/app/settings/mcp.ts';
+} from '../../../../src/service/settings/mcp.ts';
 
 const STORED: McpEntry[] = [
   { name: 'search', kind: 'shttp', url: 'https://a.example/mcp', api_key: 'secret-1', timeout: 90 },

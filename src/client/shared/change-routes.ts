@@ -1,0 +1,106 @@
+/**
+ * Renames and deletes; where V1 lacks the routes, those of V0 accept the ids of V1 (interface 4.4).
+ */
+import { AppError, isAppError, isFailure } from '../../base/errors.ts';
+import { beforeTime } from '../../runs/deadline.ts';
+import { isMissingRoute, type Feature, type ProbeFacts } from './features.ts';
+import { noConversation, normalId } from '../../domain/ids.ts';
+import type { Links } from './links.ts';
+import { foundNothing, unsupportedBy, type Answer } from '../http/answer.ts';
+import type { Call } from '../http/call.ts';
+import { LIMITS_MS } from '../http/time-limits.ts';
+
+interface ChangeCall extends Pick<Call, 'method' | 'body' | 'timeoutMs'> {
+  accept?: readonly number[];
+  /** Reads whether the conversation is there: a 404 is about the route then. */
+  isThere: () => Promise<boolean>;
+}
+
+/** Null where the server lacks the route, also one that its document lists: nothing was changed. */
+export async function changeOverV1(
+  links: Links,
+  feature: Feature,
+  id: string,
+  { isThere, ...call }: ChangeCall,
+): Promise<Answer | null> {
+  const presence = links.features.of(feature);
+  if (presence === 'absent') return null;
+  const path = `/api/v1/app-conversations/${encodeURIComponent(normalId(id))}`;
+  const isKnown = presence === 'present';
+  const accept = [...(call.accept ?? []), 404, ...(isKnown ? [] : [405])];
+  const answer = await links.app.request({
+    ...call,
+    path,
+    safe: 'idempotent',
+    accept,
+    mayBeMissing: !isKnown,
+  });
+  if (!(await lacksRoute(answer, isThere))) return answer;
+  if (isMissingRoute(answer)) await links.features.learn(feature, 'absent');
+  return null;
+}
+
+/** Throws `not-found`, and `unsupported` where V0 or the route is missing. */
+export async function changeOverV0(
+  links: Links,
+  facts: ProbeFacts,
+  id: string,
+  { isThere, ...call }: Omit<ChangeCall, 'accept'>,
+): Promise<void> {
+  const verb = call.method === 'DELETE' ? 'delete' : 'rename';
+  const message =
+    `this server has no route that can ${verb} a conversation, neither over V1 ` + `nor over V0`;
+  if (!facts.dialects.includes('v0')) throw new AppError('unsupported', message);
+  const path = `/api/conversations/${encodeURIComponent(normalId(id))}`;
+  const answer = await links.app.request({ ...call, path, safe: 'idempotent', accept: [404, 405] });
+  if (await lacksRoute(answer, isThere)) throw unsupportedBy(answer, message);
+  if (foundNothing(answer)) throw noConversation(id);
+}
+
+/** 405, or 404 while the thing is there. After a lost try of a deletion, a 404 is its success. */
+export async function lacksRoute(
+  { status, afterLostTry }: Answer,
+  isThere: () => Promise<boolean>,
+): Promise<boolean> {
+  return status === 405 || (status === 404 && afterLostTry === undefined && (await isThere()));
+}
+
+/** After a deletion. `whyThere`: null where the thing is gone. Throws `conflict`. */
+export async function refuseIfThere(
+  { status, request }: Pick<Answer, 'status' | 'request'>,
+  what: string,
+  whyThere: () => Promise<string | null>,
+): Promise<void> {
+  const why = status === 404 ? await whyThere() : null;
+  if (why !== null)
+    throw new AppError('conflict', `the server does not delete the ${what}: ${why}`, {
+      status,
+      request,
+    });
+}
+
+/** Sends `remove` once; when it is not answered, a read shows whether it was executed. */
+export async function removeOrRead(
+  links: Links,
+  what: string,
+  { remove, isThere }: { remove(): Promise<void>; isThere(): Promise<boolean> },
+): Promise<void> {
+  try {
+    await remove();
+  } catch (error) {
+    const isUnanswered =
+      isAppError(error) &&
+      (error.kind === 'network' || [502, 504].includes(error.details.status ?? 0));
+    if (!isUnanswered) throw error;
+    const shown = await beforeTime(links, LIMITS_MS.readAfterDeletion, [isThere()]).catch(
+      (failure: unknown) => {
+        if (!isFailure(failure)) throw failure;
+        return 'time';
+      },
+    );
+    if (shown === false) return;
+    const state =
+      shown === true ? `${what} is still there` : `whether ${what} was deleted is not known`;
+    throw new AppError(error.kind, `${error.message}; ${state}`, error.details);
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * A unified diff from both sides of each file, for servers that return those and no patch. Text
+ * only.
+ */
+import type { GitChange } from '../../protocol/agent-server/records.ts';
+import { filePatch, isBinary, type FileSides } from '../../domain/patch.ts';
+import { isAppError } from '../../base/errors.ts';
+import { withLineEnds } from './quirks/line-ends-v0.ts';
+import type { DiffOptions, FileChange, WorkspaceDiff } from './server.ts';
+
+const STATUS: Record<string, FileChange['status']> = {
+  A: 'added',
+  U: 'added',
+  ADDED: 'added',
+  M: 'modified',
+  UPDATED: 'modified',
+  D: 'deleted',
+  DELETED: 'deleted',
+  R: 'renamed',
+  MOVED: 'renamed',
+};
+
+const NEVER_RETURNED = [
+  'file modes: the server does not return them',
+  'symbolic links: the server returns the content of the target instead',
+  // Recorded: these servers cut the last line break off both sides. Nearly every text file has one.
+  'final line breaks: the server does not return them; the patch assumes that every file ' +
+    'ends with one',
+];
+
+const READ_AT_ONCE = 24;
+
+/** Failures that are about one path; any other ends the diff. */
+const OF_ONE_PATH: ReadonlySet<string> = new Set([
+  'not-found',
+  'unsupported',
+  'conflict',
+  'server',
+]);
+
+export async function diffFromFiles(
+  listChanges: () => Promise<GitChange[]>,
+  readSides: (path: string) => Promise<FileSides>,
+  { onRead = () => undefined, against = 'start' }: DiffOptions = {},
+): Promise<WorkspaceDiff> {
+  const all = (await listChanges()).map(({ path, status }): FileChange => ({
+    path,
+    status: STATUS[status.toUpperCase()] ?? 'modified',
+  }));
+  const left = all.filter(({ status }) => status !== 'deleted');
+  const changes =
+    against === 'start' ? all : left.map(({ path }): FileChange => ({ path, status: 'added' }));
+  const parts: { patch: string; omissions: string[] }[] = [];
+  const queue = changes.entries();
+  let read = 0;
+  if (changes.length > 0) onRead(read, changes.length);
+  const reader = async (): Promise<void> => {
+    for (const [index, change] of queue) {
+      const omissions =
+        change.status === 'renamed' ? ['renamed; the server does not return the old name'] : [];
+      let patch: string | null = '';
+      try {
+        const { original, modified } = await readSides(change.path);
+        const sides = { original: against === 'start' ? original : null, modified };
+        if (sides.original === null && modified === null)
+          omissions.unshift('the server returned no content');
+        else if (original?.startsWith('version https://git-lfs.github.com/'))
+          omissions.unshift('a file of Git LFS, which is not compared');
+        else if (isBinary(sides)) omissions.unshift('binary content');
+        else {
+          const repaired = withLineEnds(sides);
+          if (repaired.assumed)
+            omissions.push(
+              'CRLF line breaks: the server returns LF; CRLF is assumed, as before the run',
+            );
+          patch = await filePatch(change, repaired.sides);
+          if (patch === null)
+            omissions.push(
+              'the text did not change, and the server returns no other kind of change',
+            );
+        }
+      } catch (error) {
+        if (!isAppError(error) || !OF_ONE_PATH.has(error.kind)) throw error;
+        omissions.unshift(`not compared: ${error.message}`);
+      }
+      parts[index] = {
+        patch: patch ?? '',
+        omissions: omissions.map((omission) => `${change.path}: ${omission}`),
+      };
+      onRead(++read, changes.length);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(READ_AT_ONCE, changes.length) }, reader));
+  const patch = parts.map((part) => part.patch).join('');
+  const omissions =
+    changes.length > 0 ? [...NEVER_RETURNED, ...parts.flatMap((part) => part.omissions)] : [];
+  return { base: null, patch: new TextEncoder().encode(patch), changes, omissions };
+}

@@ -1,0 +1,243 @@
+/**
+ * `absent` is an error before anything is sent; `unknown` is tried, and its result is compared with
+ * the request.
+ */
+import { isAppError, AppError, isFailure } from '../../base/errors.ts';
+import { isJsonType, serverText, type Answer } from '../http/answer.ts';
+import type { Call } from '../http/call.ts';
+import { isRecord } from '../../protocol/shape.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Dialect } from '../../domain/conversation.ts';
+
+/**
+ * Features that no route shows; a document may state them in `info.x-features`, as the local
+ * service does.
+ */
+export const STATED_FEATURES = [
+  'web-interface',
+  /**
+   * The app server returns each event as soon as the sandbox has it, also while the sandbox does
+   * not run.
+   */
+  'immediate-events',
+  'old-v0-conversations',
+  'v0-sandboxes',
+  /** A repository may be the path of a folder. */
+  'local-paths',
+  'demo-replay',
+  'exec-socket',
+] as const;
+
+export const FEATURES = [
+  'replay',
+  'caller-conversation-id',
+  'send-message',
+  'delete-conversation',
+  'rename',
+  'v1-settings',
+  'settings-schema',
+  'model-profiles',
+  'secrets',
+  'v1-secrets',
+  'git-providers',
+  'repositories',
+  'v1-git',
+  'events',
+  'sandboxes',
+  'page-links',
+  /** The changes of a workspace whose sandbox does not run. */
+  'stored-changes',
+  ...STATED_FEATURES,
+] as const;
+
+export type Feature = (typeof FEATURES)[number];
+export type Presence = 'present' | 'absent' | 'unknown';
+export type Features = Record<Feature, Presence>;
+
+export interface KnownFeatures {
+  of(feature: Feature): Presence;
+  learn(feature: Feature, presence: Presence): Promise<void>;
+  /** The server has started a conversation with an id that the caller chose. */
+  learnEcho(): Promise<void>;
+}
+
+export function presenceOf(there: boolean | null): Presence {
+  return there === null ? 'unknown' : there ? 'present' : 'absent';
+}
+
+export function startMember(
+  { v1_start_members: members }: { v1_start_members: string[] | null },
+  name: string,
+): Presence {
+  return presenceOf(members?.includes(name) ?? null);
+}
+
+export function featuresThat(features: Features, are: Presence): Feature[] {
+  return FEATURES.filter((feature) => features[feature] === are);
+}
+
+/**
+ * Whether the answer is that of a server without this route (a missing record has an error of its
+ * own).
+ */
+export function isMissingRoute({ status, body }: Answer): boolean {
+  return status === 405 || (status === 404 && serverText(body) === 'Not Found');
+}
+
+/** Routes that lack GET, and those that are read by it: a GET of either changes nothing. */
+const READABLE = {
+  'v1-settings': '/api/v1/settings',
+  'send-message': `/api/v1/app-conversations/${'0'.repeat(32)}/send-message`,
+};
+
+/**
+ * 405 in JSON shows that the path is there, 404 in JSON that it is not; any other answer shows
+ * nothing.
+ */
+export async function readPresence(
+  known: KnownFeatures,
+  request: (call: Call) => Promise<Answer>,
+  feature: keyof typeof READABLE,
+): Promise<Presence> {
+  if (known.of(feature) !== 'unknown') return known.of(feature);
+  const call = {
+    method: 'GET',
+    safe: 'read',
+    mayBeMissing: true,
+    accept: [404, 405, 500],
+  } as const;
+  try {
+    const answer = await request({ ...call, path: READABLE[feature] });
+    if (answer.status === 500 || !isJsonType(answer.contentType)) return 'unknown';
+    await known.learn(feature, presenceOf(answer.status === 405 || !isMissingRoute(answer)));
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'server') throw error;
+  }
+  return known.of(feature);
+}
+
+const LIFETIME_MS = 24 * 3_600_000;
+
+export interface ProbeCache {
+  get(origin: string): Promise<unknown>;
+  set(origin: string, value: unknown): Promise<void>;
+  drop(origin: string): Promise<void>;
+}
+
+export interface ProbeFacts {
+  format: 2;
+  dialects: Dialect[];
+  flavour: 'local' | 'self-hosted' | 'cloud' | null;
+  version: string | null;
+  features: Features;
+  /** Members that a V1 start takes; null where no document lists them. */
+  v1_start_members: string[] | null;
+  echoes_ids: boolean;
+  probed_at_ms: number;
+}
+
+/** `transient`: the document was not understood this time, so the facts must not be cached. */
+export interface Probed {
+  facts: ProbeFacts;
+  holds: 'lasting' | 'transient';
+}
+
+export interface ServerFacts extends KnownFeatures {
+  readonly now: ProbeFacts;
+  /** The error when the server has changed; null when the answer is to be taken literally. */
+  lookAgain(): Promise<AppError | null>;
+}
+
+/** Probed once, cached for a day, and probed again when an answer contradicts them. */
+export async function readServerFacts(
+  { cache, clock }: { cache?: ProbeCache; clock: Clock },
+  baseUrl: string,
+  probe: () => Promise<Probed>,
+): Promise<ServerFacts> {
+  const cached = readFacts(await cache?.get(baseUrl));
+  const before = cached !== null && clock.now() - cached.probed_at_ms < LIFETIME_MS ? cached : null;
+  /** `transient`: the document could not be read, so the facts are not stored. */
+  let state: 'cached' | Probed['holds'] = 'cached';
+  const keep = async (facts: ProbeFacts): Promise<void> => {
+    if (state !== 'transient') await cache?.set(baseUrl, facts);
+  };
+  let now: ProbeFacts;
+  if (before !== null && hasDocument(before)) now = before;
+  else {
+    ({ facts: now, holds: state } = await probe());
+    if (before !== null && !hasDocument(now)) {
+      const { features, echoes_ids, probed_at_ms } = before;
+      Object.assign(now, { features, echoes_ids, probed_at_ms });
+    }
+    await keep(now);
+  }
+  const changed = async (): Promise<AppError | null> => {
+    const old = state === 'cached' ? structuredClone(now) : null;
+    state = 'transient';
+    await cache?.drop(baseUrl);
+    if (old === null) return null;
+    try {
+      const { facts, holds } = await probe();
+      if (holds === 'lasting') await cache?.set(baseUrl, facts);
+      // Without a document only another dialect shows a change of the server.
+      const isComparable =
+        hasDocument(facts) || !facts.dialects.some((dialect) => old.dialects.includes(dialect));
+      return isComparable ? changeBetween(old, facts) : null;
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      return null;
+    }
+  };
+  let change: Promise<AppError | null> | null = null;
+  return {
+    now,
+    of: (feature) => now.features[feature],
+    async learn(feature, presence) {
+      if (now.features[feature] === presence) return;
+      now.features[feature] = presence;
+      await keep(now);
+    },
+    async learnEcho() {
+      if (now.echoes_ids) return;
+      now.echoes_ids = true;
+      await keep(now);
+    },
+    lookAgain: () => (change ??= changed()),
+  };
+}
+
+/** A document shows each of the stated features to be present or absent, and nothing else does. */
+function hasDocument({ features }: ProbeFacts): boolean {
+  return STATED_FEATURES.some((feature) => features[feature] !== 'unknown');
+}
+
+function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
+  const differs = (feature: Feature): boolean => {
+    const both = [before.features[feature], after.features[feature]];
+    return both[0] !== both[1] && !both.includes('unknown');
+  };
+  const isSame =
+    before.dialects.join() === after.dialects.join() && before.version === after.version;
+  if (isSame && !FEATURES.some(differs)) return null;
+  const words = ({ dialects, version }: ProbeFacts): string =>
+    (dialects.map((dialect) => dialect.toUpperCase()).join(' and ') || 'neither V0 nor V1') +
+    (version === null ? '' : ` (release ${version})`);
+  return new AppError(
+    'server',
+    `the server has changed since acs last read its features: it spoke ${words(before)}, now ` +
+      `${words(after)}`,
+    { hint: 'run the command again: it uses the new facts', retryable: true },
+  );
+}
+
+/** Null for facts of another release of acs, and for a damaged file. */
+function readFacts(value: unknown): ProbeFacts | null {
+  if (!isRecord(value) || value['format'] !== 2) return null;
+  const { features, dialects, v1_start_members: members, probed_at_ms: probedAtMs } = value;
+  const hasFeatures =
+    isRecord(features) && FEATURES.every((name) => typeof features[name] === 'string');
+  const hasLists = Array.isArray(dialects) && (members === null || Array.isArray(members));
+  return hasFeatures && hasLists && typeof probedAtMs === 'number'
+    ? (value as unknown as ProbeFacts)
+    : null;
+}

@@ -1,0 +1,325 @@
+/**
+ * The port to a server, which each adapter (v0/, v1/, both.ts) implements. Its methods throw
+ * AppError.
+ */
+import type { Feature, Presence } from './features.ts';
+import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
+import type { Conversation, Dialect } from '../../domain/conversation.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import type { FollowItem, FollowOptions } from '../../runs/follow-source.ts';
+import type {
+  ModelChoice,
+  ModelProfile,
+  Secret,
+  SettingsSnapshot,
+  SettingsChange,
+  SettingsField,
+} from '../../domain/settings.ts';
+import type { Page } from '../../domain/pages.ts';
+import type { Program, ProgramStreams } from '../../domain/program.ts';
+import type { NewConversation } from '../../domain/new-conversation.ts';
+import type { Sandbox, SandboxSecrets, Spec } from '../../domain/sandbox.ts';
+import type { RawAnswer, RawCall } from '../../domain/raw-call.ts';
+import type { SandboxFiles } from '../../domain/sandbox-files.ts';
+import type { Branch, GitProvider, Repository } from '../../domain/git-provider.ts';
+
+export interface Account {
+  user: string | null;
+  email: string | null;
+  organization: string | null;
+}
+
+export interface ListQuery {
+  pageSize?: number;
+  sandboxId?: string;
+  /** `say`: a notice at the end of the list when the server may have more that it does not list. */
+  omissions?: 'say';
+}
+
+export interface EventQuery {
+  /** From here on, inclusive: RFC 3339. */
+  since?: string;
+  order?: 'oldest-first' | 'newest-first';
+  limit?: number;
+}
+
+export interface FileChange {
+  path: string;
+  status: 'added' | 'modified' | 'deleted' | 'renamed';
+}
+
+/**
+ * `start`: the commit the run started from. `nothing`: the files that were added or changed, each
+ * as a new one.
+ */
+export type DiffBase = 'start' | 'nothing';
+
+export interface DiffOptions {
+  /** First called with 0; only where a diff needs a request for each file. */
+  onRead?: (read: number, of: number) => void;
+  against?: DiffBase;
+}
+
+export interface WorkspaceDiff {
+  /**
+   * The commit that the patch is for; null without a repository, and where the server does not
+   * return it.
+   */
+  base: string | null;
+  /** A unified diff as git prints it; bytes, because paths and content may be in any encoding. */
+  patch: Uint8Array;
+  changes: FileChange[];
+  /** What this server cannot return (binary content, file modes). */
+  omissions: string[];
+}
+
+export interface WebPage {
+  url: string;
+  /** The address can be used once, within this time; null: at any time. */
+  valid_seconds: number | null;
+}
+
+export interface StartProgress {
+  start_task_id: string;
+  /**
+   * Server's words for the step, and why it waits: `waiting for sandbox: 20 sandboxes are in use`.
+   */
+  step: string;
+  conversation_id: string | null;
+  sandbox_id: string | null;
+}
+
+export interface Server {
+  readonly info: {
+    /** Origin and path prefix, without a trailing slash. */
+    base_url: string;
+    dialect: Dialect;
+    dialects: Dialect[];
+    /** Null where the document does not name it. */
+    version: string | null;
+    flavour: 'local' | 'self-hosted' | 'cloud' | null;
+    features: Feature[];
+    unknown_features: Feature[];
+  };
+  presence(feature: Feature): Presence;
+  account(): Promise<Account>;
+  /** Resolves with answers of every status; throws what prevents an answer. */
+  call(call: RawCall): Promise<RawAnswer>;
+  /**
+   * A text without the keys of the server and its sandboxes, and without what shows itself as a
+   * secret.
+   */
+  redact(text: string): string;
+  /** May be called twice. An open connection keeps the process running. */
+  close(): Promise<void>;
+  /** The same server over the same connections, for requests after an interruption. */
+  withSignal(signal: AbortSignal): Promise<Server>;
+
+  readonly conversations: {
+    /** Sent once. Throws `failed` with the server's reason when the start task ends in ERROR. */
+    start(
+      request: NewConversation,
+      options: StartOptions,
+    ): AsyncGenerator<StartProgress, Conversation, void>;
+    /**
+     * Null: the start was not taken. Throws `unknown-outcome` where the server does not show it.
+     */
+    findStart(sent: SentStart): Promise<Conversation | null>;
+    list(query: ListQuery, page: string | null): Promise<Page<Conversation>>;
+    /** By conversation id or start task id; throws `not-found`. */
+    get(id: string): Promise<Conversation>;
+    getComplete(id: string): Promise<Conversation>;
+    /** False when the sandbox does not run or cannot be read. */
+    runsInSandbox(id: string): Promise<boolean>;
+    /**
+     * For a title that differs: the answer to the same title does not show whether the server took
+     * it.
+     */
+    rename(id: string, title: string): Promise<Conversation>;
+    /**
+     * Throws `conflict`, before anything is sent, where the server may delete others that `scope`
+     * does not allow.
+     */
+    remove(id: string, scope?: RemovalScope): Promise<void>;
+    /** A page may be empty; no event comes twice. */
+    eventPages(id: string, query: EventQuery): AsyncIterable<ConversationEvent[]>;
+    follow(id: string, options: FollowOptions): AsyncIterable<FollowItem>;
+    /** To the latest user message; null when there is none yet. */
+    result(id: string): Promise<FinalAnswer | null>;
+    /** Sent once. */
+    send(id: string, message: OutgoingMessage): Promise<void>;
+    /**
+     * Oldest first. Throws `conflict` when the sandbox does not run; `read-copy` reads the copy of
+     * a paused one.
+     */
+    pending(id: string, paused?: 'refuse' | 'read-copy'): Promise<PendingAction[]>;
+    /** Throws `conflict` when no action or another one is pending, `unsupported` as checkAnswer. */
+    answer(id: string, answer: ConfirmationAnswer): Promise<PendingAction[]>;
+    /** Throws `unsupported` for a reason where the dialect takes none. */
+    checkAnswer(id: string, answer: ConfirmationAnswer): Promise<void>;
+    /**
+     * Throws `needs-input` while a confirmation is pending, `conflict` when the sandbox is paused.
+     */
+    run(id: string): Promise<RunStart>;
+    /** Resolves when the server accepts that. Throws `conflict` when the sandbox is gone. */
+    startSandbox(id: string): Promise<void>;
+    /** Waits until the app server has the end of the run; for use before its sandbox is paused. */
+    untilStored(id: string): Promise<void>;
+    /** Interrupts the run where the server can, else pauses it. */
+    stop(id: string): Promise<void>;
+    diff(id: string, options?: DiffOptions): Promise<WorkspaceDiff>;
+    /**
+     * A patch of the workspace of a sandbox that does not run; where the server has
+     * `stored-changes`.
+     */
+    storedPatch(id: string): Promise<string>;
+    /** Throws `unsupported` where the server has no page of it. */
+    webPage(id: string): Promise<WebPage>;
+  };
+
+  readonly sandboxes: {
+    /** @param use `none`: without the conversations in them, which takes one request */
+    list(page: string | null, pageSize?: number, use?: 'read' | 'none'): Promise<Page<Sandbox>>;
+    get(id: string): Promise<Sandbox>;
+    secrets(id: string): Promise<SandboxSecrets>;
+    /** Null: the server's default. Sent once. */
+    create(specId: string | null): Promise<Sandbox>;
+    pause(id: string): Promise<void>;
+    resume(id: string, spec?: string): Promise<void>;
+    remove(id: string): Promise<void>;
+    /**
+     * Returns 128 and the number of the signal that ended it, 126 and 127 as a shell. Throws
+     * `conflict` when the sandbox does not run, `unsupported` for stdin without `exec-socket`,
+     * `not-found` for a working directory.
+     */
+    exec(id: string, program: Program, streams: ProgramStreams): Promise<number>;
+    /** Throws `conflict` when the sandbox does not run, `unsupported` where it has no routes. */
+    files(id: string): Promise<SandboxFiles>;
+  };
+
+  readonly specs: {
+    list(page: string | null, pageSize?: number): Promise<Page<Spec>>;
+  };
+
+  readonly settings: {
+    read(): Promise<SettingsSnapshot>;
+    /** Keeps all other values. Throws `conflict` when a known secret would be lost. */
+    write(change: SettingsChange): Promise<SettingsSnapshot>;
+    schema(): Promise<SettingsField[]>;
+  };
+
+  /** Values go in and never come out. */
+  readonly secrets: {
+    list(page: string | null, pageSize?: number): Promise<Page<Secret>>;
+    /**
+     * A value that the server cannot replace is deleted and created, after a notice; an error then
+     * names the loss. Description null: that of the secret it replaces.
+     */
+    set(
+      secret: Omit<Secret, 'scope'> & { value: string },
+    ): Promise<Secret & { before: 'absent' | 'present' }>;
+    /** Succeeds for a name that does not exist. */
+    remove(name: string): Promise<void>;
+  };
+
+  /** Tokens go in and never come out. */
+  readonly git: {
+    /** Throws `conflict` where the server has tokens and does not report whose. */
+    providers(): Promise<GitProvider[]>;
+    /**
+     * Host null: that of the token it replaces. Throws `auth` when the provider refuses it;
+     * `refuse`: `conflict` where unreported tokens would be dropped.
+     */
+    connect(
+      token: GitProvider & { token: string },
+      loss: 'refuse' | 'allow',
+    ): Promise<GitProvider & { before: 'absent' | 'present' }>;
+    disconnect(name: string, loss: 'refuse' | 'allow'): Promise<void>;
+    /** Without `search` the repositories of the user. */
+    repositories(
+      query: RepositoryQuery,
+      page: string | null,
+      pageSize?: number,
+    ): Promise<Page<Repository>>;
+    branches(query: BranchQuery, page: string | null, pageSize?: number): Promise<Page<Branch>>;
+  };
+
+  readonly modelProfiles: {
+    list(): Promise<ModelProfile[]>;
+    /** Null: the current model settings. An existing profile is replaced. */
+    save(name: string, choice: ModelChoice | null): Promise<ModelProfile>;
+    /** Throws `not-found`. */
+    use(name: string): Promise<ModelProfile & { changed: boolean }>;
+    /** Succeeds for a name that does not exist. */
+    remove(name: string): Promise<void>;
+  };
+}
+
+export type Adapter = Omit<
+  Server,
+  'info' | 'presence' | 'call' | 'redact' | 'close' | 'withSignal'
+>;
+
+export interface RepositoryQuery {
+  git_provider: string;
+  search?: string;
+}
+
+export interface BranchQuery extends RepositoryQuery {
+  repository: string;
+}
+
+export interface RemovalScope {
+  /**
+   * Whether a conversation, as it was read right before, may be deleted along with the sandbox;
+   * `any`: all may.
+   */
+  alsoGone: ((other: Conversation) => boolean) | 'any';
+}
+
+export interface FinalAnswer {
+  text: string;
+  event_id: string;
+}
+
+/**
+ * What the start creates is recognised by its id or title, which the start task repeats; without
+ * both it is not.
+ */
+export interface SentStart {
+  /** Null where the server chooses the ids. */
+  id: string | null;
+  title?: string;
+  dialect: Dialect;
+  /** RFC 3339. */
+  sent_at: string;
+}
+
+export interface StartOptions {
+  signal: AbortSignal;
+  /** Called right before the start is sent; when it throws, nothing is sent. */
+  beforeSend?: (start: SentStart) => Promise<void>;
+  /**
+   * 'started': until the conversation exists (the default). 'accepted': return with the start task.
+   */
+  until: 'started' | 'accepted';
+}
+
+export type RunStart = 'started' | 'already-running';
+
+export interface ConfirmationAnswer {
+  decision: ConfirmationDecision;
+  reason: string | null;
+  /** Null: whatever waits. */
+  action_id: string | null;
+}
+
+export interface OutgoingMessage {
+  text: string;
+  image_urls: string[];
+  /**
+   * `run` (the default) continues the agent; `store` leaves the run as it is, where the dialect
+   * can.
+   */
+  effect?: 'run' | 'store';
+}

@@ -1,0 +1,118 @@
+import { AppError, isAppError, type ErrorKind } from '../../base/errors.ts';
+import type { NewConversation } from '../../domain/new-conversation.ts';
+import { isRecord } from '../../protocol/shape.ts';
+import { reasonOf, statusError, type Answer } from '../http/answer.ts';
+import type { Delivery } from '../http/call.ts';
+import { normalId } from '../../domain/ids.ts';
+import type { Links } from './links.ts';
+
+/** The answer 400, 422 or 501 to a start: a value of the user, or a model that the server lacks. */
+export function refusedStart(answer: Answer, wanted: NewConversation): AppError {
+  const { body, status, request } = answer;
+  const member = refusedMember(body);
+  const flag = member === null ? undefined : wanted.given?.[member];
+  const reason = reasonOf(answer);
+  // The user has not written the member's name, unless it is one of several in the file of --body.
+  const shown =
+    member !== null && member in wanted.body ? reason : reason.replace(`${member}: `, '');
+  const text = flag === undefined ? reason : `${flag}: ${shown}`;
+  const code = isRecord(body) && typeof body['msg_id'] === 'string' ? body['msg_id'] : '';
+  const error = (kind: ErrorKind, message: string, hint?: string, data?: Record<string, unknown>) =>
+    new AppError(kind, message, { status, request, hint, data });
+  if (code === 'STATUS$ERROR_LLM_AUTHENTICATION') {
+    const hint = 'replace the key: acs settings set llm_api_key=-';
+    return error('config', `the provider of the model refuses the key: ${text}`, hint);
+  }
+  if (code === 'CONFIGURATION$SETTINGS_NOT_FOUND') {
+    const replay = 'or replay a recorded run: --replay <file>';
+    const model = 'set a model: acs settings set llm_model=… llm_base_url=… llm_api_key=-';
+    return error('config', text, `${model}\n${replay}`, { reason: 'no-model' });
+  }
+  if (code === 'SANDBOX$NEEDS_ISOLATION') {
+    const settings = 'permit it for all: acs settings set default_sandbox_spec_id=process';
+    return error(
+      'unsupported',
+      text,
+      `permit commands without isolation: acs conv new … --spec process\n${settings}`,
+    );
+  }
+  if (status === 501) return statusError(answer, { request });
+  if (member === 'conversation_id' && wanted.conversation_id !== null)
+    return error('unsupported', 'this server chooses the ids of its conversations itself');
+  return error('usage', `the server refuses this start: ${text}`);
+}
+
+/** V0 names a replay by an id of its own. */
+function refusedMember(body: unknown): string | null {
+  if (!isRecord(body)) return null;
+  if (typeof body['msg_id'] === 'string' && body['msg_id'].startsWith('REPLAY$'))
+    return 'replay_json';
+  const first: unknown = Array.isArray(body['detail']) ? body['detail'][0] : null;
+  const loc: unknown = isRecord(first) ? first['loc'] : null;
+  const member: unknown = Array.isArray(loc) ? loc.find((part) => part !== 'body') : null;
+  return typeof member === 'string' ? member : null;
+}
+
+/** The error itself where something else than a signal or the deadline has failed. */
+export function abortedStart(
+  { signal }: Links,
+  error: unknown,
+  { isPossible }: Delivery,
+  maybe: { as?: string; hint: string; data: Record<string, unknown> },
+): unknown {
+  const reason: unknown = signal.reason;
+  if (error !== reason && !(isAppError(error) && error.kind === 'unknown-outcome')) return error;
+  if (!isAppError(reason)) return reason;
+  const { kind, exitCode, details } = reason;
+  const what = isPossible ? `may have taken the start${maybe.as ?? ''}` : 'has not taken the start';
+  return new AppError(kind, `${reason.message}; the server ${what}`, {
+    ...details,
+    exitCode,
+    ...(isPossible && { hint: maybe.hint }),
+    data: { reason: kind, ...details.data, ...(isPossible ? maybe.data : { changed: false }) },
+  });
+}
+
+/** The conversation exists and continues, and is not started again. */
+export function startDiffers(
+  message: string,
+  id: string,
+  values: { requested: unknown; received: unknown },
+): AppError {
+  return new AppError('server', message, {
+    hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
+    data: { conversation_id: id, ...values },
+  });
+}
+
+export function ignoredId(asked: string, id: string): AppError {
+  const requested = normalId(asked);
+  const message = `the server ignored --id ${requested} and started conversation ${id}`;
+  return startDiffers(message, id, { requested, received: id });
+}
+
+export function ignoredBranch(asked: string, got: string, id: string): AppError {
+  const message = `the server ignored --branch ${asked} and started the conversation on ${got}`;
+  return startDiffers(message, id, { requested: asked, received: got });
+}
+
+export function notCloned(what: string, id: string): AppError {
+  const message =
+    `${what} did not arrive in the workspace, though the server reports the ` +
+    `conversation as started`;
+  return new AppError('not-found', message, {
+    hint: `check the name, and whether the server may read it; the conversation is ${id}`,
+    data: { conversation_id: id },
+  });
+}
+
+/** The repository arrived; nothing is left to compare with. */
+export function lostClone(id: string): AppError {
+  const what =
+    'the agent has removed or replaced .git of the repository, and this server keeps no copy ' +
+    'of its commit';
+  return new AppError('conflict', `what the run changed cannot be determined: ${what}`, {
+    hint: `copy the files: acs sandbox cp ${id}:. <folder>`,
+    data: { conversation_id: id },
+  });
+}

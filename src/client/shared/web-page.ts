@@ -1,0 +1,34 @@
+import { AppError } from '../../base/errors.ts';
+import { asRecord, optionalNumber, ShapeError } from '../../protocol/shape.ts';
+import { read, type Links, type WebUrl } from './links.ts';
+import type { WebPage } from './server.ts';
+
+/**
+ * The local service makes a link that is valid once. Throws `unsupported` where the server has no
+ * pages.
+ */
+export async function webPage(
+  { app, features }: Links,
+  webUrl: WebUrl,
+  id: string,
+): Promise<WebPage> {
+  if (features.of('page-links') === 'present') {
+    const path = `/local/conversations/${id}/page-link`;
+    const answer = await app.request({ method: 'POST', path, safe: 'idempotent' });
+    return read(answer, (body) => {
+      const link = asRecord(body, 'link');
+      // It becomes part of an address that a browser opens.
+      if (typeof link['token'] !== 'string' || !/^[\w-]+$/.test(link['token']))
+        throw new ShapeError('link.token', 'a token');
+      return {
+        url: `${app.baseUrl}/conversations/${id}?once=${link['token']}`,
+        valid_seconds: optionalNumber(link, 'expires_in_seconds', 'link'),
+      };
+    });
+  }
+  const url = webUrl(id);
+  if (url !== null) return { url, valid_seconds: null };
+  throw new AppError('unsupported', 'this server has no page of a conversation for a browser', {
+    hint: `write one to a file: acs conv export ${id} --as html -o run.html`,
+  });
+}

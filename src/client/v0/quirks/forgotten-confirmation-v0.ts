@@ -1,0 +1,39 @@
+/**
+ * Finds the pending action in the events where the state of the agent no longer reports it.
+ *
+ * Servers:  openhands-ai with V0; rate unknown
+ * Symptom:  `conv wait` waits until its deadline, and `conv send` sends a message: the agent was
+ *           paused and continued while an action was pending, and its state is `running`.
+ * Evidence: read in the source of 1.6.0 (a change of the state keeps the pending action);
+ *           test/client/v0/conversations.test.ts
+ * Cost:     0 requests
+ * Remove:   when servers with V0 are no longer supported
+ */
+import { isRecord } from '../../../protocol/shape.ts';
+import type { EventRecordV0 } from '../../../protocol/v0/records.ts';
+
+/** States in which an agent keeps its pending action. */
+const KEEPS = new Set(['awaiting_user_confirmation', 'running', 'paused']);
+
+/**
+ * To be called with each event in order, and its state. Returns whether an action of the agent is
+ * pending.
+ */
+export function createPendingWatch(): (event: EventRecordV0, state: string | null) => boolean {
+  let pending: number | null = null;
+  return ({ id, action, observation, source, payload }, state) => {
+    const args = isRecord(payload['args']) ? payload['args'] : {};
+    // An answer repeats the action as confirmed or rejected.
+    if (action !== null && source === 'agent')
+      pending = args['confirmation_state'] === 'awaiting_confirmation' ? id : null;
+    const isAnswered =
+      observation !== null && observation !== 'null' && payload['cause'] === pending;
+    if (
+      isAnswered ||
+      (action === 'message' && source === 'user') ||
+      (state !== null && !KEEPS.has(state))
+    )
+      pending = null;
+    return pending !== null;
+  };
+}

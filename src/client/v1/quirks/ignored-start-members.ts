@@ -1,0 +1,115 @@
+/**
+ * Compares a start with its request: a difference is an error with both values.
+ *
+ * Servers:  releases that list a member (`llm_model`, `conversation_id`) in their document and
+ *           ignore it; servers without a document
+ * Symptom:  `conv new` with --id, --model or another member exits 0, and the flag has no effect.
+ * Evidence: interface 13 "Documents"; test/client/quirks/ignored-start-members.test.ts
+ * Cost:     0 requests
+ * Remove:   unknown
+ */
+import type { NewConversation } from '../../../domain/new-conversation.ts';
+import { isRecord } from '../../../protocol/shape.ts';
+import type { AppConversationRecord, StartTaskRecord } from '../../../protocol/v1/records.ts';
+import { startMember, type ProbeFacts } from '../../shared/features.ts';
+import { normalId } from '../../../domain/ids.ts';
+import type { Links } from '../../shared/links.ts';
+import { startDiffers } from '../../shared/start-errors.ts';
+import { askedMembers, flagOf, startBody } from '../start-body.ts';
+import { cut } from '../../../base/text/well-formed.ts';
+
+/**
+ * Of a start that is not waited for: the answer does not repeat the id, so the conversation will
+ * have another one.
+ */
+export function refuseUnechoedId(
+  { conversation_id: asked }: NewConversation,
+  task: StartTaskRecord,
+): void {
+  if (asked === null) return;
+  const [requested, id] = [normalId(asked), normalId(task.id)];
+  const received = task.request['conversation_id'] ?? null;
+  throw startDiffers(`the server ignored --id ${requested}; the start task is ${id}`, id, {
+    requested,
+    received,
+  });
+}
+
+/** Their values are masked, or repeated in another form. */
+const NOT_COMPARED: ReadonlySet<string> = new Set(['secrets', 'replay_json', 'llm_model']);
+
+/**
+ * A member that the document lists is compared where it takes effect; another one must be repeated
+ * as it was sent.
+ */
+export function refuseIgnoredMembers(
+  links: Links,
+  facts: ProbeFacts,
+  request: NewConversation,
+  task: StartTaskRecord,
+  id: string | null,
+): void {
+  const unsure = askedMembers(request, facts).filter(
+    (name) => startMember(facts, name) === 'unknown',
+  );
+  if (unsure.length === 0) return;
+  if (Object.keys(task.request).length === 0) {
+    const flags = unsure.map(flagOf).join(', ');
+    return links.notice(
+      `the server does not repeat the request: whether it follows ${flags} is not known`,
+    );
+  }
+  const about = id ?? normalId(task.id);
+  const ignored = unsure.filter((name) => task.request[name] == null);
+  if (ignored.length > 0) {
+    const received = Object.fromEntries(ignored.map((name) => [name, null]));
+    throw startDiffers(`the server ignored ${ignored.map(flagOf).join(', ')}`, about, {
+      requested: ignored,
+      received,
+    });
+  }
+  const body = startBody(request, task.id, request.sandbox_id, facts);
+  for (const name of unsure) {
+    const [requested, received] = [body[name], task.request[name]];
+    if (NOT_COMPARED.has(name) || isRepeated(requested, received)) continue;
+    const [asked, got] = [requested, received].map((value) => cut(JSON.stringify(value), 100));
+    const message =
+      `the server ignored ${flagOf(name)}: ${asked} was requested, and it ` + `repeats ${got}`;
+    throw startDiffers(message, about, { requested, received });
+  }
+}
+
+/** A server may add members with defaults, and write an id in its other form. */
+function isRepeated(asked: unknown, got: unknown): boolean {
+  if (typeof asked === 'string' && typeof got === 'string')
+    return normalId(asked.trim()) === normalId(got.trim());
+  if (Array.isArray(asked))
+    return (
+      Array.isArray(got) &&
+      asked.length === got.length &&
+      asked.every((one, at) => isRepeated(one, got[at]))
+    );
+  if (isRecord(asked))
+    return (
+      isRecord(got) && Object.entries(asked).every(([name, value]) => isRepeated(value, got[name]))
+    );
+  return asked === (got ?? null);
+}
+
+export function refuseOtherModel(
+  links: Links,
+  { id, llm_model: got }: AppConversationRecord,
+  { model: asked }: NewConversation,
+): void {
+  if (asked === null) return;
+  if (got === null) {
+    const unknown = `whether it follows --model ${asked} is not known`;
+    return links.notice(`the server does not report the model of the conversation: ${unknown}`);
+  }
+  // Servers may put the provider before a name; the model of `openhands/x` is `litellm_proxy/x` to
+  // the agent.
+  const nameOf = (model: string): string => model.trim().replace(/^openhands\//, 'litellm_proxy/');
+  if (nameOf(got) === nameOf(asked) || nameOf(got).endsWith(`/${asked.trim()}`)) return;
+  const message = `the server ignored --model ${asked} and runs the conversation with ${got}`;
+  throw startDiffers(message, normalId(id), { requested: asked, received: got });
+}

@@ -1,0 +1,164 @@
+/**
+ * Notices about the app server's copy of the events, which it receives by webhook, and waits for
+ * it.
+ *
+ * Servers:  openhands-ai 1.6.0 and 1.11.0
+ * Symptom:  `conv events`, `result` and `follow` of a sandbox that does not answer end without the
+ *           last events of the run, without a warning; `conv wait` and `follow` of one that is gone
+ *           report a failure without its reason.
+ * Evidence: interface 7.1 and 12: the sandbox sends after 5 events or 30 s, 1 to 30 s recorded;
+ *           test/client/quirks/late-copy.test.ts
+ * Cost:     0 requests while the sandbox answers; else reads of the copy, for at most 30 s at the
+ *           end of a run
+ * Remove:   unknown
+ */
+import type { AppError } from '../../../base/errors.ts';
+import type { Reason } from '../../../domain/conversation.ts';
+import type { AppConversationRecord } from '../../../protocol/v1/records.ts';
+import { poll, STEADY } from '../../../runs/poll.ts';
+import { normalId } from '../../../domain/ids.ts';
+import type { Links } from '../../shared/links.ts';
+import { searchAppEvents } from '../calls.ts';
+import { completeRecord, quietly } from '../complete-record.ts';
+import { executionStatusOf, lastExecutionStatus, signalOf } from '../event-records.ts';
+
+/** The app server receives an event up to this long after it happened. */
+const COPY_DELAY_MS = 30_000;
+/**
+ * Batches of events arrive late and not always in order: the copy is read again from this far back.
+ */
+export const COPY_OVERLAP_MS = 60_000;
+/** A sandbox that does not answer for less than this may be busy, or its server may start again. */
+const SILENT_MS = 5_000;
+
+export type CopyNotices = ReturnType<typeof createCopyNotices>;
+
+function isImmediate({ features }: Links): boolean {
+  return features.of('immediate-events') === 'present';
+}
+
+/** Each notice comes once for a conversation. */
+export function createCopyNotices(links: Links) {
+  const printed = new Set<string>();
+  const isNew = (what: string, id: string): boolean => {
+    const before = printed.size;
+    return printed.add(`${what} ${normalId(id)}`).size > before;
+  };
+  const nowText = ({ sandbox_status: status }: AppConversationRecord) =>
+    `it is ${(status ?? 'unknown').toLowerCase()}`;
+  const resumeHint = ({ sandbox_id: id, sandbox_status: status }: AppConversationRecord): string =>
+    id === null || (status !== 'PAUSED' && status !== 'ERROR') ? '' : `: acs sandbox resume ${id}`;
+  return {
+    unreachable(id: string, error: AppError): void {
+      // Where the sandbox no longer has the conversation, there are no events but those of the
+      // copy.
+      if (isImmediate(links) || error.kind === 'not-found' || !isNew('unreachable', id)) return;
+      const copy = 'this is the copy of the app server, which may be up to 30 s behind';
+      links.notice(`the sandbox does not answer (${error.message}); ${copy}`);
+    },
+    async asleep(record: AppConversationRecord): Promise<void> {
+      if (isImmediate(links) || record.sandbox_status === 'MISSING' || !isNew('asleep', record.id))
+        return;
+      const { items } = await searchAppEvents(
+        links,
+        record.id,
+        { order: 'TIMESTAMP_DESC', limit: 50 },
+        null,
+      );
+      const newest = items.find((event) => executionStatusOf(event) ?? signalOf(event));
+      // A run ends with its status: a message or an action after it belongs to a run whose end is
+      // missing.
+      if (
+        newest === undefined ||
+        !['running', null].includes(executionStatusOf(newest)?.toLowerCase() ?? null)
+      )
+        return;
+      const lack =
+        `the app server may lack its newest events; they are in the ` +
+        `sandbox${resumeHint(record)}`;
+      links.notice(`the sandbox does not run (${nowText(record)}), and ${lack}`);
+    },
+    empty(record: AppConversationRecord): void {
+      if (!isNew('empty', record.id)) return;
+      links.notice(
+        record.sandbox_status === 'MISSING'
+          ? 'the server has kept no events of this conversation, and its sandbox is gone'
+          : `the app server has no events of this conversation; if there are any, they are in ` +
+              `its sandbox (${nowText(record)})${resumeHint(record)}`,
+      );
+    },
+  };
+}
+
+/** False when the copy still does not have this state of the run, or cannot be read. */
+export async function untilCopyHas(links: Links, id: string, status: string): Promise<boolean> {
+  const copyHas = async (): Promise<true | undefined> =>
+    (await lastExecutionStatus(links, id))?.toLowerCase() === status.toLowerCase() || undefined;
+  const until = links.clock.now() + COPY_DELAY_MS;
+  return (
+    (await quietly(
+      async () => (await poll(copyHas, { ...links, every: STEADY, until })) ?? null,
+    )) ?? false
+  );
+}
+
+/**
+ * Before a sandbox is paused: until the app server has the status of its run, which is not sent
+ * while it is paused.
+ */
+export async function untilCopied(links: Links, record: AppConversationRecord): Promise<void> {
+  if (record.execution_status !== null && !isImmediate(links))
+    await untilCopyHas(links, record.id, record.execution_status);
+}
+
+/** For a record whose reason was just looked for. Null where no reason arrives in this time. */
+export async function lateReason(
+  links: Links,
+  record: AppConversationRecord,
+): Promise<Reason | null> {
+  const until = links.clock.now() + COPY_DELAY_MS;
+  const reason = async (): Promise<Reason | undefined> =>
+    (await completeRecord(links, record)).reason ?? undefined;
+  return (await poll(reason, { ...links, every: STEADY, until, readBefore: true })) ?? null;
+}
+
+export function createCopySource(links: Links) {
+  let isCopy = false;
+  let sinceMs: number | null = null;
+  let isNoticed = false;
+  return {
+    get isCopy(): boolean {
+      return isCopy;
+    },
+    /** After the sandbox was read, or before the copy is. */
+    read(from: 'sandbox' | 'copy', { sandbox_status: status }: AppConversationRecord): void {
+      isCopy = from === 'copy';
+      sinceMs = isCopy && status === 'RUNNING' ? (sinceMs ?? links.clock.now()) : null;
+      if (
+        isNoticed ||
+        isImmediate(links) ||
+        sinceMs === null ||
+        links.clock.now() - sinceMs < SILENT_MS
+      )
+        return;
+      isNoticed = true;
+      links.notice(
+        'the sandbox does not answer; events are shown as they reach the app server, up to 30 ' +
+          's after they happened',
+      );
+    },
+    /**
+     * At the end of a run: waits for the last events. `read-again` when there may be more than was
+     * read before.
+     */
+    async catchUp(id: string, status: string | null): Promise<'complete' | 'read-again'> {
+      if (!isCopy || status === null || isImmediate(links)) return 'complete';
+      if (!(await untilCopyHas(links, id, status)))
+        links.notice(
+          `the last events of this run have not reached the app server, and its sandbox does ` +
+            `not answer; read them later: acs conv events ${normalId(id)}`,
+        );
+      return 'read-again';
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/**
+ * Reads events without the filters that the server rejects; the caller filters by time itself.
+ *
+ * Servers:  openhands-ai 1.6.0; releases that do not know a kind of event
+ * Symptom:  `conv events --since` exits 9: every filter by time is 500, and an unknown kind is 422.
+ * Evidence: interface 7.1; recording exchanges-1.6.0.jsonl, events.search.since
+ * Cost:     0 requests when the filter works; else 1 rejected request for each search
+ * Remove:   when servers before 1.11.0 are no longer supported
+ */
+import { isAppError } from '../../../base/errors.ts';
+import type { EventRecord } from '../../../protocol/v1/records.ts';
+import type { Links } from '../../shared/links.ts';
+import type { Page } from '../../../domain/pages.ts';
+import { searchAppEvents, type EventFilter } from '../calls.ts';
+
+export function filteredSearch(
+  links: Links,
+  id: string,
+  wanted: EventFilter,
+): (page: string | null) => Promise<Page<EventRecord>> {
+  const isFiltered = wanted.since !== undefined || wanted.kind !== undefined;
+  // A read is else repeated after 500.
+  let filter: EventFilter = wanted.since === undefined ? wanted : { ...wanted, final: [500] };
+  return async (page) => {
+    try {
+      return await searchAppEvents(links, id, filter, page);
+    } catch (error) {
+      const status = isAppError(error) ? error.details.status : undefined;
+      if (page !== null || !isFiltered || (status !== 500 && status !== 422)) throw error;
+      filter = { order: wanted.order };
+      return await searchAppEvents(links, id, filter, page);
+    }
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * `list` and `delete` of what a server keeps under a name: secrets, tokens of git providers, model
+ * profiles.
+ */
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { AppError, type ErrorKind } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
+import { allPages, type Page } from '../../domain/pages.ts';
+import type { View } from '../../output/view.ts';
+import { changeEach, changeOne, confirmChange, readIds, type Change } from './bulk.ts';
+import { explain } from './declare.ts';
+import { addPagingOptions, printList, type PagingOptions } from './lists.ts';
+import { cut } from '../../base/text/well-formed.ts';
+
+export interface DeleteOptions {
+  ignoreNotFound?: boolean;
+  allowLoss?: boolean;
+}
+
+export interface NamedItems<T> {
+  view: View<T>;
+  command: string;
+  argument: string;
+  examples: readonly [string, string];
+  one(name: string): string;
+  several: string;
+  paging: 'pages' | 'all at once';
+  fetch(server: Server, page: string | null, pageSize?: number): Promise<Page<T>>;
+  listHelp: { description: string; notes?: readonly string[]; exits: readonly ErrorKind[] };
+  deleteHelp: { notes: readonly string[]; exits: readonly ErrorKind[] };
+  checkName?(name: string): void;
+  absent(name: string): T;
+  /** One item at a time, because a deletion writes the others again. */
+  oneByOne?: true;
+  remove(server: Server, name: string, options: DeleteOptions): Promise<void>;
+}
+
+export function declareNamedList<T>(parent: Command, ctx: Context, items: NamedItems<T>): void {
+  const { command: noun, view, paging, listHelp } = items;
+  const command = parent.command('list').alias('ls').description(listHelp.description);
+  if (paging === 'pages') addPagingOptions(command);
+  explain(command, {
+    ...(listHelp.notes && { notes: listHelp.notes }),
+    json: ({ listForm }) => [listForm(view)],
+    exits: ['failed', ...listHelp.exits],
+    examples: [
+      { command: `${noun} list`, does: `list ${items.several}` },
+      { command: `${noun} list -q`, does: 'print the names, one a line' },
+    ],
+  });
+  command.action((options: PagingOptions) =>
+    printList(ctx, {
+      view,
+      paging: paging === 'pages' ? options : { allPages: true },
+      fetch: (server, page, pageSize) => items.fetch(server, page, pageSize),
+    }),
+  );
+}
+
+export function declareNamedDelete<T>(
+  parent: Command,
+  ctx: Context,
+  items: NamedItems<T>,
+): Command {
+  const { command: noun, argument, several, view, deleteHelp } = items;
+  const [first, second] = items.examples;
+  const command = parent
+    .command('delete')
+    .aliases(['rm', 'remove'])
+    .description(`delete ${several}`)
+    .argument(`<${argument}...>`, 'names; - reads them from stdin')
+    .option('--ignore-not-found', 'succeed when a name does not exist');
+  explain(command, {
+    notes: [
+      `Asks for confirmation unless -y is given. ${deleteHelp.notes[0] ?? ''}`.trim(),
+      ...deleteHelp.notes.slice(1),
+    ],
+    json: ({ changeForms }) => changeForms(view, ['one name', 'several names']),
+    exits: ['failed', 'not-found', ...deleteHelp.exits],
+    examples: [
+      { command: `${noun} delete ${first}`, does: 'delete one after a question' },
+      {
+        command: `${noun} delete ${first} ${second} -y --ignore-not-found`,
+        does: 'delete two in a script',
+      },
+    ],
+  });
+  command.action((given: string[], options: DeleteOptions) =>
+    deleteNamed(ctx, items, given, options),
+  );
+  return command;
+}
+
+async function deleteNamed<T>(
+  ctx: Context,
+  items: NamedItems<T>,
+  given: readonly string[],
+  options: DeleteOptions,
+): Promise<void> {
+  const { view, one, several } = items;
+  const isSingle = given.length === 1 && given[0] !== '-';
+  ctx.out.check(view, isSingle ? 'item' : 'bulk');
+  const names = await readIds(ctx, given);
+  for (const name of names) items.checkName?.(name);
+  const server = await ctx.server();
+  const stored = new Map<string, T>();
+  let isKnown = true;
+  if (names.length > 0) {
+    try {
+      for await (const item of allPages(view.id, (page) => items.fetch(server, page)))
+        stored.set(view.id(item), item);
+    } catch (error) {
+      // With --allow-loss a token is deleted although the server does not report which it has.
+      if (!options.allowLoss || !(error instanceof AppError) || error.kind !== 'conflict')
+        throw error;
+      isKnown = false;
+    }
+  }
+  const present = names.filter((name) => !isKnown || stored.has(name));
+  if (present.length > 0) {
+    const what = present.length === 1 ? one(present[0] ?? '') : `${present.length} ${several}`;
+    await confirmChange(ctx, {
+      message: `delete ${what}?`,
+      preview: isSingle ? [] : present.map(one),
+    });
+  }
+  const apply = async ({ id }: { id: string }): Promise<Change<T>> => {
+    const record = stored.get(id) ?? items.absent(id);
+    if (present.includes(id)) {
+      await items.remove(server, id, options);
+      return { changed: true, before: 'present', after: null, record };
+    }
+    if (options.ignoreNotFound) return { changed: false, before: null, after: null, record };
+    throw new AppError('not-found', `the server has no ${one(cut(id, 100))}`, {
+      hint: `list them with: ${items.command} list`,
+    });
+  };
+  const targets = names.map((id) => ({ id }));
+  const [first] = targets;
+  if (isSingle && first !== undefined) return await changeOne(ctx, view, () => apply(first));
+  const concurrency = items.oneByOne && { concurrency: 1 };
+  const before = ({ id }: { id: string }) => (present.includes(id) ? 'present' : null);
+  await changeEach(ctx, { targets, before, pastTense: 'deleted', ...concurrency, apply });
+}

@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { AppError } from '../../base/errors.ts';
+import { limitsAfter, type Limits } from '../../runs/deadline.ts';
+import { duration } from './option-parsers.ts';
+
+export interface WaitOptions {
+  wait?: boolean;
+  waitTimeout?: number;
+  timeout?: number;
+}
+
+export function addWaitTimeout(
+  command: Command,
+  effect = 'stop waiting after this time (default 1h outside a terminal)',
+): Command {
+  return command
+    .option('--wait-timeout <duration>', effect, duration)
+    .addOption(
+      command
+        .createOption('--timeout <duration>', 'same as --wait-timeout')
+        .argParser(duration)
+        .hideHelp(),
+    );
+}
+
+/**
+ * Throws `usage` for a limit without a wait. `why` follows the flag in the error: `needs --wait`.
+ */
+export function checkLimitHasWait(
+  { waitTimeout, timeout }: WaitOptions,
+  waits: boolean,
+  why: string,
+): void {
+  if (waits || (waitTimeout ?? timeout) === undefined) return;
+  throw new AppError(
+    'usage',
+    `${waitTimeout === undefined ? '--timeout' : '--wait-timeout'} ${why}`,
+  );
+}
+
+export function checkLimitWithoutNoWait(options: WaitOptions): void {
+  checkLimitHasWait(options, options.wait !== false, 'and --no-wait cannot be combined');
+}
+
+/** From now on; no limit on a terminal. */
+export function limitsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): Limits {
+  const byDefaultMs = ctx.offTerminal ? 3_600_000 : Number.POSITIVE_INFINITY;
+  const limits = limitsAfter(ctx, waitTimeout ?? timeout ?? byDefaultMs);
+  ctx.out.endBy(limits.deadlineMs);
+  return limits;
+}

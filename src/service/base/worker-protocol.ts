@@ -1,0 +1,77 @@
+/**
+ * One JSON object a line over the worker's stdin and stdout. The first line is the WorkerConfig,
+ * answered by `ready` or `failed`; each command is answered by the notice with the same `request`.
+ * At the end of stdin the worker kills every process of the sandbox and exits.
+ */
+import type { ReplayStep } from './steps.ts';
+import type { SandboxLimits } from '../isolation/limits.ts';
+import type { FaultRule } from '../faults/schema.ts';
+import type { ExecutionStatus, Metrics } from '../storage/conversation-state.ts';
+
+/**
+ * How a sandbox is isolated. `bubblewrap-offline` has no network but its own loopback; `process`
+ * isolates nothing.
+ */
+export type SandboxSpecName = 'bubblewrap' | 'bubblewrap-offline' | 'process';
+
+/**
+ * Where the workspace of a sandbox is seen by the commands inside bubblewrap, as in a genuine
+ * container.
+ */
+export const WORKSPACE_INSIDE = '/workspace/project';
+
+/**
+ * Folder on the host that has `<folder>.git` for each repository that was cloned into a workspace
+ * (repository.ts).
+ */
+export const basesOf = (workspaceDir: string): string => `${workspaceDir}.base`;
+
+export interface WorkerConfig {
+  sandbox_id: string;
+  /** Required by every `/api` route and socket of this worker. Never passed to processes inside. */
+  session_api_key: string;
+  spec: SandboxSpecName;
+  /**
+   * True: `spec` is `process` because bubblewrap does not work, not because `process` was named.
+   */
+  fell_back?: boolean;
+  workspace_dir: string;
+  /** Folder on the host, existing, that holds the event log of each conversation. */
+  events_dir: string;
+  /** The store of the service, for the settings and secrets of the user. */
+  database: string;
+  /** Package root: `<root>/dist/inside.js` is what runs inside. */
+  root: string;
+  port?: number;
+  initial_env: Record<string, string>;
+  limits?: SandboxLimits;
+  faults?: FaultRule[];
+  default_replay?: ReplayStep[] | null;
+}
+
+/** `evict`: as `pause`, and answered by `busy` when a run is in progress. */
+export interface WorkerCommand {
+  type: 'pause' | 'evict' | 'resume' | 'stop';
+  request: string;
+}
+
+/** What changed in a conversation; sent after the change is written to its event log. */
+export interface ConversationNotice {
+  type: 'conversation';
+  conversation_id: string;
+  execution_status: ExecutionStatus;
+  title: string | null;
+  metrics: Metrics;
+  updated_at: string;
+  /** True when the conversation is gone from the worker and its log deleted. */
+  deleted: boolean;
+}
+
+export type WorkerNotice =
+  | { type: 'ready'; port: number; working_dir: string; spec: SandboxSpecName }
+  | { type: 'paused' | 'busy' | 'resumed' | 'stopped'; request: string }
+  /** How many clients are connected to the web sockets now; sent on each change. */
+  | { type: 'subscribers'; count: number }
+  | { type: 'warning'; text: string }
+  | { type: 'failed'; text: string }
+  | ConversationNotice;

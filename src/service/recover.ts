@@ -1,0 +1,85 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { endCutOffRuns, type CutOff } from './sandboxes/cut-off-runs.ts';
+import { reapLeftovers, sandboxMark } from './isolation/processes.ts';
+import type { Store } from './storage/index.ts';
+import type { SandboxRow } from './storage/sandboxes.ts';
+import type { Clock } from './lifecycle/clock.ts';
+import type { dataPaths } from './lifecycle/data-dir.ts';
+import { commandLineOf, isAlive, poll, sendSignal } from './base/process.ts';
+
+const CUT_OFF = 'the service was stopped while this conversation was being started';
+
+/**
+ * The previous service may have been killed at any moment; the logs of conversations are never
+ * behind.
+ */
+export async function recover(
+  store: Store,
+  paths: ReturnType<typeof dataPaths>,
+  clock: Clock,
+  log: (line: string) => void,
+): Promise<void> {
+  for (const folder of [paths.workspaces, paths.events])
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  rmSync(paths.staging, { recursive: true, force: true, maxRetries: 3 });
+  const rows = store.sandboxes.all();
+  for (const row of rows) await endLeftovers(row, paths.workspaces, log);
+  const readLogs = (sandboxId: string, how: CutOff): void => {
+    endCutOffRuns(path.join(paths.events, sandboxId), how, {
+      clock,
+      log,
+      store,
+      // Without the title: the one in the store may have been given by the user.
+      onConversation: ({ conversation_id, execution_status, metrics, updated_at }) => {
+        store.conversations.update(conversation_id, { execution_status, metrics, updated_at });
+      },
+    });
+  };
+  // Written at once: each write of its own waits for the disk, and there may be thousands.
+  store.transaction(() => {
+    for (const { id, status, status_detail, worker_pid } of rows) {
+      if (status === 'PAUSED' && worker_pid === null) continue;
+      const why = status_detail ?? 'its worker ended unexpectedly';
+      readLogs(id, status === 'ERROR' ? { end: 'failed', why } : { end: 'paused' });
+      const wasUp = status === 'RUNNING' || status === 'STARTING';
+      store.sandboxes.update(id, {
+        ...(wasUp ? { status: 'PAUSED' } : {}),
+        worker_pid: null,
+        worker_start: null,
+      });
+    }
+    for (const id of store.conversations.sandboxesOfUnknown()) readLogs(id, { end: 'paused' });
+    for (const { id, conversation_id } of store.startTasks.unfinished()) {
+      const conversation = store.conversations.get(conversation_id);
+      if (conversation?.start_state === 'starting') {
+        const change = { start_state: 'failed', start_detail: CUT_OFF, sandbox_id: null } as const;
+        store.conversations.update(conversation_id, change);
+      }
+      store.startTasks.update(id, { status: 'ERROR', detail: CUT_OFF, updated_at: clock.stamp() });
+    }
+  });
+}
+
+/**
+ * The rows of a copied data directory name the workers of the original, which do not have the mark
+ * of this one.
+ */
+async function endLeftovers(
+  row: SandboxRow,
+  workspaces: string,
+  log: (line: string) => void,
+): Promise<void> {
+  const { id, worker_pid: pid, worker_start: start } = row;
+  if (pid === null) return;
+  const mark = sandboxMark(id, path.join(workspaces, id));
+  // Without its start time the pid may belong to any process, and a pid below 2 names more than one
+  // process.
+  if (pid > 1 && start !== null && isAlive({ pid, start }) && commandLineOf(pid).includes(mark)) {
+    log(`sandbox ${id}: its worker (pid ${pid}) outlived the service and is ended`);
+    sendSignal(-pid, 'SIGKILL');
+    await poll(() => (isAlive({ pid, start }) ? null : true), 2000);
+  }
+  const reaped = reapLeftovers(mark);
+  if (reaped > 0) log(`sandbox ${id}: ended ${reaped} processes that had been left behind`);
+}
