@@ -76,9 +76,7 @@ ${quirks.map(section).join('\n\n')}
 }
 
 function section({ file, about, members }: Quirk): string {
-  const title = file.startsWith(QUIRKS)
-    ? file.slice(QUIRKS.length, -3)
-    : file.slice(SERVERS.length + 1, -3);
+  const title = path.basename(file, '.ts');
   const lines = MEMBERS.map((member) => `- **${member}**: ${members[member]}`);
   return `## [${title}](../${file})\n\n${about}\n\n${lines.join('\n')}`;
 }
