@@ -106,7 +106,6 @@ const FILES = {
     'src/client/v1/settings.ts',
     'src/client/v1/start.ts',
     'src/commands/api.ts',
-    'src/commands/completion.ts',
     'src/commands/conv/batch/run-tasks.ts',
     'src/commands/conv/batch/tasks.ts',
     'src/commands/conv/chat.ts',

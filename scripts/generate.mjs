@@ -1,4 +1,4 @@
-// Writes the files that generate.ts makes: completions/ and the reference pages in docs/.
+// Writes the files that generate.ts makes: the reference pages in docs/.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

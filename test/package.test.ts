@@ -49,6 +49,7 @@ describe('the package', () => {
         'LICENSE',
         'README.md',
         'bin',
+        'completions',
         'dist',
         'docs',
         'examples',
@@ -58,6 +59,10 @@ describe('the package', () => {
     expect(files).toEqual(
       expect.arrayContaining([
         'bin/acs.cjs',
+        'completions/_acs',
+        'completions/acs.bash',
+        'completions/acs.fish',
+        'completions/acs.ps1',
         'dist/main.js',
         'dist/worker.js',
         'dist/inside.js',

@@ -172,6 +172,7 @@ export function createContext(platform: Platform): Context {
     modelEndpoint: (baseUrl, key) => servers.modelEndpoint(baseUrl, key),
     machine: () =>
       Promise.resolve({
+        root: platform.root,
         platform: platform.platform,
         nodeVersion: process.versions.node,
         acsVersion: ACS_VERSION,

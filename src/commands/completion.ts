@@ -2,6 +2,8 @@
  * `acs __complete` prints lines of a word, a tab and its description; the line `:files` stands for
  * files.
  */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Command, Argument, Option } from 'commander';
 import type { Context } from './context.ts';
 import type { RecordShape } from '../output/view.ts';
@@ -10,91 +12,13 @@ import { oneOf, type WithWords } from './shared/option-parsers.ts';
 import { isAppError } from '../base/errors.ts';
 import { safeLine } from '../base/text/safe-text.ts';
 
-/** From bash 3.2 on, and without the package bash-completion. */
-const BASH = `# bash completion for acs
-_acs() {
-  local line="\${COMP_LINE:0:COMP_POINT}" words word value
-  read -ra words <<< "$line"
-  [[ "$line" == *[[:space:]] ]] && words+=('')
-  word="\${words[\${#words[@]}-1]}"
-  # bash replaces only what stands after the last = or : of a word
-  value="\${word##*[=:]}"
-  COMPREPLY=()
-  compopt -o nosort 2>/dev/null
-  while IFS= read -r line; do
-    if [[ "$line" == :files ]]; then
-      compopt -o filenames 2>/dev/null
-      while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$value")
-    else
-      line="\${line%%$'\\t'*}"
-      COMPREPLY+=("\${line#"\${word%"$value"}"}")
-    fi
-  done < <(acs __complete -- "\${words[@]:1}" 2>/dev/null)
-}
-complete -F _acs acs
-`;
-
-/** Found in $fpath as _acs, or evaluated after compinit. */
-const ZSH = `#compdef acs
-# zsh completion for acs
-_acs() {
-  local line word files=''
-  local -a found
-  for line in "\${(@f)$(acs __complete -- "\${(@Q)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)}"; do
-    word="\${line%%$'\\t'*}"
-    case "$word" in
-      '') ;;
-      :files) files=1 ;;
-      *)
-        line="\${line#"$word"}"
-        found+=("\${word//:/\\\\:}\${line:+:\${line#$'\\t'}}")
-        ;;
-    esac
-  done
-  ((\${#found})) && _describe -V 'acs' found
-  [[ -n "$files" ]] || return
-  compset -P '*='
-  _files
-}
-if [ "\${funcstack[1]}" = '_acs' ]; then
-  _acs "$@"
-else
-  compdef _acs acs
-fi
-`;
-
-const FISH = `# fish completion for acs
-function __acs_complete
-    set -l word (commandline -ct)
-    set -l words (commandline -opc) "$word"
-    set -l flag (string match -r '^-[^=]*=' -- "$word")
-    for line in (acs __complete -- $words[2..-1] 2>/dev/null)
-        if test "$line" = ':files'
-            __fish_complete_path (string replace -r '^-[^=]*=' '' -- "$word") | string replace -r '^' -- "$flag"
-        else
-            echo $line
-        end
-    end
-end
-complete -c acs -f -k -a '(__acs_complete)'
-`;
-
-/**
- * A space stands for an empty last word, which PowerShell before 7.3 does not pass to a program.
- */
-const POWERSHELL = `# PowerShell completion for acs; to use it: acs completion powershell | Out-String | Invoke-Expression
-Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
-  param($wordToComplete, $commandAst, $cursorPosition)
-  $words = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object { $_.Extent.EndOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
-  $last = if ($wordToComplete) { $wordToComplete } else { ' ' }
-  acs __complete -- @words $last 2>$null | Where-Object { $_ -and $_ -ne ':files' } | ForEach-Object {
-    $word, $description = $_.Split([char[]]@(9), 2)
-    [System.Management.Automation.CompletionResult]::new($word, $word, 'ParameterValue', $(if ($description) { $description } else { $word }))
-  }
-}
-`;
-
-const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH, powershell: POWERSHELL };
+/** In `completions/`, with the name that the shell looks for. */
+const SCRIPTS = {
+  bash: 'acs.bash',
+  zsh: '_acs',
+  fish: 'acs.fish',
+  powershell: 'acs.ps1',
+};
 const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
 export function declareCompletion(root: Command, ctx: Context): void {
@@ -121,7 +45,8 @@ export function declareCompletion(root: Command, ctx: Context): void {
   });
   command.action(async (shell: keyof typeof SCRIPTS) => {
     ctx.out.check(null, 'raw');
-    await ctx.out.raw(SCRIPTS[shell]);
+    const { root } = await ctx.machine();
+    await ctx.out.raw(await readFile(path.join(root, 'completions', SCRIPTS[shell])));
   });
   root
     .command('__complete [words...]', { hidden: true })
@@ -152,8 +77,8 @@ async function printCandidates(
   ctx: Context,
 ): Promise<void> {
   const last = (words.at(-1) ?? '').trim();
-  const found = await candidates(words.slice(0, -1), last, root, ctx).catch(() => []);
-  const lines = found
+  const all = await candidates(words.slice(0, -1), last, root, ctx).catch(() => []);
+  const lines = all
     .filter((each) => each === FILES || each.word.startsWith(last))
     .map(({ word, title }) => `${word}${title ? `\t${safeLine(title)}` : ''}\n`);
   if (lines.length > 0) await ctx.out.raw(lines.join(''));
@@ -165,70 +90,82 @@ async function candidates(
   root: Command,
   ctx: Context,
 ): Promise<Candidate[]> {
-  let command = root;
-  let isHelp = false;
-  let count = 0; // of arguments
-  let open: Option | undefined; // a flag whose value is the next word
-  const flagNamed = (name: string) =>
-    [...command.options, ...root.options].find(
-      (option) => option.short === name || option.long === name,
-    );
-  const give = (option: Option, value: string): void => {
-    if (option.long === '--profile') ctx.globals = { ...ctx.globals, profile: value };
-    if (option.long === '--base-url') ctx.globals = { ...ctx.globals, baseUrl: value };
-  };
-  for (const word of before) {
-    const [, name, value] = /^(-[^=]+)(?:=(.*))?$/s.exec(word) ?? [];
-    if (open !== undefined) {
-      give(open, word);
-      open = undefined;
-    } else if (word === '--') {
-      return [];
-    } else if (name !== undefined) {
-      const option = flagNamed(name);
-      if (option === undefined || !(option.required || option.optional)) continue;
-      if (value === undefined) open = option;
-      else give(option, value);
-    } else {
-      const child = childNamed(command, word);
-      if (child === undefined) count += 1;
-      else if (child.name() === 'help' && command === root) isHelp = true;
-      else command = child;
-    }
-  }
-
-  const [flag = ''] = (open === undefined && /^--[^=]+=/.exec(last)) || [];
-  open ??= flag === '' ? undefined : flagNamed(flag.slice(0, -1));
+  const [prefix = '', flag] = /^(--[^=]+)=/.exec(last) ?? [];
+  const position = positionAfter(flag === undefined ? before : [...before, flag], root);
+  if (position === null) return [];
+  const { command, values, operands, open } = position;
+  ctx.globals = { ...ctx.globals, ...values };
   if (open !== undefined) {
     // Of several values separated by commas the last one is completed.
-    const list = last.slice(flag.length).replace(/[^,]*$/, '');
-    const values = (
-      open.long === '--fields' ? fieldsOf(command) : await valuesOf(open, ctx)
-    ).filter(({ word }) => !list.split(',').includes(word));
-    return values.map((value) =>
-      value === FILES ? value : { ...value, word: flag + list + value.word },
-    );
+    const list = last.slice(prefix.length).replace(/[^,]*$/, '');
+    const possible = open.long === '--fields' ? fieldsOf(command) : await valuesOf(open, ctx);
+    return possible
+      .filter(({ word }) => !list.split(',').includes(word))
+      .map((each) => (each === FILES ? each : { ...each, word: prefix + list + each.word }));
   }
-  const help = command.createHelp();
-  if (last.startsWith('-') && !isHelp) {
-    const options = [
-      ...help.visibleOptions(command),
-      ...(command === root ? [] : help.visibleOptions(root)),
-    ];
+  if (last.startsWith('-')) {
+    const options = [command, ...(command === root ? [] : [root])].flatMap((each) =>
+      each.createHelp().visibleOptions(each),
+    );
     return options.flatMap(({ short, long, description }) =>
       [short, long].flatMap((word) => (word === undefined ? [] : [{ word, title: description }])),
     );
   }
-  const children = help
-    .visibleCommands(command)
-    .filter((child) => child.name() !== 'help' || (command === root && !isHelp))
-    .map((child): Candidate => ({ word: child.name(), title: child.description() }));
-  if (isHelp && count > 0) return [];
-  if (isHelp && command === root) return [...children, ...TOPICS.map((word) => ({ word }))];
-  if (isHelp || children.length > 0) return children;
+  if (command.parent === root && command.name() === 'help') return helpPages(root, operands);
+  const children = childrenOf(command);
+  if (children.length > 0) return children;
   const { registeredArguments: parameters } = command;
-  const parameter = parameters[count] ?? parameters.find(({ variadic }) => variadic);
+  const parameter = parameters[operands.length] ?? parameters.find(({ variadic }) => variadic);
   return parameter === undefined ? [] : await valuesOf(parameter, ctx, pathOf(command));
+}
+
+/** Where the word after others stands. */
+interface Position {
+  command: Command;
+  /** Of the flags that name a server. */
+  values: { profile?: string; baseUrl?: string };
+  operands: string[];
+  /** The flag whose value the next word is. */
+  open: Option | undefined;
+}
+
+/** Null after `--`: the words are those of another program. */
+function positionAfter(words: readonly string[], root: Command): Position | null {
+  const position: Position = { command: root, values: {}, operands: [], open: undefined };
+  for (const word of words.flatMap((each) => /^(--[^=]+)=(.*)$/s.exec(each)?.slice(1) ?? each)) {
+    const { command, open } = position;
+    const child = childNamed(command, word);
+    if (open !== undefined) {
+      if (open.long === '--profile') position.values.profile = word;
+      if (open.long === '--base-url') position.values.baseUrl = word;
+      position.open = undefined;
+    } else if (word === '--') return null;
+    else if (/^-./.test(word))
+      position.open = [...command.options, ...root.options].find(
+        ({ short, long, required, optional }) =>
+          (short === word || long === word) && (required || optional),
+      );
+    else if (child === undefined) position.operands.push(word);
+    else position.command = child;
+  }
+  return position;
+}
+
+function childrenOf(command: Command): Candidate[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((child) => child.name() !== 'help' || command.parent === null)
+    .map((child) => ({ word: child.name(), title: child.description() }));
+}
+
+/** @param operands of `help`: a command, word by word, or a topic */
+function helpPages(root: Command, operands: readonly string[]): Candidate[] {
+  let command: Command | undefined = root;
+  for (const word of operands) command = command && childNamed(command, word);
+  if (command === undefined) return [];
+  const children = childrenOf(command).filter(({ word }) => word !== 'help');
+  return command === root ? [...children, ...TOPICS.map((word) => ({ word }))] : children;
 }
 
 /** The fields of the first record that the help of the command names. */
@@ -320,7 +257,7 @@ const NAMES: readonly (readonly [
   [/^--sandbox$/, (ctx) => fromLocal(ctx, listSandboxes)],
   [/^sandbox .* id$/, (ctx) => afterLast(ctx, listSandboxes)],
   [
-    /^--(not-)?spec$|^specs .* id$/,
+    /^--spec$|^specs .* id$/,
     (ctx) =>
       fromLocal(ctx, async ({ specs }) =>
         (await specs.list(null, NEWEST)).items.map(({ id }) => ({ word: id })),

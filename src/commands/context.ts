@@ -130,6 +130,8 @@ export interface Context {
   /** `pid`: the process that has the lock. Throws `config` where the folder cannot be written. */
   lockFile(file: string): Promise<{ release(): void } | { pid: number }>;
   machine(): Promise<{
+    /** Folder of the package, where bin/, completions/ and dist/ are. */
+    root: string;
     platform: string;
     nodeVersion: string;
     acsVersion: string;

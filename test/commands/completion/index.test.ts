@@ -1,15 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { acs, bash, dir, fish, found, SHELLS, syntaxErrors, zsh } from './shells.ts';
+import { acs, bash, CHECKS, checkScript, dir, fish, found, SHELLS, zsh } from './shells.ts';
 
 describe('acs completion', () => {
-  it.each(['bash', 'zsh', 'fish'].filter(found))(
-    'prints a script that %s reads without an error',
-    (shell) => {
-      expect(syntaxErrors(shell)).toBe('');
-    },
-  );
+  for (const [script, program, ...flags] of CHECKS)
+    it.runIf(found(program))(`${program} reads ${script} without a complaint`, () => {
+      expect(checkScript(script, program, flags)).toEqual({ status: 0, output: '' });
+    });
 
   it.each(SHELLS)('prints for %s a script that asks acs for each Tab', async (shell) => {
     const { code, out, err } = await acs('completion', shell);

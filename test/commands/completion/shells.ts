@@ -12,6 +12,15 @@ import { invoke, PACKAGE_ROOT } from '../../support/world.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 
+/** Programs that check the script of a shell; for PowerShell 7 the program is `pwsh`. */
+export const CHECKS: [script: string, program: string, ...flags: string[]][] = [
+  ['acs.bash', 'shellcheck', '--shell=bash'],
+  ['acs.bash', 'bash', '-n'],
+  ['_acs', 'zsh', '-n'],
+  ['acs.fish', 'fish', '--no-execute'],
+  ['acs.ps1', 'pwsh', '-NoProfile', '-File'],
+];
+
 export const dir = mkdtempSync(path.join(os.tmpdir(), 'acs-completion-'));
 const scriptFor = (shell: string): string => path.join(dir, `acs.${shell}`);
 
@@ -35,14 +44,18 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-export function found(shell: string): boolean {
-  return spawnSync(shell, ['-c', 'exit 0']).status === 0;
+export function found(program: string): boolean {
+  return spawnSync(program, ['--version']).status === 0;
 }
 
-/** The errors that a shell finds in its script without running it. */
-export function syntaxErrors(shell: string): string {
-  const flags = shell === 'fish' ? ['--no-execute'] : ['-n'];
-  return spawnSync(shell, [...flags, scriptFor(shell)], { encoding: 'utf8', env }).stderr;
+/** What a program says of a script of the package. */
+export function checkScript(script: string, program: string, flags: string[]) {
+  const file = path.join(PACKAGE_ROOT, 'completions', script);
+  const { status, stdout, stderr } = spawnSync(program, [...flags, file], {
+    encoding: 'utf8',
+    env,
+  });
+  return { status, output: stdout + stderr };
 }
 
 /** What bash offers for the last word of a line. */
