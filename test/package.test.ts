@@ -48,6 +48,7 @@ describe('the package', () => {
         'CHANGELOG.md',
         'LICENSE',
         'README.md',
+        'SECURITY.md',
         'bin',
         'completions',
         'dist',
@@ -193,7 +194,9 @@ describe('the documentation of the package', () => {
     const globalFlags = await help();
     const texts = [
       'README.md',
-      ...readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`),
+      ...readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.md'))
+        .map((name) => `docs/${name}`),
     ];
     const shown = texts
       .flatMap((file) => commandsIn(read(file)))
@@ -210,7 +213,7 @@ describe('the documentation of the package', () => {
 
   it('links to files and headings that exist', async () => {
     const texts = (await trackedFiles()).filter((file) =>
-      /^(?:[A-Z]+|docs\/[\w-]+)\.md$/.test(file),
+      /^(?:[A-Z]+|docs\/[\w/-]+)\.md$/.test(file),
     );
     const broken = texts.flatMap((file) =>
       [...read(file).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
