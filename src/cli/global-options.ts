@@ -27,7 +27,7 @@ export function declareRoot(root: Command, version: string): void {
     .option('--api-key-file <path|->', 'read the key from a file, or from stdin')
     .option(
       '--request-timeout <duration>',
-      'time without data after which a request fails (default 30s)',
+      'fail a request after this time without data (default 30s)',
       (value) => {
         const ms = duration(value);
         if (ms === 0) throw invalidValue('It must be more than 0.');
@@ -43,7 +43,7 @@ export function declareRoot(root: Command, version: string): void {
     )
     .option('-q, --quiet', 'print ids only (same as --format id)')
     .option('--fields <a,b,…>', 'choose and order the fields of table, tsv and json', collectList)
-    .option('--jq <expr>', 'print what a jq expression selects of the JSON; implies --json')
+    .option('--jq <expr>', 'filter the JSON with a jq expression; implies --json')
     .option('-o, --output <file|->', 'write the data to a file')
     .option('--no-color', 'print without colours')
     .option('--no-pager', 'print long text without a pager')

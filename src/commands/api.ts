@@ -61,7 +61,7 @@ export function declareApi(root: Command, ctx: Context): void {
     examples: [
       {
         command: "acs api GET /api/v1/sandboxes/search --paginate --jq '.items[].id'",
-        does: 'print what a jq expression selects of all pages',
+        does: 'filter all pages with a jq expression',
       },
       {
         command: 'acs api PATCH /api/v1/app-conversations/1f0c -f title=Release -F public=true',

@@ -107,8 +107,7 @@ const GROUPS: readonly (readonly [title: string, entries: readonly Entry[]])[] =
       {
         usage: 'help [words...]',
         description: 'show help for a command or a topic',
-        // The words after it name what they want help for, so that is loaded; the rest stands there
-        // as it is.
+        // The words after `help` name the noun whose commands are loaded.
         load: async () => (await import('./help/index.ts')).declareHelp,
       },
     ],

@@ -72,7 +72,7 @@ function isPlainWord(text: string): boolean {
   return /^[\w.-]+$/.test(text) && !text.startsWith('-') && text.length >= PREFIX_MIN;
 }
 
-/** A whole id that matches is alone. Empty ids never match. */
+/** A full id matches at most one record. Empty ids never match. */
 export function matchPrefix<T>(
   prefix: string,
   items: readonly T[],

@@ -168,8 +168,8 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
       setEnded = resolve;
     });
     let ending: Promise<void> | null = null;
-    const close = (why = 'asked to'): Promise<void> => {
-      if (ending === null) log(`ending: ${why}`);
+    const close = (why = 'on request'): Promise<void> => {
+      if (ending === null) log(`stopping: ${why}`);
       ending ??= end().then(() => {
         log('ended');
         setEnded(why);

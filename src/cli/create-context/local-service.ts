@@ -64,7 +64,7 @@ export async function createLocalService(wiring: {
         refuseWindows(platform);
         await service.settledService(dataDir, signal);
         const running = await service.startService({ ...flags, ...common, log });
-        const stop = () => void running.close('it was asked to stop');
+        const stop = () => void running.close('on request');
         signal?.addEventListener('abort', stop, { once: true });
         try {
           if (signal?.aborted) stop();
@@ -73,7 +73,7 @@ export async function createLocalService(wiring: {
           await running.ended;
         } finally {
           signal?.removeEventListener('abort', stop);
-          await running.close('it ended');
+          await running.close('the command ended');
         }
       }),
     ensure: (options: ServeFlags & Pick<ServeOptions, 'signal'>) =>

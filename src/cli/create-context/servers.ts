@@ -239,8 +239,7 @@ export class Servers {
     const { url, key, pid, started, notice } = await service.ensure({ signal });
     if (notice !== null) await this.#context.notice(notice);
     if (started === 'now') {
-      const text =
-        `started the local service at ${url} (pid ${pid}); end it with: acs ` + `serve --stop`;
+      const text = `started the local service at ${url} (pid ${pid}); stop it with: acs serve --stop`;
       await this.#context.notice(text);
     }
     return { base_url: url, key, pid };

@@ -139,7 +139,7 @@ export class AgentFiles implements SandboxFiles {
         },
       },
     });
-    // Of an encoded answer the length is that of the encoded bytes.
+    // content-length counts the encoded bytes.
     const length =
       headers['content-encoding'] === undefined ? headers['content-length'] : undefined;
     if (length === undefined ? received >= bytes : received === Number(length)) return;

@@ -162,7 +162,7 @@ async function readDiff(
       };
     } catch (error) {
       if (!isAppError(error) || !WITHOUT_WORKSPACE.includes(error.kind)) throw error;
-      // An answer that is no diff is not a workspace that cannot be read.
+      // An answer that is not a diff does not mean that the workspace is unreadable.
       if ((error.details.status ?? 500) < 300) throw error;
       await ctx.warn(`the workspace could not be compared: ${error.message}`);
     }

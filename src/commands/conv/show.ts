@@ -9,7 +9,7 @@ import { conversations, conversationView } from './conversations.ts';
 export function declare(command: Command, ctx: Context): void {
   command
     .argument('<id...>', 'the conversations; - reads ids from stdin')
-    .option('--exit-status', 'exit with the code of its status; of several with the worst');
+    .option('--exit-status', 'exit with the code of its status, or the worst of several');
   explain(command, {
     notes: [
       'cost_usd and tokens are null while the run continues, and when the server has no ' +

@@ -84,8 +84,7 @@ export const sandboxes: Resource<Sandbox> = {
   readWord: readSandboxWord,
   idsOf: ({ id }) => [id],
   async ofLast(server, conversationId) {
-    // Where no server of this kind has sandboxes, that is the error, and not that this conversation
-    // has none.
+    // The error names a kind of server without sandboxes, not a conversation without one.
     if (server.presence('sandboxes') === 'absent')
       return await server.sandboxes.get(conversationId);
     const { sandbox_id } = await server.conversations.get(conversationId);

@@ -22,11 +22,7 @@ export function addPagingOptions(command: Command): Command {
       `print at most this many (default ${DEFAULT_LIMIT})`,
       positiveInteger,
     )
-    .addOption(
-      command
-        .createOption('--all-pages', 'print all, however many pages there are')
-        .conflicts('limit'),
-    );
+    .addOption(command.createOption('--all-pages', 'print all pages').conflicts('limit'));
 }
 
 export interface ListRequest<T> {

@@ -143,7 +143,7 @@ describe('a service', () => {
       const { looks } = time;
       time.now += idleTimeoutMs;
       await until(() => time.looks > looks + 5 || lines.includes('ended'));
-      return lines.includes('ending: idle timeout');
+      return lines.includes('stopping: idle timeout');
     };
     const client = clientOf(service);
     const task = await startedTask(client, { replay_json: 'demo' });
