@@ -46,7 +46,7 @@ describe('a service', () => {
     const task = await startedTask(clientOf(service), { replay_json: 'demo' });
     expect(task.status).toBe('READY');
     await service.close();
-    expect(await service.ended).toBe('asked to');
+    expect(await service.ended).toBe('on request');
     expect(runningService(services.dataDir)).toBeNull();
     expect(readdirSync(services.dataDir)).not.toContain('service.lock');
     expect(readdirSync(services.dataDir)).not.toContain('service.json');
