@@ -1,6 +1,6 @@
 import { isForPrograms, noticeLine } from '../base/text/notice.ts';
 import { safeLine } from '../base/text/safe-text.ts';
-import { paletteFor } from './palette.ts';
+import { paletteFor, takesColors } from './palette.ts';
 import type { TerminalStreams, TerminalWriter } from './writable.ts';
 import type { StatusLineOptions } from './status-line.ts';
 
@@ -43,11 +43,19 @@ export const NOTHING: Progress = {
   fail: () => Promise.resolve(),
 };
 
+/** A text that changes by itself is below a followed run; others are plain waits. */
 async function live({ io, env, globals, signal, watch, text }: ProgressOptions): Promise<Progress> {
-  const { StatusLine } = await import('./status-line.ts');
-  const palette = await paletteFor({ isTTY: io.stderr.isTTY, env, color: globals.color });
+  const colors = { isTTY: io.stderr.isTTY, env, color: globals.color };
+  const palette = await paletteFor(colors);
   let current = text;
-  const line = new StatusLine({ io, palette, signal, watch, text: () => textOf(current) });
+  const options = { io, palette, signal, watch, text: () => textOf(current) };
+  const line =
+    typeof text === 'string'
+      ? new (await import('./spinner.ts')).Spinner(
+          options,
+          takesColors(colors) ? 'colors' : 'no-colors',
+        )
+      : new (await import('./status-line.ts')).StatusLine(options);
   let ended = false;
   const end = async (mark: string, last: string | undefined): Promise<void> => {
     if (ended) return;

@@ -60,6 +60,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   'jq-wasm': ['src/output/jq-thread.ts'],
   libsql: ['src/service/storage/'],
   'markdown-it': ['src/page/markup.ts'],
+  ora: ['src/terminal/spinner.ts'],
   'tar-stream': ['src/local/files/'],
   undici: ['src/service/agents/proxy.ts'],
   // Readers of answers, requests and trajectories check their shape.

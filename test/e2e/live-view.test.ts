@@ -1,4 +1,4 @@
-/** The status line of `conv follow` on a pseudo-terminal: resize, Ctrl-Z and fg, Ctrl-C. */
+/** `conv follow` and `conv wait` on a pseudo-terminal: resize, Ctrl-Z and fg, Ctrl-C. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -105,5 +105,35 @@ it.runIf(hasScript)(
     await until(() => screen.text.includes('exit 130'));
     expect(screen.text).not.toContain('running ·');
     expect(screen.text).toContain('error: interrupted by SIGINT');
+  },
+);
+
+it.runIf(hasScript)(
+  'conv wait keeps one spinner for all runs through resize, Ctrl-Z and fg, and clears it on Ctrl-C',
+  async () => {
+    const spinner = new RegExp(`^\\S conversation ${ID}: running $`);
+    const cutSpinner = /^\S conversation [\w-]+… $/;
+    shell(
+      `eval $acs conv wait ${ID} ${ID}; echo stopped; read word; fg > /dev/null; echo "exit $?"`,
+    );
+    await until(() => spinner.test(screen.last));
+    expect(screen.text).not.toMatch(/\n.*running/);
+
+    const tty = readFileSync(path.join(dir, 'tty'), 'utf8').trim();
+    spawnSync('stty', ['-F', tty, 'cols', '30']);
+    await until(() => cutSpinner.test(screen.last) && screen.last.length === 29);
+
+    type('\x1a');
+    await until(() => screen.text.includes('stopped\n'));
+    expect(screen.text).not.toContain('conversation');
+    expect(screen.text).not.toContain('\x1b');
+
+    type('\n');
+    await until(() => cutSpinner.test(screen.last));
+
+    type('\x03');
+    await until(() => screen.text.includes('exit 130'));
+    expect(screen.text).toContain('error: interrupted by SIGINT');
+    expect(screen.text).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]|ora/);
   },
 );

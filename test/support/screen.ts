@@ -1,6 +1,6 @@
 /**
  * A terminal as a user sees it: rows, which a line feed, a carriage return and `CSI J` (to the end)
- * change.
+ * change. Marks of synchronized output change nothing.
  */
 export class Screen {
   private readonly lines = [''];
@@ -16,7 +16,7 @@ export class Screen {
   }
 
   write(text: string): void {
-    for (const part of text.split(/(\r|\n|\x1b\[J)/)) {
+    for (const part of text.replace(/\x1b\[\?2026[hl]/g, '').split(/(\r|\n|\x1b\[J)/)) {
       const row = this.lines.length - 1;
       if (part === '\n') this.lines.push('');
       else if (part === '\x1b[J') this.lines[row] = '';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createProgress, type ProgressOptions } from '../../src/terminal/progress.ts';
-import { keptStderr } from './streams.ts';
+import { createProgress, type ProgressOptions, type Text } from '../../src/terminal/progress.ts';
+import { keptStderr, Terminal } from './streams.ts';
 
 const around = { signal: new AbortController().signal, watch: () => () => undefined };
 
@@ -22,6 +22,13 @@ const start = (
   return { stderr, progress };
 };
 
+const onScreen = (text: Text, env: Record<string, string | undefined>) => {
+  const screen = new Terminal();
+  const io = { stdout: screen.writer(), stderr: screen.writer() };
+  const globals = { color: 'auto' } as const;
+  return { screen, progress: createProgress({ io, env, globals, text, ...around }) };
+};
+
 test('off a terminal each change prints one line, without repetitions', async () => {
   const { stderr, progress } = start(undefined);
   const shown = await progress;
@@ -41,37 +48,36 @@ test('with json each change is an object, also on a terminal', async () => {
   expect(stderr.text()).toBe('{"notice":"starting \\u001b[2J"}\n{"notice":"lost"}\n');
 });
 
-test('on a terminal a status line is shown, changes its text and leaves only the last line', async () => {
-  const { stderr, progress } = start(80, {}, { NO_COLOR: '1' });
+test('on a terminal a plain wait has a spinner, and leaves only the last line', async () => {
+  const { screen, progress } = onScreen('starting \x1b[2J', { NO_COLOR: '1' });
   const shown = await progress;
+  expect(screen.text).toMatch(/^\S starting \\x1b\[2J $/);
   shown.update('waiting');
-  shown.update(() => 'waiting longer');
+  expect(screen.text).toMatch(/^\S waiting $/);
   await shown.done('ready');
   await shown.done('twice');
   shown.update('too late');
-  expect(stderr.text()).toBe(
-    [
-      '\r\x1b[Jstarting \\x1b[2J',
-      '\r\r\x1b[Jwaiting',
-      '\r\r\x1b[Jwaiting longer',
-      '\r\r\x1b[J✓ ready\n',
-    ].join(''),
-  );
+  expect(screen.text).toBe('✓ ready\n');
 });
 
-test('a status line is dim where there are colours', async () => {
-  const { stderr, progress } = start(80);
-  await (await progress).fail('lost');
-  expect(stderr.text()).toBe(
-    '\r\x1b[J\x1b[2mstarting \\x1b[2J\x1b[22m\r\r\x1b[J\x1b[31m✗\x1b[39m lost\n',
-  );
+test('on a terminal a text that changes by itself has a status line without a spinner', async () => {
+  const { screen, progress } = onScreen(() => 'running', {});
+  const shown = await progress;
+  expect(screen.text).toBe('\x1b[2mrunning\x1b[22m');
+  shown.update(() => 'running on');
+  expect(screen.text).toBe('\x1b[2mrunning on\x1b[22m');
+  await shown.fail('lost');
+  expect(screen.text).toBe('\x1b[31m✗\x1b[39m lost\n');
 });
 
-test('a status line that ends without a text leaves no line', async () => {
-  const { stderr, progress } = start(80);
-  await (await progress).done();
-  expect(stderr.text().endsWith('\r\x1b[J')).toBe(true);
-});
+test.each(['waiting', () => 'running'])(
+  'a wait that ends without a text leaves no line',
+  async (text) => {
+    const { screen, progress } = onScreen(text, {});
+    await (await progress).done();
+    expect(screen.text).toBe('');
+  },
+);
 
 test('a status line that only a terminal has prints nothing elsewhere', async () => {
   const { stderr, progress } = start(undefined, {}, {}, 'nothing');

@@ -1,25 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StatusLine, type TerminalEvents } from '../../src/terminal/status-line.ts';
 import { NO_COLORS } from '../../src/base/text/notice.ts';
-import { Screen } from '../support/screen.ts';
 import { until } from '../support/until.ts';
 import type { TerminalWriter } from '../../src/terminal/writable.ts';
-
-/** Its columns, and what is written to it. */
-class Terminal extends Screen {
-  columns = 20;
-
-  writer(): TerminalWriter {
-    const columns = (): number => this.columns;
-    return {
-      isTTY: true,
-      get columns() {
-        return columns();
-      },
-      write: (chunk) => Promise.resolve(this.write(Buffer.from(chunk).toString('utf8'))),
-    };
-  }
-}
+import { Terminal } from './streams.ts';
 
 let screen: Terminal;
 let io: { stdout: TerminalWriter; stderr: TerminalWriter };

@@ -111,7 +111,14 @@ async function waitForAll(
     return words.map((word) => untracked(blankConversation(word, NOT_READ), waitMs));
   const finder = finderOf(timed, server, conversations);
   const otherEnded = new AbortController();
-  const rules = { wanted: options.for ?? null, signal: otherEnded.signal };
+  let progress: Promise<Progress> | null = null;
+  const show = (text: string): void => {
+    progress =
+      progress === null
+        ? ctx.progress(text)
+        : progress.then((shown) => (shown.update(text), shown));
+  };
+  const rules = { wanted: options.for ?? null, signal: otherEnded.signal, show };
   const waits = words.map((word) => waitForOne(ctx, timed, server, finder, word, rules));
   try {
     if (!options.any) return await Promise.all(waits);
@@ -131,6 +138,7 @@ async function waitForAll(
       new AppError('interrupted', 'another conversation ended first', { exitCode: 0 }),
     );
     await Promise.allSettled(waits);
+    await (await (progress as Promise<Progress> | null))?.done();
   }
 }
 
@@ -141,7 +149,10 @@ async function waitForOne(
   server: Server,
   finder: Finder<Conversation>,
   word: string,
-  rules: { wanted: string[] | null; signal: AbortSignal },
+  {
+    show,
+    ...rules
+  }: { wanted: string[] | null; signal: AbortSignal; show: (text: string) => void },
 ): Promise<Waited> {
   let seen = blankConversation(word, NOT_READ);
   try {
@@ -156,7 +167,7 @@ async function waitForOne(
     seen = await waitForStart(timed, server, seen);
     if (seen.id === '') return failedStart(seen);
     const { id } = seen;
-    let progress: Promise<Progress> | null = null;
+    let isShown = false;
     let isNoticed = false;
     const { deadlineMs, waitMs } = timed.deadline;
     return await trackRun(ctx, server, id, {
@@ -166,18 +177,18 @@ async function waitForOne(
       deadlineMs,
       waitMs,
       onState({ status }, run) {
-        const text = `conversation ${id}: ${status}`;
-        if (progress !== null && status !== seen.status)
-          progress = progress.then((shown) => (shown.update(text), shown));
         // Of a run that has ended the outcome is enough.
-        else if (endOfStatus(status) === null) progress ??= ctx.progress(text);
+        if (isShown ? status !== seen.status : endOfStatus(status) === null) {
+          isShown = true;
+          show(`conversation ${id}: ${status}`);
+        }
         seen = { ...seen, status };
         if (run !== 'none' || isNoticed) return;
         isNoticed = true;
         const next = `send one: acs conv send ${id} <message>`;
         void ctx.notice(`conversation ${id} is idle and has had no message yet; ${next}`);
       },
-    }).finally(async () => (await progress)?.done());
+    });
   } catch (error) {
     if (!isAppError(error)) throw error;
     const named = withKnownId(seen);
