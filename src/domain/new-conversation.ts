@@ -1,3 +1,4 @@
+import { AppError } from '../base/errors.ts';
 import type { Dialect } from './conversation.ts';
 import type { JsonValue, McpConfig } from './settings.ts';
 
@@ -44,3 +45,15 @@ export const FLAG_OF_MEMBER: Readonly<Record<string, string>> = {
   system_message_suffix: '--instructions',
   title: '--title',
 };
+
+/** The conversation exists and continues, and is not started again. */
+export function startDiffers(
+  message: string,
+  id: string,
+  values: { requested: unknown; received: unknown },
+): AppError {
+  return new AppError('server', message, {
+    hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
+    data: { conversation_id: id, ...values },
+  });
+}

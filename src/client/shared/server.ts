@@ -298,7 +298,7 @@ export interface SentStart {
 export interface StartOptions {
   signal: AbortSignal;
   /** Called right before the start is sent; when it throws, nothing is sent. */
-  beforeSend?: (start: SentStart) => Promise<void>;
+  beforeSend?: (start: SentStart) => void;
   /**
    * 'started': until the conversation exists (the default). 'accepted': return with the start task.
    */

@@ -1,5 +1,5 @@
 import { AppError, isAppError, type ErrorKind } from '../../base/errors.ts';
-import type { NewConversation } from '../../domain/new-conversation.ts';
+import { startDiffers, type NewConversation } from '../../domain/new-conversation.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import { reasonOf, statusError, type Answer } from '../http/answer.ts';
 import type { Delivery } from '../http/call.ts';
@@ -70,18 +70,6 @@ export function abortedStart(
     exitCode,
     ...(isPossible && { hint: maybe.hint }),
     data: { reason: kind, ...details.data, ...(isPossible ? maybe.data : { changed: false }) },
-  });
-}
-
-/** The conversation exists and continues, and is not started again. */
-export function startDiffers(
-  message: string,
-  id: string,
-  values: { requested: unknown; received: unknown },
-): AppError {
-  return new AppError('server', message, {
-    hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
-    data: { conversation_id: id, ...values },
   });
 }
 

@@ -71,7 +71,7 @@ async function sendStart(
   const sentAt = new Date(links.clock.now()).toISOString();
   const delivery = { isPossible: false };
   const asked = request.conversation_id === null ? null : normalId(request.conversation_id);
-  await beforeSend?.({ id: asked, dialect: 'v0', sent_at: sentAt });
+  beforeSend?.({ id: asked, dialect: 'v0', sent_at: sentAt });
   const members: Record<string, unknown> = {
     repository: request.repository,
     git_provider: request.git_provider,

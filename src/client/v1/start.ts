@@ -103,7 +103,7 @@ async function* startIn(
     facts.features['caller-conversation-id'] === 'absent'
       ? { id: null, title: markingTitle(sentId), dialect: 'v1', sent_at }
       : { id: sentId, dialect: 'v1', sent_at };
-  await beforeSend?.(sent);
+  beforeSend?.(sent);
   const first = await sendStart(links, facts, request, { body, sent, delivery });
   const echoed = isEcho(first, sentId) ? sentId : null;
   yield progress(first, echoed);

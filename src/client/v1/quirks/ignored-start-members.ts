@@ -8,13 +8,12 @@
  * Cost:     0 requests
  * Remove:   unknown
  */
-import type { NewConversation } from '../../../domain/new-conversation.ts';
+import { startDiffers, type NewConversation } from '../../../domain/new-conversation.ts';
 import { isRecord } from '../../../protocol/shape.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../../protocol/v1/records.ts';
 import { startMember, type ProbeFacts } from '../../shared/features.ts';
 import { normalId } from '../../../domain/ids.ts';
 import type { Links } from '../../shared/links.ts';
-import { startDiffers } from '../../shared/start-errors.ts';
 import { askedMembers, flagOf, startBody } from '../start-body.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 

@@ -250,7 +250,7 @@ function planTasks(
     const plan = planOf(
       state,
       options.retry ?? [],
-      options.diffDir === undefined ? 'none' : 'wanted',
+      options.diffDir === undefined ? 'none' : 'requested',
     );
     if (plan === 'skip') return [];
     if (plan !== 'start' && state.server !== serverName) {

@@ -15,14 +15,10 @@ import path from 'node:path';
 import type { Context } from '../../context.ts';
 import { AppError, EXIT_CODES, fileProblem, isAppError } from '../../../base/errors.ts';
 import type { SentStart } from '../../../client/shared/server.ts';
+import { UNSENT, type Stage, type StartIds } from '../new/stage.ts';
 import { NOT_STARTED, UNKNOWN, type TaskResult } from './results.ts';
 
-export interface StartedIds {
-  id: string | null;
-  start_task_id: string | null;
-}
-
-export interface Step extends Partial<StartedIds>, Partial<Omit<SentStart, 'id'>> {
+export interface Step extends Partial<StartIds>, Partial<Omit<SentStart, 'id'>> {
   key: string;
   task: string;
   attempt: number;
@@ -33,12 +29,9 @@ export interface Step extends Partial<StartedIds>, Partial<Omit<SentStart, 'id'>
 
 const NEW = {
   attempts: 0,
-  /** Of the last attempt: `none` when the server has not taken it. */
-  start: 'none' as 'none' | 'sent' | 'taken',
-  sent: null as SentStart | null,
+  /** Of the last attempt. */
+  stage: UNSENT,
   result: null as TaskResult | null,
-  id: null as string | null,
-  start_task_id: null as string | null,
   task: null as string | null,
   server: null as string | null,
 };
@@ -47,21 +40,18 @@ type TaskState = typeof NEW;
 export const RETRIES = ['failed', 'unknown'] as const;
 export type Retry = (typeof RETRIES)[number];
 
-/**
- * `find`: whether the start was taken is not known; `retry`: started again where the server cannot
- * show it.
- */
-export type Plan = 'skip' | 'start' | 'find' | 'retry' | 'attach';
+/** `continue`: from the stage that is stored; `retry`: the same, but started again where the server cannot show it. */
+export type Plan = 'skip' | 'start' | 'continue' | 'retry';
 
 export function planOf(
-  { start, result }: Pick<TaskState, 'start' | 'result'>,
+  { stage, result }: Pick<TaskState, 'stage' | 'result'>,
   retries: readonly Retry[],
-  diff: 'wanted' | 'none' = 'none',
+  diff: 'requested' | 'none' = 'none',
 ): Plan {
-  const open = ({ none: 'start', sent: 'find', taken: 'attach' } as const)[start];
+  const open = stage.at === 'unsent' ? 'start' : 'continue';
   if (result === null || result.status === NOT_STARTED) return open;
   const { exit_code: code, status } = result;
-  if (code === EXIT_CODES.ok) return diff === 'wanted' && result.diff === null ? open : 'skip';
+  if (code === EXIT_CODES.ok) return diff === 'requested' && result.diff === null ? open : 'skip';
   if (status === UNKNOWN) return retries.includes('unknown') ? 'retry' : 'skip';
   const hasFailed = code === EXIT_CODES.failed || code === EXIT_CODES['not-found'];
   if ((hasFailed || code === EXIT_CODES.conflict) && retries.includes('failed')) return 'start';
@@ -94,6 +84,16 @@ export class Journal {
     return [...this.states.keys()];
   }
 
+  /** Stores the stage of an attempt. */
+  enter(attempt: Omit<Step, 'state'>, stage: Stage): void {
+    if (stage.at === 'unsent') this.append({ ...attempt, state: 'not-started' });
+    else if (stage.at === 'sent') this.append({ ...attempt, state: 'starting', ...stage.sent });
+    else {
+      const { id, start_task_id } = stage;
+      this.append({ ...attempt, state: 'started', id, start_task_id });
+    }
+  }
+
   /** Throws `config` when it cannot be stored. */
   append(record: Step | TaskResult): void {
     if (this.failure !== null) throw this.failure;
@@ -106,26 +106,18 @@ export class Journal {
   }
 
   private apply(record: Step | TaskResult): void {
-    const before = this.of(record.key);
-    if (!('state' in record))
-      return void this.states.set(record.key, { ...before, result: record });
-    const {
-      key,
-      attempt,
-      task,
-      server,
-      state: step,
-      id = null,
-      start_task_id = null,
-      ...sent
-    } = record;
-    const state: TaskState = { ...NEW, attempts: attempt, task, server };
-    if (step === 'not-started') state.attempts -= 1;
-    if (step === 'started')
-      Object.assign(state, { start: 'taken', sent: before.sent, id, start_task_id });
-    if (step === 'starting')
-      Object.assign(state, { start: 'sent', sent: { dialect: 'v1', sent_at: '', ...sent, id } });
-    this.states.set(key, state);
+    if (!('state' in record)) {
+      this.states.set(record.key, { ...this.of(record.key), result: record });
+      return;
+    }
+    const { key, attempt, task, server, state, id = null, start_task_id = null, ...sent } = record;
+    const stages: Record<Step['state'], Stage> = {
+      'not-started': UNSENT,
+      starting: { at: 'sent', sent: { dialect: 'v1', sent_at: '', ...sent, id } },
+      started: { at: 'task', id, start_task_id },
+    };
+    const attempts = state === 'not-started' ? attempt - 1 : attempt;
+    this.states.set(key, { ...NEW, attempts, task, server, stage: stages[state] });
   }
 }
 

@@ -9,10 +9,10 @@ import {
   isFailure,
   fileProblem,
 } from '../../../base/errors.ts';
-import type { SentStart, Server } from '../../../client/shared/server.ts';
+import type { Server } from '../../../client/shared/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { changedFiles, lineTotals } from '../../../domain/patch.ts';
-import { LONGEST_TIMER_MS, withinDeadline } from '../../../runs/deadline.ts';
+import { LONGEST_TIMER_MS, withinDeadline, type Limits } from '../../../runs/deadline.ts';
 import { NOT_READ } from '../../../runs/outcome.ts';
 import { poll, STEADY } from '../../../runs/poll.ts';
 import { isRunInProgress } from '../../../runs/status.ts';
@@ -21,9 +21,10 @@ import { limitsOf } from '../../shared/wait-limit.ts';
 import { refuseUnstarted } from '../conversations.ts';
 import { readChanges } from '../diff.ts';
 import { completeDraft } from '../new/request.ts';
+import { UNSENT, type Stage } from '../new/stage.ts';
 import { Start } from '../new/start.ts';
 import { waitForStart } from '../wait.ts';
-import type { Journal, Plan, StartedIds, Step } from './journal.ts';
+import type { Journal, Plan, Step } from './journal.ts';
 import { NOT_STARTED, UNKNOWN, type TaskResult } from './results.ts';
 import type { Task } from './tasks.ts';
 
@@ -51,9 +52,9 @@ const HALTING: ReadonlySet<string> = new Set<ErrorKind>(['auth', 'network', 'rat
 
 interface Attempt extends PlannedTask {
   ctx: Context;
+  limits: Limits;
   step: Omit<Step, 'state'>;
-  sent: SentStart | null;
-  taken: StartedIds | null;
+  start: Start;
   /** When this command has sent the start; null: another one has. */
   sentMs: number | null;
 }
@@ -156,33 +157,18 @@ export class Batch {
   }
 
   private async runToEnd(planned: PlannedTask): Promise<void> {
-    const { ctx, journal, serverName } = this.runner;
-    const { key, fingerprint, options } = planned.task;
+    const { ctx, journal } = this.runner;
+    const { key, options } = planned.task;
     const { deadlineMs } = limitsOf(ctx, options);
     let attempt = 0;
     try {
       for (let { plan } = planned; ; plan = 'start') {
-        const before = journal.of(key);
-        const isNew = plan === 'start';
-        attempt = isNew ? before.attempts + 1 : Math.max(1, before.attempts);
-        const refusal = await this.attempt({
-          ...planned,
-          plan,
-          ctx: taskContext(ctx, key),
-          step: { key, task: fingerprint, attempt, server: serverName },
-          sent: isNew ? null : before.sent,
-          taken: !isNew && before.start === 'taken' ? before : null,
-          sentMs: null,
-        });
+        attempt = journal.of(key).attempts + Number(plan === 'start');
+        const refusal = await this.attempt(this.attemptOf({ ...planned, plan }, attempt));
         if (refusal === null) return;
         if (!this.isOver() && ctx.clock.now() >= deadlineMs)
           return await this.store({ ...blankResult(key, refusal), attempts: attempt - 1 });
-        // Sent again when a task has ended. While none runs, the runs of others may end.
-        const signal = AbortSignal.any([ctx.signal, this.nextEnd.signal]);
-        if (!this.isOver())
-          await ctx.clock
-            .sleep(this.active === 0 ? 5_000 : LONGEST_TIMER_MS, signal)
-            .catch(() => undefined);
+        await this.untilNextEnd();
         if (this.isOver()) return void this.left.not_started.push(key);
       }
     } catch (error) {
@@ -198,35 +184,59 @@ export class Batch {
     }
   }
 
+  /** Of a task of this batch. While none runs, the runs of others may end. */
+  private async untilNextEnd(): Promise<void> {
+    if (this.isOver()) return;
+    const { clock, signal } = this.runner.ctx;
+    const ended = AbortSignal.any([signal, this.nextEnd.signal]);
+    await clock.sleep(this.active === 0 ? 5_000 : LONGEST_TIMER_MS, ended).catch(() => undefined);
+  }
+
+  private attemptOf(planned: PlannedTask, attempt: number): Attempt {
+    const { server, serverName, journal } = this.runner;
+    const { key, fingerprint, options } = planned.task;
+    const ctx = taskContext(this.runner.ctx, key);
+    const limits = limitsOf(ctx, options);
+    const step = { key, task: fingerprint, attempt, server: serverName };
+    const onStage = (stage: Stage): void => {
+      journal.enter(step, stage);
+      if (stage.at === 'sent') at.sentMs = ctx.clock.now();
+      else if (stage.at !== 'unsent') this.unstarted.delete(key);
+    };
+    const start = new Start(ctx, server, { ...options, ...limits, onStage });
+    if (planned.plan !== 'start') start.stage = journal.of(key).stage;
+    const at: Attempt = { ...planned, ctx, limits, step, start, sentMs: null };
+    return at;
+  }
+
   private leave(key: string, attempt: number): void {
-    const { attempts, start, id, start_task_id, sent } = this.runner.journal.of(key);
-    if (attempts < attempt || start === 'none') this.left.not_started.push(key);
-    else if (start === 'taken') this.left.running.push({ key, id: id ?? start_task_id });
-    else this.left.unknown.push({ key, id: sent?.id ?? null });
+    const { attempts, stage } = this.runner.journal.of(key);
+    if (attempts < attempt || stage.at === 'unsent') this.left.not_started.push(key);
+    else if (stage.at === 'sent') this.left.unknown.push({ key, id: stage.sent.id });
+    else this.left.running.push({ key, id: stage.id ?? stage.start_task_id });
   }
 
   /** Why the server does not take the start now; null when the task has a result or is left. */
   private async attempt(at: Attempt): Promise<AppError | null> {
     const { journal, server } = this.runner;
-    const { ctx } = at;
-    let start: Start;
+    const { ctx, start } = at;
     this.active += 1;
     try {
-      start = await this.reachEnd(at);
+      await this.reachEnd(at);
     } catch (error) {
       if (!isAppError(error) || journal.failure !== null) throw journal.failure ?? error;
       return await this.concludeError(at, error);
     } finally {
       this.active -= 1;
     }
+    const { key, attempt: attempts } = at.step;
     const { conversation, tracked } = start;
     if (tracked === null) throw new AppError('internal', 'the run was not tracked');
-    const { status, exit_code, reason, cost_usd } = tracked.outcome;
-    const { key, attempt: attempts } = at.step;
     if (tracked.failure?.kind === 'interrupted') {
       this.leave(key, attempts);
       return null;
     }
+    const { status, exit_code, reason, cost_usd } = tracked.outcome;
     const seconds =
       at.sentMs === null ? null : Math.round((ctx.clock.now() - at.sentMs) / 100) / 10;
     // The sandbox of a run that was halted cannot be read.
@@ -254,40 +264,16 @@ export class Batch {
     await this.runner.onResult(result);
   }
 
-  private async reachEnd(at: Attempt): Promise<Start> {
-    const { server, journal } = this.runner;
-    const { ctx, task } = at;
-    const limits = limitsOf(ctx, task.options);
-    const start = new Start(ctx, server, {
-      ...task.options,
-      ...limits,
-      beforeSend: (sent) => {
-        journal.append({ ...at.step, state: 'starting', ...sent });
-        Object.assign(at, { sent, sentMs: ctx.clock.now() });
-        return Promise.resolve();
-      },
-      // What the server has taken is stored before it is printed.
-      onStep: (step) => {
-        const before = at.taken;
-        this.unstarted.delete(task.key);
-        const id = step.id ?? before?.id ?? null;
-        const start_task_id = step.start_task_id ?? before?.start_task_id ?? null;
-        if (before?.id !== id || before.start_task_id !== start_task_id) {
-          at.taken = { id, start_task_id };
-          journal.append({ ...at.step, state: 'started', ...at.taken });
-        }
-        return Promise.resolve();
-      },
-    });
+  private async reachEnd(at: Attempt): Promise<void> {
+    const { server } = this.runner;
+    const { ctx, task, start, limits } = at;
     const earlier = await this.findEarlier(at);
     if (earlier !== null) {
       const begun = await withinDeadline(ctx, limits, (timed) =>
         waitForStart(timed, server, earlier),
       );
       refuseUnstarted(begun, task.key);
-      await start.step(begun);
-      await start.track(begun);
-      return start;
+      return await start.attach(begun);
     }
     this.unstarted.add(task.key);
     const draft = await task.draft();
@@ -295,62 +281,56 @@ export class Batch {
       completeDraft(timed, await server.withSignal(timed.signal), draft, task.options),
     );
     await start.run(request, known);
-    return start;
   }
 
-  /**
-   * Null: nothing was started, the server has not taken the start, or it is retried. Throws
-   * `unknown-outcome`.
-   */
-  private async findEarlier(at: Attempt): Promise<Conversation | null> {
-    const { conversations } = this.runner.server;
-    const { plan, sent, taken } = at;
-    if (plan === 'attach' && taken !== null)
-      return await conversations.get(taken.start_task_id ?? taken.id ?? '');
-    if (plan === 'start' || sent === null) return null;
+  /** Null: nothing is sent, the server has not taken the start, or it is retried. Throws `unknown-outcome`. */
+  private async findEarlier({ plan, start, step }: Attempt): Promise<Conversation | null> {
+    const { journal, server } = this.runner;
+    const { stage } = start;
+    if (stage.at === 'unsent') return null;
+    if (stage.at !== 'sent')
+      return await server.conversations.get(stage.start_task_id ?? stage.id ?? '');
     try {
-      const found = await conversations.findStart(sent);
+      const found = await server.conversations.findStart(stage.sent);
       if (found !== null) return found;
-      this.runner.journal.append({ ...at.step, state: 'not-started' });
+      journal.enter(step, UNSENT);
     } catch (error) {
       if (plan !== 'retry' || !isAppError(error) || error.kind !== 'unknown-outcome') throw error;
-      at.step.attempt += 1;
+      step.attempt += 1;
     }
-    at.sent = null;
+    start.stage = UNSENT;
     return null;
   }
 
   private async concludeError(at: Attempt, error: AppError): Promise<AppError | null> {
     const { key, attempt } = at.step;
     const { kind, details } = error;
-    const { status = 0, data, retryable } = details;
-    // The server has answered that it does not take the start, or was never sent it.
-    const isRefusal =
-      data?.['changed'] === false ||
-      kind === 'network' ||
-      (status >= 400 && status < 500 && data?.['conversation_id'] === undefined);
-    const isRefused = at.sent !== null && at.taken === null && isRefusal;
-    if (isRefused) this.runner.journal.append({ ...at.step, state: 'not-started' });
+    const { stage } = at.start;
+    const isRefused = stage.at === 'unsent' && at.sentMs !== null;
+    const isLimit =
+      details.status === 409 || (details.status === 429 && details.retryable === true);
     // The same start may be taken when fewer conversations run.
-    if (isRefused && (status === 409 || (status === 429 && retryable === true))) return error;
+    if (isRefused && isLimit) return error;
     if (at.ctx.signal.aborted || kind === 'interrupted') {
       this.leave(key, attempt);
       return null;
     }
-    const isStarted = at.taken !== null || (at.sent !== null && !isRefused);
-    const other = data?.['conversation_id'];
-    const known = at.taken?.id ?? (at.taken !== null && typeof other === 'string' ? other : null);
-    await this.store({
-      ...blankResult(key, error),
-      id: known ?? at.taken?.start_task_id ?? (isStarted ? (at.sent?.id ?? null) : null),
-      ...(isStarted && {
-        status: kind === 'unknown-outcome' ? UNKNOWN : kind === 'failed' ? 'failed' : NOT_READ,
-      }),
-      attempts: isStarted ? attempt : attempt - 1,
-    });
+    const result = blankResult(key, error);
+    if (stage.at === 'unsent') await this.store({ ...result, attempts: attempt - 1 });
+    else {
+      const id = stage.at === 'sent' ? stage.sent.id : (stage.id ?? stage.start_task_id);
+      const status = STATUS_AFTER[kind] ?? NOT_READ;
+      await this.store({ ...result, id, status, attempts: attempt });
+    }
     return null;
   }
 }
+
+/** The status of a run that was, or may have been started. */
+const STATUS_AFTER: Partial<Record<ErrorKind, string>> = {
+  'unknown-outcome': UNKNOWN,
+  failed: 'failed',
+};
 
 /**
  * A server with a limit would pause the oldest sandbox, which may still run. Over V0 a stop does

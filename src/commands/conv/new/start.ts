@@ -10,22 +10,12 @@ import {
   isFailure,
   READER_GONE,
 } from '../../../base/errors.ts';
-import type {
-  SentStart,
-  Server,
-  StartOptions as SendOptions,
-} from '../../../client/shared/server.ts';
+import type { Server } from '../../../client/shared/server.ts';
 import { blankConversation, type Conversation } from '../../../domain/conversation.ts';
-import type { NewConversation } from '../../../domain/new-conversation.ts';
+import { startDiffers, type NewConversation } from '../../../domain/new-conversation.ts';
 import { formatDuration } from '../../../base/text/time.ts';
 import { timeLimit, withinLimit, type Limits } from '../../../runs/deadline.ts';
-import {
-  interruption,
-  NOT_READ,
-  NO_EVENTS,
-  outcomeOf,
-  type TrackedRun,
-} from '../../../runs/outcome.ts';
+import { NOT_READ, NO_EVENTS, outcomeOf, type TrackedRun } from '../../../runs/outcome.ts';
 import { trackRun } from '../../../runs/tracker.ts';
 import type { Progress } from '../../../terminal/progress.ts';
 import { rememberLast } from '../../shared/resource.ts';
@@ -35,24 +25,23 @@ import { keepTitle, noticeOwnTitle } from '../rename.ts';
 import { conversationView, idOf } from '../conversations.ts';
 import { endAs } from '../wait.ts';
 import { untilOf, type NewOptions } from './options.ts';
+import { isCutOff, isRefusal, reportStart, UNSENT, type Stage, type TakenStart } from './stage.ts';
 import { afterEnd, GRACE, stopEarly, type EarlyEnd, type Late } from './stop-on-exit.ts';
 
 export interface StartOptions extends NewOptions, Limits {
-  beforeSend?: SendOptions['beforeSend'];
-  /** Called with each step of the start, before it is printed. */
-  onStep?: (step: { id: string | null; start_task_id: string | null }) => Promise<void>;
+  /** Called with each new stage, before it is printed; before `sent` the request has not gone out. */
+  onStage?: (stage: Stage) => void;
 }
 
 export class Start {
+  stage: Stage = UNSENT;
   conversation: Conversation = blankConversation('', 'starting');
   /** Null until the run was waited for. */
   tracked: TrackedRun | null = null;
   private readonly ctx: Context;
   private readonly server: Server;
   private readonly options: StartOptions;
-  private id: string | null = null;
-  private startTaskId: string | null = null;
-  private sent: SentStart | null = null;
+  private printedId: string | null = null;
   /** What `@last` stands for. */
   private last: string | null = null;
   private changed = true;
@@ -78,7 +67,7 @@ export class Start {
       this.conversation = known;
       const title = known.title === null ? '' : `, "${known.title}"`;
       const started = known.created_at === null ? '' : ` since ${known.created_at}`;
-      await this.step(known, `exists${started}${title}; nothing was sent`);
+      await this.take('started', known, `exists${started}${title}; nothing was sent`);
       if (this.ctx.globals.mode === 'dry-run') throw new DryRunStop();
     }
     if (untilOf(this.options) === 'ended') await this.track();
@@ -90,103 +79,137 @@ export class Start {
     const over = new AppError('timeout', text, { data: { reason: 'timeout' } });
     const limit = timeLimit(ctx, options.deadlineMs - ctx.clock.now(), over);
     const signal = AbortSignal.any([ctx.signal, limit.signal]);
-    const until = untilOf(options) === 'accepted' ? 'accepted' : 'started';
-    const beforeSend = async (sent: SentStart): Promise<void> => {
-      await options.beforeSend?.(sent);
-      this.sent = sent;
-    };
+    const until = untilOf(options);
     let progress: Progress | null = null;
     try {
       const server = await this.server.withSignal(signal);
-      const steps = server.conversations.start(request, { signal, until, beforeSend });
+      const steps = server.conversations.start(request, {
+        signal,
+        until: until === 'accepted' ? 'accepted' : 'started',
+        beforeSend: (sent) => this.enter({ at: 'sent', sent }),
+      });
       let next = await steps.next();
       for (; next.done !== true; next = await steps.next()) {
         const { conversation_id: id, start_task_id, step } = next.value;
-        await this.step({ id: id ?? '', start_task_id });
+        await this.take('task', { id, start_task_id });
         const shown = `start: ${step}`;
         if (progress === null) progress = await ctx.progress(shown);
         else progress.update(shown);
       }
       this.conversation = next.value;
       this.startedMs = ctx.clock.now();
-      await this.step(this.conversation);
-      // Servers ignore a title in the start.
-      await this.setTitle(server, 'set');
-      if (untilOf(options) === 'started') await this.setTitle(server, 'compare');
+      await this.take(this.conversation.id === '' ? 'task' : 'started', this.conversation);
+      await this.setTitle(server);
+      if (until === 'started') await this.compareTitle(server);
     } catch (error) {
       await progress?.done();
-      throw await this.failed(error);
+      if (!isAppError(error) || error.exitCode === READER_GONE) throw error;
+      if (this.stage.at === 'sent' && isRefusal(error)) this.enter(UNSENT);
+      throw await afterEnd(ctx, this.server, (late) => this.conclude(error, late));
     } finally {
       limit.clear();
     }
     await progress?.done();
   }
 
-  /**
-   * Names the id when it is new: also a second one, which the server has chosen instead of the one
-   * it was sent.
-   */
-  async step(
-    {
-      id,
-      start_task_id,
-      url,
-    }: Pick<Conversation, 'id' | 'start_task_id'> & { url?: string | null },
+  private enter(stage: Stage): void {
+    this.options.onStage?.(stage);
+    this.stage = stage;
+  }
+
+  /** Follows a start of another command. */
+  async attach(conversation: Conversation): Promise<void> {
+    await this.take('started', conversation);
+    await this.track(conversation);
+  }
+
+  /** After each answer about the start: stores and prints the ids that are new. */
+  private async take(
+    at: TakenStart['at'],
+    answer: Pick<Conversation, 'start_task_id'> & { id: string | null; url?: string | null },
     remark?: string,
   ): Promise<void> {
-    const { ctx, server, options, id: before } = this;
+    const { ctx, server, stage } = this;
+    const before = stage.at === 'task' || stage.at === 'started' ? stage : null;
+    const id = answer.id || (before?.id ?? null);
+    const start_task_id = answer.start_task_id || (before?.start_task_id ?? null);
+    // The sandbox of a start that is not sent yet.
+    if (id === null && start_task_id === null) return;
+    const isNew = id !== before?.id || start_task_id !== before.start_task_id;
+    if (isNew) this.enter({ at, id, start_task_id });
+    else this.stage = { at, id, start_task_id };
+    if (ctx.globals.mode !== 'dry-run') {
+      const last = at === 'started' ? id : (start_task_id ?? id);
+      if (last !== this.last) await rememberLast(ctx, server, (this.last = last));
+    }
+    if (id !== null && id !== this.printedId) await this.printId(id, answer.url, remark);
+  }
+
+  /** Also a second id, which the server has chosen instead of the one it was sent. */
+  private async printId(id: string, url: string | null | undefined, remark = ''): Promise<void> {
+    const { ctx, server, printedId: before } = this;
+    const { idFile } = this.options;
     const { format, mode } = ctx.globals;
-    this.startTaskId = start_task_id || this.startTaskId; // V0 has none
-    await options.onStep?.({ id: id || null, start_task_id: this.startTaskId });
-    // Until it has started, the server may choose another id than the one it was sent.
-    const last = this.conversation.id || this.startTaskId || id;
-    if (last !== '' && last !== this.last && mode !== 'dry-run')
-      await rememberLast(ctx, server, (this.last = last));
-    if (id === '' || id === before) return;
-    this.id = id;
-    if (mode !== 'dry-run' && options.idFile !== undefined)
-      await writeFile(path.resolve(ctx.cwd, options.idFile), `${id}\n`).catch(
-        async (error: NodeJS.ErrnoException) => {
-          await ctx.warn(
-            `could not write ${options.idFile}: ${error.code}; the conversation continues`,
-          );
-        },
+    this.printedId = id;
+    if (mode !== 'dry-run' && idFile !== undefined)
+      await writeFile(path.resolve(ctx.cwd, idFile), `${id}\n`).catch(
+        async ({ code }: NodeJS.ErrnoException) =>
+          await ctx.warn(`could not write ${idFile}: ${code}; the conversation continues`),
       );
     const hasPages = server.presence('web-interface') !== 'absent';
-    const shownUrl = url ?? (hasPages ? `${server.info.base_url}/conversations/${id}` : null);
-    await ctx.notice(`conversation ${id} ${remark ?? ` ${shownUrl ?? ''}`}`.trimEnd());
-    if (before === null) {
-      if (format === 'id') await ctx.out.item(conversationView, blankConversation(id, 'starting'));
-      if (format === 'ndjson') await ctx.out.record({ type: 'started', id, url: shownUrl });
-    } else if (format === 'id' || format === 'ndjson')
+    const page = url ?? (hasPages ? `${server.info.base_url}/conversations/${id}` : null);
+    await ctx.notice(`conversation ${id} ${remark || ` ${page ?? ''}`}`.trimEnd());
+    if (format !== 'id' && format !== 'ndjson') return;
+    if (before !== null)
       // A program that reads stdout has the other id already.
-      throw new AppError(
-        'server',
-        `the server ignored the id ${before} and started conversation ${id}`,
-        {
-          hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
-          data: { conversation_id: id, requested: before, received: id },
-        },
-      );
+      throw startDiffers(`the server ignored the id ${before} and started conversation ${id}`, id, {
+        requested: before,
+        received: id,
+      });
+    if (format === 'id') await ctx.out.item(conversationView, blankConversation(id, 'starting'));
+    else await ctx.out.record({ type: 'started', id, url: page });
+  }
+
+  /** Servers ignore a title in the start. */
+  private async setTitle(server: Server): Promise<void> {
+    const title = this.requestedTitle();
+    if (title === null) return;
+    const { id } = this.conversation;
+    const record = await this.orWithoutTitle(server.conversations.rename(id, title));
+    this.conversation.title = record.title;
   }
 
   /**
-   * `compare`: at the end of what the command waits for, because a server may replace the title or
-   * ignore the rename.
+   * At the end of what the command waits for: a server may ignore the rename, or replace the title
+   * with one that it generates within half a minute.
    */
-  private async setTitle(server: Server, how: 'set' | 'compare'): Promise<void> {
-    const { id } = this.conversation;
-    const requested = this.options.title?.trim();
-    if (requested === undefined || !this.changed) return;
-    let isReplaced = false;
+  private async compareTitle(server: Server): Promise<void> {
+    const requested = this.requestedTitle();
+    if (requested === null) return;
+    const { ctx, conversation, startedMs } = this;
+    const { id } = conversation;
+    const compared = await this.orWithoutTitle(keepTitle(ctx, server, id, requested));
+    const { title: received } = compared.record;
+    conversation.title = received;
+    if (received !== requested) {
+      const [asked, got] = [requested, received].map((title) => JSON.stringify(title));
+      const text = `the server ignored --title ${asked}: the conversation is called ${got}`;
+      throw startDiffers(text, id, { requested, received });
+    }
+    if (!compared.isReplaced && ctx.clock.now() - startedMs < 60_000)
+      await noticeOwnTitle(ctx, server, conversation);
+  }
+
+  private requestedTitle(): string | null {
+    return this.changed ? (this.options.title?.trim() ?? null) : null;
+  }
+
+  private async orWithoutTitle<T>(request: Promise<T>): Promise<T> {
     try {
-      if (how === 'compare') {
-        const compared = await keepTitle(this.ctx, server, id, requested);
-        isReplaced = compared.isReplaced;
-        this.conversation.title = compared.record.title;
-      } else this.conversation.title = (await server.conversations.rename(id, requested)).title;
+      return await request;
     } catch (error) {
       if (!isFailure(error)) throw error;
+      const { id } = this.conversation;
       const limit = formatDuration(this.options.waitMs);
       const why =
         error.kind === 'timeout' ? `the server did not answer within ${limit}` : error.message;
@@ -202,27 +225,11 @@ export class Start {
         },
       );
     }
-    if (how === 'set') return;
-    const { title: received } = this.conversation;
-    if (received !== requested) {
-      const [asked, got] = [requested, received].map((title) => JSON.stringify(title));
-      throw new AppError(
-        'server',
-        `the server ignored --title ${asked}: the conversation is called ${got}`,
-        {
-          hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
-          data: { conversation_id: id, requested, received },
-        },
-      );
-    }
-    // The title that the server generates comes once, and is generated in half of this time.
-    const isRecent = this.ctx.clock.now() - this.startedMs < 60_000;
-    if (!isReplaced && isRecent) await noticeOwnTitle(this.ctx, server, this.conversation);
   }
 
-  async track(conversation = this.conversation): Promise<void> {
+  private async track(conversation = this.conversation): Promise<void> {
     const { ctx, server, options } = this;
-    const { id, start_task_id } = conversation;
+    const { id } = conversation;
     const { deadlineMs, waitMs, onConfirm } = options;
     const { format } = ctx.globals;
     const confirm = onConfirm === undefined ? {} : { onConfirm };
@@ -241,8 +248,7 @@ export class Start {
         onState: (state) => progress.update(`conversation ${id}: ${state.status}`),
       }).finally(() => progress.done());
     }
-    const { failure, outcome, record } = tracked;
-    const { status, reason, waiting_for } = outcome;
+    const { status, reason, waiting_for } = tracked.outcome;
     this.conversation = {
       ...conversation,
       status,
@@ -251,124 +257,103 @@ export class Start {
       // The server's own word for another status is not known.
       execution_status: status === conversation.status ? conversation.execution_status : null,
     };
-    if (failure !== null) {
-      const signal: unknown = ctx.signal.reason;
-      const isSignal = failure.kind !== 'timeout' && isAppError(signal);
-      const why = isSignal
-        ? signal.message
-        : `the time limit of ${formatDuration(waitMs)} has passed`;
-      const stop = (late: Late) => this.stopped(late, failure, why, this.conversation);
-      const { end, after } = await afterEnd(ctx, server, stop);
-      const now =
-        end === failure ? reason : { code: reason?.code ?? failure.kind, text: end.message };
-      this.conversation = { ...(after ?? this.conversation), start_task_id, reason: now };
-      const { status, waiting_for } = this.conversation;
-      const { cost_usd } = after ?? outcome;
-      tracked = {
-        outcome: { ...outcome, status, waiting_for, cost_usd, reason: now },
-        failure: end,
-      };
-    } else if (status !== 'deleted') {
-      const bounded = <T>(mostMs: number, work: (server: Server) => Promise<T>) =>
-        withinLimit(ctx, server, { ...GRACE, mostMs }, work).catch((error: unknown) => {
-          if (isAppError(error)) return error;
-          throw error;
-        });
-      // The record of an idle run has no metrics yet.
-      const isRead = record !== undefined && record.status !== 'idle';
-      const last = isRead
-        ? record
-        : await bounded(GRACE.mostMs, ({ conversations }) => conversations.getComplete(id));
-      if (!isAppError(last))
-        this.conversation = { ...last, start_task_id, status, reason, waiting_for };
-      // The title was requested: it may take the time that is left.
-      const leftMs = Math.max(GRACE.mostMs, deadlineMs - ctx.clock.now());
-      const title = await bounded(leftMs, (own) => this.setTitle(own, 'compare'));
-      if (title !== undefined && outcome.exit_code === EXIT_CODES.ok)
-        tracked = { ...tracked, failure: title };
-      else if (title !== undefined) await ctx.warn(title.message);
-    }
     this.tracked = tracked;
+    if (tracked.failure !== null) await this.leaveRun(tracked, tracked.failure);
+    else if (status !== 'deleted') await this.completeRun(tracked);
   }
 
-  private async failed(error: unknown): Promise<unknown> {
-    if (!isAppError(error) || error.exitCode === READER_GONE) return error;
-    return await afterEnd(this.ctx, this.server, (late) => this.conclude(error, late));
-  }
-
-  private async conclude(error: AppError, late: Late): Promise<AppError> {
-    const { ctx, sent } = this;
-    const { kind, details } = error;
-    const isCut = isCutOff(error);
-    let { message } = error;
-    // Of a start without an answer; null where the server chooses the id.
-    const about = details.data?.['conversation_id'];
-    if (
-      this.id === null &&
-      this.startTaskId === null &&
-      (typeof about === 'string' || about === null)
-    ) {
-      const search =
-        about === null && isCut && sent !== null ? late.server.conversations.findStart(sent) : null;
-      const found = await search?.catch((failure: unknown) => {
-        if (!isFailure(failure)) throw failure;
-        return null;
-      });
-      if (found) {
-        await this.step(found);
-        message += `, as start task ${this.startTaskId}`;
-      } else await rememberLast(ctx, this.server, about);
-    }
-    const { id, startTaskId } = this;
-    const isUnanswered = id === null && startTaskId === null;
-    // A start that failed, or did not come to its end, may never have created the conversation
-    // whose id was printed.
-    const byTask = kind === 'failed' || (isCut && this.conversation.id === '');
-    const own = (byTask ? startTaskId || id : id || startTaskId) || null;
-    const name = own ?? (typeof about === 'string' ? about : null);
-    if (name === null) return error;
-    const last = { ...blankConversation(name, 'starting'), start_task_id: startTaskId };
-    let failure = error;
-    if (kind === 'interrupted' && !isUnanswered)
-      failure = interruption(
-        new AppError(kind, message, { ...details, exitCode: error.exitCode }),
-        last,
-      );
-    else if (!isUnanswered) {
-      // An error about the start itself names its conversation; others are about a request after
-      // the accepted start.
-      const mayContinue =
-        about === undefined &&
-        (FAILED_REQUEST.has(kind) || (details.request !== undefined && !byTask));
-      failure = new AppError(
-        kind,
-        `${message}${mayContinue ? `; the run may continue as ${name}` : ''}`,
-        {
-          ...details,
-          hint:
-            mayContinue || typeof about === 'object'
-              ? `look: acs conv show ${name}\nstop it: acs conv stop ${name}`
-              : (details.hint ?? `see: acs conv show ${name}`),
-          data: { ...details.data, id, start_task_id: startTaskId },
-        },
-      );
-    }
-    const { end, after } = await this.stopped(late, failure, message, last);
-    const status = kind === 'failed' ? 'failed' : isUnanswered ? NOT_READ : 'starting';
-    const code =
-      typeof end.details.data?.['reason'] === 'string' ? end.details.data['reason'] : kind;
-    const blank = {
-      ...blankConversation(isUnanswered ? name : (id ?? ''), status),
-      dialect: this.server.info.dialect,
-    };
-    this.conversation = {
-      ...(after ?? blank),
-      start_task_id: startTaskId,
-      reason: { code, text: end.message },
-    };
-    const shown = { ...this.conversation, id: idOf(this.conversation) };
+  /** After a deadline, a silence or a signal. */
+  private async leaveRun({ outcome }: TrackedRun, failure: AppError): Promise<void> {
+    const { ctx, server, options } = this;
+    const { start_task_id } = this.conversation;
+    const signal: unknown = ctx.signal.reason;
+    const why =
+      failure.kind !== 'timeout' && isAppError(signal)
+        ? signal.message
+        : `the time limit of ${formatDuration(options.waitMs)} has passed`;
+    const { end, after } = await afterEnd(ctx, server, (late) =>
+      this.stopped(late, failure, why, this.conversation),
+    );
+    const code = outcome.reason?.code ?? failure.kind;
+    const reason = end === failure ? outcome.reason : { code, text: end.message };
+    this.conversation = { ...(after ?? this.conversation), start_task_id, reason };
+    const { status, waiting_for } = this.conversation;
+    const { cost_usd } = after ?? outcome;
     this.tracked = {
-      outcome: outcomeOf(shown, NO_EVENTS, end.exitCode, shown.reason),
+      outcome: { ...outcome, status, waiting_for, cost_usd, reason },
+      failure: end,
+    };
+  }
+
+  /** Reads the metrics of a run that has ended, and compares the title. */
+  private async completeRun(tracked: TrackedRun): Promise<void> {
+    const { ctx, server, options } = this;
+    const { id, start_task_id } = this.conversation;
+    const { status, reason, waiting_for, exit_code } = tracked.outcome;
+    const bounded = <T>(mostMs: number, work: (server: Server) => Promise<T>) =>
+      withinLimit(ctx, server, { ...GRACE, mostMs }, work).catch((error: unknown) => {
+        if (isAppError(error)) return error;
+        throw error;
+      });
+    // The record of an idle run has no metrics yet.
+    const last =
+      tracked.record !== undefined && tracked.record.status !== 'idle'
+        ? tracked.record
+        : await bounded(GRACE.mostMs, ({ conversations }) => conversations.getComplete(id));
+    if (!isAppError(last))
+      this.conversation = { ...last, start_task_id, status, reason, waiting_for };
+    // The title was requested: it may take the time that is left.
+    const leftMs = Math.max(GRACE.mostMs, options.deadlineMs - ctx.clock.now());
+    const failure = await bounded(leftMs, (own) => this.compareTitle(own));
+    if (failure === undefined) return;
+    if (exit_code === EXIT_CODES.ok) this.tracked = { ...tracked, failure };
+    else await ctx.warn(failure.message);
+  }
+
+  /** The error with which a start ends that may run on; printed as an outcome too. */
+  private async conclude(error: AppError, late: Late): Promise<AppError> {
+    const { ctx, server } = this;
+    // Null: the start may have been taken, and the server chooses the id.
+    const maybeId = error.details.data?.['conversation_id'];
+    if (this.stage.at === 'sent' && maybeId === null && isCutOff(error)) {
+      const found = await late.server.conversations
+        .findStart(this.stage.sent)
+        .catch((failure: unknown) => {
+          if (isFailure(failure)) return null;
+          throw failure;
+        });
+      if (found !== null) await this.take('task', found);
+    }
+    const { stage } = this;
+    let ending: { name: string; why: string; failure: AppError };
+    let conversation: Conversation;
+    if (stage.at === 'task' || stage.at === 'started') {
+      const status = error.kind === 'failed' ? 'failed' : 'starting';
+      const { id, start_task_id } = stage;
+      ending = reportStart(stage, error);
+      conversation = { ...blankConversation(id ?? '', status), start_task_id };
+    } else {
+      if (maybeId === null) await rememberLast(ctx, server, null);
+      if (typeof maybeId !== 'string') return error;
+      await rememberLast(ctx, server, maybeId);
+      ending = { name: maybeId, why: error.message, failure: error };
+      conversation = blankConversation(maybeId, NOT_READ);
+    }
+    const { start_task_id } = conversation;
+    const { end, after } = await this.stopped(late, ending.failure, ending.why, {
+      ...blankConversation(ending.name, 'starting'),
+      start_task_id,
+    });
+    const ownReason = end.details.data?.['reason'];
+    const reason = {
+      code: typeof ownReason === 'string' ? ownReason : error.kind,
+      text: end.message,
+    };
+    const { dialect } = server.info;
+    this.conversation = { ...(after ?? { ...conversation, dialect }), start_task_id, reason };
+    const named = { ...this.conversation, id: idOf(this.conversation) };
+    this.tracked = {
+      outcome: outcomeOf(named, NO_EVENTS, end.exitCode, reason),
       failure: end,
     };
     const { format } = ctx.globals;
@@ -384,19 +369,15 @@ export class Start {
   ): Promise<EarlyEnd> {
     const { stopOnExit, sandbox } = this.options;
     if (!stopOnExit || !isCutOff(failure)) return { end: failure, after: null };
-    return await stopEarly(this.ctx, late, {
-      failure,
-      why,
-      conversation,
-      ownsSandbox: sandbox === undefined,
-    });
+    const ownsSandbox = sandbox === undefined;
+    return await stopEarly(this.ctx, late, { failure, why, conversation, ownsSandbox });
   }
 
   async print(): Promise<void> {
     const { ctx, conversation } = this;
     if (this.tracked !== null) return await this.printRun(this.tracked);
-    if (ctx.globals.format === 'id' && this.id !== null) return;
-    const id = conversation.id || (this.id ?? '');
+    if (ctx.globals.format === 'id' && this.printedId !== null) return;
+    const id = conversation.id || (this.printedId ?? '');
     if (id === '')
       await ctx.notice(
         `start task ${conversation.start_task_id ?? ''}: acs conv wait takes its id`,
@@ -413,7 +394,7 @@ export class Start {
       const error =
         failure === null ? {} : { error: { code: failure.kind, message: failure.message } };
       await ctx.out.item(conversationView, conversation, { changed, outcome, ...error });
-    } else if (this.options.follow && format !== 'id') await showOutcome(ctx, outcome);
+    } else if (format !== 'id' && this.options.follow) await showOutcome(ctx, outcome);
     else {
       if (format !== 'id') await ctx.out.item(conversationView, conversation, { changed });
       // A row of a conversation has no column for it.
@@ -423,16 +404,3 @@ export class Start {
     await endAs(ctx, tracked);
   }
 }
-
-function isCutOff({ kind }: AppError): boolean {
-  return kind === 'timeout' || kind === 'interrupted';
-}
-
-/** Failures of requests, whether or not the error names the request. */
-const FAILED_REQUEST: ReadonlySet<string> = new Set([
-  'server',
-  'network',
-  'rate-limited',
-  'auth',
-  'unknown-outcome',
-]);

@@ -4,6 +4,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BIN } from '../../../e2e/processes.ts';
+import type { Reply } from '../../../support/server.ts';
 import { jsonLines } from '../support.ts';
 import { demo, isStart, useBatch } from './batch-world.ts';
 
@@ -46,6 +47,20 @@ describe('the same command after a kill', () => {
     const sent_at = new Date(Date.now() - 60_000).toISOString();
     at.putJournal(lines({ ...steps[0], id: 'abcdef'.padEnd(32, '0'), sent_at }));
     await at.batch([demo('one')], { starts: ['one'], results: [{ exit_code: 0, attempts: 1 }] });
+  });
+
+  it('does not send a start again after a search for it that was refused', async () => {
+    at.putJournal(lines(steps[0]));
+    const refusal: Reply = { status: 401, json: { detail: 'no' } };
+    let refuses = true;
+    at.script(({ path: route }) =>
+      refuses && route.endsWith('/start-tasks/search') ? refusal : null,
+    );
+    const unread = { status: 'unknown(not-read)', exit_code: 4, attempts: 1 };
+    await at.batch([demo('one')], { code: 1, starts: [], results: [unread] });
+    refuses = false;
+    const results = [{ id: steps[0]?.['id'], exit_code: 0, attempts: 1 }];
+    await at.batch([demo('one')], { starts: [], results });
   });
 
   it('does not send a start again that the server cannot show, until --retry unknown asks for it', async () => {

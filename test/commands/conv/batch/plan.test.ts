@@ -5,7 +5,13 @@ import type { TaskResult } from '../../../../src/commands/conv/batch/results.ts'
 
 type TaskState = Parameters<typeof planOf>[0];
 
-function state(start: TaskState['start'], code: number | null, status = 'any'): TaskState {
+const STAGES: Record<'none' | 'sent' | 'taken', TaskState['stage']> = {
+  none: { at: 'unsent' },
+  sent: { at: 'sent', sent: { id: 'a', dialect: 'v1', sent_at: '' } },
+  taken: { at: 'task', id: 'a', start_task_id: null },
+};
+
+function state(start: keyof typeof STAGES, code: number | null, status = 'any'): TaskState {
   const rest = {
     key: 'a',
     id: null,
@@ -16,23 +22,23 @@ function state(start: TaskState['start'], code: number | null, status = 'any'): 
     diff: null,
   };
   const result: TaskResult | null = code === null ? null : { ...rest, status, exit_code: code };
-  return { start, result };
+  return { stage: STAGES[start], result };
 }
 
 describe('what the next run of a batch does with a task', () => {
   it.each<[string, TaskState, Retry[], Plan]>([
     ['that was never started', state('none', null), [], 'start'],
     ['whose start was refused', state('none', 4, 'not-started'), [], 'start'],
-    ['whose start was sent and not answered', state('sent', null), [], 'find'],
-    ['that runs', state('taken', null), [], 'attach'],
+    ['whose start was sent and not answered', state('sent', null), [], 'continue'],
+    ['that runs', state('taken', null), [], 'continue'],
     ['that has finished', state('taken', 0), ['failed', 'unknown'], 'skip'],
     ['that has failed', state('taken', 1), ['unknown'], 'skip'],
     ['that has failed, with --retry failed', state('taken', 1), ['failed'], 'start'],
     ['that was deleted, with --retry failed', state('taken', 5), ['failed'], 'start'],
-    ['that was paused', state('taken', 6), [], 'attach'],
+    ['that was paused', state('taken', 6), [], 'continue'],
     ['that was paused, with --retry failed', state('taken', 6), ['failed'], 'start'],
-    ['that waits for a confirmation', state('taken', 8), ['failed'], 'attach'],
-    ['whose time was up', state('taken', 124), ['failed'], 'attach'],
+    ['that waits for a confirmation', state('taken', 8), ['failed'], 'continue'],
+    ['whose time was up', state('taken', 124), ['failed'], 'continue'],
     ['whose start is unknown', state('sent', 11, 'unknown'), ['failed'], 'skip'],
     [
       'whose start is unknown, with --retry unknown',
@@ -40,7 +46,7 @@ describe('what the next run of a batch does with a task', () => {
       ['unknown'],
       'retry',
     ],
-    ['whose start was answered with 500', state('sent', 9), [], 'find'],
+    ['whose start was answered with 500', state('sent', 9), [], 'continue'],
   ])('%s', (_, given, retries, plan) => {
     expect(planOf(given, retries)).toBe(plan);
   });
