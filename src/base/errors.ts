@@ -77,6 +77,11 @@ export class AppError extends Error {
   get exitCode(): number {
     return this.details.exitCode ?? EXIT_CODES[this.kind];
   }
+
+  /** A copy with these details in place of its own. */
+  with(details: Partial<ErrorDetails>): AppError {
+    return new AppError(this.kind, this.message, { ...this.details, ...details } as ErrorDetails);
+  }
 }
 
 /** A request as a dry run prints it; secrets are redacted. */

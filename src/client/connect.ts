@@ -4,14 +4,14 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Dialect } from '../domain/conversation.ts';
-import { AppError, isFailure, type RequestDetails } from '../base/errors.ts';
+import { AppError, isFailure } from '../base/errors.ts';
 import type { DeviceFlow } from './device-flow.ts';
 import { readServerFacts, type ServerFacts, featuresThat } from './shared/features.ts';
 import type { Links } from './shared/links.ts';
 import type { ModelEndpoint } from './model-endpoint.ts';
 import type { ConnectOptions } from './probe.ts';
 import type { Adapter, Server } from './shared/server.ts';
-import { routeOf, serverText, statusError, type Answer } from './http/answer.ts';
+import { errorBy, routeOf, serverText, statusError, type Answer } from './http/answer.ts';
 import { normalizeBaseUrl } from './http/address.ts';
 import { Network } from './http/network.ts';
 import { Redaction } from './http/redaction.ts';
@@ -145,9 +145,9 @@ class Connection {
       restart: this.#options.restart,
       // Both names are right for every flavour and release (interface 1.1).
       headers: key === null ? {} : { authorization: `Bearer ${key}`, 'x-session-api-key': key },
-      refused: (answer, details) => this.#refusal(transport, answer, details),
+      refused: (answer) => this.#refusal(transport, answer),
       // A probe reads routes that may be missing. A new probe because of one would wait for itself.
-      surprised: () => this.facts?.lookAgain() ?? Promise.resolve(null),
+      probeAgain: async () => (await this.facts?.probeAgain()) ?? null,
     });
     return transport;
   }
@@ -159,7 +159,7 @@ class Connection {
       baseUrl: this.baseUrl,
       pace: new Pace(() => null, clock),
       headers: key === null ? {} : { authorization: `Bearer ${key}` },
-      refused: (answer, details) => Promise.resolve(statusError(answer, details)),
+      refused: (answer) => Promise.resolve(statusError(answer)),
     });
   }
 
@@ -182,11 +182,9 @@ class Connection {
       pace,
       // Never the app server's key: the sandbox runs what an agent runs.
       headers: key === null ? {} : { 'x-session-api-key': key },
-      refused: ({ status }, details) => {
-        const error = { ...details, status, retryable: true };
-        return Promise.resolve(
-          new AppError('auth', 'the server of the sandbox refuses its key', error),
-        );
+      refused: (answer) => {
+        const message = 'the server of the sandbox refuses its key';
+        return Promise.resolve(errorBy(answer, 'auth', message, { retryable: true }));
       },
     });
   }
@@ -210,50 +208,57 @@ class Connection {
    * A 401 or 403 is about the key only if a route that checks the key refuses it, too (interface
    * 1.2).
    */
-  async #refusal(app: Transport, answer: Answer, details: RequestDetails): Promise<AppError> {
-    if (this.facts !== null) {
-      const { keyCheckingRoute } = await import('./shared/quirks/unchecked-key.ts');
-      const path = keyCheckingRoute(this.facts.now.dialects);
-      const accept = [400, 401, 403, 404, 405, 500, 502, 503, 504];
-      const again = await app
-        .request({ method: 'GET', path, safe: 'read', accept })
-        .catch((error: unknown) => {
-          if (!isFailure(error)) throw error;
-          return null;
+  async #refusal(app: Transport, answer: Answer): Promise<AppError> {
+    const check = this.facts === null ? 'refused' : await this.#checkKey(app, this.facts);
+    switch (check) {
+      case 'accepted':
+        return await notAllowed(answer);
+      case 'failed':
+        return statusError(answer).with({
+          hint:
+            'the route that checks the key fails, so it is not known whether this is about the ' +
+            'key: acs doctor',
         });
-      const route = routeOf(answer);
-      if (again?.status === 200 && answer.status === 401 && route.endsWith('/settings')) {
-        const { unreadableSettings } = await import('./shared/quirks/mistyped-setting.ts');
-        return unreadableSettings(statusError(answer, details));
-      }
-      if (again?.status === 200) {
-        const text = serverText(answer.body);
-        const said = text === null ? '' : `: ${text}`;
-        // A bare JSON string comes from the git provider (interface 3.1).
-        if (typeof answer.body !== 'string' && !/\/(?:git|user)\//.test(route))
-          return new AppError('auth', `the server does not allow this${said}`, details);
-        const hint =
-          'this is about the git provider, not the key of acs: store a token with acs ' +
-          'git-provider set <provider>';
-        return new AppError('auth', text ?? 'the git provider does not allow this', {
-          ...details,
-          hint,
-        });
-      }
-      if (again === null || again.status >= 500) {
-        const hint =
-          'the route that checks the key fails, so it is not known whether this is about the ' +
-          'key: acs doctor';
-        const { kind, message, details: known } = statusError(answer, details);
-        return new AppError(kind, message, { ...known, hint });
+      case 'refused': {
+        const { keyError } = await import('./probe.ts');
+        return keyError(this.#options, answer);
       }
     }
-    const { keyError } = await import('./probe.ts');
-    const error = keyError(this.#options, answer);
-    return new AppError(error.kind, error.message, {
-      ...details,
-      ...error.details,
-      request: details.request,
-    });
   }
+
+  async #checkKey(
+    app: Transport,
+    { now }: ServerFacts,
+  ): Promise<'accepted' | 'refused' | 'failed'> {
+    const { keyCheckingRoute } = await import('./shared/quirks/unchecked-key.ts');
+    const path = keyCheckingRoute(now.dialects);
+    const accept = [400, 401, 403, 404, 405, 500, 502, 503, 504];
+    try {
+      const { status } = await app.request({ method: 'GET', path, safe: 'read', accept });
+      if (status >= 500) return 'failed';
+      return status === 200 ? 'accepted' : 'refused';
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      return 'failed';
+    }
+  }
+}
+
+/** The error of a 401 or 403 where the server accepts the key. */
+async function notAllowed(answer: Answer): Promise<AppError> {
+  const route = routeOf(answer);
+  if (answer.status === 401 && route.endsWith('/settings')) {
+    const { unreadableSettings } = await import('./shared/quirks/mistyped-setting.ts');
+    return unreadableSettings(statusError(answer));
+  }
+  const text = serverText(answer.body);
+  // A bare JSON string comes from the git provider (interface 3.1).
+  if (typeof answer.body === 'string' || /\/(?:git|user)\//.test(route))
+    return errorBy(answer, 'auth', text ?? 'the git provider does not allow this', {
+      hint:
+        'this is about the git provider, not the key of acs: store a token with acs ' +
+        'git-provider set <provider>',
+    });
+  const reason = text === null ? '' : `: ${text}`;
+  return errorBy(answer, 'auth', `the server does not allow this${reason}`);
 }

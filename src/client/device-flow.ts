@@ -107,7 +107,7 @@ export class DeviceFlow {
     if (word === 'authorization_pending') return { status: 'pending', interval_ms };
     if (word === 'slow_down') return { status: 'slow-down', interval_ms };
     const text = REFUSALS.get(word);
-    if (text === undefined) throw statusError(answer, { request });
+    if (text === undefined) throw statusError(answer);
     const hint = 'nothing was stored; `acs login` requests a new code';
     throw new AppError('auth', text, { status, request, hint });
   }

@@ -5,9 +5,8 @@
 import type { PathInfo, SandboxContent, SandboxFiles } from '../../domain/sandbox-files.ts';
 import { AppError, type ErrorKind, isNotFound } from '../../base/errors.ts';
 import { shellQuote } from '../../base/text/shell-quote.ts';
-import { isMissingRoute } from '../shared/features.ts';
 import { shortened } from '../../base/text/well-formed.ts';
-import { unsupportedBy } from '../http/answer.ts';
+import { isMissingRoute, errorBy } from '../http/answer.ts';
 import type { BodyStream } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import type { Transport } from '../http/transport.ts';
@@ -176,7 +175,7 @@ export class AgentFiles implements SandboxFiles {
     }
     const byPath = await this.#agent.request({ ...call, path: '/api/file/download//' });
     if (isMissingRoute(byPath))
-      throw unsupportedBy(byPath, 'the agent server of this sandbox copies no files');
+      throw errorBy(byPath, 'unsupported', 'the agent server of this sandbox copies no files');
     // Its route matches no line feed, and the answer is then that of a missing route.
     if (path.includes('\n'))
       throw new AppError('unsupported', 'this sandbox has no route for a path with a line feed');

@@ -13,9 +13,9 @@ import {
   readPage,
   requiredText,
 } from '../../protocol/shape.ts';
-import { isMissingRoute, type ProbeFacts } from '../shared/features.ts';
+import type { ProbeFacts } from '../shared/features.ts';
 import type { Query } from '../http/address.ts';
-import { reasonOf, unsupportedBy, type Answer } from '../http/answer.ts';
+import { type Answer, isMissingRoute, reasonOf, errorBy } from '../http/answer.ts';
 import type { Call } from '../http/call.ts';
 import { read, type Links } from '../shared/links.ts';
 import { pageWithDropped } from './quirks/dropped-last-item.ts';
@@ -73,7 +73,7 @@ function createProviders(
       accept: [404],
     });
     if (isMissingRoute(answer))
-      throw unsupportedBy(answer, 'this server has no settings that can be read');
+      throw errorBy(answer, 'unsupported', 'this server has no settings that can be read');
     if (answer.status === 404) return null;
     const set = read(answer, (body) =>
       optionalRecord(asRecord(body, 'settings'), 'provider_tokens_set', 'settings'),

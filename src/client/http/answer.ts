@@ -1,11 +1,14 @@
-/** The errors of requests: by the status of the answer, or by the failure of the connection. */
+/** What an answer means for its call, and what the failure of a connection does. */
 import {
   AppError,
+  type ErrorDetails,
   type ErrorKind,
   type NamedRequest,
   type RequestDetails,
 } from '../../base/errors.ts';
 import { cut, shortened } from '../../base/text/well-formed.ts';
+import { shownUrl } from './address.ts';
+import type { Call } from './call.ts';
 
 const MAX_SERVER_TEXT = 500;
 
@@ -31,11 +34,19 @@ export function foundNothing({ status, body, afterLostTry }: Answer): boolean {
   return (status === 404 || body === false) && afterLostTry === undefined;
 }
 
-export function unsupportedBy(
+/** An error of the status and the request of an answer. */
+export function errorBy(
   { status, request }: Pick<Answer, 'status' | 'request'>,
+  kind: ErrorKind,
   message: string,
+  more: Pick<ErrorDetails, 'hint' | 'retryable'> = {},
 ): AppError {
-  return new AppError('unsupported', message, { status, request });
+  return new AppError(kind, message, { status, request, ...more });
+}
+
+/** A missing record has a text of its own. */
+export function isMissingRoute({ status, body }: Answer): boolean {
+  return status === 405 || (status === 404 && serverText(body) === 'Not Found');
 }
 
 export function isJsonType(contentType: string): boolean {
@@ -83,58 +94,95 @@ function validationText(item: unknown): string | null {
   return where === '' ? text : `${where}: ${text}`;
 }
 
-const KINDS: Record<number, ErrorKind> = {
-  401: 'auth',
-  402: 'conflict',
-  403: 'auth',
-  404: 'not-found',
-  405: 'unsupported',
-  408: 'network',
-  409: 'conflict',
-  410: 'conflict',
-  413: 'usage',
-  429: 'rate-limited',
-  501: 'unsupported',
+interface Meaning {
+  /**
+   * Null: the expected answer, or one that the call accepts. `refusal`: whether the key is refused
+   * is not known yet.
+   */
+  error: AppError | 'refusal' | null;
+  /** The route or its members are not those of the facts that were read from the server. */
+  contradictsFacts: boolean;
+}
+
+export function meaningOf(call: Call, answer: Answer): Meaning {
+  const { expect = 'json', accept, mayBeMissing } = call;
+  const { status, contentType, bytes } = answer;
+  const isGood = status >= 200 && status < 300;
+  const isJson = isJsonType(contentType) && answer.body !== undefined;
+  const isEmpty = status === 204 && bytes.length === 0;
+  const isExpected = { any: true, bytes: contentType !== 'text/html', json: isJson || isEmpty };
+  const isResult = isGood && isExpected[expect];
+  if (isResult || expect === 'any')
+    return { error: isResult ? null : errorOf(call, answer, isJson), contradictsFacts: false };
+  const isAccepted = accept?.includes(status) === true;
+  const isMisplaced = isGood || ([404, 405].includes(status) && !isJson);
+  const differs = isMissingRoute(answer) || status === 422 || (isMisplaced && !isAccepted);
+  const contradictsFacts = differs && !(isAccepted && mayBeMissing);
+  if (isAccepted) return { error: null, contradictsFacts };
+  const error = isMisplaced ? wrongPlaceError(answer) : errorOf(call, answer, isJson);
+  return { error, contradictsFacts };
+}
+
+function errorOf({ safe }: Call, answer: Answer, isJson: boolean): AppError | 'refusal' {
+  const { status } = answer;
+  if (status === 401 || status === 403) return 'refusal';
+  // A gateway timed out; the server behind it may still execute the request.
+  const isGateway = status === 504 || (status === 502 && !isJson);
+  return safe === 'once' && isGateway
+    ? unknownOutcome(`a gateway answered ${status}`, answer)
+    : statusError(answer);
+}
+
+const STATUSES: Readonly<
+  Record<number, { kind: ErrorKind; text?: string; hint?: string; retryable?: boolean }>
+> = {
+  401: { kind: 'auth' },
+  402: { kind: 'conflict' },
+  403: { kind: 'auth' },
+  404: { kind: 'not-found' },
+  405: { kind: 'unsupported' },
+  408: { kind: 'network', retryable: true },
+  409: { kind: 'conflict' },
+  410: { kind: 'conflict' },
+  413: { kind: 'usage' },
+  429: {
+    kind: 'rate-limited',
+    text: 'rate limit exceeded',
+    hint: 'try again later, or set a lower ACS_RATE',
+    retryable: true,
+  },
+  500: {
+    kind: 'server',
+    hint: 'its log has the cause; see whether other routes fail too: acs doctor',
+  },
+  501: { kind: 'unsupported', text: 'the server does not support this', retryable: false },
+  507: { kind: 'server', retryable: false },
 };
 
 /**
  * 400 and 422 are `server`; callers that send a user's own values (a start, settings) say `usage`
  * instead.
  */
-export function statusError(answer: Answer, details: RequestDetails): AppError {
-  const { status, contentType, body, bytes } = answer;
-  // Plain text is shown, HTML is only named.
-  const plain = (): string => new TextDecoder().decode(bytes.subarray(0, 4 * MAX_SERVER_TEXT));
-  const other =
-    contentType === ''
-      ? null
-      : contentType === 'text/plain'
-        ? serverText(plain())
-        : `(${contentType})`;
-  const text = isJsonType(contentType) ? serverText(body) : other;
-  const kind = KINDS[status] ?? 'server';
-  const said = text === null ? '' : `: ${text}`;
-  // A repetition changes neither 501 (not supported) nor 507 (no room).
-  const retryable =
-    status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 507);
-  if (status === 404 && text === null) return wrongPlaceError(answer, details);
-  const about = { ...details, status, retryable };
-  if (status === 429)
-    return new AppError(kind, `rate limit exceeded${said}`, {
-      ...about,
-      hint: 'try again later, or set a lower ACS_RATE',
-    });
-  if (status === 501 && text !== null)
-    return new AppError(kind, `the server does not support this: ${text}`, about);
-  if (status !== 500) return new AppError(kind, `the server answered ${status}${said}`, about);
-  return new AppError(
+export function statusError(answer: Answer): AppError {
+  const { status, request } = answer;
+  const reason = shownText(answer);
+  if (status === 404 && reason === null) return wrongPlaceError(answer);
+  const of = status === 500 ? ` to ${request.method} ${routeOf(answer)}` : '';
+  const {
     kind,
-    `the server answered 500 to ${answer.request.method} ${routeOf(answer)}${said}`,
-    {
-      ...about,
-      hint: 'its log has the cause; see whether other routes fail too: acs doctor',
-    },
-  );
+    text = `the server answered ${status}${of}`,
+    hint,
+    retryable = status >= 500,
+  } = STATUSES[status] ?? { kind: 'server' };
+  return errorBy(answer, kind, reason === null ? text : `${text}: ${reason}`, { hint, retryable });
+}
+
+/** Of other content than JSON and plain text the type. */
+function shownText({ contentType, body, bytes }: Answer): string | null {
+  if (isJsonType(contentType)) return serverText(body);
+  if (contentType === 'text/plain')
+    return serverText(new TextDecoder().decode(bytes.subarray(0, 4 * MAX_SERVER_TEXT)));
+  return contentType === '' ? null : `(${contentType})`;
 }
 
 /** Not by the URL class: a key that is part of the host is redacted there. */
@@ -142,21 +190,51 @@ export function routeOf({ request }: Pick<Answer, 'request'>): string {
   return request.url.replace(/^\w+:\/\/[^/]*|\?.*$/g, '');
 }
 
-export function wrongPlaceError(answer: Answer, details: RequestDetails): AppError {
-  const { bytes, contentType } = answer;
+function wrongPlaceError(answer: Answer): AppError {
+  const { bytes, contentType, status } = answer;
   const ofType = isJsonType(contentType)
     ? 'JSON that cannot be read'
     : `an answer of type ${cut(contentType, 80) || '(none)'}`;
   const what = bytes.length === 0 ? 'an empty answer' : ofType;
-  return new AppError(
-    'server',
-    `the server sent ${what} (status ${answer.status}) where JSON was expected`,
-    {
-      ...details,
-      status: answer.status,
-      hint: 'is this the right server? check the URL with: acs whoami',
-    },
-  );
+  const message = `the server sent ${what} (status ${status}) where JSON was expected`;
+  const hint = 'is this the right server? check the URL with: acs whoami';
+  return errorBy(answer, 'server', message, { hint });
+}
+
+export function unknownOutcome(what: string, details: RequestDetails): AppError {
+  const { status, request } = details;
+  const message = `${what}; whether the server acted on the request is not known`;
+  const hint = 'look before trying again';
+  const about = status === undefined ? { request } : { status, request };
+  return new AppError('unknown-outcome', message, { ...about, hint, retryable: false });
+}
+
+const MOST_REDIRECTS = 5;
+
+/** Throws for a redirect to another origin, also from http to https: keys go to one origin only. */
+export function redirectTarget(
+  { status, headers }: Pick<Answer, 'status' | 'headers'>,
+  url: string,
+  method: Call['method'],
+  hops: number,
+): string {
+  const location = headers['location'] ?? '';
+  const target = URL.canParse(location, url) ? new URL(location, url) : null;
+  const isOwn = target?.origin === new URL(url).origin;
+  const keepsMethod = [307, 308].includes(status) || ['GET', 'HEAD'].includes(method);
+  if (isOwn && keepsMethod && hops < MOST_REDIRECTS) return target.href;
+  const place = target && shownUrl(target.origin + target.pathname);
+  const message =
+    place === null
+      ? 'the server sent a redirect without a valid location'
+      : `the server redirects to ${place}, which acs does not follow`;
+  const answer = { status, request: { method, url: shownUrl(url) } };
+  const isElsewhere = target !== null && !isOwn;
+  throw errorBy(answer, 'server', message, {
+    hint: isElsewhere
+      ? `if that is your server, use it as the URL: ${target.origin}`
+      : 'is this the right server?',
+  });
 }
 
 export interface Failure {
@@ -166,6 +244,97 @@ export interface Failure {
   text: string;
   hint?: string | undefined;
 }
+
+interface FailedConnection {
+  host: string;
+  code: string;
+  message: string;
+  seconds: number;
+}
+
+type Cause = Omit<Failure, 'text'> & { text: (at: FailedConnection) => string };
+
+const PROXY_HINT = 'check HTTP_PROXY, HTTPS_PROXY and NO_PROXY';
+const NETWORK_HINT = 'check the URL and the network';
+const SLOW_HINT = 'raise --request-timeout if the server is only slow';
+
+const UNRESOLVED: Cause = {
+  class: 'dns',
+  sent: 'no',
+  text: ({ host }) => `the name ${host} cannot be resolved`,
+  hint: NETWORK_HINT,
+};
+const UNREACHABLE: Cause = {
+  class: 'unreachable',
+  sent: 'no',
+  text: ({ host, code }) => `${host} cannot be reached (${code})`,
+  hint: NETWORK_HINT,
+};
+const LOST: Cause = {
+  class: 'reset',
+  sent: 'maybe',
+  text: ({ host, code }) => `the connection to ${host} was lost (${code})`,
+};
+const CUT: Cause = { ...LOST, text: ({ host }) => `the connection to ${host} was cut` };
+const NO_CONNECTION: Pick<Cause, 'class' | 'sent' | 'hint'> = {
+  class: 'proxy',
+  sent: 'no',
+  hint: PROXY_HINT,
+};
+const NOT_PROXIED: Cause = {
+  ...NO_CONNECTION,
+  text: ({ host, message }) => `the proxy did not connect to ${host} (it answered ${message})`,
+};
+
+/** By the code of the error, where it is one of connecting with `connect` before it. */
+const CAUSES: Readonly<Record<string, Cause>> = {
+  ENOTFOUND: UNRESOLVED,
+  EAI_AGAIN: UNRESOLVED,
+  'connect ECONNREFUSED': {
+    class: 'refused',
+    sent: 'no',
+    text: ({ host }) => `nothing listens at ${host} (connection refused)`,
+    hint: 'check that the server runs and the port is right',
+  },
+  'connect ETIMEDOUT': {
+    class: 'timeout',
+    sent: 'no',
+    text: ({ host, seconds }) => `no connection to ${host} within ${seconds} s`,
+    hint: `${NETWORK_HINT}, or raise --request-timeout`,
+  },
+  'connect EHOSTUNREACH': UNREACHABLE,
+  'connect ENETUNREACH': UNREACHABLE,
+  'connect EADDRNOTAVAIL': UNREACHABLE,
+  ETIMEDOUT: LOST,
+  EHOSTUNREACH: LOST,
+  ENETUNREACH: LOST,
+  EADDRNOTAVAIL: LOST,
+  ECONNRESET: CUT,
+  EPIPE: CUT,
+  ACS_SILENCE: {
+    class: 'timeout',
+    sent: 'maybe',
+    text: ({ host, seconds }) => `${host} sent nothing for ${seconds} s`,
+    hint: SLOW_HINT,
+  },
+  ACS_TOTAL: {
+    class: 'timeout',
+    sent: 'maybe',
+    text: ({ host, message }) => `${host} ${message}`,
+    hint: SLOW_HINT,
+  },
+  ACS_PROXY: NOT_PROXIED,
+  ACS_PROXY_LOGIN: {
+    ...NOT_PROXIED,
+    hint:
+      'put a user name and password in HTTP_PROXY or HTTPS_PROXY: ' +
+      'http://<user>:<password>@<host>:<port>',
+  },
+  ACS_PROXY_URL: {
+    ...NO_CONNECTION,
+    text: ({ host }) => `the URL of the proxy for ${host} is not valid`,
+  },
+};
 
 const TLS_CODES =
   /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
@@ -180,75 +349,37 @@ const TLS_HINTS: Readonly<Record<string, string>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NOT_TLS,
 };
 
-const PROXY_HINT = 'check HTTP_PROXY, HTTPS_PROXY and NO_PROXY';
-const NETWORK_HINT = 'check the URL and the network';
-
-export function classifyFailure(error: unknown, url: string, timeoutMs: number): Failure {
-  const { proxy, status } = error as { proxy?: string; status?: number };
-  if (proxy === undefined) return failureOf(error, new URL(url).host, timeoutMs, status);
-  const failure = failureOf(error, `the proxy ${proxy}`, timeoutMs);
-  return failure.class === 'other' ? failure : { ...failure, hint: PROXY_HINT };
+function causeOf(code: string): Cause {
+  if (TLS_CODES.test(code))
+    return {
+      class: 'tls',
+      sent: 'no',
+      text: ({ host }) => `the TLS connection to ${host} failed (${code})`,
+      hint:
+        TLS_HINTS[code] ??
+        'for a private certificate authority set NODE_EXTRA_CA_CERTS to its file',
+    };
+  const other = { class: 'other', sent: 'maybe' } as const;
+  if (code.startsWith('HPE_'))
+    return {
+      ...other,
+      text: ({ host }) => `${host} does not speak HTTP`,
+      hint: 'is this the right port?',
+    };
+  return {
+    ...other,
+    text: ({ host, message }) => `the request to ${host} failed: ${cut(message, 300)}`,
+  };
 }
 
-function failureOf(error: unknown, host: string, timeoutMs: number, proxyStatus?: number): Failure {
-  const { errors: [first] = [error] } = error as { errors?: unknown[] };
+/** @param error of Node, or of Network, whose errors have the host of a proxy that failed itself */
+export function classifyFailure(error: unknown, url: string, timeoutMs: number): Failure {
+  const { errors: [first] = [error], proxy } = error as { errors?: unknown[]; proxy?: string };
   const { code = '', syscall, message = String(error) } = first as NodeJS.ErrnoException;
-  const isConnecting = syscall === 'connect';
-  const fail = (
-    of: Failure['class'],
-    sent: Failure['sent'],
-    text: string,
-    hint?: string,
-  ): Failure => {
-    return { class: of, sent, text, hint };
-  };
-  if (TLS_CODES.test(code)) {
-    const hint =
-      TLS_HINTS[code] ?? 'for a private certificate authority set NODE_EXTRA_CA_CERTS to its file';
-    return fail('tls', 'no', `the TLS connection to ${host} failed (${code})`, hint);
-  }
-  switch (code) {
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return fail('dns', 'no', `the name ${host} cannot be resolved`, NETWORK_HINT);
-    case 'ECONNREFUSED': {
-      const hint = 'check that the server runs and the port is right';
-      return fail('refused', 'no', `nothing listens at ${host} (connection refused)`, hint);
-    }
-    case 'ETIMEDOUT':
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-    case 'EADDRNOTAVAIL':
-      if (!isConnecting)
-        return fail('reset', 'maybe', `the connection to ${host} was lost (${code})`);
-      if (code !== 'ETIMEDOUT')
-        return fail('unreachable', 'no', `${host} cannot be reached (${code})`, NETWORK_HINT);
-      return fail(
-        'timeout',
-        'no',
-        `no connection to ${host} within ${timeoutMs / 1000} s`,
-        `${NETWORK_HINT}, or raise --request-timeout`,
-      );
-    case 'ACS_SILENCE':
-    case 'ACS_TOTAL': {
-      const hint = 'raise --request-timeout if the server is only slow';
-      const text = code === 'ACS_TOTAL' ? message : `sent nothing for ${timeoutMs / 1000} s`;
-      return fail('timeout', 'maybe', `${host} ${text}`, hint);
-    }
-    case 'ACS_PROXY': {
-      const login =
-        'put a user name and password in HTTP_PROXY or HTTPS_PROXY: ' +
-        'http://<user>:<password>@<host>:<port>';
-      const text = `the proxy did not connect to ${host} (it answered ${proxyStatus})`;
-      return fail('proxy', 'no', text, proxyStatus === 407 ? login : PROXY_HINT);
-    }
-    case 'ACS_PROXY_URL':
-      return fail('proxy', 'no', `the URL of the proxy for ${host} is not valid`, PROXY_HINT);
-    case 'ECONNRESET':
-    case 'EPIPE':
-      return fail('reset', 'maybe', `the connection to ${host} was cut`);
-  }
-  if (code.startsWith('HPE_'))
-    return fail('other', 'maybe', `${host} does not speak HTTP`, 'is this the right port?');
-  return fail('other', 'maybe', `the request to ${host} failed: ${cut(message, 300)}`);
+  const { text, ...cause } = CAUSES[`${syscall} ${code}`] ?? CAUSES[code] ?? causeOf(code);
+  const host = proxy === undefined ? new URL(url).host : `the proxy ${proxy}`;
+  const failure = { ...cause, text: text({ host, code, message, seconds: timeoutMs / 1000 }) };
+  return proxy === undefined || cause.class === 'other'
+    ? failure
+    : { ...failure, hint: PROXY_HINT };
 }

@@ -25,6 +25,12 @@ interface NetworkOptions {
 /** `fresh`: for a request that must not be sent on a connection that the server has just closed. */
 type ConnectionKind = 'kept' | 'fresh';
 
+interface Received {
+  status: number;
+  headers: Record<string, string>;
+  bytes: Uint8Array;
+}
+
 export interface Sending {
   method: string;
   headers: Record<string, string>;
@@ -68,112 +74,75 @@ export class Network {
    * Throws AppError for an answer that is not read, else the error of the connection: see
    * classifyFailure.
    */
-  async send(
+  async send(url: string, kind: ConnectionKind, sending: Sending): Promise<Received> {
+    const { silenceMs, clock, signal } = sending;
+    signal.throwIfAborted();
+    const limit = new AnswerLimit(silenceMs, clock);
+    const request = this.#connect(url, kind, sending, limit);
+    /** Its reason is the first error; those that follow from it are not reported. */
+    const over = new AbortController();
+    const end = (reason: unknown): void => {
+      over.abort(reason);
+      request.destroy(reason as Error);
+    };
+    // In place of the option `signal`, for which Node adds another listener.
+    signal.addEventListener('abort', () => end(signal.reason), { signal: over.signal });
+    const exceed = (ms: number): void =>
+      end(failure('ACS_TOTAL', `did not complete its answer within ${ms / 1000} s`));
+    limit.reached(over.signal).then(exceed, () => undefined);
+    try {
+      const response = await upload(request, sending.body, limit, over);
+      // Agent servers close the connection after a 500 without announcing it (interface 12): it is
+      // not used again.
+      if (response.statusCode === 500) request.shouldKeepAlive = false;
+      return await receive(response, sending, limit);
+    } catch (error) {
+      throw isAppError(error) || !over.signal.aborted ? error : over.signal.reason;
+    } finally {
+      over.abort();
+    }
+  }
+
+  /** For TLS the limit of connecting includes the handshake. */
+  #connect(
     url: string,
     kind: ConnectionKind,
-    sending: Sending,
-  ): Promise<{ status: number; headers: Record<string, string>; bytes: Uint8Array }> {
-    const { method, headers, body, silenceMs, clock, maxBytes, signal, into } = sending;
-    signal.throwIfAborted();
-    const { request: open } = url.startsWith('https:') ? https : http;
-    const isStream = typeof body === 'object' && body !== null && !(body instanceof Uint8Array);
+    { method, headers, body, silenceMs }: Sending,
+    limit: AnswerLimit,
+  ): http.ClientRequest {
     // Node gives a DELETE with a body no length by itself.
     const length =
-      body === null || isStream ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const agent = this.#agent(url, kind);
-    const request = open(url, {
+      typeof body === 'string' || body instanceof Uint8Array
+        ? { 'content-length': String(Buffer.byteLength(body)) }
+        : {};
+    const request = (url.startsWith('https:') ? https : http).request(url, {
       method,
       headers: { ...headers, ...length },
-      agent,
+      agent: this.#agent(url, kind),
       timeout: silenceMs,
     });
-    this.#limitConnecting(request);
-    // The time that the source of the body or the receiver of the answer needs is not that of the
-    // server.
-    const limit = new AnswerLimit(silenceMs, clock);
-    const upload = async function* (parts: AsyncIterable<Uint8Array>) {
-      limit.isHeld = true;
-      for await (const part of parts) {
-        limit.isHeld = false;
-        yield part;
-        limit.bytes += part.length;
-        limit.isHeld = true;
-      }
-      limit.isHeld = false;
-    };
     request.on('timeout', () => {
       const { socket } = request;
       if (socket === null || !this.#connected.has(socket)) request.destroy(notConnected());
       else if (limit.isHeld) socket.setTimeout(silenceMs);
       else request.destroy(failure('ACS_SILENCE'));
     });
-    let failed: Error | null = null;
-    const ended = new AbortController();
-    try {
-      const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-        const abort = (): void => {
-          // While its connection is being made, a request does not report that it was destroyed.
-          reject(signal.reason as Error);
-          request.destroy();
-        };
-        // In place of the option `signal`, for which Node adds another listener.
-        signal.addEventListener('abort', abort, { signal: ended.signal });
-        const exceed = (ms: number): void => {
-          reject(
-            (failed = failure('ACS_TOTAL', `did not complete its answer within ${ms / 1000} s`)),
-          );
-          request.destroy(failed);
-        };
-        limit.reached(ended.signal).then(exceed, () => undefined);
-        request.on('error', (error) => reject((failed ??= error)));
-        request.on('response', resolve);
-        // Without an answer and an error: the server switched protocols without a request to
-        // upgrade.
-        request.on('close', () => reject(failure('ECONNRESET')));
-        if (isStream)
-          pipeline(Readable.from(upload(body)), request, (error) => {
-            if (isAppError(error)) failed = error;
-            if (error) reject(error);
-          });
-        else request.end(body ?? undefined);
-      });
-      const status = response.statusCode ?? 0;
-      // Agent servers close the connection after a 500 without announcing it (interface 12): it is
-      // not used again.
-      if (status === 500) request.shouldKeepAlive = false;
-      const receive = status >= 200 && status < 300 ? into : undefined;
-      const chunks: Uint8Array[] = [];
-      let size = 0;
-      for await (const chunk of decoded(response, method)) {
-        limit.bytes += chunk.length;
-        if (receive === undefined) {
-          size += chunk.length;
-          if (size > maxBytes) {
-            const most =
-              maxBytes < 1024 * 1024
-                ? `${maxBytes} bytes`
-                : `${Math.floor(maxBytes / 1024 / 1024)} MiB`;
-            const message =
-              `the answer is larger than the ${most} that acs reads of ` + `such an answer`;
-            const hint = 'is this the right server? where it is a list, ask for less of it';
-            throw new AppError('server', message, { hint });
-          }
-          chunks.push(chunk);
-        } else {
-          limit.isHeld = true;
-          await receive(chunk);
-          limit.isHeld = false;
-        }
-      }
-      const texts = Object.entries(response.headers).map(
-        ([name, value]) => [name, String(value)] as const,
+    request.on('socket', (socket) => {
+      if (this.#connected.has(socket)) return;
+      const isSecure = 'encrypted' in socket;
+      const timer = setTimeout(
+        () => request.destroy(notConnected()),
+        this.#options.connectTimeoutMs,
       );
-      return { status, headers: Object.fromEntries(texts), bytes: Buffer.concat(chunks) };
-    } catch (error) {
-      throw isAppError(error) ? error : (failed ?? error);
-    } finally {
-      ended.abort();
-    }
+      const connect = (): void => {
+        this.#connected.add(socket);
+        clearTimeout(timer);
+      };
+      if (!isSecure && !socket.connecting) return connect(); // a tunnel of a proxy
+      socket.once(isSecure ? 'secureConnect' : 'connect', connect);
+      socket.once('close', () => clearTimeout(timer));
+    });
+    return request;
   }
 
   async openSocket(url: string, headers: Record<string, string>): Promise<WebSocket> {
@@ -222,25 +191,74 @@ export class Network {
     }
     return agent;
   }
+}
 
-  /** For TLS the limit includes the handshake. */
-  #limitConnecting(request: http.ClientRequest): void {
-    request.on('socket', (socket) => {
-      if (this.#connected.has(socket)) return;
-      const isSecure = 'encrypted' in socket;
-      const timer = setTimeout(
-        () => request.destroy(notConnected()),
-        this.#options.connectTimeoutMs,
-      );
-      const connect = (): void => {
-        this.#connected.add(socket);
-        clearTimeout(timer);
-      };
-      if (!isSecure && !socket.connecting) return connect(); // a tunnel of a proxy
-      socket.once(isSecure ? 'secureConnect' : 'connect', connect);
-      socket.once('close', () => clearTimeout(timer));
-    });
+/** Returns the head of the answer. An error of the request, also a later one, ends `over`. */
+async function upload(
+  request: http.ClientRequest,
+  body: Sending['body'],
+  limit: AnswerLimit,
+  over: AbortController,
+): Promise<http.IncomingMessage> {
+  const response = new Promise<http.IncomingMessage>((resolve, reject) => {
+    request.on('response', resolve);
+    // Without an answer and an error: the server switched protocols without a request to upgrade.
+    request.on('close', () => reject(failure('ECONNRESET')));
+    // While its connection is being made, a request does not report that it was destroyed.
+    over.signal.addEventListener('abort', () => reject(over.signal.reason as Error));
+  });
+  const fail = (error?: Error | null): void => void (error && over.abort(error));
+  request.on('error', fail);
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array)
+    request.end(body ?? undefined);
+  else {
+    // The time that the source needs for a part is not that of the server.
+    const parts = async function* () {
+      limit.isHeld = true;
+      for await (const part of body) {
+        limit.isHeld = false;
+        yield part;
+        limit.bytes += part.length;
+        limit.isHeld = true;
+      }
+      limit.isHeld = false;
+    };
+    pipeline(Readable.from(parts()), request, fail);
   }
+  return await response;
+}
+
+async function receive(
+  response: http.IncomingMessage,
+  { method, maxBytes, into }: Sending,
+  limit: AnswerLimit,
+): Promise<Received> {
+  const { statusCode: status = 0 } = response;
+  const chunks: Uint8Array[] = [];
+  let leftBytes = maxBytes;
+  const collect = (chunk: Uint8Array): Promise<unknown> => {
+    leftBytes -= chunk.length;
+    return leftBytes < 0 ? Promise.reject(tooLarge(maxBytes)) : Promise.resolve(chunks.push(chunk));
+  };
+  const take = into !== undefined && status >= 200 && status < 300 ? into : collect;
+  for await (const chunk of decoded(response, method)) {
+    limit.bytes += chunk.length;
+    // The time that the receiver needs is not that of the server.
+    limit.isHeld = true;
+    await take(chunk);
+    limit.isHeld = false;
+  }
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers)) headers[name] = String(value);
+  return { status, headers, bytes: Buffer.concat(chunks) };
+}
+
+function tooLarge(maxBytes: number): AppError {
+  const mebibytes = Math.floor(maxBytes / 1024 / 1024);
+  const most = mebibytes === 0 ? `${maxBytes} bytes` : `${mebibytes} MiB`;
+  return new AppError('server', `the answer is larger than ${most}`, {
+    hint: 'check the URL; if the answer is a list, request fewer items',
+  });
 }
 
 async function* decoded(
@@ -312,9 +330,7 @@ function isExcluded(url: string, noProxy: string): boolean {
   });
 }
 
-/**
- * Errors have `proxy`, its host, where it failed itself, and `status`, where it refused to connect.
- */
+/** Errors have `proxy`, its host, where it failed itself. */
 function tunnelThrough(
   agent: http.Agent,
   proxy: string,
@@ -325,7 +341,8 @@ function tunnelThrough(
   const createConnection = (target: ConnectionOptions, done: Made): void => {
     const way = URL.canParse(proxy) ? new URL(proxy) : null;
     if (way === null || !/^https?:$/.test(way.protocol)) return done(failure('ACS_PROXY_URL'));
-    const authority = `${target.host?.includes(':') ? `[${target.host}]` : target.host}:${target.port}`;
+    const host = target.host?.includes(':') ? `[${target.host}]` : target.host;
+    const authority = `${host}:${target.port}`;
     const user = `${decodeURIComponent(way.username)}:${decodeURIComponent(way.password)}`;
     const headers = {
       host: authority,
@@ -349,7 +366,7 @@ function tunnelThrough(
         if (status === 200)
           return done(null, isSecure ? connectTls({ ...target, socket }) : socket);
         socket.destroy();
-        done(Object.assign(failure('ACS_PROXY'), { status }));
+        done(failure(status === 407 ? 'ACS_PROXY_LOGIN' : 'ACS_PROXY', String(status)));
       })
       .once('error', (error) => done(Object.assign(error, { proxy: way.host })))
       .once('close', () => clearTimeout(timer))

@@ -1,6 +1,6 @@
 /** How long requests may take, how many are sent a second, and when one is sent again. */
 import type { Clock } from '../../base/clock.ts';
-import type { Answer } from './answer.ts';
+import type { Answer, Failure } from './answer.ts';
 import type { Call } from './call.ts';
 
 /** Milliseconds. */
@@ -157,47 +157,65 @@ export class Pace {
   }
 }
 
-export const TRIES = 4;
+const TRIES = 4;
 export const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /**
  * 0.25 s, 0.5 s, 1 s, each between half and the whole of it: clients that failed together do not
  * return together.
  */
-export function backoffMs(attempt: number): number {
-  return 250 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
+function backoffMs(tries: number): number {
+  return 250 * 2 ** (tries - 1) * (0.5 + Math.random() / 2);
 }
 
-/**
- * Null: the answer stands. `attempt`: tries so far; `elapsedMs`: since the first try; `spreadMs`:
- * added to the wait.
- */
-export async function repeatAfter(
+export interface Pause {
+  waitMs: number;
+  /** Added to the wait. */
+  spreadMs: number;
+  /** The server may have executed the request. */
+  mayHaveArrived: boolean;
+}
+
+/** Null: the failure stands. */
+export function pauseAfterFailure(
+  { safe, stream }: Call,
+  { class: of, sent }: Failure,
+  tries: number,
+): Pause | null {
+  // An unresolvable name and an untrusted certificate stay so; a server that sent nothing was
+  // waited for already.
+  const mayRepeat = of === 'refused' || (of === 'reset' && safe !== 'once' && !stream?.hasBegun);
+  if (!mayRepeat || tries >= TRIES) return null;
+  return { waitMs: backoffMs(tries), spreadMs: 0, mayHaveArrived: sent === 'maybe' };
+}
+
+/** Null: the answer stands. */
+export async function pauseAfterAnswer(
   { safe, accept }: Call,
-  { status, headers, body }: Answer,
-  attempt: number,
-  { nowMs, elapsedMs }: { nowMs: number; elapsedMs: number },
-): Promise<{ waitMs: number; spreadMs: number } | null> {
-  const ownPause = (waitMs: number | null) => (waitMs === null ? null : { waitMs, spreadMs: 0 });
-  if (attempt >= TRIES || accept?.includes(status)) return null;
+  { status, headers, body }: Pick<Answer, 'status' | 'headers' | 'body'>,
+  { tries, nowMs, elapsedMs }: { tries: number; nowMs: number; elapsedMs: number },
+): Promise<Pause | null> {
+  if (tries >= TRIES || accept?.includes(status)) return null;
+  const backoff = backoffMs(tries);
+  const alone = { waitMs: backoff, spreadMs: 0, mayHaveArrived: status >= 500 };
   if (status === 500 && safe === 'read') {
-    const { repeatAfter500Ms } = await import('./quirks/passing-500.ts');
-    return ownPause(repeatAfter500Ms(backoffMs(attempt), elapsedMs));
+    const { mayRepeat500 } = await import('./quirks/passing-500.ts');
+    return mayRepeat500(elapsedMs + backoff) ? alone : null;
   }
   if (safe === 'once' ? status !== 429 : !RETRY_STATUSES.has(status)) return null;
   // `{"detail":{"code":"daily_conversation_limit_reached",…}}`: waiting seconds does not help.
   const { detail } = (body ?? {}) as { detail?: { code?: unknown } | null };
   if (detail?.code === 'daily_conversation_limit_reached') return null;
   const header = headers['retry-after'];
-  if (header === undefined) return ownPause(backoffMs(attempt) * (status === 429 ? 4 : 1));
+  if (header === undefined) return { ...alone, waitMs: backoff * (status === 429 ? 4 : 1) };
   const seconds = /^\d+(\.\d+)?$/.test(header.trim())
     ? Number(header)
     : (Date.parse(header) - nowMs) / 1000;
-  const waitMs = Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : backoffMs(attempt);
+  const waitMs = Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : backoff;
   // A self-hosted server counts what it refuses: clients that return together would be refused
   // together, for ever.
-  const spreadMs = Math.min(waitMs, 1_000) * 2 ** (attempt - 1) * Math.random();
-  return waitMs > LIMITS_MS.pause ? null : { waitMs, spreadMs };
+  const spreadMs = Math.min(waitMs, 1_000) * 2 ** (tries - 1) * Math.random();
+  return waitMs > LIMITS_MS.pause ? null : { ...alone, waitMs, spreadMs };
 }
 
 /** From the cloud's headers: the reset is in seconds since the epoch, or from now. 0: no pause. */

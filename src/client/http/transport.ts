@@ -3,29 +3,29 @@
  * sent once.
  */
 import { setMaxListeners } from 'node:events';
-import { AppError, DryRunStop, isAppError, type RequestDetails } from '../../base/errors.ts';
+import { AppError, DryRunStop, isAppError, type NamedRequest } from '../../base/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import { REDACTED } from '../../base/text/secret-names.ts';
 import { buildUrl, isLoopback, shownUrl } from './address.ts';
 import {
   classifyFailure,
   isJsonType,
-  serverText,
-  statusError,
-  wrongPlaceError,
+  meaningOf,
+  redirectTarget,
+  unknownOutcome,
   type Answer,
   type Failure,
 } from './answer.ts';
 import type { Call } from './call.ts';
-import { ACCEPTED_ENCODINGS, type Network } from './network.ts';
+import { ACCEPTED_ENCODINGS, type Network, type Sending } from './network.ts';
 import type { Redaction } from './redaction.ts';
 import {
-  backoffMs,
   LIMITS_MS,
   limitResetMs,
-  repeatAfter,
-  TRIES,
+  pauseAfterAnswer,
+  pauseAfterFailure,
   type Pace,
+  type Pause,
 } from './time-limits.ts';
 import { shortened } from '../../base/text/well-formed.ts';
 
@@ -48,17 +48,15 @@ export interface TransportOptions {
    * Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any
    * answer.
    */
-  refused: (answer: Answer, details: RequestDetails) => Promise<AppError>;
-  /**
-   * Called for a 404, 405, 422 or HTML answer, which may contradict cached facts; returns the error
-   * if it does.
-   */
-  surprised?: () => Promise<AppError | null>;
+  refused: (answer: Answer) => Promise<AppError>;
+  /** Called for an answer that contradicts the facts of the server; the error if they changed. */
+  probeAgain?: () => Promise<AppError | null>;
 }
+
+type Received = Omit<Answer, 'request'>;
 
 /** By `expect`, before and after decoding. A page of 100 events may hold as many screenshots. */
 const MOST_MIB = { json: 256, any: 256, bytes: 512 };
-const MOST_REDIRECTS = 5;
 const MOST_LOGGED_CHARACTERS = 2_000;
 
 export class Transport {
@@ -79,176 +77,129 @@ export class Transport {
    * of the signal
    */
   async request(call: Call): Promise<Answer> {
-    const { network, mode, clock, pace, signal } = this.#options;
+    const { network, mode, clock, pace, signal, restart } = this.#options;
     const url = buildUrl(this.baseUrl, call.path, call.query);
     const request = { method: call.method, url: network.redaction.text(shownUrl(url)) };
     if (mode === 'dry-run' && (call.safe !== 'read' || call.inDryRun === 'printed'))
       throw new DryRunStop([{ ...request, body: shownBody(call, network.redaction) }]);
     const firstAtMs = clock.now();
     const delivery = call.delivery ?? { isPossible: false };
-    let afterLostTry: Pick<Answer, 'afterLostTry'> = {};
-    for (let attempt = 1; ; attempt++) {
+    /** An earlier try may have been carried out. */
+    let isLost = false;
+    for (let tries = 1; ; tries++) {
       this.#report('limits the rate of requests; the next one waits', pace.pausedUntilMs);
       await pace.turn(signal);
       delivery.isPossible = true;
       const outcome = await this.#exchange(call, url);
-      let pauseMs = backoffMs(attempt);
-      if ('sent' in outcome) {
-        const { class: of, sent, text, hint } = outcome;
-        // An unresolvable name and an untrusted certificate stay so; a server that sent nothing was
-        // waited for already.
-        const mayRepeat =
-          of === 'refused' || (of === 'reset' && call.safe !== 'once' && !call.stream?.hasBegun);
-        if (attempt >= TRIES || !mayRepeat) {
-          if (call.safe === 'once' && sent === 'maybe') throw unknownOutcome(text, { request });
-          throw new AppError('network', text, {
-            request,
-            hint,
-            retryable: of !== 'tls' && of !== 'dns',
-          });
-        }
-        if (sent === 'maybe') afterLostTry = { afterLostTry: true };
-        if (of === 'refused') await this.#options.restart?.();
-      } else {
-        const answer: Answer = { ...outcome, ...afterLostTry, request };
-        const nowMs = clock.now();
-        pace.pauseUntil(limitResetMs(answer.headers, nowMs));
-        const repeat = await repeatAfter(call, answer, attempt, {
-          nowMs,
-          elapsedMs: nowMs - firstAtMs,
-        });
-        if (repeat === null) return await this.#checked(call, answer);
-        if (answer.status >= 500) afterLostTry = { afterLostTry: true };
-        this.#report(`answers ${answer.status} and asks to wait`, nowMs + repeat.waitMs);
-        pauseMs = repeat.waitMs + repeat.spreadMs;
-        if (answer.status === 429) pace.pauseUntil(nowMs + pauseMs);
+      const elapsedMs = clock.now() - firstAtMs;
+      const pause =
+        'class' in outcome
+          ? pauseAfterFailure(call, outcome, tries)
+          : await this.#pauseAfter(call, outcome, { tries, elapsedMs });
+      if (pause === null) {
+        if ('class' in outcome) throw failureError(call, outcome, request);
+        const lost = isLost && ({ afterLostTry: true } as const);
+        return await this.#conclude(call, { ...outcome, request, ...lost });
       }
-      delivery.isPossible = afterLostTry.afterLostTry === true;
-      await clock.sleep(pauseMs, signal);
+      isLost ||= pause.mayHaveArrived;
+      delivery.isPossible = isLost;
+      if ('class' in outcome && outcome.class === 'refused') await restart?.();
+      await clock.sleep(pause.waitMs + pause.spreadMs, signal);
     }
   }
 
-  /** Redirects are followed on the same origin: keys are sent to one origin only. */
-  async #exchange(call: Call, firstUrl: string): Promise<Omit<Answer, 'request'> | Failure> {
-    const {
-      network,
-      clock,
-      signal,
-      requestTimeoutMs,
-      usualTimeoutMs = LIMITS_MS.request,
-      headers,
-    } = this.#options;
-    const { method, stream, expect = 'json', safe } = call;
-    const silenceMs = requestTimeoutMs ?? call.timeoutMs ?? usualTimeoutMs;
-    const maxBytes = call.maxBytes ?? MOST_MIB[expect] * 1024 * 1024;
-    const contentType = stream?.upload?.contentType ?? call.raw?.contentType ?? 'application/json';
-    const receive = stream?.into;
-    const into =
-      receive &&
-      ((part: Uint8Array): Promise<void> => {
-        stream.hasBegun = true;
-        return receive(part);
-      });
+  /** Null: the answer stands. All requests of the pace wait for a limit that is used up. */
+  async #pauseAfter(
+    call: Call,
+    answer: Received,
+    times: { tries: number; elapsedMs: number },
+  ): Promise<Pause | null> {
+    const { pace, clock } = this.#options;
+    const nowMs = clock.now();
+    pace.pauseUntil(limitResetMs(answer.headers, nowMs));
+    const pause = await pauseAfterAnswer(call, answer, { ...times, nowMs });
+    if (pause === null) return null;
+    this.#report(`answers ${answer.status} and asks to wait`, nowMs + pause.waitMs);
+    if (answer.status === 429) pace.pauseUntil(nowMs + pause.waitMs + pause.spreadMs);
+    return pause;
+  }
+
+  async #conclude(call: Call, answer: Answer): Promise<Answer> {
+    const { error, contradictsFacts } = meaningOf(call, answer);
+    if (contradictsFacts) {
+      const change = await this.#options.probeAgain?.();
+      if (change) throw change.with({ request: answer.request, ...change.details });
+    }
+    if (error === null) return answer;
+    const shown = error === 'refusal' ? await this.#options.refused(answer) : error;
+    if (call.expect === 'any') return { ...answer, error: shown };
+    throw shown;
+  }
+
+  async #exchange(call: Call, firstUrl: string): Promise<Received | Failure> {
     let url = firstUrl;
     for (let hops = 0; ; hops++) {
-      const json = call.body === undefined ? null : JSON.stringify(call.body);
-      const body =
-        stream?.upload?.parts() ?? call.raw?.bytes ?? (stream === undefined ? json : null);
-      const sending = {
+      const outcome = await this.#send(call, url);
+      if ('class' in outcome) return outcome;
+      const { status } = outcome;
+      if (status < 300 || status >= 400 || status === 304) return outcome;
+      url = redirectTarget(outcome, url, call.method, hops);
+    }
+  }
+
+  async #send(call: Call, url: string): Promise<Received | Failure> {
+    const { network, clock, signal, requestTimeoutMs, headers, usualTimeoutMs } = this.#options;
+    const { method, stream, expect = 'json', safe } = call;
+    const silenceMs = requestTimeoutMs ?? call.timeoutMs ?? usualTimeoutMs ?? LIMITS_MS.request;
+    const content = contentOf(call);
+    const into = stream?.into;
+    const kind = safe === 'once' || stream ? 'fresh' : 'kept';
+    const startedAtMs = clock.now();
+    this.#log(() => {
+      const body = call.body === undefined ? '' : logged(shownBody(call, network.redaction));
+      return `> ${method} ${shownUrl(url)} ${body}`;
+    });
+    try {
+      const received = await network.send(url, kind, {
         method,
-        body,
+        body: content.body,
         silenceMs,
         clock,
-        maxBytes,
+        maxBytes: call.maxBytes ?? MOST_MIB[expect] * 1024 * 1024,
         signal,
-        into,
+        into:
+          into &&
+          ((part) => {
+            stream.hasBegun = true;
+            return into(part);
+          }),
         headers: {
           accept: expect === 'json' ? 'application/json' : '*/*',
           // On the same machine encoding costs more than it saves; the length of a file is not that
           // of its encoding.
-          'accept-encoding':
-            stream !== undefined || isLoopback(url) ? 'identity' : ACCEPTED_ENCODINGS,
+          'accept-encoding': stream || isLoopback(url) ? 'identity' : ACCEPTED_ENCODINGS,
           ...call.headers,
           ...headers,
-          ...(body !== null && { 'content-type': contentType }),
-          ...(stream?.upload?.bytes != null && { 'content-length': String(stream.upload.bytes) }),
+          ...content.headers,
         },
-      };
-      const startedAtMs = clock.now();
-      this.#log(() => {
-        const shown = call.body === undefined ? '' : logged(shownBody(call, network.redaction));
-        return `> ${method} ${shownUrl(url)} ${shown}`;
       });
-      let answer: Omit<Answer, 'request'>;
-      try {
-        const received = await network.send(
-          url,
-          safe === 'once' || stream ? 'fresh' : 'kept',
-          sending,
-        );
-        const type =
-          (received.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-        answer = {
-          ...received,
-          contentType: type,
-          body: isJsonType(type) ? parsed(received.bytes) : undefined,
-        };
-      } catch (error) {
-        signal.throwIfAborted();
-        if (isAppError(error)) {
-          const request = { method, url: shownUrl(url) };
-          throw new AppError(error.kind, error.message, { ...error.details, request });
-        }
-        const failure = classifyFailure(error, url, silenceMs);
-        this.#log(() => `< ${failure.text} (${clock.now() - startedAtMs} ms)`);
-        return failure;
-      }
+      const { status, bytes } = received;
+      const [type = ''] = (received.headers['content-type'] ?? '').split(';');
+      const contentType = type.trim().toLowerCase();
+      const body = isJsonType(contentType) ? parsed(bytes) : undefined;
       this.#log(() => {
-        const { body: given, bytes, status, contentType: type } = answer;
-        const shown =
-          given === undefined ? `(${bytes.length} bytes)` : logged(network.redaction.value(given));
-        return `< ${status} ${type || '(no type)'} ${clock.now() - startedAtMs} ms ${shown}`;
+        const text =
+          body === undefined ? `(${bytes.length} bytes)` : logged(network.redaction.value(body));
+        return `< ${status} ${contentType || '(no type)'} ${clock.now() - startedAtMs} ms ${text}`;
       });
-      if (answer.status < 300 || answer.status >= 400 || answer.status === 304) return answer;
-      url = redirectTarget(answer, url, method, hops);
+      return { ...received, contentType, body };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isAppError(error)) throw error.with({ request: { method, url: shownUrl(url) } });
+      const failure = classifyFailure(error, url, silenceMs);
+      this.#log(() => `< ${failure.text} (${clock.now() - startedAtMs} ms)`);
+      return failure;
     }
-  }
-
-  async #checked(call: Call, answer: Answer): Promise<Answer> {
-    const { status, request } = answer;
-    const isGood = status >= 200 && status < 300;
-    if (call.expect === 'any')
-      return isGood ? answer : { ...answer, error: await this.#errorOf(call, answer) };
-    const isJson = isJsonType(answer.contentType) && answer.body !== undefined;
-    const isEmpty = status === 204 && answer.bytes.length === 0;
-    if (
-      isGood &&
-      (call.expect === 'bytes' ? !answer.contentType.startsWith('text/html') : isJson || isEmpty)
-    )
-      return answer;
-    const hasNoRoute =
-      (status === 404 && serverText(answer.body) === 'Not Found') || status === 405;
-    const isAccepted = call.accept?.includes(status) === true;
-    const isWrongPlace = isGood || ((status === 404 || status === 405) && !isJson);
-    const isSurprise = hasNoRoute || status === 422 || (isWrongPlace && !isAccepted);
-    if (isSurprise && !(isAccepted && call.mayBeMissing)) {
-      const changed = await this.#options.surprised?.();
-      if (changed)
-        throw new AppError(changed.kind, changed.message, { request, ...changed.details });
-    }
-    if (isAccepted) return answer;
-    throw isWrongPlace ? wrongPlaceError(answer, { request }) : await this.#errorOf(call, answer);
-  }
-
-  async #errorOf({ safe }: Call, answer: Answer): Promise<AppError> {
-    const { status, request } = answer;
-    if (status === 401 || status === 403)
-      return await this.#options.refused(answer, { request, status });
-    const isJson = isJsonType(answer.contentType) && answer.body !== undefined;
-    const isGateway = status === 504 || (status === 502 && !isJson);
-    if (safe !== 'once' || !isGateway) return statusError(answer, { request });
-    // A gateway timed out; the server behind it may still execute the request.
-    return unknownOutcome(`a gateway answered ${status}`, { request, status });
   }
 
   #report(why: string, untilMs: number): void {
@@ -289,33 +240,23 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** A redirect to another origin is an error, also from http to https. */
-function redirectTarget(
-  { status, headers }: Pick<Answer, 'status' | 'headers'>,
-  url: string,
-  method: Call['method'],
-  hops: number,
-): string {
-  const location = headers['location'] ?? '';
-  const target = URL.canParse(location, url) ? new URL(location, url) : null;
-  const isOwn = target === null || target.origin === new URL(url).origin;
-  const keepsMethod = status === 307 || status === 308 || ['GET', 'HEAD'].includes(method);
-  if (target !== null && isOwn && keepsMethod && hops < MOST_REDIRECTS) return target.href;
-  const where = target === null ? 'nowhere' : shownUrl(target.origin + target.pathname);
-  throw new AppError('server', `the server redirects to ${where}, which acs does not follow`, {
-    status,
-    request: { method, url: shownUrl(url) },
-    hint: isOwn
-      ? 'is this the right server?'
-      : `if that is your server, use it as the URL: ${target.origin}`,
-  });
+function contentOf({ body, raw, stream }: Call): Pick<Sending, 'body' | 'headers'> {
+  const upload = stream?.upload;
+  if (upload !== undefined) {
+    const { contentType, bytes, parts } = upload;
+    const length = bytes !== null && { 'content-length': String(bytes) };
+    return { body: parts(), headers: { 'content-type': contentType, ...length } };
+  }
+  if (raw !== undefined) return { body: raw.bytes, headers: { 'content-type': raw.contentType } };
+  if (body === undefined || stream !== undefined) return { body: null, headers: {} };
+  return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
 }
 
-function unknownOutcome(what: string, details: RequestDetails): AppError {
-  const message = `${what}; whether the server acted on the request is not known`;
-  return new AppError('unknown-outcome', message, {
-    ...details,
-    hint: 'look before trying again',
-    retryable: false,
-  });
+function failureError(
+  { safe }: Call,
+  { class: of, sent, text, hint }: Failure,
+  request: NamedRequest,
+): AppError {
+  if (safe === 'once' && sent === 'maybe') return unknownOutcome(text, { request });
+  return new AppError('network', text, { request, hint, retryable: of !== 'tls' && of !== 'dns' });
 }

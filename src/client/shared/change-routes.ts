@@ -3,10 +3,10 @@
  */
 import { AppError, isAppError, isFailure } from '../../base/errors.ts';
 import { beforeTime } from '../../runs/deadline.ts';
-import { isMissingRoute, type Feature, type ProbeFacts } from './features.ts';
+import type { Feature, ProbeFacts } from './features.ts';
 import { noConversation, normalId } from '../../domain/ids.ts';
 import type { Links } from './links.ts';
-import { foundNothing, unsupportedBy, type Answer } from '../http/answer.ts';
+import { type Answer, foundNothing, isMissingRoute, errorBy } from '../http/answer.ts';
 import type { Call } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 
@@ -53,7 +53,7 @@ export async function changeOverV0(
   if (!facts.dialects.includes('v0')) throw new AppError('unsupported', message);
   const path = `/api/conversations/${encodeURIComponent(normalId(id))}`;
   const answer = await links.app.request({ ...call, path, safe: 'idempotent', accept: [404, 405] });
-  if (await lacksRoute(answer, isThere)) throw unsupportedBy(answer, message);
+  if (await lacksRoute(answer, isThere)) throw errorBy(answer, 'unsupported', message);
   if (foundNothing(answer)) throw noConversation(id);
 }
 

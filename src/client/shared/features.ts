@@ -3,7 +3,7 @@
  * the request.
  */
 import { isAppError, AppError, isFailure } from '../../base/errors.ts';
-import { isJsonType, serverText, type Answer } from '../http/answer.ts';
+import { isJsonType, isMissingRoute, type Answer } from '../http/answer.ts';
 import type { Call } from '../http/call.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -76,14 +76,6 @@ export function featuresThat(features: Features, are: Presence): Feature[] {
   return FEATURES.filter((feature) => features[feature] === are);
 }
 
-/**
- * Whether the answer is that of a server without this route (a missing record has an error of its
- * own).
- */
-export function isMissingRoute({ status, body }: Answer): boolean {
-  return status === 405 || (status === 404 && serverText(body) === 'Not Found');
-}
-
 /** Routes that lack GET, and those that are read by it: a GET of either changes nothing. */
 const READABLE = {
   'v1-settings': '/api/v1/settings',
@@ -145,7 +137,7 @@ export interface Probed {
 export interface ServerFacts extends KnownFeatures {
   readonly now: ProbeFacts;
   /** The error when the server has changed; null when the answer is to be taken literally. */
-  lookAgain(): Promise<AppError | null>;
+  probeAgain(): Promise<AppError | null>;
 }
 
 /** Probed once, cached for a day, and probed again when an answer contradicts them. */
@@ -202,7 +194,7 @@ export async function readServerFacts(
       now.echoes_ids = true;
       await keep(now);
     },
-    lookAgain: () => (change ??= changed()),
+    probeAgain: () => (change ??= changed()),
   };
 }
 

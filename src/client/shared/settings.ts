@@ -6,8 +6,7 @@ import {
   type JsonValue,
   type SettingsChange,
 } from '../../domain/settings.ts';
-import { isMissingRoute } from './features.ts';
-import { serverText, unsupportedBy } from '../http/answer.ts';
+import { isMissingRoute, serverText, errorBy } from '../http/answer.ts';
 import type { Links } from './links.ts';
 import { settingsError } from './quirks/mistyped-setting.ts';
 
@@ -30,7 +29,7 @@ export async function readSettingsRecord(
       : error;
   });
   if (isMissingRoute(answer))
-    throw unsupportedBy(answer, 'this server has no settings that can be read');
+    throw errorBy(answer, 'unsupported', 'this server has no settings that can be read');
   if (answer.status === 404) return null;
   if (!isJsonObject(answer.body as JsonValue))
     throw new AppError('server', 'unexpected response: settings is not an object');

@@ -36,7 +36,7 @@ export function refusedStart(answer: Answer, wanted: NewConversation): AppError 
       `permit commands without isolation: acs conv new … --spec process\n${settings}`,
     );
   }
-  if (status === 501) return statusError(answer, { request });
+  if (status === 501) return statusError(answer);
   if (member === 'conversation_id' && wanted.conversation_id !== null)
     return error('unsupported', 'this server chooses the ids of its conversations itself');
   return error('usage', `the server refuses this start: ${text}`);

@@ -166,7 +166,7 @@ async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<
     const { status, body } = answer;
     // The workspace has no git repository; another 404 has `detail`.
     const isWithout = status === 404 && isRecord(body) && 'error' in body;
-    if (status === 404 && !isWithout) throw statusError(answer, { request: answer.request });
+    if (status === 404 && !isWithout) throw statusError(answer);
     const changes = isWithout ? [] : read(answer, (given) => readGitChanges(given));
     // Where nothing was cloned, a server answers as where nothing changed.
     if (changes.length === 0 && repository !== null) {

@@ -14,7 +14,7 @@ import {
 } from '../../protocol/v1/records.ts';
 import type { Query } from '../http/address.ts';
 import type { Call } from '../http/call.ts';
-import { statusError, unsupportedBy, type Answer } from '../http/answer.ts';
+import { statusError, errorBy, type Answer } from '../http/answer.ts';
 import { noConversation, normalId, normalizeId } from '../../domain/ids.ts';
 import { read, type Links } from '../shared/links.ts';
 import type { ListQuery } from '../shared/server.ts';
@@ -86,7 +86,7 @@ function readFound<T, Found>(
   reader: (body: unknown, name: string, item: Noun<T>['record']) => Found,
 ): Found {
   if (answer.status === 404)
-    throw unsupportedBy(answer, `this server has no route to read ${name}`);
+    throw errorBy(answer, 'unsupported', `this server has no route to read ${name}`);
   return read(answer, (body) => reader(body, name, keyed(links, record)));
 }
 
@@ -174,6 +174,6 @@ export async function searchAppEvents(
     };
     return read(await links.app.request({ method: 'GET', ...older, safe: 'read' }), readEvents);
   }
-  if (final.includes(answer.status)) throw statusError(answer, { request: answer.request });
+  if (final.includes(answer.status)) throw statusError(answer);
   return read(answer, readEvents);
 }

@@ -9,8 +9,7 @@ import {
   requiredText,
 } from '../../protocol/shape.ts';
 import { refuseIfThere } from '../shared/change-routes.ts';
-import { isMissingRoute } from '../shared/features.ts';
-import { serverText, type Answer } from '../http/answer.ts';
+import { type Answer, isMissingRoute, serverText } from '../http/answer.ts';
 import { read, type Links } from '../shared/links.ts';
 import type { Server } from '../shared/server.ts';
 

@@ -9,7 +9,7 @@ import {
   type SpecRecord,
 } from '../../protocol/v1/records.ts';
 import { lacksRoute, removeOrRead } from '../shared/change-routes.ts';
-import { foundNothing, unsupportedBy, type Answer } from '../http/answer.ts';
+import { foundNothing, errorBy, type Answer } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import { read, type Links } from '../shared/links.ts';
 import type { Server } from '../shared/server.ts';
@@ -180,7 +180,11 @@ async function change(
     accept: [404, 405],
   });
   if (await lacksRoute(answer, () => isThere(links, id)))
-    throw unsupportedBy(answer, `this server cannot ${verb} a sandbox: it has no route for this`);
+    throw errorBy(
+      answer,
+      'unsupported',
+      `this server cannot ${verb} a sandbox: it has no route for this`,
+    );
   if (verb === 'delete' ? foundNothing(answer) : answer.status === 404) throw noSandbox(id);
 }
 

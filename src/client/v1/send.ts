@@ -5,8 +5,8 @@
 import { AppError, isAppError } from '../../base/errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { waitsForConfirmation } from '../shared/confirmation.ts';
-import { isMissingRoute, readPresence } from '../shared/features.ts';
-import { serverText } from '../http/answer.ts';
+import { readPresence } from '../shared/features.ts';
+import { isMissingRoute, serverText } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../shared/links.ts';

@@ -53,8 +53,8 @@ export function useTransports(): Transports {
         clock,
         signal: new AbortController().signal,
         mode: 'live',
-        refused: (answer, details) =>
-          Promise.resolve(new AppError('auth', `refused ${answer.status}`, details)),
+        refused: ({ status, request }) =>
+          Promise.resolve(new AppError('auth', `refused ${status}`, { status, request })),
         ...options,
       }),
   };

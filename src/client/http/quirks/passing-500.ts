@@ -14,7 +14,6 @@
 /** A lasting 500 must not delay its error: no try starts later than this after the first one. */
 const LAST_TRY_MS = 2_000;
 
-/** Null: the 500 stands. */
-export function repeatAfter500Ms(waitMs: number, elapsedMs: number): number | null {
-  return elapsedMs + waitMs <= LAST_TRY_MS ? waitMs : null;
+export function mayRepeat500(elapsedMs: number): boolean {
+  return elapsedMs <= LAST_TRY_MS;
 }
