@@ -6,59 +6,51 @@ import { memberRedaction } from '../base/text/redact.ts';
 import { REDACTED } from '../base/text/secret-names.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './settings.ts';
 
-const LISTS = ['sse_servers', 'shttp_servers', 'stdio_servers'] as const;
-const MEMBERS = {
+const LISTS = {
   sse_servers: ['url', 'api_key'],
   shttp_servers: ['url', 'api_key', 'timeout'],
   stdio_servers: ['name', 'command', 'args', 'env'],
+} as const;
+const LIST_NAMES = Object.keys(LISTS) as (keyof typeof LISTS)[];
+
+const isText = (value: JsonValue): boolean => typeof value === 'string';
+const MEMBERS: Record<string, [isValid: (value: JsonValue) => boolean, words: string]> = {
+  url: [
+    (url) => isText(url) && /^(http|ws)s?:\/\/[^\s/]/i.test(String(url)),
+    'must be an http, https, ws or wss URL',
+  ],
+  api_key: [(key) => key === null || isText(key), 'must be a text'],
+  timeout: [
+    (seconds) =>
+      seconds === null ||
+      (Number.isSafeInteger(seconds) && Number(seconds) >= 1 && Number(seconds) <= 3600),
+    'must be 1 to 3600 seconds',
+  ],
+  name: [
+    (name) => isText(name) && /^[A-Za-z0-9_-]+$/.test(String(name)),
+    'must be letters, digits, _ and - only',
+  ],
+  command: [
+    (command) => isText(command) && /^\S+$/.test(String(command)),
+    'must be one word; its arguments go to args',
+  ],
+  args: [
+    (args) => args === null || (Array.isArray(args) && args.every(isText)),
+    'must be a list of texts',
+  ],
+  env: [
+    (env) => env === null || (isJsonObject(env) && Object.values(env).every(isText)),
+    'must be an object of texts',
+  ],
 };
 
-/** Null when it may be sent. V0 refuses unknown members. */
-export function checkMcpConfig(value: JsonValue): string | null {
-  if (!isJsonObject(value)) return `must be an object with ${LISTS.join(', ')}`;
-  const unknown = Object.keys(value).find((key) => !(LISTS as readonly string[]).includes(key));
-  if (unknown !== undefined) return `has no member ${unknown}; V0 servers have ${LISTS.join(', ')}`;
-  for (const list of LISTS) {
-    const servers = value[list] ?? [];
-    if (!Array.isArray(servers)) return `${list} must be a list`;
-    const seen = new Set<string>();
-    for (const [index, server] of servers.entries()) {
-      const at = `${list}[${index}]`;
-      if (!isJsonObject(server)) return `${at} must be an object`;
-      const other = Object.keys(server).find((key) => !MEMBERS[list].includes(key));
-      if (other !== undefined)
-        return `${at} has no member ${other}; it has ${MEMBERS[list].join(', ')}`;
-      const problem =
-        (list === 'stdio_servers' ? checkStdio(server) : checkRemote(server)) ?? checkMask(server);
-      if (problem !== null) return `${at}${problem}`;
-      const name = nameOf(server);
-      if (seen.has(name)) return `${at} repeats ${name}`;
-      seen.add(name);
-    }
+/** In words that follow the place of the server. */
+function serverProblem(server: JsonObject, members: readonly string[]): string | null {
+  for (const name of members) {
+    const [isValid, words] = MEMBERS[name] ?? [];
+    if (isValid?.(server[name] ?? null) === false) return `.${name} ${words}`;
   }
-  return null;
-}
-
-export function checkMcpConfigV1(value: JsonValue): string | null {
-  const form = '{"<name>": {"url": "https://…"}} or {"<name>": {"command": "…", "args": […]}}';
-  if (!isJsonObject(value)) return `must be an object of servers by name: ${form}`;
-  if (LISTS.some((list) => list in value))
-    return `has the form of V0 servers; this server has ${form}`;
-  for (const [name, server] of Object.entries(
-    isJsonObject(value['mcpServers']) ? value['mcpServers'] : value,
-  )) {
-    if (!isJsonObject(server)) return `${name} must be an object: ${form}`;
-    const problem =
-      (typeof server['command'] === 'string' ? null : checkRemote(server)) ?? checkMask(server);
-    if (problem !== null) return `${name}${problem}`;
-  }
-  return null;
-}
-
-/**
- * Masks of keys, headers and environment values are restored from what is stored; these are not.
- */
-function checkMask(server: JsonObject): string | null {
+  // Masks of keys, headers and environment values are restored from what is stored.
   const masked = ['url', 'command', 'args'].find((name) =>
     [server[name]].flat().some((text) => typeof text === 'string' && text.includes(REDACTED)),
   );
@@ -67,26 +59,45 @@ function checkMask(server: JsonObject): string | null {
     : `.${masked} contains ${REDACTED} in place of a secret: write it in full`;
 }
 
-function checkRemote({ url, api_key: key, timeout = null }: JsonObject): string | null {
-  const protocol = typeof url === 'string' && URL.canParse(url) ? new URL(url).protocol : '';
-  if (!/^(http|ws)s?:$/.test(protocol)) return '.url must be an http, https, ws or wss URL';
-  if (typeof (key ?? '') !== 'string') return '.api_key must be a text';
-  const isTimeout =
-    timeout === null ||
-    (Number.isSafeInteger(timeout) && Number(timeout) >= 1 && Number(timeout) <= 3600);
-  return isTimeout ? null : '.timeout must be 1 to 3600 seconds';
+/** Null when it may be sent. V0 refuses unknown members. */
+export function checkMcpConfig(value: JsonValue): string | null {
+  const lists = LIST_NAMES.join(', ');
+  if (!isJsonObject(value)) return `must be an object with ${lists}`;
+  const unknown = Object.keys(value).find((key) => !Object.hasOwn(LISTS, key));
+  if (unknown !== undefined) return `has no member ${unknown}; V0 servers have ${lists}`;
+  const wrong = LIST_NAMES.find((list) => !Array.isArray(value[list] ?? []));
+  if (wrong !== undefined) return `${wrong} must be a list`;
+  const names = new Set<string>();
+  const servers = LIST_NAMES.flatMap((list) =>
+    [value[list] ?? []].flat().map((server, index) => ({ list, server, at: `${list}[${index}]` })),
+  );
+  for (const { list, server, at } of servers) {
+    if (!isJsonObject(server)) return `${at} must be an object`;
+    const members: readonly string[] = LISTS[list];
+    const other = Object.keys(server).find((key) => !members.includes(key));
+    if (other !== undefined) return `${at} has no member ${other}; it has ${members.join(', ')}`;
+    const problem = serverProblem(server, members);
+    if (problem !== null) return at + problem;
+    const name = `${list} ${nameOf(server)}`;
+    if (names.has(name)) return `${at} repeats ${nameOf(server)}`;
+    names.add(name);
+  }
+  return null;
 }
 
-function checkStdio({ name, command, args, env }: JsonObject): string | null {
-  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]+$/.test(name))
-    return '.name must be letters, digits, _ and - only';
-  if (typeof command !== 'string' || !/^\S+$/.test(command))
-    return '.command must be one word; its arguments go to args';
-  const isText = (value: JsonValue): boolean => typeof value === 'string';
-  if (!Array.isArray(args ?? []) || !((args ?? []) as JsonValue[]).every(isText))
-    return '.args must be a list of texts';
-  if (!isJsonObject(env ?? {}) || !Object.values(env ?? {}).every(isText))
-    return '.env must be an object of texts';
+export function checkMcpConfigV1(value: JsonValue): string | null {
+  const form = '{"<name>": {"url": "https://…"}} or {"<name>": {"command": "…", "args": […]}}';
+  if (!isJsonObject(value)) return `must be an object of servers by name: ${form}`;
+  if (LIST_NAMES.some((list) => list in value))
+    return `has the form of V0 servers; this server has ${form}`;
+  for (const [name, server] of Object.entries(
+    isJsonObject(value['mcpServers']) ? value['mcpServers'] : value,
+  )) {
+    if (!isJsonObject(server)) return `${name} must be an object: ${form}`;
+    const members = typeof server['command'] === 'string' ? [] : LISTS.shttp_servers;
+    const problem = serverProblem(server, members);
+    if (problem !== null) return name + problem;
+  }
   return null;
 }
 
@@ -110,14 +121,11 @@ function mapServers(
   if (!isJsonObject(config)) return {};
   const members = isJsonObject(config['mcpServers']) ? config['mcpServers'] : config;
   return Object.fromEntries(
-    Object.entries(members).map(([name, value]) => [
-      name,
-      Array.isArray(value)
-        ? value.map((server) => (isJsonObject(server) ? change(nameOf(server), server) : server))
-        : isJsonObject(value)
-          ? change(name, value)
-          : value,
-    ]),
+    Object.entries(members).map(([name, value]): [string, JsonValue] => {
+      if (isJsonObject(value)) return [name, change(name, value)];
+      const servers = Array.isArray(value) ? value.filter((server) => isJsonObject(server)) : [];
+      return [name, servers.map((server) => change(nameOf(server), server))];
+    }),
   );
 }
 

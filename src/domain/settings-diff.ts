@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isMasked, maskMcpConfig, mcpServers } from './mcp-config.ts';
 import {
   isJsonObject,
+  type JsonObject,
   type JsonValue,
   type SettingsField,
   type SettingsSnapshot,
@@ -21,11 +22,50 @@ export interface Difference {
   after: string;
 }
 
+/** How a setting is read, compared and printed. `target`: what the server has to return for a value. */
+interface Comparison {
+  current(snapshot: SettingsSnapshot, field: SettingsField): JsonValue;
+  target(value: JsonValue): JsonValue;
+  isSame(current: JsonValue, target: JsonValue): boolean;
+  isStored(current: JsonValue, target: JsonValue): boolean;
+  text(value: JsonValue): string;
+}
+
+const VALUE: Comparison = {
+  current: currentValue,
+  target: (value) => value,
+  isSame: hasAll,
+  isStored: hasAll,
+  text: textOf,
+};
+
+const SECRET: Comparison = {
+  current: ({ secrets }, { name }) => secrets[name] ?? 'unknown',
+  target: (value) => (isEmpty(value) ? 'unset' : 'set'),
+  isSame: (state, target) => state === 'unset' && target === 'unset',
+  isStored: (state, target) => state === 'unknown' || state === target,
+  text: (state) => `(${String(state)})`,
+};
+
+const MCP: Comparison = {
+  current: currentValue,
+  target: (value) => value,
+  isSame: (current, target) => isDeepStrictEqual(withoutEmpty(current), withoutEmpty(target)),
+  // The secrets of MCP servers are returned masked, or not at all.
+  isStored: (current, target) => isDeepStrictEqual(serverNames(current), serverNames(target)),
+  text: (value) => textOf(maskMcpConfig(value)),
+};
+
+function comparisonOf({ name, secret }: SettingsField): Comparison {
+  if (secret) return SECRET;
+  return name === 'mcp_config' ? MCP : VALUE;
+}
+
 export function differencesOf(
   snapshot: SettingsSnapshot,
   { set, unset }: RequestedSettings,
 ): Difference[] {
-  const all = [
+  const changes = [
     ...[...set].map(([field, value]) => ({ field, effect: 'set' as const, value })),
     ...unset.map((field) => ({
       field,
@@ -33,33 +73,19 @@ export function differencesOf(
       value: field.secret ? null : field.default,
     })),
   ];
-  return all.flatMap((change): Difference[] => {
+  return changes.flatMap((change): Difference[] => {
     const { field, effect, value } = change;
-    if (field.secret) {
-      const state = snapshot.secrets[field.name] ?? 'unknown';
-      const isCleared = isEmpty(value);
-      if (isCleared && state === 'unset') return [];
-      const after = isCleared ? '(unset)' : state === 'set' ? '(changed)' : '(set)';
-      return [{ ...change, before: `(${state})`, after }];
-    }
-    const current = currentValue(snapshot, field);
-    if (effect === 'unset' && field.nullable && current === null) return [];
-    const isSame =
-      field.name === 'mcp_config'
-        ? isDeepStrictEqual(withoutEmpty(current), withoutEmpty(value))
-        : hasAll(current, value);
-    if (isSame) return [];
-    const before = textOf(field, current);
-    const text = textOf(field, value);
+    const comparison = comparisonOf(field);
+    const current = comparison.current(snapshot, field);
+    const target = comparison.target(value);
+    const isUnset = effect === 'unset' && field.nullable && current === null;
+    if (isUnset || comparison.isSame(current, target)) return [];
+    const before = comparison.text(current);
+    const text = comparison.text(target);
     const after = before === text ? '(changed)' : text;
     // A server returns the default or null for a setting that was unset: both are shown.
-    return [
-      {
-        ...change,
-        before,
-        after: effect === 'unset' && value !== null ? `(unset, so ${after})` : after,
-      },
-    ];
+    const isDefault = effect === 'unset' && value !== null;
+    return [{ ...change, before, after: isDefault ? `(unset, so ${after})` : after }];
   });
 }
 
@@ -69,29 +95,13 @@ export function unstoredOf(
   written: readonly Difference[],
 ): string[] {
   return written.flatMap(({ field, effect, value }) => {
-    const { name, secret } = field;
-    if (secret) {
-      const wanted = isEmpty(value) ? 'unset' : 'set';
-      const found = after.secrets[name] ?? 'unknown';
-      return found === 'unknown' || found === wanted
-        ? []
-        : [`${name} is (${found}), not (${wanted})`];
-    }
-    const found = currentValue(after, field);
-    // The secrets of MCP servers are returned masked, or not at all.
-    const isStored =
-      name === 'mcp_config'
-        ? isDeepStrictEqual(
-            [...mcpServers(found).keys()].sort(),
-            [...mcpServers(value).keys()].sort(),
-          )
-        : hasAll(found, value);
+    const { current, target, isStored, text } = comparisonOf(field);
+    const stored = current(after, field);
     const isCleared =
-      effect === 'unset' &&
-      (found === null || !isDeepStrictEqual(found, currentValue(before, field)));
-    return isStored || isCleared
+      effect === 'unset' && (stored === null || !isDeepStrictEqual(stored, current(before, field)));
+    return isCleared || isStored(stored, target(value))
       ? []
-      : [`${name} is ${textOf(field, found)}, not ${textOf(field, value)}`];
+      : [`${field.name} is ${text(stored)}, not ${text(target(value))}`];
   });
 }
 
@@ -104,16 +114,11 @@ export function recordOf(
   snapshot: SettingsSnapshot,
   fields: readonly SettingsField[],
 ): Record<string, JsonValue> {
-  return Object.fromEntries(
-    fields.map((field) => [
-      field.name,
-      field.secret
-        ? snapshot.secrets[field.name] === 'set'
-          ? '(set)'
-          : null
-        : currentValue(snapshot, field),
-    ]),
-  );
+  const shown = (field: SettingsField): JsonValue => {
+    if (!field.secret) return currentValue(snapshot, field);
+    return snapshot.secrets[field.name] === 'set' ? '(set)' : null;
+  };
+  return Object.fromEntries(fields.map((field) => [field.name, shown(field)]));
 }
 
 export function hasMask(value: JsonValue): boolean {
@@ -123,42 +128,38 @@ export function hasMask(value: JsonValue): boolean {
   );
 }
 
-function textOf({ name }: SettingsField, value: JsonValue): string {
+function textOf(value: JsonValue): string {
   if (value === null) return '(unset)';
-  const shown = name === 'mcp_config' ? maskMcpConfig(value) : value;
-  return typeof shown === 'string' ? shown : JSON.stringify(shown);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function serverNames(config: JsonValue): string[] {
+  return [...mcpServers(config).keys()].sort();
 }
 
 function isEmpty(value: JsonValue): boolean {
   return value === null || value === '';
 }
 
-/** Whether `found` has everything of `wanted`: a server may add members of its own. */
-function hasAll(found: JsonValue, wanted: JsonValue): boolean {
-  if (isEmpty(wanted)) return isEmpty(found);
-  if (Array.isArray(wanted)) {
-    return (
-      Array.isArray(found) &&
-      found.length === wanted.length &&
-      wanted.every((value, index) => hasAll(found[index] ?? null, value))
-    );
-  }
-  if (!isJsonObject(wanted)) return found === wanted;
-  return (
-    isJsonObject(found) &&
-    Object.entries(wanted).every(([name, value]) => hasAll(found[name] ?? null, value))
-  );
+/** A server may add members of its own to an object. */
+function hasAll(stored: JsonValue, target: JsonValue): boolean {
+  if (isEmpty(target)) return isEmpty(stored);
+  if (typeof target !== 'object' || typeof stored !== 'object' || target === null)
+    return stored === target;
+  if (stored === null || Array.isArray(stored) !== Array.isArray(target)) return false;
+  if (Array.isArray(stored) && Object.keys(target).length !== stored.length) return false;
+  const members = stored as JsonObject;
+  return Object.entries(target).every(([name, value]) => hasAll(members[name] ?? null, value));
 }
 
 /** A member that is left out and an empty one are the same configuration. */
 function withoutEmpty(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withoutEmpty);
   if (!isJsonObject(value)) return value;
-  const members = Object.entries(value)
-    .map(([name, member]) => [name, withoutEmpty(member)] as const)
-    .filter(
-      ([, member]) =>
-        member !== null && !(typeof member === 'object' && Object.keys(member).length === 0),
-    );
+  const members = Object.entries(value).flatMap(([name, member]): [string, JsonValue][] => {
+    const rest = withoutEmpty(member);
+    const isNothing = rest === null || (Array.isArray(rest) && rest.length === 0);
+    return isNothing ? [] : [[name, rest]];
+  });
   return members.length === 0 ? null : Object.fromEntries(members);
 }

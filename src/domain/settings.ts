@@ -1,12 +1,6 @@
-/** The flat names of V0 on every dialect; what V1 has beyond them has a dotted path. */
+import type { JsonValue, Setting } from '../protocol/settings.ts';
 
-export type JsonValue =
-  string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
-export type JsonObject = { [key: string]: JsonValue };
-
-export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export { isJsonObject, type JsonObject, type JsonValue } from '../protocol/settings.ts';
 
 export interface McpConfig {
   sse_servers?: { url: string; api_key?: string | null }[];
@@ -32,19 +26,14 @@ export interface SettingsChange {
   allow_loss: 'refuse' | 'allow';
 }
 
-export interface SettingsField {
-  name: string;
-  type: 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array';
-  nullable: boolean;
-  secret: boolean;
-  default: JsonValue;
-  choices: string[] | null;
-  minimum: number | null;
-  maximum: number | null;
-  description: string;
-  path?: string;
+/** V1 servers list further ones, named by their dotted path. */
+export interface SettingsField
+  extends
+    Pick<Setting, 'name' | 'type' | 'description' | 'default' | 'nullable' | 'secret' | 'path'>,
+    Pick<Setting, 'choices' | 'minimum'>,
+    Partial<Pick<Setting, 'keptByNull'>> {
   /** In words that follow the name; null: nothing is wrong. */
-  check?: (value: JsonValue) => string | null;
+  check?: ((value: JsonValue) => string | null) | undefined;
 }
 
 /** Servers never return the values. */

@@ -142,6 +142,10 @@ function notList<Schema extends v.GenericSchema>(schema: Schema, type: string): 
 export const record = <Entries extends v.ObjectEntries>(entries: Entries) =>
   notList(v.object(entries), 'model_attributes_type');
 
+/** An object whose unknown members are kept. */
+export const openRecord = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  notList(v.looseObject(entries), 'model_attributes_type');
+
 /** An object that may have no other members. */
 export const closedRecord = <Entries extends v.ObjectEntries>(entries: Entries) =>
   notList(v.strictObject(entries), 'model_attributes_type');
@@ -314,7 +318,7 @@ export const maybe = <Schema extends v.GenericSchema>(schema: Schema) =>
  */
 export const kindOf = (family: string, kinds: readonly string[]) =>
   v.pipe(
-    notList(v.looseObject({}), 'model_attributes_type'),
+    openRecord({}),
     v.check(
       ({ kind }) => kinds.some((each) => each === kind),
       `Unknown kind for ${family}: Expected ${kinds.join(' | ')}`,

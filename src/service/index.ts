@@ -2,7 +2,7 @@
  * The local service as the command line uses it; the server and its libraries are loaded only when
  * it is started.
  */
-import { valueAt } from './settings/fields.ts';
+import { valueAt } from '../protocol/settings.ts';
 import type { StoredSettings } from './settings/settings.ts';
 import { dataPaths } from './lifecycle/data-dir.ts';
 import type { ServiceOptions, RunningService } from './lifecycle/service-options.ts';

@@ -28,7 +28,7 @@ const MODULES: Record<string, { loads: readonly string[]; types?: readonly strin
   output: { loads: ['domain', 'errors', 'base'], types: ['context'] },
   runs: { loads: ['domain', 'errors', 'base'], types: ['context', 'client'] },
   protocol: { loads: [] },
-  domain: { loads: ['errors', 'base'] },
+  domain: { loads: ['protocol', 'errors', 'base'] },
   // What fails in the service has a status of HTTP, no exit code.
   errors: { loads: ['base'] },
   base: { loads: [] },

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { checkSettingsValue, SETTINGS_FIELDS } from '../../src/domain/settings-fields.ts';
+import { checkSettingsValue, V0_FIELDS } from '../../src/domain/settings-fields.ts';
 import type { JsonValue, SettingsField } from '../../src/domain/settings.ts';
 
 function find(name: string): SettingsField {
-  const field = SETTINGS_FIELDS.find((one) => one.name === name);
+  const field = V0_FIELDS.find((one) => one.name === name);
   if (field === undefined) throw new Error(`no field ${name}`);
   return field;
 }
 
 describe('the fields', () => {
   it('are the 25 of the interface, each once', () => {
-    expect(new Set(SETTINGS_FIELDS.map(({ name }) => name)).size).toBe(25);
-    expect(SETTINGS_FIELDS.filter(({ secret }) => secret).map(({ name }) => name)).toEqual([
+    expect(new Set(V0_FIELDS.map(({ name }) => name)).size).toBe(25);
+    expect(V0_FIELDS.filter(({ secret }) => secret).map(({ name }) => name)).toEqual([
       'llm_api_key',
       'secrets_store',
       'search_api_key',

@@ -1,10 +1,13 @@
 import { AppError, isAppError } from '../../base/errors.ts';
-import { restoreMcpSecrets } from '../../domain/mcp-config.ts';
+import type { Dialect } from '../../domain/conversation.ts';
+import { isMasked, maskMcpConfig, mcpServers, restoreMcpSecrets } from '../../domain/mcp-config.ts';
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   type SettingsChange,
+  type SettingsField,
+  type SettingsSnapshot,
 } from '../../domain/settings.ts';
 import { isMissingRoute, serverText, errorBy } from '../http/answer.ts';
 import type { Links } from './links.ts';
@@ -15,7 +18,7 @@ export const SETTINGS_ROUTES = { v0: '/api/settings', v1: '/api/v1/settings' };
 /** Null while nothing is stored. Throws `unsupported` where the server has no such route. */
 export async function readSettingsRecord(
   links: Links,
-  dialect: 'v0' | 'v1',
+  dialect: Dialect,
 ): Promise<JsonObject | null> {
   const call = {
     method: 'GET',
@@ -31,53 +34,96 @@ export async function readSettingsRecord(
   if (isMissingRoute(answer))
     throw errorBy(answer, 'unsupported', 'this server has no settings that can be read');
   if (answer.status === 404) return null;
-  if (!isJsonObject(answer.body as JsonValue))
+  if (!isJsonObject(answer.body))
     throw new AppError('server', 'unexpected response: settings is not an object');
-  return answer.body as JsonObject;
+  return answer.body;
 }
 
 /** 400 and 422 are about the values of the user; a 500 may be (interface 2.6). */
 export async function writeSettings(
   links: Links,
-  dialect: 'v0' | 'v1',
+  dialect: Dialect,
   body: JsonObject,
 ): Promise<void> {
-  const call = {
+  const answer = await links.app.request({
     method: 'POST',
     path: SETTINGS_ROUTES[dialect],
     body,
     safe: 'idempotent',
-  } as const;
-  const answer = await links.app.request({ ...call, accept: [400, 422, 500] });
+    accept: [400, 422, 500],
+  });
   const { status, request } = answer;
   if (status < 400) return;
   const text = serverText(answer.body) ?? `status ${status}`;
   if (status !== 500)
     throw new AppError('usage', `the server refuses these settings: ${text}`, { status, request });
-  const hint = 'a value may be one that the server does not accept; see: acs settings schema';
   throw new AppError('server', `the server did not store the settings: ${text}`, {
     status,
     request,
-    hint,
+    hint: 'a value may be one that the server does not accept; see: acs settings schema',
   });
 }
 
-export function hasProviderTokens(record: JsonObject): boolean {
-  return Object.keys(record['provider_tokens_set'] ?? {}).length > 0;
+/** `valueOf`: the member of the record. */
+export function snapshotOf(
+  record: JsonObject | null,
+  fields: readonly SettingsField[],
+  valueOf: (field: SettingsField) => JsonValue | undefined,
+): SettingsSnapshot {
+  const secretState = ({ name }: SettingsField, value: JsonValue) => {
+    const isSet =
+      name === 'secrets_store'
+        ? Object.keys(record?.['provider_tokens_set'] ?? {}).length > 0
+        : record?.[`${name}_set`];
+    if (isSet === true || isMasked(value)) return 'set';
+    return isSet === false || record === null ? 'unset' : 'unknown';
+  };
+  const snapshot: SettingsSnapshot = { values: {}, secrets: {} };
+  for (const field of fields) {
+    const { name, secret, nullable, default: usual } = field;
+    const value = valueOf(field) ?? (nullable ? null : usual);
+    if (secret) snapshot.secrets[name] = secretState(field, value);
+    // An empty text, as of a model, is a value that is not set.
+    else if (name !== 'mcp_config') snapshot.values[name] = value === '' ? null : value;
+    // V0 returns the keys of MCP servers in clear.
+    else snapshot.values[name] = mcpServers(value).size === 0 ? null : maskMcpConfig(value);
+  }
+  return snapshot;
 }
 
-/** Throws `conflict` where a stored secret would be lost. */
-export function mcpForWrite(
-  wanted: JsonValue,
-  stored: JsonValue,
-  { allow_loss }: SettingsChange,
-): JsonValue {
-  if (wanted === null) return null;
-  const { config, lost } = restoreMcpSecrets(wanted, stored);
-  if (lost.length === 0 || allow_loss === 'allow') return config;
-  const message =
-    `these secrets of mcp_config cannot be read back and would be lost: ` + `${lost.join(', ')}`;
-  throw new AppError('conflict', message, {
-    hint: 'give them again, or write without them with --allow-loss',
+/**
+ * What to send for each name. Throws `unsupported` where the server keeps a value that is cleared,
+ * and `conflict` where a stored secret would be lost.
+ */
+export function valuesToWrite(
+  { set, unset, allow_loss }: SettingsChange,
+  dialect: 'V0' | 'V1',
+  fields: readonly SettingsField[],
+  storedMcp: JsonValue,
+): [name: string, value: JsonValue][] {
+  const cleared = (name: string): JsonValue => {
+    const field = fields.find((one) => one.name === name);
+    if (field === undefined || (field.path !== undefined && dialect === 'V1')) return null;
+    const isKept = field.keptByNull?.includes(dialect) === true;
+    if (isKept && field.type !== 'string')
+      throw new AppError(
+        'unsupported',
+        `${dialect} servers cannot unset ${name}; set it to a value`,
+      );
+    if (isKept || (field.secret && dialect === 'V1')) return '';
+    return field.nullable ? null : field.default;
+  };
+  const changes = [...unset.map((name) => [name, null] as const), ...Object.entries(set)];
+  return changes.map(([name, value]) => {
+    if (value === null) return [name, cleared(name)];
+    if (name !== 'mcp_config') return [name, value];
+    const { config, lost } = restoreMcpSecrets(value, storedMcp);
+    if (lost.length > 0 && allow_loss === 'refuse')
+      throw new AppError(
+        'conflict',
+        `these secrets of mcp_config cannot be read back and would be lost: ${lost.join(', ')}`,
+        { hint: 'give them again, or write without them with --allow-loss' },
+      );
+    return [name, config];
   });
 }

@@ -34,7 +34,7 @@ export const fieldView: View<SettingsField> = {
     { name: 'default', get: (field) => field.default },
     { name: 'choices', get: (field) => field.choices, json: { list: true } },
     { name: 'minimum', get: (field) => field.minimum, as: 'number' },
-    { name: 'maximum', get: (field) => field.maximum, as: 'number' },
+    { name: 'maximum', get: () => null, as: 'number' },
     { name: 'description', get: (field) => field.description, weight: 2 },
   ],
   table: ['name', 'type', 'secret', 'default', 'description'],

@@ -2,7 +2,12 @@ import type { Context } from '../context.ts';
 import { AppError } from '../../base/errors.ts';
 import { maskMcpConfig } from '../../domain/mcp-config.ts';
 import { hasMask } from '../../domain/settings-diff.ts';
-import { checkSettingsValue, SETTINGS_FIELDS, V1_FIELDS } from '../../domain/settings-fields.ts';
+import {
+  checkSettingsValue,
+  SETTINGS_FIELDS,
+  V0_FIELDS,
+  V1_FIELDS,
+} from '../../domain/settings-fields.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -31,15 +36,12 @@ export function requireField(
 ): SettingsField {
   const field = findField(fields, name);
   if (field) return field;
-  const isV1 = V1_FIELDS.every((own) => findField(fields, own.name));
-  if (
-    isV1
-      ? findField(SETTINGS_FIELDS, name)
-      : (findField(V1_FIELDS, name) ?? /^(agent|conversation)_settings\.\w/.test(name))
-  )
+  const isV0 = V1_FIELDS.some((own) => !findField(fields, own.name));
+  const isNested = isV0 && /^(agent|conversation)_settings\.\w/.test(name);
+  if (isNested || findField(isV0 ? V1_FIELDS : V0_FIELDS, name))
     throw new AppError(
       'unsupported',
-      `this server has no setting ${name}; ${isV1 ? 'V0' : 'V1'} servers do`,
+      `this server has no setting ${name}; ${isV0 ? 'V1' : 'V0'} servers do`,
     );
   const word = cut(name, 100).toLowerCase();
   const isNear = (known: string): boolean => {

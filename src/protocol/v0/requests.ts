@@ -8,7 +8,6 @@ import {
   list,
   mapOf,
   maybe,
-  number,
   oneOf,
   record,
   storableText,
@@ -17,7 +16,8 @@ import {
   textThat,
   truth,
 } from '../detail.ts';
-import { provider, suggestedTask, TASK_TYPES, TRIGGERS } from '../v1/requests.ts';
+import { SETTINGS, type JsonObject } from '../settings.ts';
+import { provider, settingSchema, suggestedTask, TASK_TYPES, TRIGGERS } from '../v1/requests.ts';
 
 const URL_SCHEME = /^(?:https?|wss?):\/\/[^\s/]+/i;
 const url = () =>
@@ -81,50 +81,23 @@ function splitAssignments(given: string): Record<string, string> | string {
   );
 }
 
-export const GROUPING_STRATEGIES = [
-  'NO_GROUPING',
-  'GROUP_BY_NEWEST',
-  'LEAST_RECENTLY_USED',
-  'FEWEST_CONVERSATIONS',
-  'ADD_TO_ANY',
-] as const;
-
 /** `secrets_store` is taken and dropped, as genuine servers do. */
 export const settings = record({
-  language: maybe(text()),
-  agent: maybe(text()),
+  ...Object.fromEntries(
+    SETTINGS.filter(({ servers }) => servers !== 'V1').map((row) => [
+      row.name,
+      row.nullable || row.secret
+        ? maybe(settingSchema(row))
+        : v.optional(settingSchema(row), row.default),
+    ]),
+  ),
   max_iterations: maybe(integerFrom(1)),
-  security_analyzer: maybe(text()),
-  confirmation_mode: maybe(truth()),
-  llm_model: maybe(text()),
-  llm_api_key: maybe(text()),
-  llm_base_url: maybe(text()),
-  user_version: maybe(integer()),
-  remote_runtime_resource_factor: maybe(integer()),
-  secrets_store: maybe(dictionary()),
-  enable_default_condenser: v.optional(truth(), true),
-  enable_sound_notifications: v.optional(truth(), false),
-  enable_proactive_conversation_starters: v.optional(truth(), true),
-  enable_solvability_analysis: v.optional(truth(), true),
-  user_consents_to_analytics: maybe(truth()),
-  sandbox_base_container_image: maybe(text()),
-  sandbox_runtime_container_image: maybe(text()),
   mcp_config: maybe(mcpConfig),
-  disabled_skills: maybe(list(text())),
-  search_api_key: maybe(text()),
-  sandbox_api_key: maybe(text()),
-  max_budget_per_task: maybe(number()),
   condenser_max_size: maybe(
     v.pipe(integer(), v.minValue(20, 'value_error: condenser_max_size must be at least 20')),
   ),
-  email: maybe(text()),
-  email_verified: maybe(truth()),
-  git_user_name: maybe(text()),
-  git_user_email: maybe(text()),
-  v1_enabled: v.optional(truth(), true),
-  sandbox_grouping_strategy: v.optional(oneOf(GROUPING_STRATEGIES), 'NO_GROUPING'),
 });
-export type SettingsV0 = v.InferOutput<typeof settings>;
+export type SettingsV0 = JsonObject & { mcp_config?: McpConfigV0 | null | undefined };
 
 export const conversationCreate = closedRecord({
   repository: maybe(text()),

@@ -11,6 +11,7 @@ import {
   maybe,
   integer,
   literal,
+  number,
   oneOf,
   pageLimit,
   record,
@@ -23,6 +24,7 @@ import {
   truth,
   uuid,
 } from '../detail.ts';
+import { PLAIN_SETTINGS, type Setting, type SettingType } from '../settings.ts';
 
 export const PROVIDERS = [
   'github',
@@ -246,4 +248,28 @@ export const profileSave = record({
   include_secrets: v.optional(truth(), true),
   llm: maybe(dictionary()),
   preserve_existing_api_key: v.optional(truth(), false),
+});
+
+const SETTING_SCHEMAS = {
+  string: text,
+  integer,
+  number,
+  boolean: truth,
+  array: () => list(text()),
+  object: dictionary,
+} satisfies Record<SettingType, () => v.GenericSchema>;
+
+/** Bounds of numbers are left to the dialect. */
+export const settingSchema = ({ type, choices }: Setting): v.GenericSchema =>
+  type === 'string' && choices !== null ? oneOf(choices) : SETTING_SCHEMAS[type]();
+
+/** The settings at the top level of V1. */
+export const plainSettings = record({
+  ...Object.fromEntries(
+    PLAIN_SETTINGS.filter(({ servers }) => servers !== 'V0').map((row) => [
+      row.name,
+      maybe(settingSchema(row)),
+    ]),
+  ),
+  registered_marketplaces: maybe(list(v.unknown())),
 });

@@ -1,39 +1,19 @@
 /** Every member of the nested settings of V1 (interface section 2.5). */
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
-export type JsonObject = { [name: string]: Json };
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Undefined when nothing was set. */
-export function valueAt(object: JsonObject, dotted: string): Json | undefined {
-  let found: Json | undefined = object;
-  for (const part of dotted.split('.')) {
-    if (!isObject(found)) return undefined;
-    found = found[part];
-  }
-  return found;
-}
-
-/** Changes the object; undefined removes the member. */
-export function setAt(object: JsonObject, dotted: string, value: Json | undefined): void {
-  const parts = dotted.split('.');
-  const last = parts.pop() ?? '';
-  let holder = object;
-  for (const part of parts) {
-    const next: Json | undefined = holder[part];
-    holder = isObject(next) ? next : (holder[part] = {});
-  }
-  if (value === undefined) Reflect.deleteProperty(holder, last);
-  else holder[last] = value;
-}
+import {
+  IS_OF_TYPE,
+  isJsonObject,
+  setAt,
+  valueAt,
+  type JsonObject,
+  type JsonValue,
+  type SettingType,
+} from '../../protocol/settings.ts';
 
 export function overlay(base: JsonObject, over: JsonObject): JsonObject {
   const result: JsonObject = { ...base };
   for (const [name, value] of Object.entries(over)) {
     const below = result[name];
-    result[name] = isObject(below) && isObject(value) ? overlay(below, value) : value;
+    result[name] = isJsonObject(below) && isJsonObject(value) ? overlay(below, value) : value;
   }
   return result;
 }
@@ -46,8 +26,8 @@ export interface SettingField {
   label: string;
   description: string;
   section: string;
-  type: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
-  default: Json;
+  type: SettingType;
+  default: JsonValue;
   prominence: 'critical' | 'major' | 'minor';
   choices?: string[];
   min?: number;
@@ -58,7 +38,7 @@ export interface SettingField {
 function field(
   path: string,
   type: SettingField['type'],
-  value: Json,
+  value: JsonValue,
   description: string,
   extra: Partial<SettingField> = {},
 ): SettingField {
@@ -246,26 +226,22 @@ export const CONVERSATION_FIELDS: SettingField[] = [
   }),
 ];
 
-export function problemOf(of: SettingField, value: Json): string | null {
+const PYTHON_TYPES: Record<SettingType, string> = {
+  string: 'string',
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+  array: 'list',
+  object: 'dictionary',
+};
+
+export function problemOf({ type, min, choices }: SettingField, value: JsonValue): string | null {
   if (value === null) return null;
-  const isRight = {
-    object: isObject,
-    array: Array.isArray,
-    integer: Number.isSafeInteger,
-    number: Number.isFinite,
-    string: (given: Json) => typeof given === 'string',
-    boolean: (given: Json) => typeof given === 'boolean',
-  }[of.type];
-  if (!isRight(value)) {
-    return (
-      `Input should be a valid ` +
-      `${of.type === 'object' ? 'dictionary' : of.type === 'array' ? 'list' : of.type}`
-    );
-  }
-  if (of.min !== undefined && (value as number) < of.min)
-    return `Input should be greater than or equal to ${of.min}`;
-  if (of.choices === undefined || of.choices.includes(value as string)) return null;
-  return `Input should be ${of.choices.map((choice) => `'${choice}'`).join(' or ')}`;
+  if (!IS_OF_TYPE[type](value)) return `Input should be a valid ${PYTHON_TYPES[type]}`;
+  if (min !== undefined && Number(value) < min)
+    return `Input should be greater than or equal to ${min}`;
+  if (choices === undefined || choices.includes(String(value))) return null;
+  return `Input should be ${choices.map((choice) => `'${choice}'`).join(' or ')}`;
 }
 
 export function defaultsOf(fields: SettingField[]): JsonObject {

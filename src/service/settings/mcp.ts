@@ -1,213 +1,132 @@
 /**
- * V0 has three lists in which only stdio servers have names; a change keeps what only the other
- * dialect has.
+ * MCP servers as the settings store them: by name, in the form of V1, with the secrets in clear. A
+ * bearer token is `api_key`, as on V0, whose lists name only programs.
  */
+import * as v from 'valibot';
+import { check, list, mapOf, maybe, openRecord, text, textLike } from '../../protocol/detail.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/settings.ts';
 import type { McpConfigV0 } from '../../protocol/v0/requests.ts';
 import { HttpError } from '../http/answer.ts';
-import { isObject, MASK, type Json, type JsonObject } from './fields.ts';
+import { MASK } from './fields.ts';
 
-export interface McpEntry {
-  name: string;
-  kind: 'sse' | 'shttp' | 'stdio';
-  url?: string;
-  /** Sent as a bearer token. */
-  api_key?: string | null;
-  timeout?: number | null;
-  command?: string;
-  args?: string[];
-  env?: Record<string, string>;
-  /** Further members that only V1 has, headers among them. */
-  more?: JsonObject;
-}
+export type McpServers = Record<string, JsonObject>;
 
-/**
- * What is stored as V0 shows it. Values are in clear: V0 replaces the whole, so a masked one would
- * be lost.
- */
-export function toV0(entries: McpEntry[]): McpConfigV0 | null {
-  if (entries.length === 0) return null;
-  const of = (kind: McpEntry['kind']): McpEntry[] => entries.filter((entry) => entry.kind === kind);
-  return {
-    sse_servers: of('sse').map(({ url = '', api_key = null }) => ({ url, api_key })),
-    stdio_servers: of('stdio').map(({ name, command = '', args = [], env = {} }) => ({
-      name,
-      command,
-      args,
-      env,
-    })),
-    shttp_servers: of('shttp').map(({ url = '', api_key = null, timeout }) => ({
-      url,
-      api_key,
-      timeout: timeout ?? 60,
-    })),
-  };
-}
+/** The members of a server whose values are secrets. */
+const SECRET_MAPS = ['headers', 'env'] as const;
 
-/**
- * What V0 sent, as it is stored; a server with a stored address or name keeps its name and what
- * only V1 has.
- */
-export function fromV0(config: McpConfigV0 | null | undefined, before: McpEntry[]): McpEntry[] {
-  if (config == null) return [];
-  const { sse_servers, stdio_servers, shttp_servers } = config;
-  const taken = new Set(stdio_servers.map(({ name }) => name));
-  const named = (kind: McpEntry['kind'], url: string): McpEntry => {
-    const known = before.find(
-      (entry) => entry.kind === kind && entry.url === url && !taken.has(entry.name),
+function mapSecrets(
+  server: JsonObject,
+  change: (value: JsonValue, member: (typeof SECRET_MAPS)[number], name: string) => JsonValue,
+): JsonObject {
+  const changed = { ...server };
+  for (const member of SECRET_MAPS) {
+    const values = server[member];
+    if (!isJsonObject(values)) continue;
+    changed[member] = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, change(value, member, name)]),
     );
-    const used = new Set([...taken, ...before.map(({ name }) => name)]);
+  }
+  return changed;
+}
+
+/** In clear: V0 replaces the whole, so a masked value would be lost. */
+export function toV0(servers: McpServers): McpConfigV0 | null {
+  const all = Object.entries(servers);
+  if (all.length === 0) return null;
+  const config: McpConfigV0 = { sse_servers: [], stdio_servers: [], shttp_servers: [] };
+  for (const [name, server] of all) {
+    const { url, transport, api_key = null, timeout, command, args, env } = server as ServerMembers;
+    if (url == null)
+      config.stdio_servers.push({ name, command: command ?? '', args: args ?? [], env: env ?? {} });
+    else if (transport === 'sse') config.sse_servers.push({ url, api_key });
+    else config.shttp_servers.push({ url, api_key, timeout: timeout ?? 60 });
+  }
+  return config;
+}
+
+/** A server with a stored URL or name keeps its name and what only V1 has. */
+export function fromV0(config: McpConfigV0 | null | undefined, before: McpServers): McpServers {
+  const { sse_servers = [], stdio_servers = [], shttp_servers = [] } = config ?? {};
+  const after: McpServers = {};
+  for (const { name, command, args, env } of stdio_servers)
+    after[name] = { ...before[name], command, args: args ?? [], env: env ?? {} };
+  const add = (kind: 'sse' | 'shttp', url: string, members: JsonObject): void => {
+    const transport = kind === 'sse' ? 'sse' : 'http';
+    const stored = Object.entries(before).find(
+      ([name, server]) =>
+        server.url === url && (server.transport === 'sse') === (kind === 'sse') && !(name in after),
+    );
     let number = 1;
-    while (used.has(`${kind}-${number}`)) number++;
-    const entry = known ?? { name: `${kind}-${number}`, kind };
-    taken.add(entry.name);
-    return entry;
+    while (`${kind}-${number}` in after || `${kind}-${number}` in before) number++;
+    const [name, server] = stored ?? [`${kind}-${number}`, {}];
+    after[name] = { ...server, url, transport, ...members };
   };
-  const stdio = stdio_servers.map(({ name, command, args, env }) => {
-    const known = before.find((entry) => entry.kind === 'stdio' && entry.name === name);
-    return { ...known, name, kind: 'stdio' as const, command, args: args ?? [], env: env ?? {} };
+  for (const { url, api_key = null } of sse_servers) add('sse', url, { api_key });
+  for (const { url, api_key = null, timeout } of shttp_servers)
+    add('shttp', url, { api_key, timeout: timeout ?? 60 });
+  return after;
+}
+
+/** A token is shown by its strategy alone. */
+export function toV1(servers: McpServers, secrets: 'masked' | 'clear' = 'masked'): JsonObject {
+  const shown = ({ api_key: key, ...server }: JsonObject): JsonObject => ({
+    ...(secrets === 'clear' ? server : mapSecrets(server, () => MASK)),
+    ...(key
+      ? { auth: { strategy: 'bearer', ...(secrets === 'clear' ? { value: key } : {}) } }
+      : {}),
   });
-  const sse = sse_servers.map(({ url, api_key = null }) => ({
-    ...named('sse', url),
-    url,
-    api_key,
-  }));
-  const shttp = shttp_servers.map(({ timeout, ...same }) => ({
-    ...named('shttp', same.url),
-    api_key: null,
-    ...same,
-    timeout: timeout ?? 60,
-  }));
-  return [...sse, ...stdio, ...shttp];
+  return Object.fromEntries(Object.entries(servers).map(([name, one]) => [name, shown(one)]));
 }
 
-export function toV1(entries: McpEntry[], showsSecrets = false): JsonObject {
-  const shownValues = (values: object): JsonObject =>
-    Object.fromEntries(
-      Object.entries(values).map(([name, value]) => [name, showsSecrets ? (value as Json) : MASK]),
-    );
-  const shown = ({
-    kind,
-    more,
-    url = '',
-    api_key,
-    timeout,
-    command = '',
-    args = [],
-    env = {},
-  }: McpEntry) => ({
-    ...more,
-    ...(isObject(more?.headers) ? { headers: shownValues(more.headers) } : {}),
-    ...(kind === 'stdio'
-      ? { command, args, ...(Object.keys(env).length > 0 ? { env: shownValues(env) } : {}) }
-      : {
-          url,
-          transport: kind === 'sse' ? 'sse' : 'http',
-          ...(timeout == null ? {} : { timeout }),
-          ...(api_key
-            ? { auth: { strategy: 'bearer', ...(showsSecrets ? { value: api_key } : {}) } }
-            : {}),
-        }),
-  });
-  return Object.fromEntries(entries.map((entry) => [entry.name, shown(entry)]));
-}
+const texts = maybe(mapOf(text()));
+const members = {
+  command: maybe(text()),
+  args: maybe(list(text())),
+  env: texts,
+  url: maybe(textLike(/^(?:https?|wss?):\/\//i)),
+  transport: maybe(text()),
+  headers: texts,
+  timeout: maybe(v.number()),
+  api_key: maybe(text()),
+};
+type ServerMembers = v.InferOutput<v.ObjectSchema<typeof members, undefined>>;
+const serverForm = v.pipe(
+  openRecord(members),
+  v.check(
+    ({ command, url }) => command != null || url != null,
+    'a server needs a command, or a url with http, https, ws or wss',
+  ),
+);
+const configForm = mapOf(serverForm);
 
-/** For an agent, with the secrets, in the form of `mcpServers` of openhands-sdk. */
-export function toAgent(entries: McpEntry[]): JsonObject {
-  const server = ({
-    kind,
-    more,
-    url = '',
-    api_key,
-    timeout,
-    command = '',
-    args = [],
-    env = {},
-  }: McpEntry) => {
-    if (kind === 'stdio') return { ...more, command, args, env };
-    const headers = isObject(more?.headers) ? more.headers : {};
-    return {
-      ...more,
-      url,
-      transport: kind === 'sse' ? 'sse' : 'http',
-      ...(timeout == null ? {} : { timeout }),
-      headers: { ...headers, ...(api_key ? { Authorization: `Bearer ${api_key}` } : {}) },
-    };
-  };
-  return Object.fromEntries(entries.map((entry) => [entry.name, server(entry)]));
-}
-
-/**
- * `config`: the map itself or one in `mcpServers`. A masked value keeps the stored one. Throws
- * HttpError 400.
- */
-export function fromV1(config: Json, before: McpEntry[]): McpEntry[] {
-  if (config === null) return [];
-  if (!isObject(config)) throw refused('', 'Input should be a valid dictionary');
-  return Object.entries(isObject(config.mcpServers) ? config.mcpServers : config).map(
-    ([name, server]) => {
-      if (!isObject(server)) throw refused(`.${name}`, 'Input should be a valid dictionary');
-      const known = before.find((entry) => entry.name === name);
-      if (typeof server.command === 'string') {
-        const { command: _command, args = [], env = {}, ...more } = server;
-        if (!Array.isArray(args) || !args.every((word) => typeof word === 'string')) {
-          throw refused(`.${name}.args`, 'Input should be a valid list of strings');
-        }
-        const values = textsOf(env, known?.env, `.${name}.env`);
-        return {
-          name,
-          kind: 'stdio' as const,
-          command: server.command,
-          args,
-          env: values,
-          ...rest(more),
-        };
-      }
-      const { url, transport, timeout, auth, api_key, headers, ...more } = server;
-      if (typeof url !== 'string' || !/^(?:https?|wss?):\/\//i.test(url)) {
-        throw refused(`.${name}`, 'a server needs a command, or a url with http, https, ws or wss');
-      }
-      if (timeout != null && typeof timeout !== 'number') {
-        throw refused(`.${name}.timeout`, 'Input should be a valid number');
-      }
-      const given = textsOf(headers ?? {}, known?.more?.headers, `.${name}.headers`);
-      const bearer = Object.keys(given).find((header) => /^authorization$/i.test(header)) ?? '';
-      const [, inHeader = null] = /^Bearer\s+(.+)$/i.exec(given[bearer] ?? '') ?? [];
-      if (inHeader !== null) Reflect.deleteProperty(given, bearer);
-      const token = isObject(auth) && auth.value !== MASK ? (auth.token ?? auth.value) : undefined;
-      // A stored token is not sent to another address.
-      const stored =
-        isObject(auth) && auth.strategy === 'bearer' && known?.url === url ? known.api_key : null;
-      const key =
-        [api_key, token, inHeader, stored].find((each) => typeof each === 'string') ?? null;
-      const kind = transport === 'sse' ? ('sse' as const) : ('shttp' as const);
-      const further = Object.keys(given).length === 0 ? more : { ...more, headers: given };
-      return {
-        name,
-        kind,
-        url,
-        api_key: key,
-        ...(timeout == null ? {} : { timeout }),
-        ...rest(further),
-      };
-    },
+/** `config`: the map itself or one in `mcpServers`. Throws HttpError 400. */
+export function fromV1(config: JsonValue, before: McpServers): McpServers {
+  if (config === null) return {};
+  const named =
+    isJsonObject(config) && isJsonObject(config.mcpServers) ? config.mcpServers : config;
+  const result = check(configForm, named, 'body');
+  if (!result.ok) {
+    const [{ loc, msg } = { loc: [], msg: '' }] = result.detail;
+    const place = ['agent_settings_diff.mcp_config', ...loc.slice(1)].join('.');
+    throw new HttpError(400, { error: `${place}: ${msg}` });
+  }
+  return Object.fromEntries(
+    Object.entries(result.value as McpServers).map(([name, server]) => [
+      name,
+      withSecrets(server, before[name] ?? {}),
+    ]),
   );
 }
 
-function rest(more: JsonObject): { more?: JsonObject } {
-  return Object.keys(more).length === 0 ? {} : { more };
-}
-
-function textsOf(values: Json, known: Json | undefined, member: string): Record<string, string> {
-  if (!isObject(values)) throw refused(member, 'Input should be a valid dictionary of strings');
-  const stored = isObject(known) ? known : {};
-  const entries = Object.entries(values).map(([name, value]): [string, string] => {
-    if (typeof value !== 'string')
-      throw refused(member, 'Input should be a valid dictionary of strings');
-    return [name, value === MASK ? String(stored[name] ?? '') : value];
+/** Masked values are those of the stored server. */
+function withSecrets(server: JsonObject, stored: JsonObject): JsonObject {
+  const { auth, api_key, ...other } = mapSecrets(server, (value, member, name) => {
+    const values = stored[member];
+    return value === MASK ? (isJsonObject(values) && values[name]) || '' : value;
   });
-  return Object.fromEntries(entries);
-}
-
-function refused(member: string, why: string): HttpError {
-  return new HttpError(400, { error: `agent_settings_diff.mcp_config${member}: ${why}` });
+  const { strategy, token, value } = isJsonObject(auth) ? auth : {};
+  // A stored token is not sent to another address.
+  const kept = strategy === 'bearer' && stored.url === server.url ? stored.api_key : null;
+  const key = api_key ?? token ?? (value === MASK ? null : value) ?? kept;
+  return typeof key === 'string' ? { ...other, api_key: key } : other;
 }

@@ -3,81 +3,43 @@
  * 2.1, 2.2, 2.5, 2.6).
  */
 import { isDeepStrictEqual } from 'node:util';
-import * as v from 'valibot';
+import { check } from '../../protocol/detail.ts';
 import {
-  check,
-  integer,
-  list,
-  maybe,
-  number,
-  oneOf,
-  record,
-  text,
-  truth,
-} from '../../protocol/detail.ts';
-import {
-  GROUPING_STRATEGIES,
-  settings as settingsV0,
-  type SettingsV0,
-} from '../../protocol/v0/requests.ts';
+  isJsonObject,
+  PLAIN_SETTINGS,
+  setAt,
+  SETTINGS,
+  valueAt,
+  type JsonObject,
+  type JsonValue,
+  type Setting,
+} from '../../protocol/settings.ts';
+import type { SettingsV0 } from '../../protocol/v0/requests.ts';
+import { plainSettings } from '../../protocol/v1/requests.ts';
 import { HttpError, invalid } from '../http/answer.ts';
 import type { DocumentStore } from '../storage/documents.ts';
 import {
   AGENT_FIELDS,
   CONVERSATION_FIELDS,
   defaultsOf,
-  isObject,
   MASK,
   overlay,
   problemOf,
-  setAt,
-  valueAt,
   withoutSecrets,
-  type Json,
-  type JsonObject,
   type Mask,
+  type SettingField,
 } from './fields.ts';
-import { fromV0, fromV1, toV0, toV1, type McpEntry } from './mcp.ts';
+import { fromV0, fromV1, toV0, toV1, type McpServers } from './mcp.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
-const PLAIN = {
-  language: [text(), null],
-  user_version: [integer(), null],
-  remote_runtime_resource_factor: [integer(), null],
-  enable_sound_notifications: [truth(), false],
-  enable_proactive_conversation_starters: [truth(), true],
-  enable_solvability_analysis: [truth(), true],
-  user_consents_to_analytics: [truth(), null],
-  sandbox_base_container_image: [text(), null],
-  sandbox_runtime_container_image: [text(), null],
-  disabled_skills: [list(text()), null],
-  search_api_key: [text(), null],
-  sandbox_api_key: [text(), null],
-  max_budget_per_task: [number(), null],
-  email: [text(), null],
-  email_verified: [truth(), null],
-  git_user_name: [text(), null],
-  git_user_email: [text(), null],
-  title_llm_profile: [text(), null],
-  git_full_clone: [truth(), false],
-  v1_enabled: [truth(), true],
-  sandbox_grouping_strategy: [oneOf(GROUPING_STRATEGIES), 'NO_GROUPING'],
-  default_sandbox_spec_id: [text(), null],
-  registered_marketplaces: [list(v.unknown()), []],
-} satisfies Record<string, [v.GenericSchema, Json]>;
-type PlainName = keyof typeof PLAIN;
-
-const PLAIN_NAMES = Object.keys(PLAIN) as PlainName[];
-
+/** What was set, with the secrets in clear; what is not here has its default. */
 export interface StoredSettings {
-  plain: Partial<Record<PlainName, Json>>;
-  /**
-   * What was set of the agent's settings, nested as V1 has them, secrets in clear, without
-   * `mcp_config`.
-   */
+  /** By the names of PLAIN_SETTINGS. */
+  plain: JsonObject;
+  /** Nested as V1 has them, without `mcp_config`. */
   agent: JsonObject;
   conversation: JsonObject;
-  mcp: McpEntry[];
+  mcp: McpServers;
 }
 
 /**
@@ -91,7 +53,19 @@ export interface Profiles {
 
 /** Null: nothing has ever been stored. */
 export function readSettings(documents: DocumentStore): StoredSettings | null {
-  return documents.read('settings') as StoredSettings | null;
+  const settings = documents.read('settings') as StoredSettings | null;
+  return settings && { ...settings, mcp: serversOf(settings.mcp) };
+}
+
+/** Builds of 2026 stored a list, with a member `kind` and what only V1 has in `more`. */
+function serversOf(mcp: McpServers | JsonObject[]): McpServers {
+  if (!Array.isArray(mcp)) return mcp;
+  const servers = mcp.map(({ name, kind, more, ...server }) => {
+    const transport = kind === 'sse' ? 'sse' : 'http';
+    const web: JsonObject = kind === 'stdio' ? {} : { transport };
+    return [String(name), { ...(more as JsonObject), ...server, ...web }] as const;
+  });
+  return Object.fromEntries(servers);
 }
 
 /** No profile is active once the model settings differ from its own, as on genuine servers. */
@@ -100,18 +74,14 @@ export function writeSettings(documents: DocumentStore, settings: StoredSettings
   documents.write('settings', settings);
   const all = readProfiles(documents);
   const active = all.active === null ? undefined : all.profiles[all.active];
-  const current = isObject(settings.agent.llm) ? settings.agent.llm : {};
+  const current = isJsonObject(settings.agent.llm) ? settings.agent.llm : {};
   if (active === undefined || isDeepStrictEqual(withDefaults(active), withDefaults(current)))
     return;
   writeProfiles(documents, { ...all, active: null });
 }
 
 export function emptySettings(): StoredSettings {
-  return { plain: {}, agent: {}, conversation: {}, mcp: [] };
-}
-
-function plainMembers(settings: StoredSettings, names: PlainName[]): JsonObject {
-  return Object.fromEntries(names.map((name) => [name, settings.plain[name] ?? PLAIN[name][1]]));
+  return { plain: {}, agent: {}, conversation: {}, mcp: {} };
 }
 
 /**
@@ -146,61 +116,46 @@ export function gitIdentity(documents: DocumentStore): Record<string, string> {
   };
 }
 
-/** Members of V0 that V1 nests: name, object, path. */
-const NESTED = [
-  ['agent', 'agent', 'agent'],
-  ['max_iterations', 'conversation', 'max_iterations'],
-  ['security_analyzer', 'conversation', 'security_analyzer'],
-  ['confirmation_mode', 'conversation', 'confirmation_mode'],
-  ['llm_model', 'agent', 'llm.model'],
-  ['llm_api_key', 'agent', 'llm.api_key'],
-  ['llm_base_url', 'agent', 'llm.base_url'],
-  ['enable_default_condenser', 'agent', 'condenser.enabled'],
-  ['condenser_max_size', 'agent', 'condenser.max_size'],
-] as const;
-/** A replacement over V0 does not change the members that only V1 has. */
-const PLAIN_V0 = PLAIN_NAMES.filter((name) => name in settingsV0.entries);
-/** Null or left out keeps them over V0. */
-const KEPT = new Set([
-  'llm_api_key',
-  'llm_model',
-  'llm_base_url',
-  'search_api_key',
-  'user_consents_to_analytics',
-]);
+/** A replacement over V0 does not change what only V1 has. */
+const SETTINGS_V0 = SETTINGS.filter(
+  ({ name, servers }) => servers !== 'V1' && name !== 'secrets_store' && name !== 'mcp_config',
+);
+
+function storedPath({ name, path }: Setting): string {
+  return path?.replace('_settings.', '.') ?? `plain.${name}`;
+}
 
 export function shownV0(
   settings: StoredSettings,
   providers: Record<string, string | null>,
 ): JsonObject {
+  const shown = (row: Setting): JsonValue => {
+    if (row.secret) return null;
+    return valueAt({ ...settings }, storedPath(row)) ?? (row.nullable ? null : row.default);
+  };
   return {
-    ...plainMembers(settings, PLAIN_V0),
-    ...Object.fromEntries(
-      NESTED.map(([name, object, path]) => [name, valueAt(settings[object], path) ?? null]),
-    ),
-    enable_default_condenser: valueAt(settings.agent, 'condenser.enabled') ?? true,
-    llm_api_key: null,
-    search_api_key: null,
-    sandbox_api_key: null,
+    ...Object.fromEntries(SETTINGS_V0.map((row) => [row.name, shown(row)])),
     secrets_store: { provider_tokens: {} },
     mcp_config: toV0(settings.mcp),
     provider_tokens_set: providers,
-    llm_api_key_set: Boolean(valueAt(settings.agent, 'llm.api_key')),
-    search_api_key_set: Boolean(settings.plain.search_api_key),
+    ...keysSet(settings),
   };
 }
 
-export function replacedV0(before: StoredSettings, given: SettingsV0): StoredSettings {
-  const after = structuredClone(before);
-  for (const [name, object, path] of [
-    ...PLAIN_V0.map((name) => [name, 'plain', name] as const),
-    ...NESTED,
-  ]) {
-    const value = given[name as keyof SettingsV0] as Json | undefined;
-    if (value == null && KEPT.has(name)) continue;
-    setAt(after[object], path, value == null || value === '' ? undefined : value);
+export function keysSet({ agent, plain }: StoredSettings) {
+  return {
+    llm_api_key_set: Boolean(valueAt(agent, 'llm.api_key')),
+    search_api_key_set: Boolean(plain.search_api_key),
+  };
+}
+
+export function replacedV0(before: StoredSettings, replacement: SettingsV0): StoredSettings {
+  const after = { ...structuredClone(before), mcp: fromV0(replacement.mcp_config, before.mcp) };
+  for (const row of SETTINGS_V0) {
+    const value = replacement[row.name];
+    if (value == null && row.keptByNull.includes('V0')) continue;
+    setAt(after, storedPath(row), value == null || value === '' ? undefined : value);
   }
-  after.mcp = fromV0(given.mcp_config, before.mcp);
   return after;
 }
 
@@ -225,7 +180,6 @@ export function shownV1(
   now: string,
   mask: Mask,
 ): JsonObject {
-  const names = PLAIN_NAMES.filter((name) => name !== 'enable_solvability_analysis'); // V0 only
   const agent = overlay(
     { schema_version: 4, agent_kind: 'openhands', ...defaultsOf(AGENT_FIELDS) },
     settings.agent,
@@ -241,12 +195,16 @@ export function shownV1(
     ([name, llm]) => [name, profileConfig(llm, mask)] as const,
   );
   return {
-    ...plainMembers(settings, names),
-    ...(mask === undefined ? {} : { search_api_key: null, sandbox_api_key: null }),
+    ...Object.fromEntries(
+      PLAIN_SETTINGS.filter(({ servers }) => servers !== 'V0').map((row) => [
+        row.name,
+        row.secret && mask !== undefined ? null : (settings.plain[row.name] ?? row.default),
+      ]),
+    ),
     secrets_store: { provider_tokens: {} },
     agent_settings: {
       ...withoutSecrets(AGENT_FIELDS, agent, mask),
-      mcp_config: toV1(settings.mcp, mask === undefined),
+      mcp_config: toV1(settings.mcp, mask === undefined ? 'clear' : 'masked'),
       agent_context: { ...AGENT_CONTEXT, current_datetime: now },
     },
     conversation_settings: conversation,
@@ -262,62 +220,54 @@ export function profileConfig(llm: JsonObject, mask: Mask): JsonObject {
 }
 
 /** What is left out stays, null clears. Throws HttpError 400 or 422; nothing is stored then. */
-export function mergedV1(before: StoredSettings, given: JsonObject): StoredSettings {
-  const keys = ['agent_settings', 'conversation_settings'].filter((name) => name in given);
+export function mergedV1(before: StoredSettings, change: JsonObject): StoredSettings {
+  const keys = ['agent_settings', 'conversation_settings'].filter((name) => name in change);
   if (keys.length > 0) {
     throw new HttpError(422, {
       error: 'Use *_diff nested settings payloads instead of legacy keys',
       keys,
     });
   }
-  const schemas = Object.entries(PLAIN).map(
-    ([name, [schema]]) => [name, maybe<v.GenericSchema>(schema)] as const,
-  );
-  const plain = check(record(Object.fromEntries(schemas)), given, 'body');
+  const plain = check(plainSettings, change, 'body');
   if (!plain.ok) throw invalid(plain.detail);
   const after = structuredClone(before);
-  for (const [name, value] of Object.entries(plain.value) as [PlainName, Json | undefined][]) {
-    const isKept =
-      value === null && (name === 'user_consents_to_analytics' || name === 'disabled_skills');
-    if (value !== undefined && !isKept)
-      setAt(after.plain, name, value === null || value === '' ? undefined : value);
+  const values = plain.value as JsonObject;
+  for (const { name, keptByNull } of PLAIN_SETTINGS) {
+    const value = values[name];
+    if (value === undefined || (value === null && keptByNull.includes('V1'))) continue;
+    setAt(after.plain, name, value === null || value === '' ? undefined : value);
   }
-  const refuse = (member: string, why: string): never => {
-    throw new HttpError(400, { error: `${member}\n  ${why}` });
-  };
-  for (const [name, target, fields] of [
-    ['agent_settings_diff', after.agent, AGENT_FIELDS],
-    ['conversation_settings_diff', after.conversation, CONVERSATION_FIELDS],
-  ] as const) {
-    const diff = given[name] ?? {};
-    if (!isObject(diff)) return refuse(name, 'Input should be a valid dictionary');
-    const { agent_kind: kind } = diff;
-    if (kind === 'acp' || kind === 'llm') {
-      refuse(`${name}.agent_kind`, "the local service has only agents of kind 'openhands'");
-    } else if (kind != null && kind !== 'openhands') {
-      const tag = cut(String(kind), 50);
-      refuse(
-        `${name}.agent_kind`,
-        `Input tag '${tag}' does not match any of the expected tags: 'openhands'`,
-      );
-    }
-    for (const each of fields) {
-      const value = valueAt(diff, each.path);
-      if (value === undefined || (each.isSecret && value === MASK)) continue;
-      const problem = problemOf(each, value);
-      if (problem !== null) refuse(`${name}.${each.path}`, problem);
-      setAt(
-        target,
-        each.path,
-        value === null || (each.isSecret && value === '') ? undefined : value,
-      );
-    }
-    // A null for a whole object, such as `llm`, clears all of it.
-    for (const [member, value] of Object.entries(diff))
-      if (value === null) Reflect.deleteProperty(target, member);
-  }
-  const { agent_settings_diff: agent } = given;
-  if (isObject(agent) && agent.mcp_config !== undefined)
+  const { agent_settings_diff: agent = {}, conversation_settings_diff: conversation = {} } = change;
+  mergeDiff(after.agent, AGENT_FIELDS, 'agent_settings_diff', agent);
+  mergeDiff(after.conversation, CONVERSATION_FIELDS, 'conversation_settings_diff', conversation);
+  if (isJsonObject(agent) && agent.mcp_config !== undefined)
     after.mcp = fromV1(agent.mcp_config, after.mcp);
   return after;
+}
+
+function mergeDiff(
+  stored: JsonObject,
+  fields: readonly SettingField[],
+  member: string,
+  diff: JsonValue,
+): void {
+  const refused = (at: string, why: string) => new HttpError(400, { error: `${at}\n  ${why}` });
+  if (!isJsonObject(diff)) throw refused(member, 'Input should be a valid dictionary');
+  const kind = diff.agent_kind ?? 'openhands';
+  if (kind !== 'openhands')
+    throw refused(
+      `${member}.agent_kind`,
+      `Input tag '${cut(String(kind), 50)}': the local service has only agents of kind 'openhands'`,
+    );
+  for (const field of fields) {
+    const { path, isSecret } = field;
+    const value = valueAt(diff, path);
+    if (value === undefined || (isSecret && value === MASK)) continue;
+    const problem = problemOf(field, value);
+    if (problem !== null) throw refused(`${member}.${path}`, problem);
+    setAt(stored, path, value === null || (isSecret && value === '') ? undefined : value);
+  }
+  // A null for a whole object, such as `llm`, clears all of it.
+  for (const [name, value] of Object.entries(diff))
+    if (value === null) Reflect.deleteProperty(stored, name);
 }

@@ -9,9 +9,11 @@ import {
   settingsPatch,
 } from '../../../protocol/agent-server/requests.ts';
 import { profileName } from '../../../protocol/v1/requests.ts';
-import { isObject, MASK, type JsonObject, type Mask, valueAt } from '../../settings/fields.ts';
+import { isJsonObject, type JsonObject } from '../../../protocol/settings.ts';
+import { MASK, type Mask } from '../../settings/fields.ts';
 import {
   emptySettings,
+  keysSet,
   mergedV1,
   profileConfig,
   readProfiles,
@@ -40,7 +42,7 @@ export function workerSettingsHandlers({
     return {
       agent_settings,
       conversation_settings,
-      llm_api_key_is_set: Boolean(valueAt(settings.agent, 'llm.api_key')),
+      llm_api_key_is_set: keysSet(settings).llm_api_key_set,
       active_profile: profiles.active,
       active_agent_profile_id: null,
       misc_settings: {},
@@ -49,7 +51,9 @@ export function workerSettingsHandlers({
   return {
     'GET /api/settings': (c) => shown(maskFor(c, MASK)),
     'PATCH /api/settings': body(settingsPatch, (given) => {
-      const diffs = Object.fromEntries(Object.entries(given).filter(([, diff]) => isObject(diff)));
+      const diffs = Object.fromEntries(
+        Object.entries(given).filter(([, diff]) => isJsonObject(diff)),
+      );
       if (Object.keys(diffs).length === 0) {
         throw refuse(
           400,

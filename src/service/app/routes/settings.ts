@@ -5,6 +5,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import { dictionary, record, truth } from '../../../protocol/detail.ts';
+import { isJsonObject, setAt, valueAt, type JsonObject } from '../../../protocol/settings.ts';
 import * as v0 from '../../../protocol/v0/requests.ts';
 import * as v1 from '../../../protocol/v1/requests.ts';
 import { HttpError, invalidMember, json, refuse } from '../../http/answer.ts';
@@ -17,17 +18,14 @@ import { PROVIDER_HOSTS } from '../../settings/git-providers.ts';
 import {
   AGENT_FIELDS,
   CONVERSATION_FIELDS,
-  isObject,
   MASK,
   problemOf,
   schemaOf,
-  setAt,
-  valueAt,
-  type JsonObject,
   type Mask,
 } from '../../settings/fields.ts';
 import {
   emptySettings,
+  keysSet,
   mergedV1,
   profileConfig,
   readProfiles,
@@ -94,8 +92,7 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
       return {
         ...shownV1(settings, readProfiles(documents), clock.stamp(), null),
         provider_tokens_set: hosts(),
-        llm_api_key_set: Boolean(valueAt(settings.agent, 'llm.api_key')),
-        search_api_key_set: Boolean(settings.plain.search_api_key),
+        ...keysSet(settings),
       };
     },
     'POST /api/v1/settings': body(dictionary(), (given) => {
@@ -159,7 +156,7 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
         const llm: JsonObject = {};
         for (const each of AGENT_FIELDS.filter(({ section }) => section === 'llm')) {
           const member = each.path.slice('llm.'.length);
-          const value = isObject(model) ? model[member] : null;
+          const value = isJsonObject(model) ? model[member] : null;
           if (value == null) continue;
           const problem = problemOf(each, value);
           if (problem !== null) throw invalidMember('llm', `${each.path}: ${problem}`);

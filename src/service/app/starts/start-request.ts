@@ -26,8 +26,9 @@ import type { SandboxSpecName } from '../../base/worker-protocol.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
 import type { Store } from '../../storage/index.ts';
 import { isBranchName, shownRepository } from '../repository.ts';
-import { MASK, valueAt } from '../../settings/fields.ts';
-import { fromV0, type McpEntry } from '../../settings/mcp.ts';
+import { valueAt } from '../../../protocol/settings.ts';
+import { MASK } from '../../settings/fields.ts';
+import { fromV0, type McpServers } from '../../settings/mcp.ts';
 import { readSettings } from '../../settings/settings.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 
@@ -44,7 +45,7 @@ export interface StartRequest {
   /** Added to the system prompt. */
   instructions: string | null;
   /** Null: the value of the settings. */
-  mcp: McpEntry[] | null;
+  mcp: McpServers | null;
   /** Null: the value of the settings. */
   confirmationPolicy: ConfirmationPolicyRequest | null;
   /** The repository with user and password, for the clone alone. */
@@ -206,7 +207,7 @@ export function startFromV0(
   const { row, ...request } = startFromV1(asV1, around);
   return {
     ...request,
-    mcp: mcp == null ? null : fromV0(mcp, []),
+    mcp: mcp == null ? null : fromV0(mcp, {}),
     row: { ...row, dialect: 'V0' },
     echo: {},
   };

@@ -30,8 +30,8 @@ import {
   repositorySource,
   type Cloned,
 } from '../repository.ts';
-import { isObject, type JsonObject } from '../../settings/fields.ts';
-import { toAgent, type McpEntry } from '../../settings/mcp.ts';
+import { isJsonObject, type JsonObject } from '../../../protocol/settings.ts';
+import type { McpServers } from '../../settings/mcp.ts';
 import { emptySettings, readSettings } from '../../settings/settings.ts';
 import type { StartRequest } from './start-request.ts';
 
@@ -346,17 +346,17 @@ export function agentConversation(
 function modelAgent(
   { row, instructions, mcp }: StartRequest,
   agent: JsonObject,
-  ofSettings: McpEntry[],
+  ofSettings: McpServers,
 ): JsonObject {
   const { tools } = agent;
   return {
     kind: 'Agent',
-    llm: withModel(isObject(agent['llm']) ? agent['llm'] : {}, row.llm_model ?? ''),
+    llm: withModel(isJsonObject(agent['llm']) ? agent['llm'] : {}, row.llm_model ?? ''),
     tools:
       Array.isArray(tools) && tools.length > 0
         ? tools
         : ['terminal', 'file_editor', 'task_tracker'].map((name) => ({ name, params: {} })),
-    mcp_config: toAgent(mcp ?? ofSettings),
+    mcp_config: mcp ?? ofSettings,
     ...(instructions === null ? {} : { agent_context: { system_message_suffix: instructions } }),
   };
 }

@@ -5,9 +5,8 @@ import {
   problemOf,
   withoutSecrets,
   type SettingField,
-  type Json,
-  type JsonObject,
 } from '../../../../src/service/settings/fields.ts';
+import type { JsonObject, JsonValue } from '../../../../src/protocol/settings.ts';
 
 const known = [...AGENT_FIELDS, ...CONVERSATION_FIELDS];
 const fieldAt = (path: string): SettingField => {
@@ -17,7 +16,7 @@ const fieldAt = (path: string): SettingField => {
 };
 
 describe('a value of a setting', () => {
-  it.each<[string, Json, string | null]>([
+  it.each<[string, JsonValue, string | null]>([
     ['llm.model', 'openai/small', null],
     ['llm.model', null, null],
     ['llm.model', 5, 'Input should be a valid string'],
