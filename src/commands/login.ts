@@ -1,14 +1,11 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
 import { AppError, isAppError, isFailure } from '../base/errors.ts';
-import type { DeviceCode, DeviceFlow, DevicePoll } from '../client/device-flow.ts';
-import type { NewKey } from '../local/profiles/resolve.ts';
-import type { Profile } from '../local/profiles/resolve.ts';
+import type { NewKey, Profile } from '../local/profiles/resolve.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
-import { formatDuration } from '../base/text/time.ts';
 import { KEY_VARIABLES } from '../base/text/secret-names.ts';
-import { beforeTime } from '../runs/deadline.ts';
 import { confirmChange, printWouldDo } from './shared/bulk.ts';
+import { signInByDevice } from './device-sign-in.ts';
 import { explain } from './shared/declare.ts';
 import { warnOfUnmasked } from './shared/files.ts';
 import { existing, LOCAL, printProfile, profileView } from './profile.ts';
@@ -17,18 +14,6 @@ import { cut } from '../base/text/well-formed.ts';
 
 const CLOUD_URL = 'https://app.all-hands.dev';
 const KEY_PROMPTS = 3;
-/**
- * What an answer `slow_down` adds to the interval (RFC 8628, 3.5), and an answer that did not
- * arrive.
- */
-const SLOWER_MS = 5_000;
-const LONGEST_INTERVAL_MS = 60_000;
-/**
- * What a poll may take after the end of the code: an answer may arrive slowly and never be
- * complete.
- */
-const LAST_POLL_MS = 90_000;
-
 interface LoginOptions {
   keyCommand?: string;
   device?: boolean;
@@ -78,12 +63,12 @@ export function declareLogin(root: Command, ctx: Context): void {
 }
 
 async function login(
-  given: string | undefined,
+  argument: string | undefined,
   options: LoginOptions,
   ctx: Context,
 ): Promise<void> {
   ctx.out.check(profileView, 'item');
-  const name = await signIn(nameOfProfile(given, ctx), options, ctx);
+  const name = await signIn(nameOfProfile(argument, ctx), options, ctx);
   if (name === null) return;
   const store = await ctx.profiles();
   await printProfile(ctx, store, name, name !== LOCAL);
@@ -100,103 +85,133 @@ export async function signIn(
   options: LoginOptions,
   ctx: Context,
 ): Promise<string | null> {
-  const { baseUrl, apiKeyFile } = ctx.globals;
+  const { apiKeyFile, mode } = ctx.globals;
   const ways = [apiKeyFile, options.keyCommand, options.device].filter((way) => way !== undefined);
   if (ways.length > 1)
     throw new AppError('usage', 'give one of --api-key-file, --key-command and --device');
   if (apiKeyFile === '') throw new AppError('usage', '--api-key-file: the path is empty');
   if (options.keyCommand?.trim() === '') throw new AppError('usage', '--key-command is empty');
   const store = await ctx.profiles();
+  const target = await chooseTarget(ctx, store, named);
+  if (target === LOCAL) return LOCAL;
+  const { name, base_url } = target;
+  await confirmReplacement(ctx, target, await store.get(name));
+  // A key is prompted for only where the server was reached.
+  if (ctx.interactive && options.check && target.source !== 'prompt') await tryUrl(ctx, base_url);
+  const key = await newKey(ctx, target, options);
+  if (mode === 'dry-run') {
+    await printWouldDo(ctx, `would store profile "${name}" for ${base_url}`);
+    return null;
+  }
+  await store.put({ name, base_url, created_at: new Date(ctx.clock.now()).toISOString(), ...key });
+  await warnOfUnmasked(ctx, 'the key', key.key ?? '');
+  return name;
+}
+
+/** What is stored, without its key. */
+interface Target {
+  name: string;
+  base_url: string;
+  /** Of the URL: `flag`, `profile:<name>`, `cloud`, `prompt`. */
+  source: string;
+}
+
+interface ServerUrl {
+  url: string;
+  source: string;
+}
+
+/** From the flags and the stored profile; prompts for what they lack. */
+async function chooseTarget(
+  ctx: Context,
+  store: ProfileStore,
+  named: string | undefined,
+): Promise<Target | typeof LOCAL> {
+  const { baseUrl, apiKeyFile } = ctx.globals;
   if (named === LOCAL) {
     if (baseUrl === undefined && apiKeyFile === undefined) return LOCAL;
     throw new AppError(
       'usage',
       'the profile "local" is the local service: it takes no URL and no key',
-      {
-        hint: 'choose another name',
-      },
+      { hint: 'choose another name' },
     );
   }
-
-  // The server and the name: a wrong flag is an error before the first prompt.
-  const known = named === undefined ? null : await store.get(named);
-  let url = baseUrl ?? known?.base_url;
-  let urlSource = baseUrl === undefined ? `profile:${named}` : 'flag';
-  if (named !== undefined || url !== undefined) store.draft(named ?? 'server', url ?? CLOUD_URL);
-  if (!ctx.interactive && (named === undefined || url === undefined)) {
+  const stored = named === undefined ? null : await store.get(named);
+  let server: ServerUrl | typeof LOCAL | null = null;
+  if (baseUrl !== undefined) server = { url: baseUrl, source: 'flag' };
+  else if (stored !== null) server = { url: stored.base_url, source: `profile:${stored.name}` };
+  // A wrong flag is an error before the first prompt.
+  store.draft(named ?? 'server', server?.url ?? CLOUD_URL);
+  if (!ctx.interactive && (named === undefined || server === null)) {
     const missing = [
       ...(named === undefined ? ['the argument <name>'] : []),
-      ...(url === undefined ? ['--base-url'] : []),
+      ...(server === null ? ['--base-url'] : []),
     ];
     throw new AppError('usage', `missing: ${missing.join(' and ')}`, {
       hint: 'with ACS_BASE_URL and ACS_API_KEY commands need no login',
     });
   }
-  if (url === undefined) {
-    const chosen = await askForServer(ctx, store);
-    if (chosen === LOCAL) return LOCAL;
-    ({ url, urlSource } = chosen);
-  }
-  const { name, base_url } = store.draft(named ?? (await askForName(ctx, store, url)), url);
-  const before = await store.get(name);
-  const hasKey = before?.key !== undefined || before?.key_command !== undefined;
-  if (before !== null && (hasKey || before.base_url !== base_url)) {
-    if (!ctx.interactive && ctx.globals.yes === 'not-given') {
-      throw new AppError('conflict', `profile "${name}" exists already`, {
-        hint: 'choose another name, or replace its URL and key with -y',
-      });
-    }
-    await confirmChange(ctx, {
-      message: `Replace profile "${name}" (${before.base_url}) and its key?`,
-      preview: [],
+  server ??= await askForServer(ctx, store);
+  if (server === LOCAL) return LOCAL;
+  const name = named ?? (await askForName(ctx, store, server.url));
+  return { ...store.draft(name, server.url), source: server.source };
+}
+
+async function confirmReplacement(
+  ctx: Context,
+  { name, base_url }: Target,
+  stored: Profile | null,
+): Promise<void> {
+  if (stored === null) return;
+  const hasKey = stored.key !== undefined || stored.key_command !== undefined;
+  if (!hasKey && stored.base_url === base_url) return;
+  if (!ctx.interactive && ctx.globals.yes === 'not-given') {
+    throw new AppError('conflict', `profile "${name}" exists already`, {
+      hint: 'choose another name, or replace its URL and key with -y',
     });
   }
+  await confirmChange(ctx, {
+    message: `Replace profile "${name}" (${stored.base_url}) and its key?`,
+    preview: [],
+  });
+}
 
-  // The key: tried before it is stored.
-  let key = null as string | null;
+/** Members of the profile. The key is tried before it is stored. */
+async function newKey(
+  ctx: Context,
+  target: Target,
+  options: LoginOptions,
+): Promise<Pick<Profile, 'key' | 'key_command'>> {
+  let key: string | null = null;
   const check = async (plan: NewKey): Promise<void> => {
     // A password manager is opened only for a check.
     key = plan.from === 'command' && !options.check ? null : await ctx.readKey(plan);
     if (!options.check) return;
     try {
-      await tryKey(ctx, { base_url, base_url_source: urlSource }, plan, key);
+      await tryKey(ctx, target, plan, key);
     } catch (error) {
       if (!isFailure(error)) throw error;
       const hint = ['nothing was stored', error.details.hint].filter(Boolean).join('; ');
       throw new AppError(error.kind, error.message, { ...error.details, hint, cause: error });
     }
   };
-  // A key is prompted for only where the server was reached.
-  if (ctx.interactive && options.check && urlSource !== 'prompt') await tryUrl(ctx, base_url);
-  let plan = await keyPlan(ctx, base_url, options);
-  if (plan !== null) await check(plan);
-  else plan = await askForKey(ctx, check);
-  if (ctx.globals.mode === 'dry-run') {
-    await printWouldDo(ctx, `would store profile "${name}" for ${base_url}`);
-    return null;
-  }
-  const profile: Profile = { name, base_url, created_at: new Date(ctx.clock.now()).toISOString() };
-  if (plan.from === 'command') profile.key_command = plan.command;
-  else if (key !== null) profile.key = key;
-  await store.put(profile);
-  await warnOfUnmasked(ctx, 'the key', profile.key ?? '');
-  return name;
+  const plan = await keyPlan(ctx, target.base_url, options);
+  if (plan === 'typed') await askForKey(ctx, check);
+  else await check(plan);
+  if (plan !== 'typed' && plan.from === 'command') return { key_command: plan.command };
+  return key === null ? {} : { key };
 }
 
 function nameOfProfile(
-  given: string | undefined,
+  argument: string | undefined,
   { globals: { profile } }: Context,
 ): string | undefined {
-  if (given !== undefined && profile !== undefined && given !== profile) {
+  if (argument !== undefined && profile !== undefined && argument !== profile)
     throw new AppError('usage', 'two profiles are named: give either the argument or --profile');
-  }
-  return given ?? profile;
+  return argument ?? profile;
 }
 
-async function askForServer(
-  ctx: Context,
-  store: ProfileStore,
-): Promise<{ url: string; urlSource: string } | 'local'> {
+async function askForServer(ctx: Context, store: ProfileStore): Promise<ServerUrl | typeof LOCAL> {
   const prompt = await ctx.prompt();
   const answer = await prompt.select({
     message: 'Server',
@@ -207,13 +222,13 @@ async function askForServer(
     ],
   });
   if (answer === LOCAL) return LOCAL;
-  if (answer === 'cloud') return { url: CLOUD_URL, urlSource: 'cloud' };
+  if (answer === 'cloud') return { url: CLOUD_URL, source: 'cloud' };
   const urlOf = (text: string) => (text.includes('://') ? text : `https://${text.trim()}`);
   const text = await prompt.input({
     message: 'URL of the server',
     validate: (value) => problemOf(() => tryUrl(ctx, store.draft('server', urlOf(value)).base_url)),
   });
-  return { url: urlOf(text), urlSource: 'prompt' };
+  return { url: urlOf(text), source: 'prompt' };
 }
 
 async function tryUrl(ctx: Context, base_url: string): Promise<void> {
@@ -230,8 +245,8 @@ async function askForName(ctx: Context, store: ProfileStore, url: string): Promi
   const host = new URL(base_url).host
     .replace(/[^A-Za-z0-9._-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '');
-  const suggested =
-    base_url === CLOUD_URL ? 'cloud' : host === '' || host === LOCAL ? 'server' : cut(host, 64);
+  let suggested = host === '' || host === LOCAL ? 'server' : cut(host, 64);
+  if (base_url === CLOUD_URL) suggested = 'cloud';
   const prompt = await ctx.prompt();
   return await prompt.input({
     message: 'Name of the profile',
@@ -252,55 +267,50 @@ async function problemOf(check: () => unknown): Promise<true | string> {
   }
 }
 
-/** Null where the key has to be typed. */
 async function keyPlan(
   ctx: Context,
   baseUrl: string,
-  options: LoginOptions,
-): Promise<NewKey | null> {
+  { keyCommand, device, check }: LoginOptions,
+): Promise<NewKey | 'typed'> {
   const { apiKeyFile } = ctx.globals;
-  if (apiKeyFile !== undefined)
-    return apiKeyFile === '-' ? { from: 'stdin' } : { from: 'file', path: apiKeyFile };
-  if (options.keyCommand !== undefined) return { from: 'command', command: options.keyCommand };
-  if (!options.device && !ctx.interactive) return { from: 'none' };
-  if (options.device || options.check) {
-    const flow = await ctx.deviceFlow(baseUrl);
-    if (options.device) return await signInByDevice(ctx, flow, await flow.start());
-    // Only a request for a code shows whether the server has this sign-in; a code that is not used
-    // expires.
-    const code = await flow.start().catch((error: unknown) => {
-      if (isAppError(error) && ['unsupported', 'auth', 'server', 'not-found'].includes(error.kind))
-        return null;
-      throw error;
-    });
-    if (code !== null) {
-      const way = await (
-        await ctx.prompt()
-      ).select({
-        message: 'Sign in with',
-        choices: [
-          { value: 'browser', name: 'a browser' },
-          { value: 'key', name: 'a key' },
-        ],
-      });
-      if (way === 'browser') return await signInByDevice(ctx, flow, code);
-    }
-  }
-  return null;
+  if (apiKeyFile === '-') return { from: 'stdin' };
+  if (apiKeyFile !== undefined) return { from: 'file', path: apiKeyFile };
+  if (keyCommand !== undefined) return { from: 'command', command: keyCommand };
+  if (!device && !ctx.interactive) return { from: 'none' };
+  if (!device && !check) return 'typed';
+  const flow = await ctx.deviceFlow(baseUrl);
+  if (device) return await signInByDevice(ctx, flow, await flow.start());
+  // Only a request for a code shows whether the server has this sign-in; a code that is not used
+  // expires.
+  const code = await flow.start().catch((error: unknown) => {
+    if (isAppError(error) && ['unsupported', 'auth', 'server', 'not-found'].includes(error.kind))
+      return null;
+    throw error;
+  });
+  if (code === null) return 'typed';
+  const prompt = await ctx.prompt();
+  const way = await prompt.select({
+    message: 'Sign in with',
+    choices: [
+      { value: 'browser', name: 'a browser' },
+      { value: 'key', name: 'a key' },
+    ],
+  });
+  return way === 'browser' ? await signInByDevice(ctx, flow, code) : 'typed';
 }
 
 /**
  * Asks again for a key that cannot be used; throws the last refusal, and any other failure of the
  * check.
  */
-async function askForKey(ctx: Context, check: (plan: NewKey) => Promise<void>): Promise<NewKey> {
-  const planOf = (value: string): NewKey =>
-    value.trim() === '' ? { from: 'none' } : { from: 'value', value, source: 'prompt' };
+async function askForKey(ctx: Context, check: (plan: NewKey) => Promise<void>): Promise<void> {
   let prompts = 0;
   const validate = async (value: string): Promise<true | string> => {
     prompts += 1;
     try {
-      await check(planOf(value));
+      await check(
+        value.trim() === '' ? { from: 'none' } : { from: 'value', value, source: 'prompt' },
+      );
       return true;
     } catch (error) {
       if (!isAppError(error) || !['auth', 'config'].includes(error.kind) || prompts === KEY_PROMPTS)
@@ -308,104 +318,25 @@ async function askForKey(ctx: Context, check: (plan: NewKey) => Promise<void>): 
       return error.message;
     }
   };
-  return planOf(await (await ctx.prompt()).secret({ message: 'Key (empty: none)', validate }));
+  await (await ctx.prompt()).secret({ message: 'Key (empty: none)', validate });
 }
 
 /** A profile without a key of its own uses that of the environment. */
 async function tryKey(
   ctx: Context,
-  server: { base_url: string; base_url_source: string },
+  { base_url, source }: Target,
   plan: NewKey,
   key: string | null,
 ): Promise<void> {
   const variable = key === null ? KEY_VARIABLES.find((name) => ctx.env[name]) : undefined;
-  const fromVariable = {
-    from: 'value',
-    value: ctx.env[variable ?? ''] ?? '',
-    source: `env:${variable}`,
-  } as const;
-  const used = variable === undefined ? key : await ctx.readKey(fromVariable);
-  const source =
-    variable !== undefined ? fromVariable.source : plan.from === 'value' ? plan.source : plan.from;
-  const sources = {
-    base_url_source: server.base_url_source,
-    key_source: used === null ? null : source,
-  };
-  await checkKey(await ctx.connect({ base_url: server.base_url, key: used, sources }));
-}
-
-async function signInByDevice(ctx: Context, flow: DeviceFlow, code: DeviceCode): Promise<NewKey> {
-  ctx.keepSecret(code.device_code);
-  const what = code.needs_code ? 'enter' : 'check that it shows';
-  await ctx.notice(
-    `to sign in, open ${code.url} in a browser and ${what} the code ${code.user_code}`,
-    'question',
-  );
-  // Outside a terminal no user would see it.
-  if (!ctx.offTerminal && !(await ctx.openBrowser(code.url))) {
-    await ctx.notice('no browser was found; open the address on any device');
-  }
-  const validity = formatDuration(code.expires_in_ms);
-  const progress = await ctx.progress(
-    `waiting for the approval; the code expires after ${validity}`,
-  );
-  const endsAtMs = ctx.clock.now() + code.expires_in_ms;
-  const again = { hint: 'nothing was stored; `acs login` requests a new code' };
-  let intervalMs = code.interval_ms;
-  let failure: AppError | null = null;
-  try {
-    for (;;) {
-      await ctx.clock.sleep(
-        Math.min(intervalMs, Math.max(endsAtMs - ctx.clock.now(), 0)),
-        ctx.signal,
-      );
-      // The last poll is after the end, so that an approval in the last interval is not lost.
-      const isLast = ctx.clock.now() >= endsAtMs;
-      const lost = new AppError('network', 'the server did not complete its answer');
-      const limitMs = endsAtMs + LAST_POLL_MS - ctx.clock.now();
-      const answer = await beforeTime(ctx, limitMs, [flow.poll(code.device_code)]).catch(
-        (error: unknown) => {
-          const passing = ['network', 'rate-limited', 'unknown-outcome'];
-          if (!isAppError(error)) throw error;
-          if (error.kind === 'server' ? error.details.retryable : passing.includes(error.kind))
-            return error;
-          throw error;
-        },
-      );
-      const result: DevicePoll | AppError = answer === 'time' ? lost : answer;
-      if (isAppError(result)) {
-        // A lost answer changes nothing that a new sign-in would not repeat.
-        const kind = result.kind === 'unknown-outcome' ? 'network' : result.kind;
-        if (isLast)
-          throw new AppError(kind, result.message, {
-            ...result.details,
-            ...again,
-            retryable: true,
-          });
-        if (failure === null) {
-          progress.hide();
-          await ctx.notice(`${result.message}; polling continues until the code expires`);
-          progress.show();
-        }
-        failure = result;
-        intervalMs = Math.min(intervalMs + SLOWER_MS, LONGEST_INTERVAL_MS);
-        continue;
-      }
-      if (result.status === 'approved') {
-        ctx.keepSecret(result.key);
-        await progress.done();
-        return { from: 'value', value: result.key, source: 'device' };
-      }
-      if (isLast) throw new AppError('auth', 'the code expired before it was approved', again);
-      failure = null;
-      // Never shorter than before: a server that gets too many requests refuses the code.
-      const slowerMs = result.status === 'slow-down' ? intervalMs + SLOWER_MS : intervalMs;
-      intervalMs = Math.min(Math.max(slowerMs, result.interval_ms ?? 0), LONGEST_INTERVAL_MS);
-    }
-  } catch (error) {
-    await progress.fail();
-    throw error;
-  }
+  const used: NewKey =
+    variable === undefined
+      ? plan
+      : { from: 'value', value: ctx.env[variable] ?? '', source: `env:${variable}` };
+  const value = variable === undefined ? key : await ctx.readKey(used);
+  const keySource = used.from === 'value' ? used.source : used.from;
+  const sources = { base_url_source: source, key_source: value === null ? null : keySource };
+  await checkKey(await ctx.connect({ base_url, key: value, sources }));
 }
 
 async function noticePrecedence(ctx: Context, store: ProfileStore, name: string): Promise<void> {
@@ -451,11 +382,11 @@ export function declareLogout(root: Command, ctx: Context): void {
   });
 }
 
-async function logout(given: string | undefined, ctx: Context): Promise<void> {
+async function logout(argument: string | undefined, ctx: Context): Promise<void> {
   ctx.out.check(profileView, 'item');
   const store = await ctx.profiles();
   const name =
-    nameOfProfile(given, ctx) ?? ctx.env.ACS_PROFILE?.trim() ?? (await store.defaultName());
+    nameOfProfile(argument, ctx) ?? ctx.env.ACS_PROFILE?.trim() ?? (await store.defaultName());
   if (name === null || name === '') {
     throw new AppError('usage', 'no profile is active', {
       hint: 'name one: acs logout <name>; `acs profile list` shows them',
