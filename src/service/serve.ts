@@ -3,6 +3,7 @@ import { createApp } from './app/app.ts';
 import { endClones } from './app/repository.ts';
 import type { AppContext } from './app/context.ts';
 import { createPages } from './app/pages.ts';
+import { createV0EventReader } from './app/v0-events.ts';
 import { createNoticeKeeper } from './app/conversation-notices.ts';
 import { gitIdentity } from './settings/settings.ts';
 import { chooseLimits } from './isolation/limits.ts';
@@ -127,6 +128,8 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
       defaultReplay,
       pages,
       activity: createActivity(clock),
+      readV0Events: createV0EventReader(logs),
+      startedAt: clock.stamp(),
     };
 
     const server = createHttpServer(createApp(context).fetch);

@@ -1,8 +1,8 @@
 /**
- * Which routes a server has: from the document of an app server, and from the table of the agent
- * server.
+ * Which routes a server has: from the document of an app server, and from the declarations of the
+ * agent server.
  */
-import { AGENT_ROUTES } from '../../src/service/http/served-routes.ts';
+import { AGENT_ROUTES } from '../../src/service/agent-server/app.ts';
 import { isObject, type JsonObject } from './exchanges.ts';
 
 /** The document of a server; recorded ones name only the methods of a path. */
@@ -23,8 +23,7 @@ export async function routesOf(url: string): Promise<Routes> {
 /** The routes of the agent server, which serves no document. */
 export function routesOfAgentServer(): Routes {
   const paths: Document['paths'] = {};
-  for (const route of Object.keys(AGENT_ROUTES)) {
-    const [method = '', path = ''] = route.split(' ');
+  for (const { method, path } of AGENT_ROUTES) {
     paths[path] = [paths[path], method.toLowerCase()]
       .filter((each) => each !== undefined)
       .join(',');

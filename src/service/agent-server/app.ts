@@ -1,15 +1,17 @@
 import type { Hono } from 'hono';
+import * as v from 'valibot';
 import { ReplayError } from '../base/steps.ts';
 import { refuse, type HttpError } from '../http/answer.ts';
 import { readDocument } from '../http/document.ts';
-import type { Handlers } from '../http/route.ts';
+import { dictionary, integer, texts } from '../http/records.ts';
+import { route, type Route } from '../http/route.ts';
 import { createRouter } from '../http/router.ts';
 import { IsolationError } from '../isolation/connection.ts';
-import type { AgentRoute } from '../http/served-routes.ts';
-import type { WorkerContext } from './context.ts';
-import { workerConversationHandlers } from './routes/conversations.ts';
-import { workerSettingsHandlers } from './routes/settings.ts';
-import { workspaceHandlers } from './routes/workspace.ts';
+import type { AgentContext, WorkerContext } from './context.ts';
+import { conversationRoutes } from './routes/conversations.ts';
+import { eventRoutes } from './routes/events.ts';
+import { userRoutes } from './routes/settings.ts';
+import { workspaceRoutes } from './routes/workspace.ts';
 import { ConflictError } from './run-loop.ts';
 
 /** A message is read into memory whole; the file of an upload is not, and has no limit. */
@@ -21,55 +23,108 @@ const MAX_BODY_BYTES = 128 * 1024 * 1024;
 export const RELEASE = '1.34.0';
 const TOOLS = ['file_editor', 'terminal'];
 
-/** `lastUse` in microseconds. */
-export function agentHandlers(worker: WorkerContext, lastUse: () => number): Handlers<AgentRoute> {
-  const started = worker.nowMicroseconds();
-  const secondsSince = (time: number): number =>
-    Math.floor((worker.nowMicroseconds() - time) / 1_000_000);
-  return {
-    'GET /openapi.json': () => readDocument(worker.root, 'agent-server'),
-    'GET /server_info': () => ({
-      uptime: secondsSince(started),
-      idle_time: secondsSince(lastUse()),
-      title: 'Agent server of the local service',
-      version: RELEASE,
-      sdk_version: RELEASE,
-      tools_version: RELEASE,
-      workspace_version: RELEASE,
-      acs_version: worker.version,
-      build_git_sha: 'unknown',
-      build_git_ref: 'unknown',
-      python_version: 'none: this server runs on Node.js',
-      usable_tools: TOOLS,
-      runtime_idle_timeout_seconds: null,
-      max_foreground_terminal_timeout_seconds: null,
-      docs: '/docs',
-      redoc: '/redoc',
-    }),
-    'GET /alive': () => ({ status: 'ok' }),
-    'GET /health': () => ({ status: 'ok' }),
-    'GET /ready': () => ({ status: 'ready' }),
-    'GET /api/tools/': () => TOOLS,
-    'GET /api/vscode/url': () => ({ url: null }),
+const status = v.object(texts('status'));
+
+/** A caller `local app server` is the app server of the service, for a request of a client. */
+export const AGENT_ROUTES: readonly Route<AgentContext>[] = [
+  route('GET /openapi.json', {
+    callers: 'acs (probe)',
+    access: 'open',
+    answers: { 200: dictionary() },
+    handle: ({ root }) => readDocument(root, 'agent-server'),
+  }),
+  route('GET /alive', {
+    callers: 'typescript-client',
+    access: 'open',
+    answers: { 200: status },
+    handle: () => ({ status: 'ok' }),
+  }),
+  route('GET /health', {
+    callers: 'sdk, cloud workspace, typescript-client',
+    access: 'open',
+    answers: { 200: status },
+    handle: () => ({ status: 'ok' }),
+  }),
+  route('GET /ready', {
+    callers: 'typescript-client',
+    access: 'open',
+    answers: { 200: status },
+    handle: () => ({ status: 'ready' }),
+  }),
+  route('GET /server_info', {
+    callers: 'sdk, typescript-client',
+    access: 'open',
+    answers: {
+      200: v.object({
+        ...texts('title', 'version'),
+        uptime: integer(),
+        idle_time: integer(),
+        usable_tools: v.array(v.string()),
+      }),
+    },
+    handle({ startedAt, lastUse, nowMicroseconds, version }) {
+      const secondsSince = (time: number): number =>
+        Math.floor((nowMicroseconds() - time) / 1_000_000);
+      return {
+        uptime: secondsSince(startedAt),
+        idle_time: secondsSince(lastUse),
+        title: 'Agent server of the local service',
+        version: RELEASE,
+        sdk_version: RELEASE,
+        tools_version: RELEASE,
+        workspace_version: RELEASE,
+        acs_version: version,
+        build_git_sha: 'unknown',
+        build_git_ref: 'unknown',
+        python_version: 'none: this server runs on Node.js',
+        usable_tools: TOOLS,
+        runtime_idle_timeout_seconds: null,
+        max_foreground_terminal_timeout_seconds: null,
+        docs: '/docs',
+        redoc: '/redoc',
+      };
+    },
+  }),
+  route('GET /api/tools/', {
+    callers: 'typescript-client',
+    answers: { 200: v.array(v.string()) },
+    handle: () => TOOLS,
+  }),
+  route('GET /api/vscode/url', {
+    callers: 'typescript-client',
+    answers: { 200: v.object({ url: v.null() }) },
+    handle: () => ({ url: null }),
+  }),
+  route('POST /api/skills', {
+    callers: 'sdk, cloud workspace, typescript-client',
+    answers: { 200: v.object({ skills: v.array(dictionary()), sources: dictionary() }) },
     // There are no skills.
-    'POST /api/skills': () => ({ skills: [], sources: {} }),
-    ...workerConversationHandlers(worker),
-    ...workspaceHandlers(worker),
-    ...workerSettingsHandlers(worker),
-  };
-}
+    handle: () => ({ skills: [], sources: {} }),
+  }),
+  ...userRoutes,
+  ...conversationRoutes,
+  ...eventRoutes,
+  ...workspaceRoutes,
+];
+
+/** The callers of the web sockets (sockets.ts). */
+export const AGENT_SOCKETS = {
+  '/sockets/events/{conversation_id}': 'acs conv follow, sdk, typescript-client',
+  '/sockets/bash-events': 'typescript-client',
+  '/sockets/exec': 'acs sandbox exec, acs sandbox shell',
+} as const;
 
 export function createAgentApp(worker: WorkerContext): Hono {
-  let lastUse = worker.nowMicroseconds();
-  const handlers = agentHandlers(worker, () => lastUse);
-  return createRouter(handlers, {
+  const startedAt = worker.nowMicroseconds();
+  const context: AgentContext = { ...worker, startedAt, lastUse: startedAt };
+  return createRouter(AGENT_ROUTES, context, {
     host: '127.0.0.1',
     key: worker.sessionApiKey,
     acceptsBearer: false,
     maxBodyBytes: MAX_BODY_BYTES,
     faults: worker.faultRules,
     onBegin: (path) => {
-      if (/^\/(api|local)\//.test(path)) lastUse = worker.nowMicroseconds();
+      if (/^\/(api|local)\//.test(path)) context.lastUse = worker.nowMicroseconds();
     },
     errorOf: agentErrorOf,
     log: worker.log,

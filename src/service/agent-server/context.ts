@@ -25,3 +25,10 @@ export interface WorkerContext {
   faultRules: FaultRules | null;
   log: (line: string) => void;
 }
+
+/** What the routes use beside it. Times in microseconds. */
+export interface AgentContext extends WorkerContext {
+  startedAt: number;
+  /** Of the last request below /api or /local. */
+  lastUse: number;
+}

@@ -1,44 +1,31 @@
 import type { Hono } from 'hono';
+import * as v from 'valibot';
 import { createFaultRules } from '../faults/rules.ts';
 import { HttpError, refuse } from '../http/answer.ts';
 import { readDocument } from '../http/document.ts';
-import type { Handlers } from '../http/route.ts';
+import { dictionary, integer } from '../http/records.ts';
+import { route, type Route } from '../http/route.ts';
 import { createRouter } from '../http/router.ts';
 import { SpecRefused } from '../sandboxes/specs.ts';
-import type { AppRoute } from '../http/served-routes.ts';
 import type { AppContext } from './context.ts';
 import { ForgejoError } from '../settings/git-providers.ts';
-import { conversationHandlersV0 } from './routes/conversations-v0.ts';
-import { conversationHandlersV1 } from './routes/conversations-v1.ts';
-import { pageHandlers } from './routes/page.ts';
-import { sandboxHandlers } from './routes/sandboxes.ts';
-import { secretHandlers } from './routes/secrets.ts';
-import { settingsHandlers } from './routes/settings.ts';
+import { conversationRoutesV0 } from './routes/conversations-v0.ts';
+import { conversationRoutesV1 } from './routes/conversations-v1.ts';
+import { eventRoutesV0 } from './routes/events-v0.ts';
+import { pageRoutes } from './routes/page.ts';
+import { sandboxRoutes } from './routes/sandboxes.ts';
+import { secretRoutes } from './routes/secrets.ts';
+import { settingsRoutes } from './routes/settings.ts';
 
 /** The largest body is a replay or a file. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-export function appHandlers(context: AppContext): Handlers<AppRoute> {
-  const { supervisor } = context;
-  const { conversations, sandboxes, startTasks } = context.store;
-  return {
-    ...settingsHandlers(context),
-    ...secretHandlers(context),
-    ...conversationHandlersV0(context),
-    ...conversationHandlersV1(context),
-    ...sandboxHandlers(context),
-    ...pageHandlers(context),
-    // Read by `acs serve` and before a replacement.
-    'GET /local/activity': () => {
-      const running = conversations.countRunning();
-      return {
-        running: running > 0 || startTasks.unfinished().length > 0,
-        conversations_running: running,
-        sandboxes_running: sandboxes.all().filter(({ status }) => status === 'RUNNING').length,
-        unknown_workspaces: supervisor.folders.unknown(sandboxes.all().map(({ id }) => id)),
-      };
-    },
-    'GET /openapi.json': async () => {
+export const APP_ROUTES: readonly Route<AppContext>[] = [
+  route('GET /openapi.json', {
+    callers: 'acs (probe)',
+    access: 'open',
+    answers: { 200: dictionary() },
+    async handle(context) {
       const { info, paths, ...same } = await readDocument(context.root, 'app-server');
       const served = Object.entries(paths).filter(([path]) => isServed(context, path));
       return {
@@ -47,15 +34,41 @@ export function appHandlers(context: AppContext): Handlers<AppRoute> {
         paths: Object.fromEntries(served),
       };
     },
-  };
-}
+  }),
+  route('GET /local/activity', {
+    callers: 'acs serve',
+    answers: {
+      200: v.object({
+        running: v.boolean(),
+        conversations_running: integer(),
+        sandboxes_running: integer(),
+        unknown_workspaces: v.array(v.string()),
+      }),
+    },
+    // Read by `acs serve` and before a replacement.
+    handle({ store: { conversations, sandboxes, startTasks }, supervisor }) {
+      const running = conversations.countRunning();
+      return {
+        running: running > 0 || startTasks.unfinished().length > 0,
+        conversations_running: running,
+        sandboxes_running: sandboxes.all().filter(({ status }) => status === 'RUNNING').length,
+        unknown_workspaces: supervisor.folders.unknown(sandboxes.all().map(({ id }) => id)),
+      };
+    },
+  }),
+  ...pageRoutes,
+  ...conversationRoutesV0,
+  ...eventRoutesV0,
+  ...conversationRoutesV1,
+  ...sandboxRoutes,
+  ...settingsRoutes,
+  ...secretRoutes,
+];
 
 export function createApp(context: AppContext): Hono {
   const { activity } = context;
-  const served = Object.entries(appHandlers(context)).filter(([route]) =>
-    isServed(context, route.split(' ')[1] ?? ''),
-  );
-  return createRouter(Object.fromEntries(served), {
+  const served = APP_ROUTES.filter(({ path }) => isServed(context, path));
+  return createRouter(served, context, {
     host: context.host,
     key: context.key,
     acceptsBearer: true,
@@ -74,7 +87,13 @@ export function createApp(context: AppContext): Hono {
   });
 }
 
+/** The dialect of a path of the app server; null: of both. */
+export function dialectOf(path: string): 'v0' | 'v1' | null {
+  if (!path.startsWith('/api/')) return null;
+  return /^\/api\/(?:v1\/|shared-)/.test(path) ? 'v1' : 'v0';
+}
+
 function isServed({ api }: AppContext, path: string): boolean {
-  const dialect = /^\/api\/(?:v1\/|shared-)/.test(path) ? 'v1' : 'v0';
-  return api === 'both' || !path.startsWith('/api/') || api === dialect;
+  const dialect = dialectOf(path);
+  return api === 'both' || dialect === null || api === dialect;
 }

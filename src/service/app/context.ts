@@ -4,7 +4,9 @@ import type { ReplayStep } from '../base/steps.ts';
 import type { Store } from '../storage/index.ts';
 import type { FaultRule } from '../faults/schema.ts';
 import type { EventLogs } from '../storage/event-logs.ts';
+import type { Activity } from '../lifecycle/activity.ts';
 import type { Pages } from './pages.ts';
+import type { V0EventReader } from './v0-events.ts';
 import type { Starter } from './starts/starter.ts';
 import type { SpecChoice } from '../sandboxes/specs.ts';
 import type { Supervisor } from '../sandboxes/supervisor.ts';
@@ -27,5 +29,8 @@ export interface AppContext {
   /** The replay of conversations that name no replay; null: they use the model of the settings. */
   defaultReplay: ReplayStep[] | null;
   pages: Pages;
-  activity: { begin(): void; end(): void; idleSeconds(): number };
+  activity: Activity;
+  readV0Events: V0EventReader;
+  /** RFC 3339. */
+  startedAt: string;
 }

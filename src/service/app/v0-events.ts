@@ -55,7 +55,9 @@ const TOOLS = [
 const MAX_KEPT = 16;
 const PAGE = 500;
 
-export function createV0EventReader(logs: EventLogs): (row: ConversationRow) => readonly V0Event[] {
+export type V0EventReader = (row: ConversationRow) => readonly V0Event[];
+
+export function createV0EventReader(logs: EventLogs): V0EventReader {
   /** `position`: the number of events of the log that have been translated. */
   const none = (sandboxId: string | null) => ({
     sandboxId,

@@ -1,22 +1,15 @@
 import type { Context } from 'hono';
-import type * as v from 'valibot';
-import {
-  check,
-  isTooDeep,
-  malformedJson,
-  missingBody,
-  tooDeep,
-  uuid,
-  type Detail,
-} from '../../protocol/detail.ts';
+import * as v from 'valibot';
+import { check, isTooDeep, malformedJson, missingBody, tooDeep } from '../../protocol/detail.ts';
 import { invalid, refuse } from './answer.ts';
+import type { QuerySchema, RouteDeclaration, RouteRequest } from './route.ts';
 
 const MIB = 1024 * 1024;
 
 /**
  * Throws a 413 above the limit of the server (router.ts); server.ts discards the rest of the body.
  */
-export async function readBody(c: Context): Promise<Buffer> {
+async function readBody(c: Context): Promise<Buffer> {
   const limit = (c as Context<{ Variables: { maxBodyBytes: number } }>).get('maxBodyBytes');
   const tooLarge = () => refuse(413, `Request body is larger than ${limit / MIB} MiB`);
   if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge();
@@ -31,12 +24,7 @@ export async function readBody(c: Context): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** `empty`: what an empty body stands for; a 422 without it. */
-export async function readJson<S extends v.GenericSchema>(
-  c: Context,
-  schema: S,
-  empty?: unknown,
-): Promise<v.InferOutput<S>> {
+async function readJson(c: Context, schema: v.GenericSchema, empty: unknown): Promise<unknown> {
   const text = (await readBody(c)).toString('utf8');
   if (text.trim() === '') {
     if (empty === undefined) throw invalid(missingBody());
@@ -69,43 +57,35 @@ export function parseJson(json: string): unknown {
   );
 }
 
-export type QuerySchema = v.GenericSchema & {
-  readonly entries: Readonly<Record<string, v.GenericSchema>>;
-};
-
 /** The checked query: all values of a list, and the first value of any other name. */
-export function readQuery<Schema extends QuerySchema>(
-  c: Context,
-  schema: Schema,
-): v.InferOutput<Schema> {
+function readQuery(c: Context, schema: QuerySchema): unknown {
   const lists = Object.keys(schema.entries).filter(
     (name) => schema.entries[name]?.type === 'array',
   );
-  const given = lists.map((name) => [name, c.req.queries(name)]);
-  return checked(schema, { ...c.req.query(), ...(Object.fromEntries(given) as object) }, 'query');
+  const values = lists.map((name) => [name, c.req.queries(name)]);
+  return checked(schema, { ...c.req.query(), ...(Object.fromEntries(values) as object) }, 'query');
 }
 
-/** The id in the path as 32 hexadecimal digits. */
-export function pathId(c: Context, name = 'conversation_id'): string {
-  return pathPart(c, name, uuid());
-}
-
-export function pathPart<S extends v.GenericSchema>(
+/** Throws a 422 with every mistake in the path, else in the query, else in the body. */
+export async function readRequest(
   c: Context,
-  name: string,
-  schema: S,
-): v.InferOutput<S> {
-  return checked(schema, c.req.param(name) ?? '', 'path', () => ['path', name]);
+  { parts = {}, query, body, emptyBody }: RouteDeclaration,
+): Promise<RouteRequest> {
+  return {
+    c,
+    path: checked(v.looseObject(parts), c.req.param(), 'path') as RouteRequest['path'],
+    query: query && readQuery(c, query),
+    body: body && (await readJson(c, body, emptyBody)),
+  };
 }
 
-function checked<Schema extends v.GenericSchema>(
-  schema: Schema,
+function checked(
+  schema: v.GenericSchema,
   value: unknown,
   part: 'body' | 'query' | 'path',
-  locOf: (loc: Detail['loc']) => Detail['loc'] = (loc) => loc,
-): v.InferOutput<Schema> {
+): unknown {
   const result = check(schema, value, part);
-  if (!result.ok) throw invalid(result.detail.map((each) => ({ ...each, loc: locOf(each.loc) })));
+  if (!result.ok) throw invalid(result.detail);
   return result.value;
 }
 

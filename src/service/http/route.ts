@@ -1,45 +1,84 @@
 /**
- * A route with the schemas of what it takes, from which its handler and the document of its server
- * are made.
+ * A route is declared once: its handler, the table docs/served-routes.md and the OpenAPI document
+ * of its server are made from the declaration. A route is served when a client of the service calls
+ * it.
  */
-import type { Context } from 'hono';
+import type { Context as HttpContext } from 'hono';
 import type * as v from 'valibot';
-import { readJson, readQuery, type QuerySchema } from './request.ts';
 
-export interface Takes {
-  query?: QuerySchema;
-  body?: v.GenericSchema;
-  /** Whether the body may be empty. */
-  isBodyOptional?: boolean;
-  /** The name of a file in a multipart body. */
-  file?: string;
+export type QuerySchema = v.GenericSchema & {
+  readonly entries: Readonly<Record<string, v.GenericSchema>>;
+};
+
+/** The names of the parts of a path: `{name}` is one part, `{name:path}` may contain slashes. */
+type PartName<Name extends string> = Name extends `${string}{${infer Part}}${infer Rest}`
+  ? (Part extends `${infer Bare}:path` ? Bare : Part) | PartName<Rest>
+  : never;
+
+/** A route without its handler. */
+export interface RouteDeclaration {
+  readonly method: string;
+  readonly path: string;
+  /**
+   * The clients that call the route, separated by commas. `sdk 1.11.5` is a call that later
+   * releases of openhands-sdk do not make; `cloud workspace 1.11.5` likewise.
+   */
+  readonly callers: string;
+  /**
+   * `open`: served without the key of the server. The others require the key of a sandbox or the
+   * cookie of a one-time link, which their handlers check.
+   */
+  readonly access?: 'open' | 'sandboxKey' | 'pageCookie';
+  /** The schemas of the parts of the path that are checked. */
+  readonly parts?: Readonly<Record<string, v.GenericSchema<string, string>>>;
+  readonly query?: QuerySchema;
+  readonly body?: v.GenericSchema;
+  /** The value of an empty body; without it an empty body is a 422. */
+  readonly emptyBody?: unknown;
+  /** The name of the file in a multipart body, which the handler reads. */
+  readonly file?: string;
+  /** Headers that the handler reads. */
+  readonly headers?: readonly string[];
+  /**
+   * By status: the schema of JSON, the media type of another body, or null without a body. The
+   * document adds 401, 413 and 422 to a route that may answer with them and does not list them.
+   */
+  readonly answers: Readonly<Record<number, v.GenericSchema | string | null>>;
 }
 
-/** What it returns is sent as JSON with status 200, unless it is a Response. */
-export type Handler = ((c: Context) => unknown) & { readonly takes?: Takes };
-
-/** By `METHOD /path`: `{name}` is a part of the path, `{name:path}` may contain slashes. */
-export type Handlers<Name extends string> = { readonly [Each in Name]?: Handler };
-
-/**
- * A handler of the checked body. `empty`: the value of an empty body; without it an empty body is a
- * 422.
- */
-export function body<S extends v.GenericSchema>(
-  schema: S,
-  handle: (given: v.InferOutput<S>, c: Context) => unknown,
-  empty?: unknown,
-): Handler {
-  const read = async (c: Context): Promise<unknown> => handle(await readJson(c, schema, empty), c);
-  return Object.assign(read, { takes: { body: schema, isBodyOptional: empty !== undefined } });
+export interface RouteRequest<Path = Record<string, string>, Query = unknown, Body = unknown> {
+  path: Path;
+  query: Query;
+  body: Body;
+  c: HttpContext;
 }
 
-/** A handler of the checked query. */
-export function query<S extends QuerySchema>(
-  schema: S,
-  handle: (given: v.InferOutput<S>, c: Context) => unknown,
-): Handler {
-  return Object.assign((c: Context): unknown => handle(readQuery(c, schema), c), {
-    takes: { query: schema },
-  });
+export interface Route<Context> extends RouteDeclaration {
+  /** What it returns is sent as JSON with status 200, unless it is a Response. */
+  handle(context: Context, request: RouteRequest): unknown;
+}
+
+/** `name`: `METHOD /path`. */
+export function route<
+  Context,
+  const Name extends string,
+  Query extends QuerySchema,
+  Body extends v.GenericSchema,
+>(
+  name: Name,
+  declaration: Omit<RouteDeclaration, 'method' | 'path'> & {
+    readonly query?: Query;
+    readonly body?: Body;
+    handle(
+      context: Context,
+      request: RouteRequest<
+        Readonly<Record<PartName<Name>, string>>,
+        v.InferOutput<Query>,
+        v.InferOutput<Body>
+      >,
+    ): unknown;
+  },
+): Route<Context> {
+  const [method = '', path = ''] = name.split(' ');
+  return { method, path, ...declaration };
 }

@@ -1,11 +1,11 @@
 import { Hono, type Context } from 'hono';
 import { injectFaults } from '../faults/middleware.ts';
 import type { FaultRules } from '../faults/rules.ts';
-import { OPEN_ROUTES } from './served-routes.ts';
 import { storageError } from '../storage/storage-error.ts';
 import { HttpError, json, refuse } from './answer.ts';
 import { forbidden, isKey } from './guard.ts';
-import type { Handlers } from './route.ts';
+import { readRequest } from './request.ts';
+import type { Route } from './route.ts';
 
 export interface RouterOptions {
   host: string;
@@ -21,7 +21,11 @@ export interface RouterOptions {
   log(line: string): void;
 }
 
-export function createRouter(handlers: Handlers<string>, options: RouterOptions): Hono {
+export function createRouter<RouteContext>(
+  routes: readonly Route<RouteContext>[],
+  context: RouteContext,
+  options: RouterOptions,
+): Hono {
   const { key, acceptsBearer, errorOf, log } = options;
   const app = new Hono<{ Variables: { maxBodyBytes: number } }>();
   app.use(async (c, next) => {
@@ -48,26 +52,23 @@ export function createRouter(handlers: Handlers<string>, options: RouterOptions)
       isKey(/^Bearer\s+(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1], key)
     );
   };
-  const routes: { method: string; pattern: RegExp }[] = [];
-  for (const [name, handle] of Object.entries(handlers)) {
-    if (handle === undefined) continue;
-    const [method = '', path = ''] = name.split(' ');
+  for (const route of routes) {
+    const path = route.path
+      .replace(/\{(\w+):path\}/g, ':$1{[\\s\\S]+}')
+      .replace(/\{(\w+)\}/g, ':$1');
+    app.on(route.method, path, async (c) => {
+      if (route.access === undefined && !hasKey(c)) return json({ detail: 'Unauthorized' }, 401);
+      const answer = await route.handle(context, await readRequest(c, route));
+      return answer instanceof Response ? answer : json(answer);
+    });
+  }
+  const patterns = routes.map(({ method, path }) => {
     const escaped = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&');
     const source = escaped.replace(/\{\w+:path\}/g, '.+').replace(/\{\w+\}/g, '[^/]+');
-    routes.push({ method, pattern: new RegExp(`^${source}$`) });
-    const isOpen = OPEN_ROUTES.has(name);
-    app.on(
-      method,
-      path.replace(/\{(\w+):path\}/g, ':$1{[\\s\\S]+}').replace(/\{(\w+)\}/g, ':$1'),
-      async (c) => {
-        if (!isOpen && !hasKey(c)) return json({ detail: 'Unauthorized' }, 401);
-        const answer = await handle(c);
-        return answer instanceof Response ? answer : json(answer);
-      },
-    );
-  }
+    return { method, pattern: new RegExp(`^${source}$`) };
+  });
   const methodsAt = (path: string): string[] =>
-    routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+    patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
   // 405 for another method, 307 where only a trailing slash differs, else 404, as on genuine
   // servers.
   app.notFound((c) => {

@@ -5,10 +5,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import { createApp } from '../../../src/service/app/app.ts';
+import { APP_ROUTES, createApp } from '../../../src/service/app/app.ts';
 import { createEventLogs } from '../../../src/service/storage/event-logs.ts';
 import type { AppContext } from '../../../src/service/app/context.ts';
 import { createPages } from '../../../src/service/app/pages.ts';
+import { createV0EventReader } from '../../../src/service/app/v0-events.ts';
 import { createNoticeKeeper } from '../../../src/service/app/conversation-notices.ts';
 import { createStarter } from '../../../src/service/app/starts/starter.ts';
 import { Supervisor } from '../../../src/service/sandboxes/supervisor.ts';
@@ -19,7 +20,6 @@ import { newSandbox, specChoice } from '../../../src/service/sandboxes/specs.ts'
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import type { ServiceApi } from '../../../src/service/index.ts';
 import type { SandboxSpecName } from '../../../src/service/base/worker-protocol.ts';
-import { APP_ANSWERS } from '../../../src/service/openapi/app-server.ts';
 import { conversationRow } from '../../support/conversation-row.ts';
 import { expectDocumented } from '../openapi/documented.ts';
 
@@ -106,6 +106,8 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     defaultReplay: null,
     pages,
     activity: createActivity(clock),
+    readV0Events: createV0EventReader(logs),
+    startedAt: clock.stamp(),
   };
   const app = createApp(context);
   return {
@@ -131,7 +133,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
         // a text
       }
       const { status, headers: given } = answer;
-      expectDocumented(APP_ANSWERS, { method, path: target, status, headers: given, body: parsed });
+      expectDocumented(APP_ROUTES, { method, path: target, status, headers: given, body: parsed });
       return { status, headers: given, body: parsed };
     },
     async close() {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { json, refuse } from '../../../src/service/http/answer.ts';
 import { createRouter, type RouterOptions } from '../../../src/service/http/router.ts';
+import { route, type Route } from '../../../src/service/http/route.ts';
 import { isKey } from '../../../src/service/http/guard.ts';
 
 describe('a router', () => {
@@ -18,24 +19,28 @@ describe('a router', () => {
   const fail = (message: string, code?: string) => () => {
     throw Object.assign(new Error(message), { code });
   };
-  const handlers = {
-    'GET /one/{id}': () => json('one'),
-    'POST /one/{id}': () => json('post'),
-    'GET /files/{path:path}': () => json('file'),
-    'GET /slash/': () => json('slash'),
-    'GET /fails': fail('secret detail'),
-    'GET /known': fail('known'),
-    'GET /full': fail('no space', 'ENOSPC'),
-    'GET /refused': () => {
-      throw refuse(409, 'refused');
-    },
-  };
+  const declared = { callers: '', answers: {} };
+  const routes: Route<null>[] = [
+    route('GET /one/{id}', { ...declared, handle: () => 'one' }),
+    route('POST /one/{id}', { ...declared, handle: () => 'post' }),
+    route('GET /files/{path:path}', { ...declared, handle: () => json('file') }),
+    route('GET /slash/', { ...declared, handle: () => 'slash' }),
+    route('GET /fails', { ...declared, handle: fail('secret detail') }),
+    route('GET /known', { ...declared, handle: fail('known') }),
+    route('GET /full', { ...declared, handle: fail('no space', 'ENOSPC') }),
+    route('GET /refused', {
+      ...declared,
+      handle() {
+        throw refuse(409, 'refused');
+      },
+    }),
+  ];
   const ask = async (
     path: string,
     headers: Record<string, string> = {},
     more: Partial<RouterOptions> = {},
   ) => {
-    const app = createRouter(handlers, { ...options, ...more });
+    const app = createRouter(routes, null, { ...options, ...more });
     const answer = await app.request(`http://127.0.0.1${path}`, {
       headers: { 'X-Session-API-Key': 'the-key', ...headers },
     });
@@ -64,7 +69,7 @@ describe('a router', () => {
 
   it('answers 405 to another method, with those that the path has, and to HEAD', async () => {
     const send = (method: string) =>
-      createRouter(handlers, options).request('http://127.0.0.1/one/1', { method });
+      createRouter(routes, null, options).request('http://127.0.0.1/one/1', { method });
     const answer = await send('DELETE');
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, POST']);
     expect(await answer.json()).toEqual({ detail: 'Method Not Allowed' });

@@ -17,7 +17,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chooseLimits } from '../../../src/service/isolation/limits.ts';
-import { AGENT_ROUTES, APP_ROUTES, OPEN_ROUTES } from '../../../src/service/http/served-routes.ts';
+import { AGENT_ROUTES } from '../../../src/service/agent-server/app.ts';
+import { APP_ROUTES } from '../../../src/service/app/app.ts';
+import type { RouteDeclaration } from '../../../src/service/http/route.ts';
 import { type ScriptedModel, startModel } from '../../genuine/model.ts';
 import { startSandbox } from '../../commands/sandbox/support.ts';
 import { hasBubblewrap } from '../../support/bubblewrap.ts';
@@ -442,13 +444,14 @@ it.runIf(hasBubblewrap)(
       const found = await fetch(`${world.service.url}/api/v1/sandboxes/search`, { headers });
       const [, port = ''] = /"port":(\d+)/.exec(await found.text()) ?? [];
       const own = await startSandbox(world);
-      const at = (base: string, routes: object): Map<string, string> =>
-        new Map(
-          Object.keys(routes).map((route) => {
-            const [method = '', file = ''] = route.split(' ');
-            return [`${method} ${base}${file.replace(/\{[^}]*\}/g, id)}`, route];
-          }),
-        );
+      const at = (
+        base: string,
+        routes: readonly RouteDeclaration[],
+      ): [string, RouteDeclaration][] =>
+        routes.map((route) => [
+          `${route.method} ${base}${route.path.replace(/\{[^}]*\}/g, id)}`,
+          route,
+        ]);
       const asked = new Map([
         ...at(world.service.url, APP_ROUTES),
         ...at(`http://127.0.0.1:${port}`, AGENT_ROUTES),
@@ -460,17 +463,15 @@ it.runIf(hasBubblewrap)(
         err,
       } = await world.invoke({ args, stdin: [...asked.keys()].join('\n') });
       expect(code, err).toBe(0);
-      const open = (JSON.parse(answered) as [string, number][]).map(([line, status]) => [
-        asked.get(line) ?? line,
-        status,
-      ]);
-      expect(open.filter(([route]) => !OPEN_ROUTES.has(String(route)))).toEqual([]);
+      const answers = (JSON.parse(answered) as [string, number][]).map(([line, status]) => {
+        const { method, path: at = line, access } = asked.get(line) ?? {};
+        return { route: `${method} ${at}`, access, status };
+      });
+      expect(answers.filter(({ access }) => access === undefined)).toEqual([]);
       // That it was reached; a page needs a link or a cookie.
-      expect(open).toContainEqual(['GET /alive', 200]);
+      expect(answers).toContainEqual({ route: 'GET /alive', access: 'open', status: 200 });
       expect(
-        open.filter(
-          ([route, status]) => String(route).startsWith('GET /conversations/') && status === 200,
-        ),
+        answers.filter(({ access, status }) => access === 'pageCookie' && status === 200),
       ).toEqual([]);
     } finally {
       await world.close();

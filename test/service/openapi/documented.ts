@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect } from 'vitest';
-import type { Answers } from '../../../src/service/openapi/document.ts';
+import type { RouteDeclaration } from '../../../src/service/http/route.ts';
 
 interface Exchange {
   method: string;
@@ -15,19 +15,17 @@ interface Exchange {
 const GENERAL = [401, 403, 413, 422, 500, 507];
 
 /**
- * Fails for an answer of a route with a status, or with JSON, that the table of the server does not
+ * Fails for an answer of a route with a status, or with JSON, that its declaration does not
  * have.
  */
-export function expectDocumented(
-  tables: Readonly<Record<string, Answers>>,
-  exchange: Exchange,
-): void {
+export function expectDocumented(routes: readonly RouteDeclaration[], exchange: Exchange): void {
   const { method, path, status, headers, body } = exchange;
-  const route = routeOf(tables, `${method} ${path.replace(/\?[^]*$/, '')}`);
+  const declaration = routeOf(routes, method, path.replace(/\?[^]*$/, ''));
   const isOfRouter =
     status === 404 && (body as { detail?: unknown } | null)?.detail === 'Not Found';
-  if (route === undefined || isOfRouter) return;
-  const content = tables[route]?.[status];
+  if (declaration === undefined || isOfRouter) return;
+  const route = `${method} ${declaration.path}`;
+  const content = declaration.answers[status];
   if (content === undefined) expect(GENERAL, `the status of ${route}`).toContain(status);
   if (content == null || GENERAL.includes(status)) return;
   const type = headers.get('content-type')?.replace(/;.*$/, '');
@@ -41,10 +39,16 @@ export function expectDocumented(
 }
 
 /** One without a part in its path takes precedence. */
-function routeOf(tables: object, request: string): string | undefined {
-  const matching = Object.keys(tables).filter((route) => {
-    const source = route.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+:path\}/g, '.+');
-    return new RegExp(`^${source.replace(/\{\w+\}/g, '[^/]+')}$`).test(request);
+function routeOf(
+  routes: readonly RouteDeclaration[],
+  method: string,
+  path: string,
+): RouteDeclaration | undefined {
+  const matching = routes.filter((route) => {
+    const source = route.path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+:path\}/g, '.+');
+    return (
+      route.method === method && new RegExp(`^${source.replace(/\{\w+\}/g, '[^/]+')}$`).test(path)
+    );
   });
-  return matching.find((route) => !route.includes('{')) ?? matching[0];
+  return matching.find((route) => !route.path.includes('{')) ?? matching[0];
 }

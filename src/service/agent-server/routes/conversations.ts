@@ -1,295 +1,343 @@
-import type { Context } from 'hono';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import type * as v from 'valibot';
+import * as v from 'valibot';
 import { cut } from '../../../base/text/well-formed.ts';
 import * as requests from '../../../protocol/agent-server/requests.ts';
-import { toDashedId, toHexId } from '../../../protocol/detail.ts';
+import { toDashedId, toHexId, uuid } from '../../../protocol/detail.ts';
 import { HttpError, json, refuse, SUCCESS } from '../../http/answer.ts';
-import { cursorPage, pathId } from '../../http/request.ts';
-import { body, query, type Handlers } from '../../http/route.ts';
+import { integer, pageOf, refused, success, texts } from '../../http/records.ts';
+import { cursorPage } from '../../http/request.ts';
+import { route, type Route, type RouteRequest } from '../../http/route.ts';
 import { zipStream } from '../../http/zip.ts';
-import type { AgentRoute } from '../../http/served-routes.ts';
-import type { EventFilter } from '../../storage/event-log.ts';
-import type { WorkerContext } from '../context.ts';
+import type { AgentContext, WorkerContext } from '../context.ts';
 import { type ConversationEntry, policyOf, secretValues } from '../conversations.ts';
 import { withModel } from '../../agents/model/config.ts';
 import { condensationEvent } from '../events.ts';
 import type { Sandbox } from '../../isolation/sandbox.ts';
+import * as records from '../records.ts';
 import { conversationView, finalResponse, firstMessage, trajectoryMembers } from '../views.ts';
 import { lookedUp } from './settings.ts';
 
+const MAX_IDS = 99;
 const NEEDS_ISOLATION =
   'An agent with a model needs isolation, which this sandbox does not have. Use a sandbox of ' +
   'the spec process to permit that.';
 const NO_MODEL =
   'A replay has no model, so no answer is possible. Start a conversation with a model.';
 
-export function workerConversationHandlers({
-  conversations,
-  sandbox,
-  userStore,
-  mayRunModels,
-}: WorkerContext): Handlers<AgentRoute> {
-  /** The conversation in the path; 422 for a malformed id, 404 for an unknown one. */
-  const entryOf = (c: Context, unknown = 'Not Found'): ConversationEntry => {
-    const entry = conversations.get(pathId(c));
-    if (entry === null) throw refuse(404, unknown);
-    return entry;
-  };
-  const withStatus = (status: string | undefined): ConversationEntry[] =>
-    conversations
-      .all()
-      .filter(
-        ({ conversation }) =>
-          status === undefined || conversation.state.execution_status === status,
-      );
-  const change =
-    (effect: (entry: ConversationEntry) => void | Promise<void>) => async (c: Context) => {
-      await effect(entryOf(c));
-      return SUCCESS;
-    };
-  const set = <S extends v.GenericSchema>(
-    schema: S,
-    effect: (entry: ConversationEntry, given: v.InferOutput<S>) => void | Promise<void>,
-    find = (c: Context) => entryOf(c),
-  ) =>
-    body(schema, async (given, c) => {
-      await effect(find(c), given);
-      return SUCCESS;
-    });
-  /** For the two routes whose 404 names the conversation. */
-  const namedEntry = (c: Context) =>
-    entryOf(c, `Conversation not found: ${c.req.param('conversation_id') ?? ''}`);
-  return {
-    'POST /api/conversations': body(requests.startConversation, async (wanted) => {
-      const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
-      const { agent, agent_settings, agent_profile_id: profile } = wanted;
-      const needsModel = conversations.needsModel(wanted);
+export const BY_ID = { conversation_id: uuid() };
+export const CHANGED = { 200: success, ...refused(404) };
+const response = v.object(texts('response'));
+
+export const conversationRoutes: readonly Route<AgentContext>[] = [
+  route('POST /api/conversations', {
+    callers: 'local app server, sdk, typescript-client',
+    body: requests.startConversation,
+    answers: {
+      200: records.conversation,
+      201: records.conversation,
+      ...refused(400, 404, 409, 501),
+    },
+    async handle({ conversations, mayRunModels, sandbox, userStore }, { body }) {
+      const id = body.conversation_id ?? newId();
+      const { agent, agent_settings, agent_profile_id: profile } = body;
+      const needsModel = conversations.needsModel(body);
       if (needsModel && !mayRunModels) throw refuse(501, NEEDS_ISOLATION);
-      const known = conversations.get(id);
-      if (known !== null) return conversationView(known.conversation);
-      if (needsModel && agent == null && agent_settings == null)
+      const before = conversations.get(id);
+      if (before !== null) return conversationView(before.conversation);
+      const settings = agent ?? agent_settings ?? null;
+      if (needsModel && settings === null)
         throw refuse(404, `Agent profile ${profile ?? ''} not found`);
-      const working_dir = await workingFolder(sandbox, wanted.workspace.working_dir);
+      const working_dir = await workingFolder(sandbox, body.workspace.working_dir);
       const instructions = needsModel ? await conversations.instructions(working_dir) : [];
       // Looked up again: another request may have created it meanwhile.
       const existing = conversations.get(id);
       if (existing !== null) return conversationView(existing.conversation);
-      const { agent_context } = agent ?? agent_settings ?? {};
-      const secrets = lookedUp({ ...agent_context?.secrets, ...wanted.secrets }, userStore);
-      const { conversation, loop } = conversations.create(
-        id,
-        { ...wanted, secrets },
-        working_dir,
-        instructions,
-      );
-      const message = wanted.initial_message;
-      if (message != null) {
-        conversation.addMessage(message.role, message.content);
-        if (message.run) loop.startOrJoin();
-      }
+      const ofContext = settings?.agent_context?.secrets;
+      const secrets = lookedUp({ ...ofContext, ...body.secrets }, userStore);
+      const start = { ...body, secrets };
+      const { conversation, loop } = conversations.create(id, start, working_dir, instructions);
+      const message = body.initial_message;
+      if (message != null) conversation.addMessage(message.role, message.content);
+      if (message?.run === true) loop.startOrJoin();
       return json(conversationView(conversation), 201);
-    }),
-    'GET /api/conversations': query(requests.conversationIds, ({ ids }) => {
-      if (ids.length > 99) throw refuse(400, 'Too many ids');
+    },
+  }),
+  route('GET /api/conversations', {
+    callers: 'typescript-client',
+    query: requests.conversationIds,
+    answers: { 200: v.array(v.nullable(records.conversation)), ...refused(400) },
+    handle({ conversations }, { query: { ids } }) {
+      if (ids.length > MAX_IDS) throw refuse(400, 'Too many ids');
       return ids
         .map((id) => conversations.get(id))
         .map((entry) => entry && conversationView(entry.conversation));
+    },
+  }),
+  route('GET /api/conversations/search', {
+    callers: 'typescript-client',
+    query: requests.conversationSearch,
+    answers: { 200: pageOf(records.conversation) },
+    handle(worker, { query: { limit, page_id, sort_order, status } }) {
+      const member = sort_order.startsWith('UPDATED') ? 'updated_at' : 'created_at';
+      const sign = sort_order.endsWith('_DESC') ? -1 : 1;
+      const found = withStatus(worker, status)
+        .map(({ conversation }) => conversation)
+        .sort((a, b) => (a.state[member] < b.state[member] ? -sign : sign));
+      const from = { limit, page_id: toHexId(page_id ?? '') ?? undefined };
+      const page = cursorPage(from, found, ({ id }) => id);
+      return { ...page, items: page.items.map(conversationView) };
+    },
+  }),
+  route('GET /api/conversations/count', {
+    callers: 'typescript-client',
+    query: requests.conversationCount,
+    answers: { 200: integer() },
+    handle: (worker, { query }) => withStatus(worker, query.status).length,
+  }),
+  route('GET /api/conversations/{conversation_id}', {
+    callers: 'acs conv show, sdk, typescript-client',
+    parts: BY_ID,
+    answers: { 200: records.conversation, ...refused(404) },
+    handle: (worker, { path }) => conversationView(entryOf(worker, path).conversation),
+  }),
+  route('PATCH /api/conversations/{conversation_id}', {
+    callers: 'acs conv rename, sdk, typescript-client',
+    parts: BY_ID,
+    body: requests.updateConversation,
+    answers: CHANGED,
+    handle: changes(({ conversation }, { title, tags }) => {
+      conversation.record([], {
+        ...(title == null ? {} : { title }),
+        ...(tags == null ? {} : { tags }),
+      });
     }),
-    'GET /api/conversations/search': query(
-      requests.conversationSearch,
-      ({ limit, page_id, sort_order, status }) => {
-        const member = sort_order.startsWith('UPDATED') ? 'updated_at' : 'created_at';
-        const sign = sort_order.endsWith('_DESC') ? -1 : 1;
-        const found = withStatus(status)
-          .map(({ conversation }) => conversation)
-          .sort((a, b) => (a.state[member] < b.state[member] ? -sign : sign));
-        const page = cursorPage(
-          { limit, page_id: toHexId(page_id ?? '') ?? undefined },
-          found,
-          ({ id }) => id,
-        );
-        return { ...page, items: page.items.map(conversationView) };
-      },
-    ),
-    'GET /api/conversations/count': query(
-      requests.conversationCount,
-      ({ status }) => withStatus(status).length,
-    ),
-    'GET /api/conversations/{conversation_id}': (c) => conversationView(entryOf(c).conversation),
-    'PATCH /api/conversations/{conversation_id}': set(
-      requests.updateConversation,
-      ({ conversation }, { title, tags }) => {
-        conversation.record([], {
-          ...(title == null ? {} : { title }),
-          ...(tags == null ? {} : { tags }),
-        });
-      },
-    ),
-    'DELETE /api/conversations/{conversation_id}': change(({ conversation }) =>
+  }),
+  route('DELETE /api/conversations/{conversation_id}', {
+    callers: 'local app server, sdk, typescript-client',
+    parts: BY_ID,
+    answers: CHANGED,
+    handle: changes(({ conversation }, _, { conversations }) =>
       conversations.delete(conversation.id),
     ),
-
-    'POST /api/conversations/{conversation_id}/run': change(({ loop }) => {
-      loop.start();
+  }),
+  route('GET /api/conversations/{conversation_id}/agent_final_response', {
+    callers: 'typescript-client',
+    parts: BY_ID,
+    answers: { 200: response, ...refused(404) },
+    handle: (worker, { path }) => ({
+      response: finalResponse(entryOf(worker, path).conversation),
     }),
-    'POST /api/conversations/{conversation_id}/pause': change(({ loop }) => loop.pause()),
-    'POST /api/conversations/{conversation_id}/interrupt': change(({ loop }) => loop.interrupt()),
-    'POST /local/conversations/{conversation_id}/user_command': set(
-      requests.userCommand,
-      ({ loop }, { command }) => {
-        loop.tools.runForUser(command);
-      },
-    ),
-    'POST /api/conversations/{conversation_id}/ask_agent': body(
-      requests.askAgent,
-      async ({ question }, c) => {
-        const { conversation, model } = entryOf(c);
-        if (model === null) throw refuse(400, NO_MODEL);
-        const { signal } = c.req.raw;
-        const { text, usage } = await model.ask((agent) =>
-          agent.answer(question, conversation.history(), signal),
-        );
-        conversation.record([], conversation.used(usage).change);
-        return { response: conversation.masked(text) };
-      },
-    ),
-    'POST /api/conversations/{conversation_id}/condense': async (c) => {
-      const { conversation, loop, model } = entryOf(c);
+  }),
+  route('POST /api/conversations/{conversation_id}/run', {
+    callers: 'acs conv resume, sdk, typescript-client',
+    parts: BY_ID,
+    answers: { ...CHANGED, ...refused(409) },
+    handle: changes(({ loop }) => loop.start()),
+  }),
+  route('POST /api/conversations/{conversation_id}/pause', {
+    callers: 'acs conv stop, sdk, typescript-client',
+    parts: BY_ID,
+    answers: CHANGED,
+    handle: changes(({ loop }) => loop.pause()),
+  }),
+  route('POST /api/conversations/{conversation_id}/interrupt', {
+    callers: 'acs conv stop, sdk, typescript-client',
+    parts: BY_ID,
+    answers: CHANGED,
+    handle: changes(({ loop }) => loop.interrupt()),
+  }),
+  route('POST /local/conversations/{conversation_id}/user_command', {
+    callers: 'local app server',
+    parts: BY_ID,
+    body: requests.userCommand,
+    answers: { ...CHANGED, ...refused(409) },
+    handle: changes(({ loop }, { command }) => loop.tools.runForUser(command)),
+  }),
+  route('POST /api/conversations/{conversation_id}/ask_agent', {
+    callers: 'sdk, typescript-client',
+    parts: BY_ID,
+    body: requests.askAgent,
+    answers: { 200: response, ...refused(400, 404, 502) },
+    async handle(worker, { path, body: { question }, c }) {
+      const { conversation, model } = entryOf(worker, path);
+      if (model === null) throw refuse(400, NO_MODEL);
+      const { signal } = c.req.raw;
+      const { text, usage } = await model.ask((agent) =>
+        agent.answer(question, conversation.history(), signal),
+      );
+      conversation.record([], conversation.used(usage).change);
+      return { response: conversation.masked(text) };
+    },
+  }),
+  route('POST /api/conversations/{conversation_id}/condense', {
+    callers: 'sdk, typescript-client',
+    parts: BY_ID,
+    answers: { ...CHANGED, ...refused(400, 502) },
+    async handle(worker, { path, c }) {
+      const { conversation, loop, model } = entryOf(worker, path);
       if (model === null) throw refuse(400, NO_MODEL);
       const request = { source: 'environment', kind: 'CondensationRequest' } as const;
-      // The next step of the run condenses the history.
-      if (loop.isRunning) conversation.record([request]);
-      else {
-        const step = await model.ask((agent) =>
-          agent.condense(conversation.history(), c.req.raw.signal),
-        );
-        if (step === null) throw refuse(400, 'The conversation is too short to be condensed.');
-        const { events, change: used } = conversation.used(step.usage);
-        conversation.record([request, ...events, condensationEvent(step)], used);
+      if (loop.isRunning) {
+        // The next step of the run condenses the history.
+        conversation.record([request]);
+        return SUCCESS;
       }
+      const step = await model.ask((agent) =>
+        agent.condense(conversation.history(), c.req.raw.signal),
+      );
+      if (step === null) throw refuse(400, 'The conversation is too short to be condensed.');
+      const { events, change: used } = conversation.used(step.usage);
+      conversation.record([request, ...events, condensationEvent(step)], used);
       return SUCCESS;
     },
-    'POST /api/conversations/{conversation_id}/fork': body(
-      requests.forkConversation,
-      (wanted, c) => {
-        const { conversation } = entryOf(c, 'Source conversation not found');
-        const id = wanted.id ?? randomUUID().replaceAll('-', '');
-        if (conversations.get(id) !== null)
-          throw refuse(409, `Conversation with id ${toDashedId(id)} already exists`);
-        const fork = conversations.fork(conversation, id, wanted);
-        if (fork === null)
-          throw refuse(404, `from_event_id ${wanted.from_event_id ?? ''} not found`);
-        return json(conversationView(fork.conversation), 201);
-      },
-      {},
+  }),
+  route('POST /api/conversations/{conversation_id}/secrets', {
+    callers: 'sdk, typescript-client',
+    parts: BY_ID,
+    body: requests.setSecrets,
+    answers: { ...CHANGED, ...refused(400) },
+    handle: changes(({ conversation }, { secrets }, { userStore }) =>
+      conversation.setSecrets(secretValues(lookedUp(secrets, userStore))),
     ),
-    'GET /api/conversations/{conversation_id}/agent_final_response': (c) => ({
-      response: finalResponse(entryOf(c).conversation),
-    }),
-    'POST /api/conversations/{conversation_id}/generate_title': body(
-      requests.generateTitle,
-      async ({ max_length }, c) => {
-        const { conversation, model } = entryOf(c);
-        const title = conversation.state.title ?? 'Untitled';
-        const first = firstMessage(conversation);
-        if (model === null || first === '') return { title };
-        try {
-          const { text, usage } = await model.ask((agent) => agent.title(first, c.req.raw.signal));
-          conversation.record([], conversation.used(usage).change);
-          const plain = conversation
-            .masked(text)
-            .trim()
-            .replace(/^["']|["']$/g, '');
-          return { title: cut(plain, max_length) };
-        } catch (error) {
-          // Without an answer genuine servers return the title of the first message.
-          if (error instanceof HttpError) return { title };
-          throw error;
-        }
-      },
-      {},
+  }),
+  route('POST /api/conversations/{conversation_id}/confirmation_policy', {
+    callers: 'acs conv new, sdk, typescript-client',
+    parts: BY_ID,
+    body: requests.setConfirmationPolicy,
+    answers: CHANGED,
+    handle: changes(({ conversation }, { policy }) =>
+      conversation.setMember('confirmation_policy', policyOf(policy)),
     ),
-
-    'POST /api/conversations/{conversation_id}/secrets': set(
-      requests.setSecrets,
-      ({ conversation }, { secrets }) => {
-        conversation.setSecrets(secretValues(lookedUp(secrets, userStore)));
-      },
+  }),
+  route('POST /api/conversations/{conversation_id}/security_analyzer', {
+    callers: 'sdk, typescript-client',
+    parts: BY_ID,
+    body: requests.setSecurityAnalyzer,
+    answers: CHANGED,
+    handle: changes(({ conversation }, { security_analyzer }) =>
+      conversation.setMember('security_analyzer', security_analyzer),
     ),
-    'POST /api/conversations/{conversation_id}/confirmation_policy': set(
-      requests.setConfirmationPolicy,
-      ({ conversation }, { policy }) =>
-        conversation.setMember('confirmation_policy', policyOf(policy)),
-    ),
-    'POST /api/conversations/{conversation_id}/security_analyzer': set(
-      requests.setSecurityAnalyzer,
-      ({ conversation }, given) =>
-        conversation.setMember('security_analyzer', given.security_analyzer),
-    ),
-    'POST /api/conversations/{conversation_id}/switch_llm': set(
-      requests.switchLlm,
-      ({ conversation }, { llm }) => {
-        const { model } = conversation;
-        // A model alone is another one of the same endpoint.
-        const isAlone = llm.base_url == null && llm.api_key == null;
-        const given = Object.fromEntries(Object.entries(llm).filter(([, value]) => value !== null));
-        if (model !== null && isAlone)
-          conversation.setModel({
-            ...model,
-            llm: { ...withModel(model.llm, llm.model), ...given },
-          });
-        else if (model !== null) conversation.setModel({ ...model, llm, of_settings: false });
-        conversation.record([], { model: llm.model });
-      },
-    ),
-
-    'POST /api/conversations/{conversation_id}/events': set(
-      requests.sendMessage,
-      ({ conversation, loop }, { role, content, run }) => {
-        // Before the message is stored: a later run would process it without the user's knowledge.
-        if (run) loop.assertNotWaiting();
-        conversation.addMessage(role, content);
-        if (run) loop.startOrJoin();
-      },
-      namedEntry,
-    ),
-    'POST /api/conversations/{conversation_id}/events/respond_to_confirmation': set(
-      requests.respondToConfirmation,
-      ({ loop }, { accept, reason }) => loop.respond(accept, reason),
-      namedEntry,
-    ),
-    'GET /api/conversations/{conversation_id}/events/search': query(
-      requests.eventSearch,
-      (given, c) => {
-        const { shown: log } = entryOf(c).conversation;
-        const order = given.sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
-        const page = log.search({
-          ...filterOf(given),
-          fromId: given.page_id,
-          limit: given.limit,
-          order,
+  }),
+  route('POST /api/conversations/{conversation_id}/switch_llm', {
+    callers: 'local app server, typescript-client',
+    parts: BY_ID,
+    body: requests.switchLlm,
+    answers: CHANGED,
+    handle: changes(({ conversation }, { llm }) => {
+      const { model } = conversation;
+      // A model alone is another one of the same endpoint.
+      const isAlone = llm.base_url == null && llm.api_key == null;
+      const given = Object.fromEntries(Object.entries(llm).filter(([, value]) => value !== null));
+      if (model !== null && isAlone)
+        conversation.setModel({
+          ...model,
+          llm: { ...withModel(model.llm, llm.model), ...given },
         });
-        return { items: page.items, next_page_id: page.next?.id ?? null };
-      },
-    ),
-    'GET /api/conversations/{conversation_id}/events/count': query(
-      requests.eventSearch,
-      (given, c) => entryOf(c).conversation.log.count(filterOf(given)),
-    ),
-    'GET /api/conversations/{conversation_id}/events/{event_id}': (c) => {
-      const [event] = entryOf(c).conversation.shown.get([c.req.param('event_id') ?? '']);
-      if (!event) throw refuse(404, 'Event not found');
-      return event;
+      else if (model !== null) conversation.setModel({ ...model, llm, of_settings: false });
+      conversation.record([], { model: llm.model });
+    }),
+  }),
+  route('POST /api/conversations/{conversation_id}/generate_title', {
+    callers: 'sdk 1.11.5',
+    parts: BY_ID,
+    body: requests.generateTitle,
+    emptyBody: {},
+    answers: { 200: v.object(texts('title')), ...refused(404) },
+    async handle(worker, { path, body: { max_length }, c }) {
+      const { conversation, model } = entryOf(worker, path);
+      const title = conversation.state.title ?? 'Untitled';
+      const first = firstMessage(conversation);
+      if (model === null || first === '') return { title };
+      try {
+        const { text, usage } = await model.ask((agent) => agent.title(first, c.req.raw.signal));
+        conversation.record([], conversation.used(usage).change);
+        const plain = conversation
+          .masked(text)
+          .trim()
+          .replace(/^["']|["']$/g, '');
+        return { title: cut(plain, max_length) };
+      } catch (error) {
+        // Without an answer genuine servers return the title of the first message.
+        if (error instanceof HttpError) return { title };
+        throw error;
+      }
     },
-    'GET /api/file/download-trajectory/{conversation_id}': (c) => {
-      const { conversation } = entryOf(c);
+  }),
+  route('POST /api/conversations/{conversation_id}/fork', {
+    callers: 'sdk, typescript-client',
+    parts: BY_ID,
+    body: requests.forkConversation,
+    emptyBody: {},
+    answers: { 201: records.conversation, ...refused(404, 409) },
+    handle(worker, { path, body }) {
+      const { conversations } = worker;
+      const { conversation } = entryOf(worker, path, 'Source conversation not found');
+      const id = body.id ?? newId();
+      if (conversations.get(id) !== null)
+        throw refuse(409, `Conversation with id ${toDashedId(id)} already exists`);
+      const fork = conversations.fork(conversation, id, body);
+      if (fork === null) throw refuse(404, `from_event_id ${body.from_event_id ?? ''} not found`);
+      return json(conversationView(fork.conversation), 201);
+    },
+  }),
+  route('GET /api/file/download-trajectory/{conversation_id}', {
+    callers: 'typescript-client',
+    parts: BY_ID,
+    answers: { 200: 'application/octet-stream', ...refused(404) },
+    handle(worker, { path }) {
+      const { conversation } = entryOf(worker, path);
       return new Response(zipStream(trajectoryMembers(conversation)), {
         headers: attachment(`${conversation.id}.zip`),
       });
     },
+  }),
+];
+
+type ConversationPath = Readonly<Record<'conversation_id', string>>;
+
+/** Throws a 404 for an unknown conversation. */
+export function entryOf(
+  { conversations }: WorkerContext,
+  { conversation_id: id }: ConversationPath,
+  unknown = 'Not Found',
+): ConversationEntry {
+  const entry = conversations.get(id);
+  if (entry === null) throw refuse(404, unknown);
+  return entry;
+}
+
+/**
+ * A handler that changes the conversation in the path. `named`: its 404 names the conversation, as
+ * on genuine servers.
+ */
+export function changes<Body>(
+  effect: (entry: ConversationEntry, body: Body, worker: WorkerContext) => void | Promise<void>,
+  unknown?: 'named',
+) {
+  return async (
+    worker: WorkerContext,
+    { path, body, c }: RouteRequest<ConversationPath, unknown, Body>,
+  ): Promise<typeof SUCCESS> => {
+    const name = unknown && `Conversation not found: ${c.req.param('conversation_id')}`;
+    await effect(entryOf(worker, path, name), body, worker);
+    return SUCCESS;
   };
+}
+
+function withStatus(
+  { conversations }: WorkerContext,
+  status: string | undefined,
+): ConversationEntry[] {
+  return conversations
+    .all()
+    .filter(
+      ({ conversation }) => status === undefined || conversation.state.execution_status === status,
+    );
+}
+
+function newId(): string {
+  return randomUUID().replaceAll('-', '');
 }
 
 /**
@@ -314,41 +362,5 @@ export function attachment(name: string): Record<string, string> {
     'Content-Type': 'application/octet-stream',
     'Content-Disposition':
       `attachment; filename="${plain}"; ` + `filename*=UTF-8''${encodeURIComponent(name)}`,
-  };
-}
-
-/**
- * The module of each event kind at genuine servers, whose searches take the class path of a kind.
- */
-const MODULES: Readonly<Record<string, readonly string[]>> = {
-  acp_tool_call: ['ACPToolCallEvent'],
-  condenser: ['Condensation', 'CondensationRequest', 'CondensationSummaryEvent'],
-  conversation_error: ['ConversationErrorEvent'],
-  conversation_state: ['ConversationStateUpdateEvent'],
-  hook_execution: ['HookExecutionEvent'],
-  llm_completion_log: ['LLMCompletionLogEvent'],
-  'llm_convertible.action': ['ActionEvent'],
-  'llm_convertible.message': ['MessageEvent'],
-  'llm_convertible.observation': ['AgentErrorEvent', 'ObservationEvent', 'UserRejectObservation'],
-  'llm_convertible.system': ['SystemPromptEvent'],
-  token: ['TokenEvent'],
-  user_action: ['InterruptEvent', 'PauseEvent'],
-};
-
-/**
- * Times in the naive form of the log; a kind from its path, such as
- * `openhands.sdk.event.user_action.PauseEvent`.
- */
-function filterOf({ kind: at, source, body, ...times }: requests.EventSearch): EventFilter {
-  const [, module = '', name = ''] =
-    /^openhands\.sdk\.event\.([\w.]+)\.(\w+)$/.exec(at ?? '') ?? [];
-  // The empty kind finds no event.
-  const kind = at === undefined ? undefined : MODULES[module]?.includes(name) === true ? name : '';
-  return {
-    kind,
-    source,
-    body,
-    gte: times.timestamp__gte?.slice(0, -1),
-    lt: times.timestamp__lt?.slice(0, -1),
   };
 }

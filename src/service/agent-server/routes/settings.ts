@@ -3,6 +3,7 @@
  * server.
  */
 import type { Context } from 'hono';
+import * as v from 'valibot';
 import {
   type SecretInput,
   secretPut,
@@ -23,36 +24,40 @@ import {
 } from '../../settings/settings.ts';
 import { secretValue, shownSecrets, userSecrets } from '../../settings/user-secrets.ts';
 import { refuse } from '../../http/answer.ts';
-import { pathPart } from '../../http/request.ts';
-import { body, type Handlers } from '../../http/route.ts';
+import {
+  customSecret,
+  errorMessage,
+  profile,
+  refusal,
+  refused,
+  validationError,
+} from '../../http/records.ts';
+import { route, type Route } from '../../http/route.ts';
 import { zonedTimestamp } from '../../lifecycle/clock.ts';
-import type { AgentRoute } from '../../http/served-routes.ts';
-import type { WorkerContext } from '../context.ts';
+import type { AgentContext, WorkerContext } from '../context.ts';
+import * as records from '../records.ts';
 
-export function workerSettingsHandlers({
-  userStore,
-  nowMicroseconds,
-}: WorkerContext): Handlers<AgentRoute> {
-  const shown = (mask: Mask) => {
-    const { documents } = userStore();
-    const settings = readSettings(documents) ?? emptySettings();
-    const profiles = readProfiles(documents);
-    const now = zonedTimestamp(nowMicroseconds());
-    const { agent_settings, conversation_settings } = shownV1(settings, profiles, now, mask);
-    return {
-      agent_settings,
-      conversation_settings,
-      llm_api_key_is_set: keysSet(settings).llm_api_key_set,
-      active_profile: profiles.active,
-      active_agent_profile_id: null,
-      misc_settings: {},
-    };
-  };
-  return {
-    'GET /api/settings': (c) => shown(maskFor(c, MASK)),
-    'PATCH /api/settings': body(settingsPatch, (given) => {
+/** `plaintext` shows keys in clear. */
+const EXPOSE = ['X-Expose-Secrets'];
+
+export const userRoutes: readonly Route<AgentContext>[] = [
+  route('GET /api/settings', {
+    callers: 'sdk, typescript-client',
+    headers: EXPOSE,
+    answers: { 200: records.settings, ...refused(400) },
+    handle: (worker, { c }) => shownSettings(worker, maskFor(c, MASK)),
+  }),
+  route('PATCH /api/settings', {
+    callers: 'typescript-client',
+    body: settingsPatch,
+    answers: {
+      200: records.settings,
+      400: v.union([refusal, errorMessage]),
+      422: v.union([validationError, errorMessage]),
+    },
+    handle(worker, { body }) {
       const diffs = Object.fromEntries(
-        Object.entries(given).filter(([, diff]) => isJsonObject(diff)),
+        Object.entries(body).filter(([, diff]) => isJsonObject(diff)),
       );
       if (Object.keys(diffs).length === 0) {
         throw refuse(
@@ -60,36 +65,69 @@ export function workerSettingsHandlers({
           'At least one of agent_settings_diff and conversation_settings_diff must be provided',
         );
       }
-      const { documents } = userStore();
+      const { documents } = worker.userStore();
       writeSettings(
         documents,
         mergedV1(readSettings(documents) ?? emptySettings(), diffs as JsonObject),
       );
-      return shown(MASK);
-    }),
-    'GET /api/profiles/{name}': (c) => {
-      const name = pathPart(c, 'name', profileName());
-      const llm = readProfiles(userStore().documents).profiles[name];
-      if (llm === undefined) throw refuse(404, `Profile '${name}' not found`);
-      return {
-        name,
-        config: profileConfig(llm, maskFor(c, null)),
-        api_key_set: Boolean(llm.api_key),
-      };
+      return shownSettings(worker, MASK);
     },
-    'GET /api/settings/secrets': () => shownSecrets(userSecrets(userStore())),
-    'PUT /api/settings/secrets': body(secretPut, ({ name, value, description }) => {
+  }),
+  route('GET /api/settings/secrets', {
+    callers: 'sdk, typescript-client',
+    answers: { 200: v.object({ secrets: v.array(customSecret) }) },
+    handle: ({ userStore }) => shownSecrets(userSecrets(userStore())),
+  }),
+  route('PUT /api/settings/secrets', {
+    callers: 'typescript-client',
+    body: secretPut,
+    answers: { 200: customSecret },
+    handle({ userStore }, { body: { name, value, description } }) {
       const { secrets } = userStore();
       secrets.put(name, value, description ?? '');
       return secrets.get(name);
-    }),
-    'GET /api/settings/secrets/{name}': (c) =>
-      secretValue(userSecrets(userStore()), c.req.param('name')),
-    'DELETE /api/settings/secrets/{name}': (c) => {
-      if (!userStore().secrets.remove(c.req.param('name') ?? ''))
-        throw refuse(404, 'Secret not found');
+    },
+  }),
+  route('GET /api/settings/secrets/{name}', {
+    callers: 'sdk, typescript-client',
+    answers: { 200: 'text/plain', ...refused(404) },
+    handle: ({ userStore }, { path }) => secretValue(userSecrets(userStore()), path.name),
+  }),
+  route('DELETE /api/settings/secrets/{name}', {
+    callers: 'typescript-client',
+    answers: { 200: v.object({ deleted: v.boolean() }), ...refused(404) },
+    handle({ userStore }, { path }) {
+      if (!userStore().secrets.remove(path.name)) throw refuse(404, 'Secret not found');
       return { deleted: true };
     },
+  }),
+  route('GET /api/profiles/{name}', {
+    callers: 'sdk, typescript-client',
+    parts: { name: profileName() },
+    headers: EXPOSE,
+    answers: { 200: profile(), ...refused(400, 404) },
+    handle({ userStore }, { path: { name }, c }) {
+      const llm = readProfiles(userStore().documents).profiles[name];
+      if (llm === undefined) throw refuse(404, `Profile '${name}' not found`);
+      const config = profileConfig(llm, maskFor(c, null));
+      return { name, config, api_key_set: Boolean(llm.api_key) };
+    },
+  }),
+];
+
+function shownSettings({ userStore, nowMicroseconds }: WorkerContext, mask: Mask) {
+  const { documents } = userStore();
+  const settings = readSettings(documents) ?? emptySettings();
+  const profiles = readProfiles(documents);
+  const now = zonedTimestamp(nowMicroseconds());
+  const { agent_settings, conversation_settings } = shownV1(settings, profiles, now, mask);
+  return {
+    agent_settings,
+    conversation_settings,
+    llm_api_key_is_set: keysSet(settings).llm_api_key_set,
+    active_profile: profiles.active,
+    active_agent_profile_id: null,
+    misc_settings: {},
   };
 }
 

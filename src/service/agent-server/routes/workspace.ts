@@ -1,70 +1,129 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type { Context } from 'hono';
+import * as v from 'valibot';
 import * as requests from '../../../protocol/agent-server/requests.ts';
 import { missing, refuse, SUCCESS } from '../../http/answer.ts';
 import { readFilePart } from '../../http/file-part.ts';
-import { body, query, type Handler, type Handlers } from '../../http/route.ts';
-import type { AgentRoute } from '../../http/served-routes.ts';
-import type { WorkerContext } from '../context.ts';
+import { dictionary, fileChange, fileDiff, pageOf, refused, success } from '../../http/records.ts';
+import { route, type Route } from '../../http/route.ts';
+import type { AgentContext } from '../context.ts';
 import { gitChanges, gitDelta, gitDiff } from '../git.ts';
 import type { Sandbox } from '../../isolation/sandbox.ts';
+import * as records from '../records.ts';
 import { attachment } from './conversations.ts';
 
 const CHUNK = 256 * 1024;
+const BYTES = 'application/octet-stream';
 
-/** A handler that reads the file of a multipart body. */
-const filePart = (handle: Handler): Handler =>
-  Object.assign((c: Context) => handle(c), { takes: { ...handle.takes, file: 'file' } });
+const bashEvent = v.union([records.bashCommandEvent, records.bashOutputEvent]);
+/** The isolation refuses the request, does not find the file, or does not answer. */
+const INSIDE = refused(400, 404, 503);
 
-/** Up to agent server 1.19 the path is what follows the route. */
-const inPath = (c: Context): string => c.req.param('path') ?? '';
-
-export function workspaceHandlers({ bash, sandbox }: WorkerContext): Handlers<AgentRoute> {
-  const save = (c: Context, target: string) => upload(c, sandbox, target);
-  return {
-    'POST /api/bash/execute_bash_command': body(requests.bashCommand, (given) =>
-      bash.execute(given),
-    ),
-    'POST /api/bash/start_bash_command': body(requests.bashCommand, (given) => bash.start(given)),
-    'GET /api/bash/bash_events/search': query(requests.bashEventSearch, (given) =>
-      bash.search(given),
-    ),
-    'GET /api/bash/bash_events/{event_id}': (c) => {
-      const found = bash.get((c.req.param('event_id') ?? '').replaceAll('-', ''));
+/** Up to agent server 1.19 the path of a file is what follows the route. */
+export const workspaceRoutes: readonly Route<AgentContext>[] = [
+  route('POST /api/bash/execute_bash_command', {
+    callers: 'acs sandbox exec, local app server, typescript-client',
+    body: requests.bashCommand,
+    answers: { 200: records.bashOutputEvent, ...INSIDE },
+    handle: ({ bash }, { body }) => bash.execute(body),
+  }),
+  route('POST /api/bash/start_bash_command', {
+    callers: 'acs conv diff, acs sandbox cp, sdk, typescript-client',
+    body: requests.bashCommand,
+    answers: { 200: records.bashCommandEvent },
+    handle: ({ bash }, { body }) => bash.start(body),
+  }),
+  route('GET /api/bash/bash_events/search', {
+    callers: 'acs conv diff, acs sandbox cp, sdk, typescript-client',
+    query: requests.bashEventSearch,
+    answers: { 200: pageOf(bashEvent) },
+    handle: ({ bash }, { query }) => bash.search(query),
+  }),
+  route('GET /api/bash/bash_events/{event_id}', {
+    callers: 'typescript-client',
+    answers: { 200: bashEvent, ...refused(404) },
+    handle({ bash }, { path }) {
+      const found = bash.get(path.event_id.replaceAll('-', ''));
       if (found === null) throw refuse(404, 'Event not found');
       return found;
     },
-    'GET /api/git/changes': query(requests.refQuery, ({ path: folder, ref = null }) =>
-      gitChanges(sandbox, folder, ref),
-    ),
-    'GET /api/git/changes/{path:path}': (c) => gitChanges(sandbox, inPath(c), null),
-    'GET /api/git/diff': query(requests.refQuery, ({ path: file, ref = null }) =>
-      gitDiff(sandbox, file, ref),
-    ),
-    'GET /api/git/diff/{path:path}': (c) => gitDiff(sandbox, inPath(c), null),
-    'GET /api/file/archive': query(
-      requests.archiveQuery,
-      async ({ path: folder, ref = null, format }) => {
-        assertAbsolute(folder);
-        if (format !== 'git-delta') throw refuse(400, 'The only format is git-delta');
-        const headers = {
-          ...attachment('changes.patch'),
-          'Content-Type': 'text/x-patch; charset=utf-8',
-        };
-        return new Response(await gitDelta(sandbox, folder, ref), { headers });
-      },
-    ),
-    'GET /api/file/download': query(requests.pathQuery, (given) => download(sandbox, given.path)),
-    'GET /api/file/download/{path:path}': (c) => download(sandbox, inPath(c)),
-    'POST /api/file/upload': filePart(query(requests.pathQuery, (given, c) => save(c, given.path))),
-    'POST /api/file/upload/{path:path}': filePart((c) => save(c, inPath(c))),
-    'GET /api/file/home': async () => {
+  }),
+  route('GET /api/git/changes', {
+    callers: 'acs conv diff, sdk, typescript-client',
+    query: requests.refQuery,
+    answers: { 200: v.array(fileChange), ...INSIDE },
+    handle: ({ sandbox }, { query }) => gitChanges(sandbox, query.path, query.ref ?? null),
+  }),
+  route('GET /api/git/changes/{path:path}', {
+    callers: 'sdk 1.11.5',
+    answers: { 200: v.array(fileChange), ...INSIDE },
+    handle: ({ sandbox }, { path }) => gitChanges(sandbox, path.path, null),
+  }),
+  route('GET /api/git/diff', {
+    callers: 'acs conv diff, sdk, typescript-client',
+    query: requests.refQuery,
+    answers: { 200: fileDiff, ...INSIDE },
+    handle: ({ sandbox }, { query }) => gitDiff(sandbox, query.path, query.ref ?? null),
+  }),
+  route('GET /api/git/diff/{path:path}', {
+    callers: 'sdk 1.11.5',
+    answers: { 200: fileDiff, ...INSIDE },
+    handle: ({ sandbox }, { path }) => gitDiff(sandbox, path.path, null),
+  }),
+  route('GET /api/file/archive', {
+    callers: 'local app server',
+    query: requests.archiveQuery,
+    answers: { 200: 'text/x-patch', ...INSIDE },
+    async handle({ sandbox }, { query: { path: folder, ref = null, format } }) {
+      assertAbsolute(folder);
+      if (format !== 'git-delta') throw refuse(400, 'The only format is git-delta');
+      const headers = {
+        ...attachment('changes.patch'),
+        'Content-Type': 'text/x-patch; charset=utf-8',
+      };
+      return new Response(await gitDelta(sandbox, folder, ref), { headers });
+    },
+  }),
+  route('GET /api/file/download', {
+    callers: 'local app server, acs sandbox cp, sdk, typescript-client',
+    query: requests.pathQuery,
+    answers: { 200: BYTES, ...INSIDE },
+    handle: ({ sandbox }, { query }) => download(sandbox, query.path),
+  }),
+  route('GET /api/file/download/{path:path}', {
+    callers: 'sdk 1.11.5',
+    answers: { 200: BYTES, ...INSIDE },
+    handle: ({ sandbox }, { path }) => download(sandbox, path.path),
+  }),
+  route('POST /api/file/upload', {
+    callers: 'local app server, acs sandbox cp, sdk, typescript-client',
+    query: requests.pathQuery,
+    file: 'file',
+    answers: { 200: success, ...INSIDE },
+    handle: ({ sandbox }, { query, c }) => upload(c, sandbox, query.path),
+  }),
+  route('POST /api/file/upload/{path:path}', {
+    callers: 'sdk 1.11.5',
+    file: 'file',
+    answers: { 200: success, ...INSIDE },
+    handle: ({ sandbox }, { path, c }) => upload(c, sandbox, path.path),
+  }),
+  route('GET /api/file/home', {
+    callers: 'typescript-client',
+    answers: {
+      200: v.object({
+        home: v.string(),
+        favorites: v.array(dictionary()),
+        locations: v.array(dictionary()),
+      }),
+    },
+    async handle({ sandbox }) {
       const { home } = await sandbox.folders();
       return { home, favorites: [], locations: [{ label: '/', path: '/' }] };
     },
-  };
-}
+  }),
+];
 
 function assertAbsolute(file: string): void {
   if (!path.isAbsolute(file)) throw refuse(400, 'Path must be absolute');

@@ -5,98 +5,122 @@
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import * as v from 'valibot';
-import { record, text, toHexId } from '../../../protocol/detail.ts';
+import { record, text, toHexId, uuid } from '../../../protocol/detail.ts';
 import { refuse } from '../../http/answer.ts';
-import { pathId } from '../../http/request.ts';
-import { query, type Handlers } from '../../http/route.ts';
-import type { AppRoute } from '../../http/served-routes.ts';
+import { integer, refused, texts } from '../../http/records.ts';
+import { route, type Route } from '../../http/route.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
 import type { AppContext } from '../context.ts';
 import { LINK_SECONDS, SESSION_SECONDS } from '../pages.ts';
 
 const COOKIE = 'acs_page';
+const HTML = 'text/html';
 
 const pageQuery = record({ once: v.optional(text()) });
 const liveQuery = record({ after: v.optional(text()), again: v.optional(text()) });
 
-export function pageHandlers(context: AppContext): Handlers<AppRoute> {
-  const { pages } = context;
-  const allowedRow = async (c: Context): Promise<ConversationRow | Response> => {
-    const id = toHexId(c.req.param('conversation_id') ?? '');
-    // Another port of this machine is the same site, and its pages must not read this one.
-    const from = c.req.header('sec-fetch-site') ?? 'none';
-    const isOwn =
-      from === 'none' || from === 'same-origin' || c.req.header('sec-fetch-mode') === 'navigate';
-    if (id === null || !isOwn || !pages.isAllowed(id, getCookie(c, COOKIE))) {
-      const text = 'The page of a conversation is opened by a link that acs prints, valid once.';
-      return await message(401, 'This page needs a link', text, id);
-    }
-    const row = context.store.conversations.get(id);
-    return row ?? (await message(404, 'This conversation does not exist', 'It was deleted.', null));
-  };
-  return {
-    'POST /local/conversations/{conversation_id}/page-link': (c) => {
-      const id = pathId(c);
-      if (context.store.conversations.get(id) === null)
-        throw refuse(404, `Conversation ${id} not found`);
+export const pageRoutes: readonly Route<AppContext>[] = [
+  route('POST /local/conversations/{conversation_id}/page-link', {
+    callers: 'acs conv open',
+    parts: { conversation_id: uuid() },
+    answers: {
+      200: v.object({ ...texts('token'), expires_in_seconds: integer() }),
+      ...refused(404),
+    },
+    handle({ store, pages }, { path: { conversation_id: id } }) {
+      if (store.conversations.get(id) === null) throw refuse(404, `Conversation ${id} not found`);
       return { token: pages.createLink(id), expires_in_seconds: LINK_SECONDS };
     },
-    'GET /local/conversations/{conversation_id}/changes': async (c) => {
-      const id = pathId(c);
+  }),
+  route('GET /local/conversations/{conversation_id}/changes', {
+    callers: 'acs conv export',
+    parts: { conversation_id: uuid() },
+    answers: { 200: v.object(texts('patch')), ...refused(404) },
+    async handle(context, { path: { conversation_id: id } }) {
       const row = context.store.conversations.get(id);
       const { workspacePatch } = await import('../live-page.ts');
       const patch = row === null ? null : await workspacePatch(context, row);
       if (patch === null) throw refuse(404, `The workspace of conversation ${id} cannot be read`);
       return { patch };
     },
-    'GET /conversations/{conversation_id}': query(pageQuery, async ({ once }, c) => {
+  }),
+  route('GET /conversations/{conversation_id}', {
+    callers: 'browser (acs conv open)',
+    access: 'pageCookie',
+    query: pageQuery,
+    answers: { 200: HTML, 303: null, 401: HTML, 403: HTML, 404: HTML },
+    async handle(context, { path, query: { once }, c }) {
+      const { pages } = context;
       if (once === undefined) {
-        const allowed = await allowedRow(c);
+        const allowed = await allowedRow(context, path.conversation_id, c);
         if (allowed instanceof Response) return allowed;
         const { livePage } = await import('../live-page.ts');
         return await html(streamOf(livePage(context, allowed)));
       }
-      const id = toHexId(c.req.param('conversation_id') ?? '');
+      const id = toHexId(path.conversation_id);
       const session = id === null ? null : pages.openSession(id, once);
       if (id === null || session === null) {
         const text = `The link was used before, or is older than ${LINK_SECONDS} seconds.`;
         return await message(403, 'This link cannot be used', text, id);
       }
-      const path = `/conversations/${id}`;
+      const page = `/conversations/${id}`;
       setCookie(c, COOKIE, session, {
-        path,
+        path: page,
         httpOnly: true,
         sameSite: 'Strict',
         maxAge: SESSION_SECONDS,
       });
       c.header('Referrer-Policy', 'no-referrer');
-      return c.redirect(path, 303);
-    }),
-    'GET /conversations/{conversation_id}/live': query(
-      liveQuery,
-      async ({ after = '', again }, c) => {
-        const allowed = await allowedRow(c);
-        if (allowed instanceof Response) return allowed;
-        const { liveMessages } = await import('../live-page.ts');
-        // Behind the last event that the browser reports on a reconnection, else behind that of the
-        // page.
-        const last = c.req.header('last-event-id');
-        const given = last ?? after;
-        const position = /^\d{1,15}$/.test(given) ? Number(given) : 0;
-        const isAgain = last !== undefined || again !== undefined;
-        const viewer = pages.join();
-        const messages = liveMessages(context, allowed.id, { position, isAgain }, viewer);
-        const headers = {
-          'Content-Type': 'text/event-stream; charset=utf-8',
-          'X-Content-Type-Options': 'nosniff',
-        };
-        return new Response(
-          streamOf(messages, () => viewer.leave()),
-          { headers },
-        );
-      },
-    ),
-  };
+      return c.redirect(page, 303);
+    },
+  }),
+  route('GET /conversations/{conversation_id}/live', {
+    callers: 'browser (acs conv open)',
+    access: 'pageCookie',
+    query: liveQuery,
+    headers: ['Last-Event-ID'],
+    answers: { 200: 'text/event-stream', 401: HTML, 404: HTML },
+    async handle(context, { path, query: { after = '', again }, c }) {
+      const allowed = await allowedRow(context, path.conversation_id, c);
+      if (allowed instanceof Response) return allowed;
+      const { liveMessages } = await import('../live-page.ts');
+      // Behind the last event that the browser reports on a reconnection, else behind that of the
+      // page.
+      const last = c.req.header('last-event-id');
+      const behind = last ?? after;
+      const position = /^\d{1,15}$/.test(behind) ? Number(behind) : 0;
+      const isAgain = last !== undefined || again !== undefined;
+      const viewer = context.pages.join();
+      const messages = liveMessages(context, allowed.id, { position, isAgain }, viewer);
+      const headers = {
+        'Content-Type': 'text/event-stream; charset=utf-8',
+        'X-Content-Type-Options': 'nosniff',
+      };
+      return new Response(
+        streamOf(messages, () => viewer.leave()),
+        { headers },
+      );
+    },
+  }),
+];
+
+/** The conversation whose page the cookie permits, or the page that refuses. */
+async function allowedRow(
+  { store, pages }: AppContext,
+  given: string,
+  c: Context,
+): Promise<ConversationRow | Response> {
+  const id = toHexId(given);
+  // Another port of this machine is the same site, and its pages must not read this one.
+  const from = c.req.header('sec-fetch-site') ?? 'none';
+  const isOwn =
+    from === 'none' || from === 'same-origin' || c.req.header('sec-fetch-mode') === 'navigate';
+  if (id === null || !isOwn || !pages.isAllowed(id, getCookie(c, COOKIE))) {
+    const text = 'The page of a conversation is opened by a link that acs prints, valid once.';
+    return await message(401, 'This page needs a link', text, id);
+  }
+  const row = store.conversations.get(id);
+  return row ?? (await message(404, 'This conversation does not exist', 'It was deleted.', null));
 }
 
 async function message(

@@ -5,12 +5,13 @@ import { list, record, text } from '../../../protocol/detail.ts';
 import { pageQuery } from '../../../protocol/v1/requests.ts';
 import { refuse, SUCCESS } from '../../http/answer.ts';
 import { isKey } from '../../http/guard.ts';
+import { customSecret, pageOf, refused, success } from '../../http/records.ts';
 import { listPage, timePage } from '../../http/request.ts';
-import { query, type Handlers } from '../../http/route.ts';
+import { route, type Route } from '../../http/route.ts';
 import { isSpecName, sandboxSpecs } from '../../sandboxes/specs.ts';
-import type { AppRoute } from '../../http/served-routes.ts';
 import type { SandboxRow, SandboxStore } from '../../storage/sandboxes.ts';
 import type { AppContext } from '../context.ts';
+import * as records from '../records.ts';
 import { secretValue, shownSecrets, userSecrets } from '../../settings/user-secrets.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 
@@ -20,77 +21,121 @@ const idQuery = record({ id: list(text()) });
 const specQuery = record({ sandbox_spec_id: v.optional(text()) });
 const sandboxQuery = record({ sandbox_id: text() });
 
-export function sandboxHandlers({
-  store,
-  supervisor,
-  starter,
-  specs,
-  clock,
-}: AppContext): Handlers<AppRoute> {
-  const { sandboxes } = store;
-  const shownSpecs = sandboxSpecs(specs.byDefault, clock.stamp());
-  const idOf = (c: Context): string => c.req.param('sandbox_id') ?? '';
-  const remove = query(sandboxQuery, async ({ sandbox_id: named }, c) => {
-    const inPath = c.req.param('id') ?? named;
-    if (named !== inPath)
-      throw refuse(400, 'The sandbox in the path and the one in the query differ');
-    if (!(await supervisor.remove(named))) throw refuse(404, 'Not Found');
-    return SUCCESS;
-  });
-  /** For the key of the sandbox. */
-  const secretsFor = (c: Context) => {
-    if (sandboxOfKey(c, sandboxes).id !== idOf(c))
-      throw refuse(403, 'Session API key does not match sandbox');
-    return userSecrets(store);
-  };
-  return {
-    'GET /api/v1/sandbox-specs/search': query(pageQuery, (given) => listPage(given, shownSpecs)),
-    'GET /api/v1/sandbox-specs': query(idQuery, (given) =>
-      given.id.map((id) => shownSpecs.find((spec) => spec.id === id) ?? null),
-    ),
-    'GET /api/v1/sandboxes/search': query(pageQuery, (given) => {
-      const page = timePage(given, (limit, from) => sandboxes.page(limit, from));
-      return { ...page, items: page.items.map(sandboxRecord) };
-    }),
-    'GET /api/v1/sandboxes': query(idQuery, ({ id: ids }) => {
+export const sandboxRoutes: readonly Route<AppContext>[] = [
+  route('POST /api/v1/sandboxes', {
+    callers: 'acs conv new, cloud workspace',
+    query: specQuery,
+    answers: { 200: records.sandbox, ...refused(400, 501) },
+    async handle({ store, supervisor, starter }, { query: { sandbox_spec_id: spec = null } }) {
+      if (spec !== null && !isSpecName(spec))
+        throw refuse(400, `Sandbox spec not found: ${cut(spec, 100)}`);
+      const created = supervisor.create(spec);
+      // Answered when the sandbox runs, as genuine servers do, or waits. The record of one that
+      // failed has the reason.
+      await Promise.all([starter.prepare(created.id), supervisor.start(created.id)]);
+      return sandboxRecord(store.sandboxes.get(created.id) ?? created);
+    },
+  }),
+  route('GET /api/v1/sandboxes', {
+    callers: 'acs sandbox show, cloud workspace, typescript-client',
+    query: idQuery,
+    answers: { 200: v.array(v.nullable(records.sandbox)), ...refused(400) },
+    handle({ store }, { query: { id: ids } }) {
       if (ids.length > MAX_IDS) {
         throw refuse(
           400,
           `Cannot request more than ${MAX_IDS} sandboxes at once, got ${ids.length}`,
         );
       }
-      return ids
-        .map((id) => sandboxes.get(id))
-        .map((row) => (row === null ? null : sandboxRecord(row)));
-    }),
-    'POST /api/v1/sandboxes': query(specQuery, async ({ sandbox_spec_id: wanted = null }) => {
-      if (wanted !== null && !isSpecName(wanted)) {
-        throw refuse(400, `Sandbox spec not found: ${cut(wanted, 100)}`);
-      }
-      const created = supervisor.create(wanted);
-      // Answered when the sandbox runs, as genuine servers do, or waits. The record of one that
-      // failed has the reason.
-      await Promise.all([starter.prepare(created.id), supervisor.start(created.id)]);
-      return sandboxRecord(sandboxes.get(created.id) ?? created);
-    }),
+      const rows = ids.map((id) => store.sandboxes.get(id));
+      return rows.map((row) => (row === null ? null : sandboxRecord(row)));
+    },
+  }),
+  route('GET /api/v1/sandboxes/search', {
+    callers: 'acs sandbox list',
+    query: pageQuery,
+    answers: { 200: pageOf(records.sandbox) },
+    handle({ store }, { query }) {
+      const page = timePage(query, (limit, from) => store.sandboxes.page(limit, from));
+      return { ...page, items: page.items.map(sandboxRecord) };
+    },
+  }),
+  route('POST /api/v1/sandboxes/{sandbox_id}/pause', {
+    callers: 'acs sandbox pause, typescript-client',
+    answers: { 200: success, ...refused(404) },
     // Answered after the pause: a client that reads the status next gets PAUSED.
-    'POST /api/v1/sandboxes/{sandbox_id}/pause': async (c) => {
-      if (!(await supervisor.pause(idOf(c)))) throw refuse(404, 'Not Found');
+    async handle({ supervisor }, { path }) {
+      if (!(await supervisor.pause(path.sandbox_id))) throw refuse(404, 'Not Found');
       return SUCCESS;
     },
-    'POST /api/v1/sandboxes/{sandbox_id}/resume': query(
-      specQuery,
-      async ({ sandbox_spec_id: spec }, c) => {
-        if (!(await supervisor.resume(idOf(c), spec))) throw refuse(404, 'Not Found');
-        return SUCCESS;
-      },
-    ),
-    'DELETE /api/v1/sandboxes': remove,
-    'DELETE /api/v1/sandboxes/{id}': remove,
-    'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets': (c) => shownSecrets(secretsFor(c)),
-    'GET /api/v1/sandboxes/{sandbox_id}/settings/secrets/{secret_name}': (c) =>
-      secretValue(secretsFor(c), c.req.param('secret_name')),
-  };
+  }),
+  route('POST /api/v1/sandboxes/{sandbox_id}/resume', {
+    callers: 'acs sandbox start, cloud workspace, typescript-client',
+    query: specQuery,
+    answers: { 200: success, ...refused(404, 501) },
+    async handle({ supervisor }, { path, query }) {
+      if (!(await supervisor.resume(path.sandbox_id, query.sandbox_spec_id)))
+        throw refuse(404, 'Not Found');
+      return SUCCESS;
+    },
+  }),
+  route('DELETE /api/v1/sandboxes', {
+    callers: 'cloud workspace 1.11.5',
+    query: sandboxQuery,
+    answers: { 200: success, ...refused(404) },
+    handle: ({ supervisor }, { query }) => remove(supervisor, query.sandbox_id),
+  }),
+  route('DELETE /api/v1/sandboxes/{id}', {
+    callers: 'acs sandbox delete, cloud workspace',
+    query: sandboxQuery,
+    answers: { 200: success, ...refused(400, 404) },
+    handle({ supervisor }, { path: { id }, query }) {
+      if (query.sandbox_id !== id)
+        throw refuse(400, 'The sandbox in the path and the one in the query differ');
+      return remove(supervisor, id);
+    },
+  }),
+  route('GET /api/v1/sandboxes/{sandbox_id}/settings/secrets', {
+    callers: 'cloud workspace',
+    access: 'sandboxKey',
+    answers: { 200: v.object({ secrets: v.array(customSecret) }), ...refused(401, 403) },
+    handle: ({ store }, { path, c }) => shownSecrets(secretsFor(c, path.sandbox_id, store)),
+  }),
+  route('GET /api/v1/sandboxes/{sandbox_id}/settings/secrets/{secret_name}', {
+    callers: 'cloud workspace',
+    access: 'sandboxKey',
+    answers: { 200: 'text/plain', ...refused(401, 403, 404) },
+    handle: ({ store }, { path, c }) =>
+      secretValue(secretsFor(c, path.sandbox_id, store), path.secret_name),
+  }),
+  route('GET /api/v1/sandbox-specs', {
+    callers: 'acs sandbox start',
+    query: idQuery,
+    answers: { 200: v.array(v.nullable(records.sandboxSpec)) },
+    handle({ specs, startedAt }, { query }) {
+      const all = sandboxSpecs(specs.byDefault, startedAt);
+      return query.id.map((id) => all.find((spec) => spec.id === id) ?? null);
+    },
+  }),
+  route('GET /api/v1/sandbox-specs/search', {
+    callers: 'acs specs list',
+    query: pageQuery,
+    answers: { 200: pageOf(records.sandboxSpec) },
+    handle: ({ specs, startedAt }, { query }) =>
+      listPage(query, sandboxSpecs(specs.byDefault, startedAt)),
+  }),
+];
+
+async function remove(supervisor: AppContext['supervisor'], id: string): Promise<typeof SUCCESS> {
+  if (!(await supervisor.remove(id))) throw refuse(404, 'Not Found');
+  return SUCCESS;
+}
+
+/** The secrets of the user, for the key of the sandbox. */
+function secretsFor(c: Context, id: string, store: AppContext['store']) {
+  if (sandboxOfKey(c, store.sandboxes).id !== id)
+    throw refuse(403, 'Session API key does not match sandbox');
+  return userSecrets(store);
 }
 
 /** The running sandbox whose key the request has; 401 for any other. */

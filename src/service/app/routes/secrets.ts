@@ -2,14 +2,25 @@
  * Secrets, tokens of git providers, and what is looked up at a provider (interface sections 2.3,
  * 2.4, 2.8, 3.5 and 9). Values of secrets are not part of any answer.
  */
-import type { Context } from 'hono';
+import * as v from 'valibot';
 import * as v0 from '../../../protocol/v0/requests.ts';
 import * as v1 from '../../../protocol/v1/requests.ts';
 import { HttpError, json, refuse } from '../../http/answer.ts';
+import {
+  customSecret,
+  errorMessage,
+  integer,
+  message,
+  pageOf,
+  refusal,
+  refused,
+  unauthorized,
+} from '../../http/records.ts';
 import { listPage } from '../../http/request.ts';
-import { body, query, type Handlers } from '../../http/route.ts';
-import type { AppRoute } from '../../http/served-routes.ts';
+import { route, type Route } from '../../http/route.ts';
+import type { Store } from '../../storage/index.ts';
 import type { AppContext } from '../context.ts';
+import * as records from '../records.ts';
 import {
   replaceProviders,
   searchedForgejo,
@@ -19,72 +30,87 @@ import {
 
 const ELSEWHERE =
   'the local service clones with tokens of other providers, and searches Forgejo hosts only';
+const NO_TOKEN_V0 = 'Git provider token required. (such as GitHub).';
 
-export function secretHandlers({ store: { secrets, documents } }: AppContext): Handlers<AppRoute> {
-  const secretId = (c: Context): string => c.req.param('secret_id') ?? '';
-  const unset = () => {
-    replaceProviders(documents, {});
-    return { message: 'Unset Git provider tokens' };
-  };
-  const hostOf = (
-    provider: string | undefined,
-    noToken: HttpError,
-    elsewhere: HttpError,
-  ): Forgejo => {
-    const found = searchedForgejo(documents, noToken, provider);
-    if (found === null) throw elsewhere;
-    return found;
-  };
-  /** Over V0 the errors are bare strings, as on genuine servers. */
-  const hostV0 = (text: string, provider: string | undefined): Forgejo =>
-    hostOf(provider, new HttpError(401, text), new HttpError(501, ELSEWHERE));
-  const needsToken = refuse(403, 'Git provider token required (such as GitHub).');
-  const hostV1 = (provider: string): Forgejo =>
-    hostOf(provider, needsToken, refuse(501, ELSEWHERE));
-  return {
-    'GET /api/secrets': () => ({ custom_secrets: secrets.list() }),
-    'POST /api/secrets': body(v0.secretCreate, ({ name, value, description }) => {
+const OF_PROVIDER_V0 = { 401: unauthorized, 501: v.string(), ...refused(502) };
+
+export const secretRoutes: readonly Route<AppContext>[] = [
+  route('GET /api/secrets', {
+    callers: 'acs secret list',
+    answers: { 200: v.object({ custom_secrets: v.array(customSecret) }) },
+    handle: ({ store }) => ({ custom_secrets: store.secrets.list() }),
+  }),
+  route('POST /api/secrets', {
+    callers: 'acs secret set',
+    body: v0.secretCreate,
+    answers: { 201: message, 400: message },
+    handle({ store: { secrets } }, { body: { name, value, description } }) {
       if (secrets.get(name) !== null)
         throw new HttpError(400, { message: `Secret ${name} already exists` });
       secrets.put(name, value, description ?? '');
       return json({ message: 'Secret created successfully' }, 201);
-    }),
-    'DELETE /api/secrets/{secret_id}': (c) => {
-      const id = secretId(c);
-      if (!secrets.remove(id))
+    },
+  }),
+  route('DELETE /api/secrets/{secret_id}', {
+    callers: 'acs secret delete',
+    answers: { 200: message, 404: errorMessage },
+    handle({ store }, { path: { secret_id: id } }) {
+      if (!store.secrets.remove(id))
         throw new HttpError(404, { error: `Secret with ID ${id} not found` });
       return { message: 'Secret deleted successfully' };
     },
-    'POST /api/add-git-providers': body(v0.gitProviders, async ({ provider_tokens: tokens }) => {
-      await storeProviders(documents, tokens ?? {}, (error) => new HttpError(401, { error }));
+  }),
+  route('POST /api/add-git-providers', {
+    callers: 'acs git-provider set, acs git-provider delete, acs settings set',
+    body: v0.gitProviders,
+    answers: { 200: message, 401: v.union([refusal, errorMessage]) },
+    async handle({ store }, { body: { provider_tokens: tokens } }) {
+      await storeProviders(store.documents, tokens ?? {}, (error) => new HttpError(401, { error }));
       return { message: 'Git providers stored' };
-    }),
-    'POST /api/unset-provider-tokens': unset,
+    },
+  }),
+  route('POST /api/unset-provider-tokens', {
+    callers: 'acs git-provider delete, acs settings unset',
+    answers: { 200: message },
+    handle: unsetProviders,
+  }),
+  route('GET /api/user/repositories', {
+    callers: 'acs repo list',
+    query: v0.repositoryListQuery,
+    answers: { 200: v.array(records.repository), ...OF_PROVIDER_V0 },
     // All of them without a provider; with one, a page.
-    'GET /api/user/repositories': query(v0.repositoryListQuery, async (given) => {
-      const host = hostV0(
-        'Git provider token required. (such as GitHub).',
-        given.selected_provider,
-      );
+    async handle({ store }, { query }) {
+      const host = hostV0(store, NO_TOKEN_V0, query.selected_provider);
       const found = await host.repositories('');
-      const { selected_provider: provider, page = 1, per_page = found.length } = given;
+      const { selected_provider: provider, page = 1, per_page = found.length } = query;
       return provider === undefined ? found : part(found, page, per_page);
-    }),
-    'GET /api/user/search/repositories': query(v0.repositorySearchQuery, async (given) => {
-      const host = hostV0('Git provider token required.', given.selected_provider);
-      return part(await host.repositories(given.query), 1, given.per_page);
-    }),
-    'GET /api/user/search/branches': query(v0.branchSearchQuery, async (given) => {
-      const host = hostV0('Git provider token required.', given.selected_provider);
-      return part(await host.branches(given.repository, given.query), 1, given.per_page);
-    }),
-    'GET /api/user/repository/branches': query(v0.branchListQuery, async (given) => {
-      const { page, per_page } = given;
-      const host = hostV0(
-        'Git provider token required. (such as GitHub).',
-        given.selected_provider,
-      );
-      const found = await host.branches(given.repository, '');
+    },
+  }),
+  route('GET /api/user/search/repositories', {
+    callers: 'acs repo list',
+    query: v0.repositorySearchQuery,
+    answers: { 200: v.array(records.repository), ...OF_PROVIDER_V0 },
+    async handle({ store }, { query }) {
+      const host = hostV0(store, 'Git provider token required.', query.selected_provider);
+      return part(await host.repositories(query.query), 1, query.per_page);
+    },
+  }),
+  route('GET /api/user/repository/branches', {
+    callers: 'acs repo branches',
+    query: v0.branchListQuery,
+    answers: {
+      200: v.object({
+        branches: v.array(records.branch),
+        has_next_page: v.boolean(),
+        current_page: integer(),
+        per_page: integer(),
+        total_count: v.null(),
+      }),
+      ...OF_PROVIDER_V0,
+    },
+    async handle({ store }, { query: { page, per_page, ...query } }) {
+      const host = hostV0(store, NO_TOKEN_V0, query.selected_provider);
+      const found = await host.branches(query.repository, '');
       const has_next_page = page * per_page < found.length;
       return {
         branches: part(found, page, per_page),
@@ -93,64 +119,136 @@ export function secretHandlers({ store: { secrets, documents } }: AppContext): H
         per_page,
         total_count: null,
       };
-    }),
-    'GET /api/user/suggested-tasks': () =>
-      searchedForgejo(documents, new HttpError(401, 'No providers set.'))?.tasks() ?? [],
+    },
+  }),
+  route('GET /api/user/search/branches', {
+    callers: 'acs repo branches',
+    query: v0.branchSearchQuery,
+    answers: { 200: v.array(records.branch), ...OF_PROVIDER_V0 },
+    async handle({ store }, { query }) {
+      const host = hostV0(store, 'Git provider token required.', query.selected_provider);
+      return part(await host.branches(query.repository, query.query), 1, query.per_page);
+    },
+  }),
+  route('GET /api/user/suggested-tasks', {
+    callers: 'acs git-provider list',
+    answers: { 200: v.array(records.task), 401: unauthorized, ...refused(502) },
+    handle: ({ store }) =>
+      searchedForgejo(store.documents, new HttpError(401, 'No providers set.'))?.tasks() ?? [],
+  }),
 
-    'POST /api/v1/secrets/git-providers': body(
-      v0.gitProviders,
-      async ({ provider_tokens: tokens }) => {
-        await storeProviders(documents, tokens ?? {}, (text) => refuse(401, text));
-        return { message: 'Git providers stored' };
-      },
-    ),
-    // Before the secrets: `git-providers` could be the name of one.
-    'DELETE /api/v1/secrets/git-providers': unset,
-    'GET /api/v1/secrets/search': query(
-      v1.secretSearchQuery,
-      ({ limit, page_id: after = '', name__contains = '' }) => {
-        const wanted = name__contains.toLowerCase();
-        const found = secrets
-          .list()
-          .filter(({ name }) => name > after && name.toLowerCase().includes(wanted));
-        return {
-          items: found.slice(0, limit),
-          next_page_id: found.length > limit ? found[limit - 1]?.name : null,
-        };
-      },
-    ),
-    'POST /api/v1/secrets': body(v1.secretCreate, ({ name, value, description }) => {
-      secrets.put(name, value, description ?? '');
+  route('GET /api/v1/secrets/search', {
+    callers: 'acs secret list, typescript-client',
+    query: v1.secretSearchQuery,
+    answers: { 200: pageOf(customSecret) },
+    handle({ store }, { query: { limit, page_id: after = '', name__contains = '' } }) {
+      const part = name__contains.toLowerCase();
+      const found = store.secrets
+        .list()
+        .filter(({ name }) => name > after && name.toLowerCase().includes(part));
+      return {
+        items: found.slice(0, limit),
+        next_page_id: found.length > limit ? found[limit - 1]?.name : null,
+      };
+    },
+  }),
+  route('POST /api/v1/secrets', {
+    callers: 'acs secret set, typescript-client',
+    body: v1.secretCreate,
+    answers: { 201: message },
+    handle({ store }, { body: { name, value, description } }) {
+      store.secrets.put(name, value, description ?? '');
       return json({ message: 'Secret created successfully' }, 201);
-    }),
-    'PUT /api/v1/secrets/{secret_id}': body(v1.secretUpdate, ({ name, description }, c) => {
-      const id = secretId(c);
+    },
+  }),
+  route('PUT /api/v1/secrets/{secret_id}', {
+    callers: 'typescript-client',
+    body: v1.secretUpdate,
+    answers: { 200: message, ...refused(400, 404) },
+    handle({ store: { secrets } }, { path: { secret_id: id }, body: { name, description } }) {
       const before = secrets.get(id);
       if (before === null) throw refuse(404, `Secret with ID ${id} not found`);
       if (name !== id && secrets.get(name) !== null)
         throw refuse(400, `Secret ${name} already exists`);
       secrets.rename(id, name, description ?? before.description);
       return { message: 'Secret updated successfully' };
-    }),
-    'DELETE /api/v1/secrets/{secret_id}': (c) => {
-      const id = secretId(c);
-      if (!secrets.remove(id)) throw refuse(404, `Secret with ID ${id} not found`);
+    },
+  }),
+  // Before the secrets: `git-providers` could be the name of one.
+  route('DELETE /api/v1/secrets/git-providers', {
+    callers: 'acs git-provider delete, acs settings unset',
+    answers: { 200: message },
+    handle: unsetProviders,
+  }),
+  route('DELETE /api/v1/secrets/{secret_id}', {
+    callers: 'acs secret delete, typescript-client',
+    answers: { 200: message, ...refused(404) },
+    handle({ store }, { path: { secret_id: id } }) {
+      if (!store.secrets.remove(id)) throw refuse(404, `Secret with ID ${id} not found`);
       return { message: 'Secret deleted successfully' };
     },
-    'GET /api/v1/git/installations/search': query(v1.gitSearchQuery, ({ provider }) => {
-      hostV1(provider);
+  }),
+  route('POST /api/v1/secrets/git-providers', {
+    callers: 'acs git-provider set, acs git-provider delete, acs settings set',
+    body: v0.gitProviders,
+    answers: { 200: message },
+    async handle({ store }, { body: { provider_tokens: tokens } }) {
+      await storeProviders(store.documents, tokens ?? {}, (text) => refuse(401, text));
+      return { message: 'Git providers stored' };
+    },
+  }),
+  route('GET /api/v1/git/installations/search', {
+    callers: 'typescript-client',
+    query: v1.gitSearchQuery,
+    answers: refused(400, 403, 501),
+    handle({ store }, { query: { provider } }) {
+      hostV1(store, provider);
       throw refuse(400, "Provider ProviderType.FORGEJO doesn't support installations");
-    }),
-    'GET /api/v1/git/repositories/search': query(v1.repositorySearchQuery, async (given) =>
-      listPage(given, await hostV1(given.provider).repositories(given.query)),
-    ),
-    'GET /api/v1/git/branches/search': query(v1.branchSearchQuery, async (given) =>
-      listPage(given, await hostV1(given.provider).branches(given.repository, given.query)),
-    ),
-    'GET /api/v1/git/suggested-tasks/search': query(v1.pageQuery, async (given) =>
-      listPage(given, (await searchedForgejo(documents, needsToken)?.tasks()) ?? []),
-    ),
-  };
+    },
+  }),
+  route('GET /api/v1/git/repositories/search', {
+    callers: 'acs repo list, typescript-client',
+    query: v1.repositorySearchQuery,
+    answers: { 200: pageOf(records.repository), ...refused(403, 501, 502) },
+    handle: async ({ store }, { query }) =>
+      listPage(query, await hostV1(store, query.provider).repositories(query.query)),
+  }),
+  route('GET /api/v1/git/branches/search', {
+    callers: 'acs repo branches, typescript-client',
+    query: v1.branchSearchQuery,
+    answers: { 200: pageOf(records.branch), ...refused(403, 501, 502) },
+    handle: async ({ store }, { query }) =>
+      listPage(query, await hostV1(store, query.provider).branches(query.repository, query.query)),
+  }),
+  route('GET /api/v1/git/suggested-tasks/search', {
+    callers: 'acs git-provider list, typescript-client',
+    query: v1.pageQuery,
+    answers: { 200: pageOf(records.task), ...refused(403, 502) },
+    handle: async ({ store }, { query }) =>
+      listPage(query, (await searchedForgejo(store.documents, needsToken())?.tasks()) ?? []),
+  }),
+];
+
+function unsetProviders({ store }: AppContext) {
+  replaceProviders(store.documents, {});
+  return { message: 'Unset Git provider tokens' };
+}
+
+/** Over V0 the errors are bare strings, as on genuine servers. */
+function hostV0({ documents }: Store, noToken: string, provider: string | undefined): Forgejo {
+  const host = searchedForgejo(documents, new HttpError(401, noToken), provider);
+  if (host === null) throw new HttpError(501, ELSEWHERE);
+  return host;
+}
+
+function hostV1({ documents }: Store, provider: string): Forgejo {
+  const host = searchedForgejo(documents, needsToken(), provider);
+  if (host === null) throw refuse(501, ELSEWHERE);
+  return host;
+}
+
+function needsToken(): HttpError {
+  return refuse(403, 'Git provider token required (such as GitHub).');
 }
 
 function part<T>(list: readonly T[], page: number, size: number): T[] {

@@ -2,19 +2,27 @@
  * Settings of both dialects, their schemas, the user, and named model settings (interface sections
  * 2.1 to 2.8).
  */
-import type { Context } from 'hono';
 import * as v from 'valibot';
 import { dictionary, record, truth } from '../../../protocol/detail.ts';
 import { isJsonObject, setAt, valueAt, type JsonObject } from '../../../protocol/settings.ts';
 import * as v0 from '../../../protocol/v0/requests.ts';
 import * as v1 from '../../../protocol/v1/requests.ts';
 import { HttpError, invalidMember, json, refuse } from '../../http/answer.ts';
-import { listPage, pathPart } from '../../http/request.ts';
-import { body, query, type Handlers } from '../../http/route.ts';
-import type { AppRoute } from '../../http/served-routes.ts';
+import {
+  errorMessage,
+  message,
+  pageOf,
+  profile,
+  refused,
+  textOrNull,
+  texts,
+  validationError,
+} from '../../http/records.ts';
+import { listPage } from '../../http/request.ts';
+import { route, type Route } from '../../http/route.ts';
 import type { AppContext } from '../context.ts';
-import { readProviders } from '../../settings/git-providers.ts';
-import { PROVIDER_HOSTS } from '../../settings/git-providers.ts';
+import * as records from '../records.ts';
+import { PROVIDER_HOSTS, readProviders } from '../../settings/git-providers.ts';
 import {
   AGENT_FIELDS,
   CONVERSATION_FIELDS,
@@ -37,81 +45,103 @@ import {
   writeSettings,
   type StoredSettings,
 } from '../../settings/settings.ts';
+import type { DocumentStore } from '../../storage/documents.ts';
 import { sandboxOfKey } from './sandboxes.ts';
 
 const MAX_PROFILES = 10;
 
 const userQuery = record({ expose_secrets: v.optional(truth(), false) });
+const BY_NAME = { name: v1.profileName() };
+const nameAndMessage = v.object(texts('name', 'message'));
 
-export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRoute> {
-  const { documents } = store;
-  const storedSettings = (): StoredSettings => {
-    const settings = readSettings(documents);
-    if (settings === null) throw new HttpError(404, { error: 'Settings not found' });
-    return settings;
-  };
-  const hosts = () =>
-    Object.fromEntries(
-      Object.entries(readProviders(documents)).map(([name, { host }]) => [name, host]),
-    );
-  const nameIn = (c: Context): string => pathPart(c, 'name', v1.profileName());
-  const knownProfile = (name: string) => {
-    const all = readProfiles(documents);
-    const llm = all.profiles[name];
-    if (llm === undefined) throw refuse(404, `Profile '${name}' not found`);
-    return { all, llm };
-  };
-  /**
-   * The models that the settings and the profiles name, as `provider/name` or `name`; there is no
-   * other catalogue.
-   */
-  const models = (wanted: string): string[] => {
-    const named = [
-      valueAt(readSettings(documents)?.agent ?? {}, 'llm.model'),
-      ...Object.values(readProfiles(documents).profiles).map((llm) => llm.model),
-    ].filter((model) => typeof model === 'string');
-    return [...new Set(named)]
-      .filter((model) => model.toLowerCase().includes(wanted.toLowerCase()))
-      .sort();
-  };
-  return {
-    'GET /api/options/config': () => ({
+export const settingsRoutes: readonly Route<AppContext>[] = [
+  route('GET /api/options/config', {
+    callers: 'acs (probe)',
+    answers: { 200: v.object({ APP_MODE: v.string(), FEATURE_FLAGS: dictionary() }) },
+    handle: () => ({
       APP_MODE: 'oss',
       GITHUB_CLIENT_ID: '',
       POSTHOG_CLIENT_KEY: '',
       FEATURE_FLAGS: { ENABLE_BILLING: false, HIDE_LLM_SETTINGS: false },
     }),
-    'GET /api/v1/web-client/config': () => WEB_CLIENT_CONFIG,
-    'GET /api/settings': () => shownV0(storedSettings(), hosts()),
-    'POST /api/settings': body(v0.settings, (given) => {
-      writeSettings(documents, replacedV0(readSettings(documents) ?? emptySettings(), given));
+  }),
+  route('GET /api/settings', {
+    callers: 'acs settings get',
+    answers: { 200: records.shownSettingsV0, 404: errorMessage },
+    handle: ({ store: { documents } }) => shownV0(storedSettings(documents), hosts(documents)),
+  }),
+  route('POST /api/settings', {
+    callers: 'acs settings set',
+    body: v0.settings,
+    answers: { 200: message },
+    handle({ store: { documents } }, { body }) {
+      writeSettings(documents, replacedV0(readSettings(documents) ?? emptySettings(), body));
       return { message: 'Settings stored' };
-    }),
-    'GET /api/v1/settings': () => {
-      const settings = storedSettings();
+    },
+  }),
+
+  route('GET /api/v1/web-client/config', {
+    callers: 'acs (probe)',
+    access: 'open',
+    answers: {
+      200: v.object({
+        app_mode: v.string(),
+        feature_flags: dictionary(),
+        providers_configured: v.array(v.string()),
+      }),
+    },
+    handle: () => WEB_CLIENT_CONFIG,
+  }),
+  route('GET /api/v1/settings', {
+    callers: 'acs settings get, openhands CLI, typescript-client',
+    answers: { 200: records.shownSettings, 404: errorMessage },
+    handle({ store: { documents }, clock }) {
+      const settings = storedSettings(documents);
       return {
         ...shownV1(settings, readProfiles(documents), clock.stamp(), null),
-        provider_tokens_set: hosts(),
+        provider_tokens_set: hosts(documents),
         ...keysSet(settings),
       };
     },
-    'POST /api/v1/settings': body(dictionary(), (given) => {
+  }),
+  route('POST /api/v1/settings', {
+    callers: 'acs settings set, typescript-client',
+    body: dictionary(),
+    answers: {
+      200: message,
+      400: errorMessage,
+      422: v.union([validationError, errorMessage]),
+    },
+    handle({ store: { documents } }, { body }) {
       writeSettings(
         documents,
-        mergedV1(readSettings(documents) ?? emptySettings(), given as JsonObject),
+        mergedV1(readSettings(documents) ?? emptySettings(), body as JsonObject),
       );
       return { message: 'Settings stored' };
-    }),
-    'GET /api/v1/settings/agent-schema': () => schemaOf('AgentSettings', AGENT_FIELDS, 'openhands'),
-    'GET /api/v1/settings/conversation-schema': () =>
-      schemaOf('ConversationSettings', CONVERSATION_FIELDS, null),
-    'GET /api/v1/users/me': query(userQuery, (given, c) => {
+    },
+  }),
+  route('GET /api/v1/settings/agent-schema', {
+    callers: 'acs settings schema, typescript-client',
+    answers: { 200: records.settingsSchema },
+    handle: () => schemaOf('AgentSettings', AGENT_FIELDS, 'openhands'),
+  }),
+  route('GET /api/v1/settings/conversation-schema', {
+    callers: 'acs settings schema, typescript-client',
+    answers: { 200: records.settingsSchema },
+    handle: () => schemaOf('ConversationSettings', CONVERSATION_FIELDS, null),
+  }),
+  route('GET /api/v1/users/me', {
+    callers: 'acs whoami, cloud workspace, openhands CLI',
+    query: userQuery,
+    answers: { 200: records.user },
+    handle({ store, clock }, { query, c }) {
+      const { documents } = store;
       const settings = readSettings(documents) ?? emptySettings();
       const shown = (mask: Mask) => ({
         ...shownV1(settings, readProfiles(documents), clock.stamp(), mask),
         id: null,
       });
-      if (!given.expose_secrets) return shown(MASK);
+      if (!query.expose_secrets) return shown(MASK);
       // In addition to the key of the owner, which the router has checked.
       sandboxOfKey(c, store.sandboxes);
       // Read by OpenHandsCloudWorkspace.get_llm, and sent by servers up to 1.6.0.
@@ -121,11 +151,22 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
         llm_api_key: valueAt(settings.agent, 'llm.api_key') ?? null,
         llm_base_url: valueAt(settings.agent, 'llm.base_url') ?? null,
       };
-    }),
+    },
+  }),
+  route('GET /api/v1/skills/search', {
+    callers: 'typescript-client',
+    query: v1.pageQuery,
+    answers: { 200: pageOf(dictionary()) },
     // There are no skills.
-    'GET /api/v1/skills/search': query(v1.pageQuery, (given) => listPage(given, [])),
-    'GET /api/v1/settings/profiles': () => {
-      const { profiles, active } = readProfiles(documents);
+    handle: (_, { query }) => listPage(query, []),
+  }),
+  route('GET /api/v1/settings/profiles', {
+    callers: 'acs settings profile list, typescript-client',
+    answers: {
+      200: v.object({ profiles: v.array(records.modelProfile), active_profile: textOrNull() }),
+    },
+    handle({ store }) {
+      const { profiles, active } = readProfiles(store.documents);
       const lines = Object.entries(profiles).map(
         ([name, { model = null, base_url = null, api_key }]) => ({
           name,
@@ -136,50 +177,64 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
       );
       return { profiles: lines, active_profile: active };
     },
-    'GET /api/v1/settings/profiles/{name}': (c) => {
-      const name = nameIn(c);
-      const { llm } = knownProfile(name);
+  }),
+  route('GET /api/v1/settings/profiles/{name}', {
+    callers: 'typescript-client',
+    parts: BY_NAME,
+    answers: { 200: profile(), ...refused(404) },
+    handle({ store }, { path: { name } }) {
+      const { llm } = knownProfile(store.documents, name);
       return { name, config: profileConfig(llm, null), api_key_set: Boolean(llm.api_key) };
     },
-    'POST /api/v1/settings/profiles/{name}': body(
-      v1.profileSave,
-      (given, c) => {
-        const name = nameIn(c);
-        const all = readProfiles(documents);
-        const before = all.profiles[name];
-        if (before === undefined && Object.keys(all.profiles).length >= MAX_PROFILES) {
-          throw refuse(409, `No more than ${MAX_PROFILES} profiles can be stored`);
-        }
-        const settings = readSettings(documents);
-        if (given.llm == null && settings === null) throw refuse(404, 'Settings not found');
-        const model = given.llm == null ? settings?.agent.llm : (given.llm as JsonObject);
-        const llm: JsonObject = {};
-        for (const each of AGENT_FIELDS.filter(({ section }) => section === 'llm')) {
-          const member = each.path.slice('llm.'.length);
-          const value = isJsonObject(model) ? model[member] : null;
-          if (value == null) continue;
-          const problem = problemOf(each, value);
-          if (problem !== null) throw invalidMember('llm', `${each.path}: ${problem}`);
-          llm[member] = value;
-        }
-        if (!given.include_secrets) Reflect.deleteProperty(llm, 'api_key');
-        if (given.preserve_existing_api_key && before?.api_key != null)
-          llm.api_key ??= before.api_key;
-        writeProfiles(documents, { ...all, profiles: { ...all.profiles, [name]: llm } });
-        return json({ name, message: `Profile '${name}' saved` }, 201);
-      },
-      {},
-    ),
-    'DELETE /api/v1/settings/profiles/{name}': (c) => {
-      const name = nameIn(c);
+  }),
+  route('POST /api/v1/settings/profiles/{name}', {
+    callers: 'acs settings profile save, typescript-client',
+    parts: BY_NAME,
+    body: v1.profileSave,
+    emptyBody: {},
+    answers: { 201: nameAndMessage, ...refused(404, 409) },
+    handle({ store: { documents } }, { path: { name }, body }) {
+      const all = readProfiles(documents);
+      const before = all.profiles[name];
+      if (before === undefined && Object.keys(all.profiles).length >= MAX_PROFILES) {
+        throw refuse(409, `No more than ${MAX_PROFILES} profiles can be stored`);
+      }
+      const settings = readSettings(documents);
+      if (body.llm == null && settings === null) throw refuse(404, 'Settings not found');
+      const model = body.llm == null ? settings?.agent.llm : (body.llm as JsonObject);
+      const llm: JsonObject = {};
+      for (const each of AGENT_FIELDS.filter(({ section }) => section === 'llm')) {
+        const member = each.path.slice('llm.'.length);
+        const value = isJsonObject(model) ? model[member] : null;
+        if (value == null) continue;
+        const problem = problemOf(each, value);
+        if (problem !== null) throw invalidMember('llm', `${each.path}: ${problem}`);
+        llm[member] = value;
+      }
+      if (!body.include_secrets) Reflect.deleteProperty(llm, 'api_key');
+      if (body.preserve_existing_api_key && before?.api_key != null) llm.api_key ??= before.api_key;
+      writeProfiles(documents, { ...all, profiles: { ...all.profiles, [name]: llm } });
+      return json({ name, message: `Profile '${name}' saved` }, 201);
+    },
+  }),
+  route('DELETE /api/v1/settings/profiles/{name}', {
+    callers: 'acs settings profile delete, typescript-client',
+    parts: BY_NAME,
+    answers: { 200: nameAndMessage },
+    handle({ store: { documents } }, { path: { name } }) {
       const all = readProfiles(documents);
       Reflect.deleteProperty(all.profiles, name);
       writeProfiles(documents, { ...all, active: all.active === name ? null : all.active });
       return { name, message: `Profile '${name}' deleted` };
     },
-    'POST /api/v1/settings/profiles/{name}/activate': (c) => {
-      const name = nameIn(c);
-      const { all, llm } = knownProfile(name);
+  }),
+  route('POST /api/v1/settings/profiles/{name}/activate', {
+    callers: 'acs settings profile use, typescript-client',
+    parts: BY_NAME,
+    answers: { 200: v.object({ ...nameAndMessage.entries, model: textOrNull() }), ...refused(404) },
+    handle({ store }, { path: { name } }) {
+      const { documents } = store;
+      const { all, llm } = knownProfile(documents, name);
       const settings = readSettings(documents) ?? emptySettings();
       setAt(settings.agent, 'llm', llm);
       store.transaction(() => {
@@ -188,45 +243,89 @@ export function settingsHandlers({ store, clock }: AppContext): Handlers<AppRout
       });
       return { name, message: `Switched to profile '${name}'`, model: llm.model ?? null };
     },
-    'POST /api/v1/settings/profiles/{name}/rename': body(
-      v1.profileRename,
-      ({ new_name: newName }, c) => {
-        const name = nameIn(c);
-        const { all } = knownProfile(name);
-        if (newName !== name && all.profiles[newName] !== undefined) {
-          throw refuse(409, `Profile '${newName}' already exists`);
-        }
-        const renamed = Object.entries(all.profiles).map(
-          ([each, llm]) => [each === name ? newName : each, llm] as const,
-        );
-        const active = all.active === name ? newName : all.active;
-        writeProfiles(documents, { profiles: Object.fromEntries(renamed), active });
-        return { name: newName, message: `Profile '${name}' renamed to '${newName}'` };
-      },
-    ),
-    'GET /api/v1/config/models/search': query(v1.configSearchQuery, (given) => {
-      const shown = models(given.query ?? '').map((model) => ({
+  }),
+  route('POST /api/v1/settings/profiles/{name}/rename', {
+    callers: 'typescript-client',
+    parts: BY_NAME,
+    body: v1.profileRename,
+    answers: { 200: nameAndMessage, ...refused(404, 409) },
+    handle({ store: { documents } }, { path: { name }, body: { new_name: newName } }) {
+      const { all } = knownProfile(documents, name);
+      if (newName !== name && all.profiles[newName] !== undefined)
+        throw refuse(409, `Profile '${newName}' already exists`);
+      const renamed = Object.entries(all.profiles).map(
+        ([each, llm]) => [each === name ? newName : each, llm] as const,
+      );
+      const active = all.active === name ? newName : all.active;
+      writeProfiles(documents, { profiles: Object.fromEntries(renamed), active });
+      return { name: newName, message: `Profile '${name}' renamed to '${newName}'` };
+    },
+  }),
+  route('GET /api/v1/config/models/search', {
+    callers: 'typescript-client',
+    query: v1.configSearchQuery,
+    answers: { 200: pageOf(v.object({ provider: textOrNull(), name: v.string() })) },
+    handle({ store }, { query }) {
+      const shown = models(store.documents, query.query ?? '').map((model) => ({
         provider: model.includes('/') ? model.slice(0, model.indexOf('/')) : null,
         name: model.slice(model.indexOf('/') + 1),
         verified: false,
         hidden: false,
         canonical: null,
       }));
-      return listPage(given, shown);
-    }),
-    'GET /api/v1/config/providers/search': query(v1.configSearchQuery, (given) => {
-      const all = models('').flatMap((model) =>
+      return listPage(query, shown);
+    },
+  }),
+  route('GET /api/v1/config/providers/search', {
+    callers: 'typescript-client',
+    query: v1.configSearchQuery,
+    answers: { 200: pageOf(v.object({ name: v.string(), verified: v.boolean() })) },
+    handle({ store }, { query }) {
+      const all = models(store.documents, '').flatMap((model) =>
         model.includes('/') ? [model.slice(0, model.indexOf('/'))] : [],
       );
-      const wanted = [...new Set(all)].filter((name) =>
-        name.toLowerCase().includes((given.query ?? '').toLowerCase()),
+      const matching = [...new Set(all)].filter((name) =>
+        name.toLowerCase().includes((query.query ?? '').toLowerCase()),
       );
       return listPage(
-        given,
-        wanted.map((name) => ({ name, verified: false })),
+        query,
+        matching.map((name) => ({ name, verified: false })),
       );
-    }),
-  };
+    },
+  }),
+];
+
+function storedSettings(documents: DocumentStore): StoredSettings {
+  const settings = readSettings(documents);
+  if (settings === null) throw new HttpError(404, { error: 'Settings not found' });
+  return settings;
+}
+
+function hosts(documents: DocumentStore) {
+  return Object.fromEntries(
+    Object.entries(readProviders(documents)).map(([name, { host }]) => [name, host]),
+  );
+}
+
+function knownProfile(documents: DocumentStore, name: string) {
+  const all = readProfiles(documents);
+  const llm = all.profiles[name];
+  if (llm === undefined) throw refuse(404, `Profile '${name}' not found`);
+  return { all, llm };
+}
+
+/**
+ * The models that the settings and the profiles name, as `provider/name` or `name`; there is no
+ * other catalogue.
+ */
+function models(documents: DocumentStore, part: string): string[] {
+  const named = [
+    valueAt(readSettings(documents)?.agent ?? {}, 'llm.model'),
+    ...Object.values(readProfiles(documents).profiles).map((llm) => llm.model),
+  ].filter((model) => typeof model === 'string');
+  return [...new Set(named)]
+    .filter((model) => model.toLowerCase().includes(part.toLowerCase()))
+    .sort();
 }
 
 const WEB_CLIENT_CONFIG = {

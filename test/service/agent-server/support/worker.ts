@@ -9,7 +9,7 @@ import type {
   SandboxSpecName,
   WorkerNotice,
 } from '../../../../src/service/base/worker-protocol.ts';
-import { AGENT_ANSWERS } from '../../../../src/service/openapi/agent-server.ts';
+import { AGENT_ROUTES } from '../../../../src/service/agent-server/app.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
 import { expectDocumented } from '../../openapi/documented.ts';
 import WebSocket from 'ws';
@@ -210,7 +210,7 @@ export async function startTestWorker(
       let parsed: unknown = text;
       if (response.headers.get('content-type')?.includes('json')) parsed = JSON.parse(text);
       const { status, headers: received } = response;
-      expectDocumented(AGENT_ANSWERS, {
+      expectDocumented(AGENT_ROUTES, {
         method,
         path: route,
         status,

@@ -8,7 +8,7 @@ import {
   textOrNull,
   texts,
   textsOrNull,
-} from './records.ts';
+} from '../http/records.ts';
 
 const sandboxStatus = v.picklist(['STARTING', 'RUNNING', 'PAUSED', 'ERROR', 'MISSING']);
 const publicFlag = v.nullable(v.boolean());

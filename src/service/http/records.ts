@@ -22,7 +22,12 @@ const mistake = v.object({
   loc: v.array(v.union([v.string(), integer()])),
   ctx: v.optional(dictionary()),
 });
+/** Statuses with an error in `detail`. */
+export const refused = (...statuses: number[]) =>
+  Object.fromEntries(statuses.map((status) => [status, refusal]));
 export const validationError = v.object({ detail: v.union([v.array(mistake), v.string()]) });
+/** Over V0 the refusal of a git provider is a bare string. */
+export const unauthorized = v.union([refusal, v.string()]);
 export const errorMessage = v.object(texts('error'));
 export const message = v.object(texts('message'));
 export const success = v.object({ success: v.boolean() });
