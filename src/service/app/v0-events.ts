@@ -103,116 +103,123 @@ export function createV0EventReader(logs: EventLogs): V0EventReader {
   };
 }
 
+/** What has been translated of a log. */
+interface State {
+  nextId: number;
+  agentState: string;
+  /** The agent wrote the last message and did not finish: V0 then waits for the user. */
+  isAnswerLast: boolean;
+  /** Ids of actions, by their id and by that of their tool call. */
+  actions: Map<string, number>;
+}
+
+/** The events of V0 for each event of a log; `following`: the one after it. */
 export function createTranslator(): (
   event: StoredEvent,
   following: StoredEvent | undefined,
 ) => V0Event[] {
-  let nextId = 0;
-  let agentState = '';
-  // The agent wrote the last message and did not finish: V0 then waits for the user.
-  let isAnswerLast = false;
-  /** Ids of actions, by their id and by that of their tool call. */
-  const actions = new Map<string, number>();
-
-  const caused = (event: StoredEvent): { cause?: number } => {
-    const cause = actions.get(asText(event.action_id)) ?? actions.get(asText(event.tool_call_id));
-    return cause === undefined ? {} : { cause };
-  };
-  const draftsOf = (event: StoredEvent, following: StoredEvent | undefined): Draft[] => {
-    switch (event.kind) {
-      case 'SystemPromptEvent': {
-        const content = asText(asRecord(event.system_prompt).text);
-        const args = {
-          content,
-          tools: TOOLS,
-          openhands_version: null,
-          agent_class: 'CodeActAgent',
-        };
-        return [{ source: 'agent', message: content, action: 'system', args }];
-      }
-      case 'MessageEvent': {
-        isAnswerLast = event.source !== 'user';
-        const { content: blocks } = asRecord(event.llm_message);
-        const content = textsOf(blocks);
-        const images = (Array.isArray(blocks) ? blocks : []).flatMap(
-          (each): unknown => asRecord(each).image_urls ?? [],
-        );
-        const image_urls = isAnswerLast ? null : images;
-        const args = {
-          content,
-          file_urls: null,
-          image_urls,
-          wait_for_response: isAnswerLast,
-          security_risk: -1,
-        };
-        return [
-          { source: isAnswerLast ? 'agent' : 'user', message: content, action: 'message', args },
-        ];
-      }
-      case 'ActionEvent':
-        if (event.source !== 'user') isAnswerLast = false;
-        return [{ ...bySource(event), ...actionDraft(event) }];
-      case 'ObservationEvent': {
-        const draft = observationDraft(event);
-        return draft === null ? [] : [{ ...bySource(event), ...caused(event), ...draft }];
-      }
-      case 'AgentErrorEvent':
-        return [{ source: 'agent', ...caused(event), ...errorDraft(asText(event.error)) }];
-      case 'CondensationRequest': {
-        const message = 'Requesting a condensation of the conversation history.';
-        return [{ source: 'agent', message, action: 'condensation_request', args: {} }];
-      }
-      case 'Condensation': {
-        const { summary, summary_offset } = event;
-        const args = { forgotten_event_ids: [], summary, summary_offset };
-        return [
-          { source: 'agent', message: `Summary: ${asText(summary)}`, action: 'condensation', args },
-        ];
-      }
-      case 'UserRejectObservation': {
-        const content = asText(event.rejection_reason) || 'The user rejected the action.';
-        const rejection = { message: content, observation: 'user_rejected', content, extras: {} };
-        // The log has `idle` only; V0 has the answer that was given, and that the agent awaits a
-        // message.
-        agentState = 'awaiting_user_input';
-        return [
-          stateChanged('user_rejected'),
-          { source: 'user', ...caused(event), ...rejection },
-          stateChanged('awaiting_user_input'),
-        ];
-      }
-      case 'ConversationStateUpdateEvent': {
-        const { key, value } = event;
-        const full = key === 'full_state' ? asRecord(value).execution_status : '';
-        const status = asText(key === 'execution_status' ? value : full);
-        const state =
-          status === 'finished' && isAnswerLast ? 'awaiting_user_input' : AGENT_STATES[status];
-        if (state === undefined || state === agentState) return [];
-        agentState = state;
-        let reason = status === 'stuck' ? 'AgentStuckInLoopError: Agent got stuck in a loop' : '';
-        if (state === 'error' && following?.kind === 'ConversationErrorEvent') {
-          const { code, detail } = following;
-          reason = [asText(code), asText(detail)].filter((part) => part !== '').join(': ');
-        }
-        return [stateChanged(state, reason)];
-      }
-      default:
-        return [];
-    }
-  };
+  const state: State = { nextId: 0, agentState: '', isAnswerLast: false, actions: new Map() };
   return (event, following) => {
     const numbered = (draft: Draft): V0Event => ({
-      id: nextId++,
+      id: state.nextId++,
       timestamp: event.timestamp,
       ...draft,
     });
-    const loading = nextId === 0 ? [numbered(stateChanged('loading'))] : [];
+    const loading = state.nextId === 0 ? [numbered(stateChanged('loading'))] : [];
     if (event.kind === 'ActionEvent') {
-      actions.set(event.id, nextId);
-      actions.set(asText(event.tool_call_id), nextId);
+      state.actions.set(event.id, state.nextId);
+      state.actions.set(asText(event.tool_call_id), state.nextId);
     }
-    return [...loading, ...draftsOf(event, following).map(numbered)];
+    const drafts = EVENTS.get(event.kind)?.(event, state, following) ?? [];
+    return [...loading, ...drafts.map(numbered)];
   };
+}
+
+type Translate = (event: StoredEvent, state: State, following: StoredEvent | undefined) => Draft[];
+
+/** By kind. */
+const EVENTS = new Map<string, Translate>(
+  Object.entries({
+    SystemPromptEvent(event) {
+      const content = asText(asRecord(event.system_prompt).text);
+      const agent = { openhands_version: null, agent_class: 'CodeActAgent' };
+      const args = { content, tools: TOOLS, ...agent };
+      return [{ source: 'agent', message: content, action: 'system', args }];
+    },
+    MessageEvent(event, state) {
+      const isAnswer = event.source !== 'user';
+      state.isAnswerLast = isAnswer;
+      const { content: blocks } = asRecord(event.llm_message);
+      const message = textsOf(blocks);
+      const images = [blocks].flat().flatMap((each): unknown => asRecord(each).image_urls ?? []);
+      const args = {
+        content: message,
+        file_urls: null,
+        image_urls: isAnswer ? null : images,
+        wait_for_response: isAnswer,
+        security_risk: -1,
+      };
+      return [{ source: isAnswer ? 'agent' : 'user', message, action: 'message', args }];
+    },
+    ActionEvent(event, state) {
+      if (event.source !== 'user') state.isAnswerLast = false;
+      const { kind, ...members } = asRecord(event.action);
+      const translate = ACTIONS.get(asText(kind)) ?? otherAction;
+      return [{ ...bySource(event), ...translate(members, commonOf(event), event) }];
+    },
+    ObservationEvent(event, state) {
+      const draft = observationDraft(event);
+      return draft === null ? [] : [{ ...bySource(event), ...causeOf(event, state), ...draft }];
+    },
+    AgentErrorEvent: (event, state) => [
+      { source: 'agent', ...causeOf(event, state), ...errorDraft(asText(event.error)) },
+    ],
+    CondensationRequest() {
+      const message = 'Requesting a condensation of the conversation history.';
+      return [{ source: 'agent', message, action: 'condensation_request', args: {} }];
+    },
+    Condensation({ summary, summary_offset }) {
+      const args = { forgotten_event_ids: [], summary, summary_offset };
+      const message = `Summary: ${asText(summary)}`;
+      return [{ source: 'agent', message, action: 'condensation', args }];
+    },
+    UserRejectObservation(event, state) {
+      const content = asText(event.rejection_reason) || 'The user rejected the action.';
+      const rejection = { message: content, observation: 'user_rejected', content, extras: {} };
+      // The log has `idle` only; V0 has the answer that was given, and that the agent awaits a
+      // message.
+      state.agentState = 'awaiting_user_input';
+      return [
+        stateChanged('user_rejected'),
+        { source: 'user', ...causeOf(event, state), ...rejection },
+        stateChanged('awaiting_user_input'),
+      ];
+    },
+    ConversationStateUpdateEvent({ key, value }, state, following) {
+      const full = key === 'full_state' ? asRecord(value).execution_status : '';
+      const status = asText(key === 'execution_status' ? value : full);
+      const isAnswered = status === 'finished' && state.isAnswerLast;
+      const agentState = isAnswered ? 'awaiting_user_input' : AGENT_STATES[status];
+      if (agentState === undefined || agentState === state.agentState) return [];
+      state.agentState = agentState;
+      return [stateChanged(agentState, reasonOf(status, following))];
+    },
+  } satisfies Record<string, Translate>),
+);
+
+/** Why a run ended with this status. The event of an error follows its status. */
+function reasonOf(status: string, following: StoredEvent | undefined): string {
+  const isError = status === 'error' || status === 'stuck';
+  if (isError && following?.kind === 'ConversationErrorEvent') {
+    const { code, detail } = following;
+    return [asText(code), asText(detail)].filter((part) => part !== '').join(': ');
+  }
+  return status === 'stuck' ? 'AgentStuckInLoopError: Agent got stuck in a loop' : '';
+}
+
+function causeOf(event: StoredEvent, { actions }: State): { cause?: number } {
+  const cause = actions.get(asText(event.action_id)) ?? actions.get(asText(event.tool_call_id));
+  return cause === undefined ? {} : { cause };
 }
 
 function stateChanged(agent_state: string, reason = ''): Draft {
@@ -226,74 +233,73 @@ function stateChanged(agent_state: string, reason = ''): Draft {
   };
 }
 
-function actionDraft(event: StoredEvent): Pick<Draft, 'message' | 'action' | 'args'> {
-  const action = asRecord(event.action);
-  const common = {
-    thought: textsOf(event.thought),
-    security_risk: RISKS[asText(event.security_risk)] ?? -1,
+const commonOf = (event: StoredEvent) => ({
+  thought: textsOf(event.thought),
+  security_risk: RISKS[asText(event.security_risk)] ?? -1,
+});
+
+type TranslateAction = (
+  action: Members,
+  common: ReturnType<typeof commonOf>,
+  event: StoredEvent,
+) => Pick<Draft, 'message' | 'action' | 'args'>;
+
+const otherAction: TranslateAction = ({ data, ...members }, common, event) => {
+  const name = asText(event.tool_name) || asText(asRecord(event.action).kind);
+  const args = { name, arguments: data ?? members, ...common };
+  return { message: `Calling the tool ${name}`, action: 'call_tool_mcp', args };
+};
+
+const runAction: TranslateAction = ({ command: given, is_input }, common) => {
+  const command = asText(given);
+  const fixed = {
+    blocking: false,
+    is_static: false,
+    cwd: null,
+    hidden: false,
+    confirmation_state: 'confirmed',
   };
-  const { kind, data, ...members } = action;
-  switch (kind) {
-    case 'TerminalAction':
-    case 'ExecuteBashAction': {
-      const command = asText(action.command);
-      const fixed = {
-        blocking: false,
-        is_static: false,
-        cwd: null,
-        hidden: false,
-        confirmation_state: 'confirmed',
-      };
-      const args = { command, is_input: action.is_input === true, ...common, ...fixed };
-      return { message: `Running command: ${command}`, action: 'run', args };
-    }
-    case 'FileEditorAction': {
-      const path = asText(action.path);
+  const args = { command, is_input: is_input === true, ...common, ...fixed };
+  return { message: `Running command: ${command}`, action: 'run', args };
+};
+
+/** By kind. */
+const ACTIONS = new Map<string, TranslateAction>(
+  Object.entries({
+    TerminalAction: runAction,
+    ExecuteBashAction: runAction,
+    FileEditorAction({ command, path: given, ...action }, common) {
+      const path = asText(given);
       const args = { path, ...common, start: 0, end: -1 };
-      if (action.command === 'create') {
+      if (command === 'create') {
         const content = asText(action.file_text);
         return { message: `Writing file: ${path}`, action: 'write', args: { ...args, content } };
       }
-      if (action.command === 'view') {
-        const [start, end] = Array.isArray(action.view_range)
-          ? (action.view_range as unknown[])
-          : [];
+      if (command === 'view') {
+        const [start, end] = [action.view_range].flat();
         if (typeof start === 'number') args.start = start - 1;
         if (typeof end === 'number') args.end = end;
         return { message: `Reading file: ${path}`, action: 'read', args };
       }
-      const { command, old_str = null, new_str = null, insert_line = null } = action;
+      const { old_str = null, new_str = null, insert_line = null } = action;
       const edit = { command, file_text: null, old_str, new_str, insert_line, content: '' };
-      return {
-        message: `Editing file: ${path}`,
-        action: 'edit',
-        args: { ...args, ...edit, start: 1 },
-      };
-    }
-    case 'FinishAction': {
-      const message = asText(action.message);
-      return {
-        message,
-        action: 'finish',
-        args: { final_thought: message, outputs: {}, thought: common.thought },
-      };
-    }
-    case 'ThinkAction': {
-      const thought = asText(action.thought);
+      const edited = { ...args, ...edit, start: 1 };
+      return { message: `Editing file: ${path}`, action: 'edit', args: edited };
+    },
+    FinishAction({ message: given }, { thought }) {
+      const message = asText(given);
+      return { message, action: 'finish', args: { final_thought: message, outputs: {}, thought } };
+    },
+    ThinkAction({ thought: given }) {
+      const thought = asText(given);
       return { message: thought, action: 'think', args: { thought } };
-    }
-    case 'TaskTrackerAction': {
-      const { command, task_list: tasks } = action;
-      const args = { command, task_list: tasks, thought: common.thought };
+    },
+    TaskTrackerAction({ command, task_list }, { thought }) {
+      const args = { command, task_list, thought };
       return { message: 'Managing the list of tasks.', action: 'task_tracking', args };
-    }
-    default: {
-      const name = asText(event.tool_name) || asText(kind);
-      const args = { name, arguments: data ?? members, ...common };
-      return { message: `Calling the tool ${name}`, action: 'call_tool_mcp', args };
-    }
-  }
-}
+    },
+  } satisfies Record<string, TranslateAction>),
+);
 
 /** The user runs commands too, without a call by a model. */
 function bySource(event: StoredEvent): Pick<Draft, 'source' | 'tool_call_metadata'> {
@@ -347,18 +353,18 @@ function observationDraft(event: StoredEvent): Observed | null {
     const name = asText(event.tool_name) || asText(observation.kind);
     return { message: content, observation: 'mcp', content, extras: { name } };
   }
-  const path = asText(observation.path);
-  if (observation.command === 'view') {
+  return editorDraft(observation, content);
+}
+
+function editorDraft({ path: file, command, ...observation }: Members, content: string): Observed {
+  const path = asText(file);
+  if (command === 'view') {
     const extras = { path, impl_source: 'default' };
     return { message: `I read the file ${path}.`, observation: 'read', content, extras };
   }
-  if (observation.command === 'create') {
-    return {
-      message: `I wrote to the file ${path}.`,
-      observation: 'write',
-      content,
-      extras: { path },
-    };
+  if (command === 'create') {
+    const message = `I wrote to the file ${path}.`;
+    return { message, observation: 'write', content, extras: { path } };
   }
   const { prev_exist = true, old_content = null, new_content = null } = observation;
   const extras = { path, prev_exist, old_content, new_content, impl_source: 'default', diff: null };
