@@ -1,123 +1,162 @@
 /** Each part is made on first use: `--help` and `--version` load nothing. */
-import type { Context, GlobalOptions, Platform } from '../commands/context.ts';
-import { AppError, fileProblem } from '../base/errors.ts';
+import type {
+  Context,
+  Git,
+  GlobalOptions,
+  Local,
+  Platform,
+  Profiles,
+  Terminal,
+} from '../commands/context.ts';
+import { AppError } from '../base/errors.ts';
 import { DEFAULT_GLOBALS } from './global-options.ts';
 import { createEmitter, type Emitter } from '../output/emit.ts';
 import { errorText } from '../output/render.ts';
 import { noticeLine, warningLine } from '../base/text/notice.ts';
 import { paletteFor } from '../terminal/palette.ts';
 import { KEY_VARIABLES, withoutKeys } from '../base/text/secret-names.ts';
-import { createSecretKeeper } from '../base/text/redact.ts';
-import { configDirectory, Servers } from './create-context/servers.ts';
-import type { TerminalEvents } from '../terminal/status-line.ts';
+import { createSecretKeeper, type SecretKeeper } from '../base/text/redact.ts';
+import { once } from '../base/once.ts';
+import {
+  configDirectory,
+  createServers,
+  keyReaders,
+  type Parts,
+} from './create-context/servers.ts';
+import { ignoreInterrupts, stopProcess, watchTerminal } from './create-context/signals.ts';
 
 declare const ACS_VERSION: string;
 
-export function createContext(platform: Platform): Context {
-  const { io, env, clock, signal } = platform;
-  const isCi = !['', 'false'].includes(env.CI ?? '');
-  const offTerminal = !io.stdin.isTTY || !io.stderr.isTTY || isCi;
-  // Also the ones that are not used: they may be given again in the wrong place, and be repeated in
+export interface ProgramContext extends Context {
+  /** Assigned once, when the command line has been read, and before anything is made of it. */
+  globals: GlobalOptions;
+  dispose(): Promise<void>;
+}
+
+export function createContext(platform: Platform): ProgramContext {
+  const { clock, signal, env } = platform;
+  // Also the keys that are not used: they may be given again in the wrong place, and be repeated in
   // an error.
   const secrets = createSecretKeeper(KEY_VARIABLES.flatMap((name) => env[name] ?? []));
-  let globals: GlobalOptions = DEFAULT_GLOBALS;
-  let emitter: Emitter | null = null;
-  const openActive = () => ({
-    server: once((...options: Parameters<Context['server']>) => servers.active(...options)),
-    target: once(async () => await servers.fill(await servers.plan())),
+  const globals = (): GlobalOptions => context.globals;
+  const messages = messagesOf(platform, globals, secrets);
+  const parts: Parts = { platform, globals, secrets, notice: messages.notice };
+  const terminal = terminalOf(parts);
+  const profiles = profilesOf(parts);
+  const local = localOf(parts);
+  const { close, ...servers } = createServers({
+    ...parts,
+    offTerminal: terminal.offTerminal,
+    store: profiles.store,
+    localService: local.service,
   });
-  let active = openActive();
-  const columns = () => (io.stderr.isTTY ? io.stderr.columns : undefined);
-  /** -q: ids on stdout, errors on stderr, and nothing else but questions. */
-  const isQuiet = () => globals.format === 'id';
-  // A pager waits for keys, as a prompt does.
-  const mayPage = () =>
-    globals.pager === 'auto' && globals.input === 'allowed' && !isCi && env.TERM !== 'dumb';
-  const palette = (isTTY: boolean) => paletteFor({ isTTY, env, color: globals.color });
-
-  const context: Context = {
-    io,
-    env,
-    cwd: platform.cwd,
+  let emitter: Emitter | null = null;
+  const context: ProgramContext = {
+    globals: DEFAULT_GLOBALS,
     clock,
     signal,
-    offTerminal,
     exitCode: 0,
-    get globals() {
-      return globals;
-    },
-    set globals(given) {
-      globals = given;
-      emitter = null; // made for other flags
-      active = openActive();
-    },
-    get interactive() {
-      return !offTerminal && globals.input === 'allowed';
-    },
     get out() {
-      emitter ??= createEmitter({
-        io,
-        globals,
-        jq: { file: `${platform.root}/dist/jq.js`, signal },
-        cwd: platform.cwd,
-        now: () => clock.now(),
-        palette: () => palette(io.stdout.isTTY),
-        redact: secrets.text,
-        isRedacted: secrets.isRedacted,
-        ...(mayPage() && {
-          page: async (text) => {
-            const { page } = await import('../terminal/pager.ts');
-            await page(text, {
-              stdout: io.stdout,
-              env,
-              platform: platform.platform,
-              ignoreInterrupts,
-            });
-          },
-        }),
-      });
-      return emitter;
+      return (emitter ??= outputOf(parts));
     },
+    ...messages,
+    terminal,
+    git: gitOf(platform),
+    profiles,
+    servers,
+    local,
+    dispose: close,
+  };
+  return context;
+}
+
+/** -q: ids on stdout, errors on stderr, and nothing else but questions. */
+const isQuiet = (globals: GlobalOptions): boolean => globals.format === 'id';
+
+const isCi = ({ env }: Platform): boolean => !['', 'false'].includes(env.CI ?? '');
+
+function messagesOf(
+  { io: { stderr }, env }: Platform,
+  globals: () => GlobalOptions,
+  secrets: SecretKeeper,
+): Pick<Context, 'notice' | 'warn'> {
+  const columns = () => (stderr.isTTY ? stderr.columns : undefined);
+  return {
     async notice(text, of) {
-      if (!isQuiet() || of === 'question')
-        await io.stderr.write(noticeLine(secrets.text(text), globals.format, columns()));
+      const { format } = globals();
+      if (!isQuiet(globals()) || of === 'question')
+        await stderr.write(noticeLine(secrets.text(text), format, columns()));
     },
     async warn(text) {
-      if (isQuiet()) return;
-      const colors = await palette(io.stderr.isTTY);
-      await io.stderr.write(warningLine(secrets.text(text), globals.format, colors, columns()));
+      const { format, color } = globals();
+      if (isQuiet(globals())) return;
+      const colors = await paletteFor({ isTTY: stderr.isTTY, env, color });
+      await stderr.write(warningLine(secrets.text(text), format, colors, columns()));
     },
+  };
+}
+
+function outputOf({ platform, globals, secrets }: Parts): Emitter {
+  const { io, env, cwd, clock, signal } = platform;
+  const { color, pager, input } = globals();
+  // A pager waits for keys, as a prompt does.
+  const mayPage = pager === 'auto' && input === 'allowed' && !isCi(platform) && env.TERM !== 'dumb';
+  const page = async (text: string): Promise<void> => {
+    const { page } = await import('../terminal/pager.ts');
+    await page(text, { stdout: io.stdout, env, platform: platform.platform, ignoreInterrupts });
+  };
+  return createEmitter({
+    io,
+    globals: globals(),
+    jq: { file: `${platform.root}/dist/jq.js`, signal },
+    cwd,
+    now: () => clock.now(),
+    palette: () => paletteFor({ isTTY: io.stdout.isTTY, env, color }),
+    redact: secrets.text,
+    isRedacted: secrets.isRedacted,
+    ...(mayPage && { page }),
+  });
+}
+
+function terminalOf({ platform, globals, secrets }: Parts): Terminal {
+  const { io, env, signal } = platform;
+  const offTerminal = !io.stdin.isTTY || !io.stderr.isTTY || isCi(platform);
+  const terminal: Terminal = {
+    io,
+    offTerminal,
+    get interactive() {
+      return !offTerminal && globals().input === 'allowed';
+    },
+    palette: () => paletteFor({ isTTY: io.stderr.isTTY, env, color: globals().color }),
     async quietError(text) {
-      if (isQuiet())
+      if (isQuiet(globals()))
         await io.stderr.write(
           errorText(new AppError('failed', text), 'id', { redact: secrets.text }),
         );
     },
-    palette: () => palette(io.stderr.isTTY),
     keepSecret: secrets.keep,
     redact: secrets.text,
     async progress(text, elsewhere) {
       const { createProgress, NOTHING } = await import('../terminal/progress.ts');
-      return isQuiet()
-        ? NOTHING
-        : createProgress({ io, env, globals, signal, watch: watchTerminal, text, elsewhere });
+      if (isQuiet(globals())) return NOTHING;
+      const watch = watchTerminal;
+      return createProgress({ io, env, globals: globals(), signal, watch, text, elsewhere });
     },
     prompt: once(async () => {
-      if (!context.interactive) {
+      if (!terminal.interactive) {
         throw new AppError('usage', 'an answer is required, and prompts are disabled', {
           hint: 'give the answer as a flag or an argument; -y confirms changes',
         });
       }
       const { createPrompt } = await import('../terminal/prompt.ts');
-      const interrupt = (): void => void process.kill(process.pid, 'SIGINT');
-      const look = { color: globals.color, redact: secrets.text };
       return createPrompt({
         io,
         env: withoutKeys(env),
         platform: platform.platform,
         signal,
-        interrupt,
-        ...look,
+        interrupt: () => void process.kill(process.pid, 'SIGINT'),
+        color: globals().color,
+        redact: secrets.text,
       });
     }),
     async lineInput() {
@@ -126,129 +165,61 @@ export function createContext(platform: Platform): Context {
     },
     openBrowser: async (url) =>
       (await import('../terminal/browser.ts')).openInBrowser(url, platform),
-    server: (...options) => active.server(...options),
-    target: () => active.target(),
-    plan: () => servers.plan(),
-    profiles: once(async () => {
+  };
+  return terminal;
+}
+
+function gitOf(platform: Platform): Git {
+  const { signal, cwd } = platform;
+  const env = withoutKeys(platform.env);
+  const load = () => import('../local/checkout/index.ts');
+  return {
+    checkout: async (dir = cwd) => await (await load()).readCheckout(dir, { env, signal }),
+    readRepository: async (text) => (await load()).parseRepository(text),
+    branchOnRemote: async (remote, branch, dir = cwd) =>
+      await (await load()).branchOnRemote(remote, branch, { cwd: dir, env, signal }),
+    retriever: async () =>
+      (await import('../local/checkout/pull.ts')).createRetriever({ env, signal }),
+  };
+}
+
+function profilesOf({ platform, notice }: Parts): Profiles {
+  return {
+    store: once(async () => {
       const { openProfileStore } = await import('../local/profiles/store.ts');
       const hasModes = platform.platform !== 'win32';
       return openProfileStore({
         configDir: configDirectory(platform),
-        lock: (file) => context.lockFile(file),
-        ...(hasModes ? { notice: (text) => context.notice(text) } : {}),
+        ...(hasModes && { notice }),
       });
     }),
-    async checkout(dir = platform.cwd) {
-      const { readCheckout } = await import('../local/checkout/index.ts');
-      return await readCheckout(dir, { env: withoutKeys(env), signal });
+    async readKey(from) {
+      const { fetchKey } = await import('../local/profiles/key.ts');
+      return (await fetchKey(from, keyReaders(platform, notice)))?.value ?? null;
     },
-    async readRepository(text) {
-      const { parseRepository } = await import('../local/checkout/index.ts');
-      return parseRepository(text);
-    },
-    async branchOnRemote(remote, branch, dir = platform.cwd) {
-      const { branchOnRemote } = await import('../local/checkout/index.ts');
-      return await branchOnRemote(remote, branch, { cwd: dir, env: withoutKeys(env), signal });
-    },
-    async retriever() {
-      const { createRetriever } = await import('../local/checkout/pull.ts');
-      return createRetriever({ env: withoutKeys(env), signal });
-    },
-    localService: once(async () => {
+  };
+}
+
+function localOf({ platform, notice }: Parts): Local {
+  const { cwd, env, signal } = platform;
+  return {
+    env,
+    cwd,
+    service: once(async () => {
       const { createLocalService } = await import('./create-context/local-service.ts');
-      const log = (line: string) => void context.notice(line).catch(() => undefined);
-      return await createLocalService({
-        ...platform,
-        env: withoutKeys(env),
-        version: ACS_VERSION,
-        log,
-      });
+      const log = (line: string) => void notice(line).catch(() => undefined);
+      const version = ACS_VERSION;
+      return await createLocalService({ ...platform, env: withoutKeys(env), version, log });
     }),
-    lockFile,
-    readKey: (from) => servers.readKey(from),
-    connectedServers: () => servers.urls(),
-    connect: (target, within) => servers.connect({ local: false, ...target }, within),
-    deviceFlow: (baseUrl) => servers.deviceFlow(baseUrl),
-    modelEndpoint: (baseUrl, key) => servers.modelEndpoint(baseUrl, key),
-    machine: () =>
-      Promise.resolve({
-        root: platform.root,
-        platform: platform.platform,
-        nodeVersion: process.versions.node,
-        acsVersion: ACS_VERSION,
-        gitVersion: async () =>
-          (await import('../local/checkout/git.ts')).gitVersion({
-            cwd: platform.cwd,
-            env: withoutKeys(env),
-            signal,
-          }),
-      }),
-    get lastConversation() {
-      return servers.lastConversation();
-    },
-    dispose: () => servers.close(),
+    machine: () => ({
+      root: platform.root,
+      platform: platform.platform,
+      nodeVersion: process.versions.node,
+      acsVersion: ACS_VERSION,
+      async gitVersion() {
+        const { gitVersion } = await import('../local/checkout/git.ts');
+        return await gitVersion({ cwd, env: withoutKeys(env), signal });
+      },
+    }),
   };
-  const servers = new Servers(platform, context, secrets);
-  return context;
-}
-
-/** A failure is not kept. */
-function once<T, A extends unknown[]>(
-  make: (...args: A) => Promise<T>,
-): (...args: A) => Promise<T> {
-  let made: Promise<T> | null = null;
-  return (...args) => {
-    made ??= make(...args).catch((error: unknown) => {
-      made = null;
-      throw error;
-    });
-    return made;
-  };
-}
-
-function watchTerminal({ onResize, onStop, onContinue }: TerminalEvents): () => void {
-  const stop = (): void => {
-    onStop?.();
-    // Without a listener the signal does what it does by default, which depends on the shell that
-    // started the process.
-    process.off('SIGTSTP', stop);
-    stopProcess();
-    process.on('SIGTSTP', stop);
-    onContinue();
-  };
-  if (onStop !== undefined) process.on('SIGTSTP', stop);
-  process.on('SIGCONT', onContinue);
-  process.on('SIGWINCH', onResize);
-  return () => {
-    process.off('SIGTSTP', stop);
-    process.off('SIGCONT', onContinue);
-    process.off('SIGWINCH', onResize);
-  };
-}
-
-function ignoreInterrupts(): () => void {
-  const listeners = process.listeners('SIGINT');
-  const ignore = (): void => undefined;
-  process.on('SIGINT', ignore);
-  for (const listener of listeners) process.off('SIGINT', listener);
-  return () => {
-    for (const listener of listeners) process.on('SIGINT', listener);
-    process.off('SIGINT', ignore);
-  };
-}
-
-function stopProcess(): void {
-  process.kill(process.pid, 'SIGTSTP');
-}
-
-export async function lockFile(file: string): Promise<{ release(): void } | { pid: number }> {
-  const { isHeld, takeLock } = await import('../service/lifecycle/lock.ts');
-  const lock = `${file}.lock`;
-  try {
-    const taken = takeLock(lock);
-    return isHeld(taken) ? taken : { pid: taken.pid };
-  } catch (error) {
-    const { reason, hint } = fileProblem(error);
-    throw new AppError('config', `cannot lock ${lock}: ${reason}`, { hint, cause: error });
-  }
 }

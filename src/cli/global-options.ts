@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { explanationOf } from '../commands/shared/declare.ts';
 import { collectList, duration, invalidValue, oneOf } from '../commands/shared/option-parsers.ts';
 import type { Format, GlobalOptions } from '../commands/context.ts';
 import { AppError } from '../base/errors.ts';
@@ -60,7 +61,7 @@ export function declareRoot(root: Command, version: string): void {
 }
 
 /** Throws `usage` when flags contradict each other. */
-export function readGlobalOptions(root: Command): GlobalOptions {
+export function readGlobalOptions(root: Command, command: Command): GlobalOptions {
   const {
     json,
     quiet,
@@ -97,7 +98,8 @@ export function readGlobalOptions(root: Command): GlobalOptions {
   return {
     ...given,
     format: [...asked][0],
-    output: output !== undefined && STDOUT_NAMES.includes(output) ? '-' : output,
+    [explanationOf(command)?.output ?? 'output']:
+      output !== undefined && STDOUT_NAMES.includes(output) ? '-' : output,
     input: input ? 'allowed' : 'never',
     yes: yes ? 'given' : 'not-given',
     mode: dryRun ? 'dry-run' : 'live',

@@ -2,7 +2,7 @@ import { Command, CommanderError, type Option } from 'commander';
 import { explanationOf, childNamed } from '../commands/shared/declare.ts';
 import { declareCommands } from '../commands/index.ts';
 import { errorText } from '../output/render.ts';
-import type { Context } from '../commands/context.ts';
+import type { ProgramContext } from './create-context.ts';
 import { AppError, isAppError, isDryRunStop, READER_GONE, type ErrorKind } from '../base/errors.ts';
 import { declareRoot, guessFormat, readGlobalOptions } from './global-options.ts';
 import { isSecretName } from '../base/text/secret-names.ts';
@@ -11,7 +11,7 @@ declare const ACS_VERSION: string;
 
 interface Line {
   argv: readonly string[];
-  context: Context;
+  context: ProgramContext;
   root: Command;
   command: Command | null;
   /** Kept until it is known whether it is an answer (stdout) or an error. */
@@ -20,7 +20,7 @@ interface Line {
 }
 
 /** @returns the exit code; never throws for what a user, a server or a file can cause. */
-export async function run(argv: readonly string[], context: Context): Promise<number> {
+export async function run(argv: readonly string[], context: ProgramContext): Promise<number> {
   const root = new Command('acs');
   const line: Line = { argv, context, root, command: null, printed: '', help: null };
   const keep = (text: string): void => void (line.printed += text);
@@ -36,7 +36,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
       .exitOverride()
       .hook('preAction', async (_, command) => {
         line.command = command;
-        context.globals = readGlobalOptions(root);
+        context.globals = readGlobalOptions(root, command);
         refuseContradictions();
         await context.out.prepare();
       });
@@ -159,14 +159,12 @@ async function printHelp(line: Line): Promise<number> {
   const { help, printed, context, root } = line;
   try {
     if (help === null) {
-      await context.io.stdout.write(printed);
+      await context.terminal.io.stdout.write(printed);
       return 0;
     }
     const { commandHelp } = await import('../commands/help/page.ts');
-    if (root.opts<{ pager: boolean }>().pager === false)
-      context.globals = { ...context.globals, pager: 'never' };
-    context.out.page();
-    await context.out.raw(commandHelp(help, context.io.stdout.columns));
+    if (root.opts<{ pager: boolean }>().pager) context.out.page();
+    await context.out.raw(commandHelp(help, context.terminal.io.stdout.columns));
     await context.out.close();
   } catch (error) {
     if (!isAppError(error)) throw error;
@@ -180,11 +178,15 @@ async function report({ context, argv, root }: Line, error: AppError): Promise<n
   // Globals are not set until the arguments are parsed: an error before that takes the format from
   // argv.
   const format = context.globals.format ?? guessFormat(argv);
-  const complete = completed(error, commandWords(root, argv), context.connectedServers());
-  const { stderr } = context.io;
+  const complete = completed(error, commandWords(root, argv), context.servers.urls());
+  const { stderr } = context.terminal.io;
   const columns = stderr.isTTY ? stderr.columns : undefined;
   try {
-    const look = { palette: await context.palette(), redact: context.redact, columns };
+    const look = {
+      palette: await context.terminal.palette(),
+      redact: context.terminal.redact,
+      columns,
+    };
     await stderr.write(errorText(complete, format, look));
   } catch (failure) {
     // stderr is closed too: only the exit code can be reported

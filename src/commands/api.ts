@@ -224,7 +224,7 @@ async function contentOf(
   if (options.input !== undefined) {
     bytes =
       options.input === '-'
-        ? await ctx.io.stdin.readAll()
+        ? await ctx.terminal.io.stdin.readAll()
         : await readNamedFile(ctx, options.input);
     if (contentType === 'application/json') checkJson(bytes, options.input);
   } else if (!inQuery && fields.length > 0) {
@@ -335,17 +335,16 @@ async function relativeTo(
   address: Address,
   ctx: Context,
 ): Promise<{ server: Server; path: string }> {
-  if ('path' in address)
-    return { server: await ctx.server(undefined, 'calls'), path: address.path };
-  const { base_url, key, local, base_url_source, key_source, notices } = await ctx.target();
+  if ('path' in address) return { server: await ctx.servers.active('calls'), path: address.path };
+  const { base_url, key, local, base_url_source, key_source, notices } = await ctx.servers.target();
   if (base_url === null) {
-    const server = await ctx.server();
+    const server = await ctx.servers.active();
     return { server, path: pathBelow(server.info.base_url, address.url) };
   }
   const path = pathBelow(base_url, address.url);
   for (const notice of notices) await ctx.notice(notice);
   const sources = { base_url_source, key_source };
-  const server = await ctx.connect({ base_url, key, local, sources, use: 'calls' });
+  const server = await ctx.servers.connect({ base_url, key, local, sources, use: 'calls' });
   return { server, path };
 }
 
@@ -399,7 +398,7 @@ async function readFields(inQuery: boolean, options: ApiOptions, ctx: Context): 
       const body = bodyOf([read]);
       if (isSecretName(name, inQuery ? 'query' : 'member') || withoutSecrets(body) !== body) {
         if (file === null) throw secretGiven(name);
-        ctx.keepSecret(content);
+        ctx.terminal.keepSecret(content);
       }
     }
     fields.push(read);
@@ -409,7 +408,8 @@ async function readFields(inQuery: boolean, options: ApiOptions, ctx: Context): 
 
 async function textOf(name: string, file: string, ctx: Context): Promise<string> {
   if (file === '') throw new AppError('usage', `${name}: "@" needs the name of a file`);
-  const bytes = file === '-' ? await ctx.io.stdin.readAll() : await readNamedFile(ctx, file);
+  const bytes =
+    file === '-' ? await ctx.terminal.io.stdin.readAll() : await readNamedFile(ctx, file);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '');
   } catch {

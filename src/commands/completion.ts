@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command, Argument, Option } from 'commander';
 import type { Context } from './context.ts';
+import { derivedContext } from './shared/derived-context.ts';
 import type { RecordShape } from '../output/view.ts';
 import { explain, explanationOf, childNamed, TOPICS } from './shared/declare.ts';
 import { oneOf, type WithWords } from './shared/option-parsers.ts';
@@ -45,7 +46,7 @@ export function declareCompletion(root: Command, ctx: Context): void {
   });
   command.action(async (shell: keyof typeof SCRIPTS) => {
     ctx.out.check(null, 'raw');
-    const { root } = await ctx.machine();
+    const { root } = ctx.local.machine();
     await ctx.out.raw(await readFile(path.join(root, 'completions', SCRIPTS[shell])));
   });
   root
@@ -60,7 +61,7 @@ interface Candidate {
   title?: string | null;
 }
 
-type Server = Awaited<ReturnType<Context['connect']>>;
+type Server = Awaited<ReturnType<Context['servers']['connect']>>;
 
 const FILES: Candidate = { word: ':files' };
 
@@ -94,11 +95,11 @@ async function candidates(
   const position = positionAfter(flag === undefined ? before : [...before, flag], root);
   if (position === null) return [];
   const { command, values, operands, open } = position;
-  ctx.globals = { ...ctx.globals, ...values };
+  const own = derivedContext(ctx, { server: values });
   if (open !== undefined) {
     // Of several values separated by commas the last one is completed.
     const list = last.slice(prefix.length).replace(/[^,]*$/, '');
-    const possible = open.long === '--fields' ? fieldsOf(command) : await valuesOf(open, ctx);
+    const possible = open.long === '--fields' ? fieldsOf(command) : await valuesOf(open, own);
     return possible
       .filter(({ word }) => !list.split(',').includes(word))
       .map((each) => (each === FILES ? each : { ...each, word: prefix + list + each.word }));
@@ -116,7 +117,7 @@ async function candidates(
   if (children.length > 0) return children;
   const { registeredArguments: parameters } = command;
   const parameter = parameters[operands.length] ?? parameters.find(({ variadic }) => variadic);
-  return parameter === undefined ? [] : await valuesOf(parameter, ctx, pathOf(command));
+  return parameter === undefined ? [] : await valuesOf(parameter, own, pathOf(command));
 }
 
 /** Where the word after others stands. */
@@ -216,7 +217,7 @@ const NAMES: readonly (readonly [
   [
     /^--profile$|^(profile (show|use|rename|delete)|login|logout) name$/,
     async (ctx) =>
-      [...(await (await ctx.profiles()).list()), { name: 'local' }].map(({ name }) => ({
+      [...(await (await ctx.profiles.store()).list()), { name: 'local' }].map(({ name }) => ({
         word: name,
       })),
   ],
@@ -293,14 +294,15 @@ async function afterLast(
   read: (server: Server) => Promise<Candidate[]>,
 ): Promise<Candidate[]> {
   const listed = await fromLocal(ctx, read);
-  const url = (await activeUrl(ctx)) ?? (await (await ctx.localService()).running())?.url;
-  const last = url === undefined ? null : await ctx.lastConversation.get(new URL(url).origin);
+  const url = (await activeUrl(ctx)) ?? (await (await ctx.local.service()).running())?.url;
+  const last =
+    url === undefined ? null : await ctx.servers.lastConversation.get(new URL(url).origin);
   return [...(last === null ? [] : [{ word: '@last', title: last }]), ...listed];
 }
 
 async function activeUrl(ctx: Context): Promise<string | null> {
   try {
-    return (await ctx.plan()).base_url;
+    return (await ctx.servers.plan()).base_url;
   } catch (error) {
     // In a completion stderr is not a terminal, where no server is assumed; the command that is
     // typed will have one.
@@ -314,12 +316,12 @@ async function fromLocal(
   read: (server: Server) => Promise<Candidate[]>,
 ): Promise<Candidate[]> {
   const running =
-    (await activeUrl(ctx)) === null ? await (await ctx.localService()).running() : null;
+    (await activeUrl(ctx)) === null ? await (await ctx.local.service()).running() : null;
   if (running === null) return [];
   const { beforeTime } = await import('../runs/deadline.ts');
   const time = new AbortController();
   const target = { base_url: running.url, key: running.key, local: true };
-  const answer = ctx
+  const answer = ctx.servers
     .connect(target, time.signal)
     .then(async (server) => read(await server.withSignal(time.signal)));
   try {

@@ -53,6 +53,8 @@ export interface GlobalOptions {
   fields?: string[];
   jq?: string;
   output?: string;
+  /** --output of a command that writes more than its data: a folder, or a file of its own. */
+  target?: string;
   input: 'allowed' | 'never';
   yes: 'given' | 'not-given';
   mode: 'live' | 'dry-run';
@@ -62,31 +64,25 @@ export interface GlobalOptions {
   debug: 'on' | 'off';
 }
 
+/** The flags that choose the active server and what is sent to it. */
+export type ServerChoice = Partial<
+  Pick<GlobalOptions, 'profile' | 'baseUrl' | 'apiKeyFile' | 'mode'>
+>;
+
 export interface Context {
-  readonly io: Io;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
+  readonly globals: GlobalOptions;
   readonly clock: Clock;
   /**
    * Aborts on SIGINT, SIGTERM and SIGHUP; its reason is the AppError `interrupted` with the right
    * exit code.
    */
   readonly signal: AbortSignal;
-  /** Set once the command line has been read. */
-  globals: GlobalOptions;
-
-  /** Whether prompts are possible: stdin and stderr are terminals, no CI, no --no-input. */
-  readonly interactive: boolean;
-  /** True when stdin or stderr is not a terminal, or CI is set. */
-  readonly offTerminal: boolean;
-
   readonly out: Emitter;
   /**
    * Set by a command that ends well in itself but whose outcome is not 0, e.g. `wait` on a run that
    * failed.
    */
   exitCode: number;
-  dispose(): Promise<void>;
   /**
    * One line to stderr: plain text, or {"notice":…} with json and ndjson. With -q nothing, unless a
    * question needs it.
@@ -94,13 +90,28 @@ export interface Context {
   notice(text: string, of?: 'question'): Promise<void>;
   /** Nothing with -q. */
   warn(text: string): Promise<void>;
+  readonly terminal: Terminal;
+  readonly git: Git;
+  readonly profiles: Profiles;
+  readonly servers: Servers;
+  readonly local: Local;
+}
+
+/** The standard streams, and what is shown and asked there. */
+export interface Terminal {
+  readonly io: Io;
+  /** Whether prompts are possible: stdin and stderr are terminals, no CI, no --no-input. */
+  readonly interactive: boolean;
+  /** True when stdin or stderr is not a terminal, or CI is set. */
+  readonly offTerminal: boolean;
+  /** Colours of stderr. */
+  palette(): Promise<Palette>;
   /**
    * Only with -q: a failure that does not end the command, and that other formats have in a record
    * or a notice.
    */
   quietError(text: string): Promise<void>;
-  /** Colours of stderr. */
-  palette(): Promise<Palette>;
+  /** Masks a value in all output from now on; false when it is too short for that, or masked. */
   keepSecret(secret: string): boolean;
   redact(text: string): string;
   /** Nothing with -q. @param elsewhere `nothing`: what is not a terminal gets no lines */
@@ -109,27 +120,51 @@ export interface Context {
   lineInput(): Promise<LineInput>;
   /** False when there is no browser. */
   openBrowser(url: string): Promise<boolean>;
+}
 
-  /**
-   * Resolved and probed; starts the local service when `local` is active and none answers. `within`
-   * ends that too.
-   */
-  server(within?: AbortSignal, use?: ConnectTarget['use']): Promise<Server>;
-  /** Sends no request and starts nothing. */
-  target(): Promise<ResolvedTarget>;
-  /** As `target`, without the key: runs no command that prints one. */
-  plan(): Promise<TargetPlan>;
-  profiles(): Promise<ProfileStore>;
+export interface Git {
   /** Null when there is no checkout. */
   checkout(dir?: string): Promise<Checkout | null>;
   readRepository(text: string): Promise<RepositoryChoice>;
   /** Whether a remote (a URL, a path, or a remote's name in the checkout `dir`) has a branch. */
   branchOnRemote(remote: string, branch: string, dir?: string): Promise<BranchOnRemote>;
   retriever(): Promise<Retriever>;
-  localService(): Promise<LocalService>;
-  /** `pid`: the process that has the lock. Throws `config` where the folder cannot be written. */
-  lockFile(file: string): Promise<{ release(): void } | { pid: number }>;
-  machine(): Promise<{
+}
+
+export interface Profiles {
+  store(): Promise<ProfileStore>;
+  /** Null for `none`. Throws `config` when the key cannot be had or sent. */
+  readKey(from: NewKey): Promise<string | null>;
+}
+
+export interface Servers {
+  /**
+   * Resolved and probed, once; starts the local service when `local` is active and none answers.
+   * `within` ends that too.
+   */
+  active(use?: ConnectTarget['use'], within?: AbortSignal): Promise<Server>;
+  /** Sends no request and starts nothing. */
+  target(): Promise<ResolvedTarget>;
+  /** As `target`, without the key: runs no command that prints one. */
+  plan(): Promise<TargetPlan>;
+  connect(target: ConnectTarget, within?: AbortSignal): Promise<Server>;
+  /** Also of servers that failed to open, and not of those that were only tried. */
+  urls(): readonly string[];
+  deviceFlow(baseUrl: string): Promise<DeviceFlow>;
+  modelEndpoint(baseUrl: string, key: string | null): Promise<ModelEndpoint>;
+  readonly lastConversation: {
+    get(origin: string): Promise<string | null>;
+    set(origin: string, id: string | null): Promise<void>;
+  };
+  /** For `derivedContext`: the active server is that of other flags. */
+  of(flags: ServerChoice): Servers;
+}
+
+export interface Local {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  service(): Promise<LocalService>;
+  machine(): {
     /** Folder of the package, where bin/, completions/ and dist/ are. */
     root: string;
     platform: string;
@@ -137,16 +172,6 @@ export interface Context {
     acsVersion: string;
     /** Null: git is not installed. */
     gitVersion(): Promise<string | null>;
-  }>;
-  connectedServers(): readonly string[];
-  connect(target: ConnectTarget, within?: AbortSignal): Promise<Server>;
-  deviceFlow(baseUrl: string): Promise<DeviceFlow>;
-  modelEndpoint(baseUrl: string, key: string | null): Promise<ModelEndpoint>;
-  /** Null for `none`. Throws `config` when the key cannot be had or sent. */
-  readKey(from: NewKey): Promise<string | null>;
-  lastConversation: {
-    get(origin: string): Promise<string | null>;
-    set(origin: string, id: string | null): Promise<void>;
   };
 }
 

@@ -19,17 +19,17 @@ export async function signInByDevice(
   flow: DeviceFlow,
   code: DeviceCode,
 ): Promise<NewKey> {
-  ctx.keepSecret(code.device_code);
+  ctx.terminal.keepSecret(code.device_code);
   const action = code.needs_code ? 'enter' : 'check that it shows';
   await ctx.notice(
     `to sign in, open ${code.url} in a browser and ${action} the code ${code.user_code}`,
     'question',
   );
   // Outside a terminal no user would see it.
-  if (!ctx.offTerminal && !(await ctx.openBrowser(code.url)))
+  if (!ctx.terminal.offTerminal && !(await ctx.terminal.openBrowser(code.url)))
     await ctx.notice('no browser was found; open the address on any device');
   const validity = formatDuration(code.expires_in_ms);
-  const progress = await ctx.progress(
+  const progress = await ctx.terminal.progress(
     `waiting for the approval; the code expires after ${validity}`,
   );
   try {
@@ -38,7 +38,7 @@ export async function signInByDevice(
       await ctx.notice(`${message}; polling continues until the code expires`);
       progress.show();
     });
-    ctx.keepSecret(key);
+    ctx.terminal.keepSecret(key);
     await progress.done();
     return { from: 'value', value: key, source: 'device' };
   } catch (error) {

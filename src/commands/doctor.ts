@@ -3,6 +3,7 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
+import { derivedContext } from './shared/derived-context.ts';
 import { isAppError, fileProblem } from '../base/errors.ts';
 import type { Server } from '../client/shared/server.ts';
 import { collectPages } from '../domain/pages.ts';
@@ -74,9 +75,9 @@ export function declareDoctor(root: Command, ctx: Context): void {
     .description('check the configuration, the server and this machine')
     .action(async () => {
       ctx.out.check(checkView, 'list');
-      ctx.globals = { ...ctx.globals, mode: 'live' }; // nothing here writes
-      const progress = await ctx.progress('checking', 'nothing');
-      const results = await runChecks(ctx, (id) => progress.update(`checking ${id}`)).finally(() =>
+      const progress = await ctx.terminal.progress('checking', 'nothing');
+      const live = derivedContext(ctx, { server: { mode: 'live' } }); // nothing here writes
+      const results = await runChecks(live, (id) => progress.update(`checking ${id}`)).finally(() =>
         progress.done(),
       );
       const count = (wanted: Result['status']) =>
@@ -92,7 +93,7 @@ export function declareDoctor(root: Command, ctx: Context): void {
       }
       if (count('fail') === 0) return;
       const failed = results.filter(({ status }) => status === 'fail').map(({ id }) => id);
-      await ctx.quietError(`failed checks: ${failed.join(', ')}`);
+      await ctx.terminal.quietError(`failed checks: ${failed.join(', ')}`);
       ctx.exitCode = 1;
     });
   explain(command, {
@@ -154,12 +155,12 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     results.push({ id, status, text, hint, data });
     return value;
   };
-  const { platform, nodeVersion, acsVersion, gitVersion } = await ctx.machine();
+  const { platform, nodeVersion, acsVersion, gitVersion } = ctx.local.machine();
   const isOpen = ({ mode }: { mode: number }): boolean =>
     platform !== 'win32' && (mode & 0o077) !== 0;
 
   const store = await check('store', null, async () => {
-    const value = await ctx.profiles();
+    const value = await ctx.profiles.store();
     const file = value.path;
     const folder = path.dirname(file);
     // Before the first read, which sets the mode of the file to 0600.
@@ -189,7 +190,7 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
   const target = await check('config', null, async () => {
     let value: ResolvedTarget;
     try {
-      value = await ctx.target();
+      value = await ctx.servers.target();
     } catch (error) {
       if (store === null && isAppError(error) && error.kind === 'config')
         return skip('not checked: store failed');
@@ -205,7 +206,7 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
   });
 
   await check('environment', null, async () => {
-    const { env } = ctx;
+    const { env } = ctx.local;
     const found = [...(target?.notices ?? [])];
     if (
       target?.base_url_source === 'env:ACS_BASE_URL' &&
@@ -252,7 +253,7 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
     const { base_url, key, local, base_url_source, key_source } = target as ResolvedTarget & {
       base_url: string;
     };
-    const value = await ctx
+    const value = await ctx.servers
       .connect({ base_url, key, local, sources: { base_url_source, key_source }, cache: 'none' })
       .catch((error: unknown) => {
         if (!isAppError(error) || !ANSWERS.has(error.kind)) throw error;
@@ -384,7 +385,7 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
   });
   const noService = platform === 'win32' ? 'the local service does not run on Windows' : null;
   const dataDir = await check('local-service', noService, async () => {
-    const service = await ctx.localService();
+    const service = await ctx.local.service();
     const status = await service.status();
     const { running, url, pid, version, data_dir: value } = status;
     const data = { running, url, pid, version, data_dir: value };
@@ -430,7 +431,7 @@ async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<R
   });
 
   await check('isolation', noService, async () => {
-    const found = await (await ctx.localService()).isolation(ctx.signal);
+    const found = await (await ctx.local.service()).isolation(ctx.signal);
     const data = { state: found.state };
     if (found.state === 'works') return pass('bubblewrap works', data);
     if (found.state === 'unavailable') {

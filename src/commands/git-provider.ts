@@ -140,9 +140,9 @@ async function setProvider(
       },
     );
   }
-  ctx.keepSecret(token);
+  ctx.terminal.keepSecret(token);
   await warnOfUnmasked(ctx, what, token);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const loss = allowLoss ? 'allow' : 'refuse';
   const { before, ...stored } = await server.git.connect(
     { git_provider, token, host: host ?? null },

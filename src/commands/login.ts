@@ -70,7 +70,7 @@ async function login(
   ctx.out.check(profileView, 'item');
   const name = await signIn(nameOfProfile(argument, ctx), options, ctx);
   if (name === null) return;
-  const store = await ctx.profiles();
+  const store = await ctx.profiles.store();
   await printProfile(ctx, store, name, name !== LOCAL);
   if (name !== LOCAL) return await noticePrecedence(ctx, store, name);
   await ctx.notice('the local service needs no login; use it with --profile local');
@@ -91,13 +91,14 @@ export async function signIn(
     throw new AppError('usage', 'give one of --api-key-file, --key-command and --device');
   if (apiKeyFile === '') throw new AppError('usage', '--api-key-file: the path is empty');
   if (options.keyCommand?.trim() === '') throw new AppError('usage', '--key-command is empty');
-  const store = await ctx.profiles();
+  const store = await ctx.profiles.store();
   const target = await chooseTarget(ctx, store, named);
   if (target === LOCAL) return LOCAL;
   const { name, base_url } = target;
   await confirmReplacement(ctx, target, await store.get(name));
   // A key is prompted for only where the server was reached.
-  if (ctx.interactive && options.check && target.source !== 'prompt') await tryUrl(ctx, base_url);
+  if (ctx.terminal.interactive && options.check && target.source !== 'prompt')
+    await tryUrl(ctx, base_url);
   const key = await newKey(ctx, target, options);
   if (mode === 'dry-run') {
     await printWouldDo(ctx, `would store profile "${name}" for ${base_url}`);
@@ -142,7 +143,7 @@ async function chooseTarget(
   else if (stored !== null) server = { url: stored.base_url, source: `profile:${stored.name}` };
   // A wrong flag is an error before the first prompt.
   store.draft(named ?? 'server', server?.url ?? CLOUD_URL);
-  if (!ctx.interactive && (named === undefined || server === null)) {
+  if (!ctx.terminal.interactive && (named === undefined || server === null)) {
     const missing = [
       ...(named === undefined ? ['the argument <name>'] : []),
       ...(server === null ? ['--base-url'] : []),
@@ -165,7 +166,7 @@ async function confirmReplacement(
   if (stored === null) return;
   const hasKey = stored.key !== undefined || stored.key_command !== undefined;
   if (!hasKey && stored.base_url === base_url) return;
-  if (!ctx.interactive && ctx.globals.yes === 'not-given') {
+  if (!ctx.terminal.interactive && ctx.globals.yes === 'not-given') {
     throw new AppError('conflict', `profile "${name}" exists already`, {
       hint: 'choose another name, or replace its URL and key with -y',
     });
@@ -185,7 +186,7 @@ async function newKey(
   let key: string | null = null;
   const check = async (plan: NewKey): Promise<void> => {
     // A password manager is opened only for a check.
-    key = plan.from === 'command' && !options.check ? null : await ctx.readKey(plan);
+    key = plan.from === 'command' && !options.check ? null : await ctx.profiles.readKey(plan);
     if (!options.check) return;
     try {
       await tryKey(ctx, target, plan, key);
@@ -212,7 +213,7 @@ function nameOfProfile(
 }
 
 async function askForServer(ctx: Context, store: ProfileStore): Promise<ServerUrl | typeof LOCAL> {
-  const prompt = await ctx.prompt();
+  const prompt = await ctx.terminal.prompt();
   const answer = await prompt.select({
     message: 'Server',
     choices: [
@@ -233,7 +234,7 @@ async function askForServer(ctx: Context, store: ProfileStore): Promise<ServerUr
 
 async function tryUrl(ctx: Context, base_url: string): Promise<void> {
   try {
-    await ctx.connect({ base_url, key: null, cache: 'none' });
+    await ctx.servers.connect({ base_url, key: null, cache: 'none' });
   } catch (error) {
     // A server that requires a key is one.
     if (!isAppError(error) || error.kind !== 'auth') throw error;
@@ -247,7 +248,7 @@ async function askForName(ctx: Context, store: ProfileStore, url: string): Promi
     .replace(/^[^A-Za-z0-9]+/, '');
   let suggested = host === '' || host === LOCAL ? 'server' : cut(host, 64);
   if (base_url === CLOUD_URL) suggested = 'cloud';
-  const prompt = await ctx.prompt();
+  const prompt = await ctx.terminal.prompt();
   return await prompt.input({
     message: 'Name of the profile',
     default: suggested,
@@ -276,9 +277,9 @@ async function keyPlan(
   if (apiKeyFile === '-') return { from: 'stdin' };
   if (apiKeyFile !== undefined) return { from: 'file', path: apiKeyFile };
   if (keyCommand !== undefined) return { from: 'command', command: keyCommand };
-  if (!device && !ctx.interactive) return { from: 'none' };
+  if (!device && !ctx.terminal.interactive) return { from: 'none' };
   if (!device && !check) return 'typed';
-  const flow = await ctx.deviceFlow(baseUrl);
+  const flow = await ctx.servers.deviceFlow(baseUrl);
   if (device) return await signInByDevice(ctx, flow, await flow.start());
   // Only a request for a code shows whether the server has this sign-in; a code that is not used
   // expires.
@@ -288,7 +289,7 @@ async function keyPlan(
     throw error;
   });
   if (code === null) return 'typed';
-  const prompt = await ctx.prompt();
+  const prompt = await ctx.terminal.prompt();
   const way = await prompt.select({
     message: 'Sign in with',
     choices: [
@@ -318,7 +319,7 @@ async function askForKey(ctx: Context, check: (plan: NewKey) => Promise<void>): 
       return error.message;
     }
   };
-  await (await ctx.prompt()).secret({ message: 'Key (empty: none)', validate });
+  await (await ctx.terminal.prompt()).secret({ message: 'Key (empty: none)', validate });
 }
 
 /** A profile without a key of its own uses that of the environment. */
@@ -328,19 +329,19 @@ async function tryKey(
   plan: NewKey,
   key: string | null,
 ): Promise<void> {
-  const variable = key === null ? KEY_VARIABLES.find((name) => ctx.env[name]) : undefined;
+  const variable = key === null ? KEY_VARIABLES.find((name) => ctx.local.env[name]) : undefined;
   const used: NewKey =
     variable === undefined
       ? plan
-      : { from: 'value', value: ctx.env[variable] ?? '', source: `env:${variable}` };
-  const value = variable === undefined ? key : await ctx.readKey(used);
+      : { from: 'value', value: ctx.local.env[variable] ?? '', source: `env:${variable}` };
+  const value = variable === undefined ? key : await ctx.profiles.readKey(used);
   const keySource = used.from === 'value' ? used.source : used.from;
   const sources = { base_url_source: source, key_source: value === null ? null : keySource };
-  await checkKey(await ctx.connect({ base_url, key: value, sources }));
+  await checkKey(await ctx.servers.connect({ base_url, key: value, sources }));
 }
 
 async function noticePrecedence(ctx: Context, store: ProfileStore, name: string): Promise<void> {
-  const { ACS_BASE_URL: url, ACS_PROFILE: profile } = ctx.env;
+  const { ACS_BASE_URL: url, ACS_PROFILE: profile } = ctx.local.env;
   const use = `use this profile with -p ${name}`;
   const defaultName = await store.defaultName();
   if (url) await ctx.notice(`ACS_BASE_URL is set and takes precedence; ${use}`);
@@ -384,9 +385,11 @@ export function declareLogout(root: Command, ctx: Context): void {
 
 async function logout(argument: string | undefined, ctx: Context): Promise<void> {
   ctx.out.check(profileView, 'item');
-  const store = await ctx.profiles();
+  const store = await ctx.profiles.store();
   const name =
-    nameOfProfile(argument, ctx) ?? ctx.env.ACS_PROFILE?.trim() ?? (await store.defaultName());
+    nameOfProfile(argument, ctx) ??
+    ctx.local.env.ACS_PROFILE?.trim() ??
+    (await store.defaultName());
   if (name === null || name === '') {
     throw new AppError('usage', 'no profile is active', {
       hint: 'name one: acs logout <name>; `acs profile list` shows them',
@@ -407,7 +410,7 @@ async function logout(argument: string | undefined, ctx: Context): Promise<void>
   }
   if (key !== undefined) await store.put(rest);
   await printProfile(ctx, store, name, key !== undefined);
-  const variable = KEY_VARIABLES.find((each) => ctx.env[each]);
+  const variable = KEY_VARIABLES.find((each) => ctx.local.env[each]);
   if (profile.key_command !== undefined) {
     await ctx.notice(
       `profile "${name}" gets its key from a command, which is kept; \`acs profile ` +

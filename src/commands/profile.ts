@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
+import { derivedContext } from './shared/derived-context.ts';
 import { AppError, isFailure } from '../base/errors.ts';
 import type { Profile } from '../local/profiles/resolve.ts';
 import type { ProfileStore } from '../local/profiles/store.ts';
@@ -102,7 +103,7 @@ function declareList(parent: Command, ctx: Context): void {
     .description('list the profiles')
     .action(async () => {
       ctx.out.check(profileView, 'list');
-      const store = await ctx.profiles();
+      const store = await ctx.profiles.store();
       const defaultName = await store.defaultName();
       const items = (await store.list()).map((profile) =>
         recordOf(profile.name, profile, defaultName),
@@ -130,17 +131,18 @@ function declareShow(parent: Command, ctx: Context): void {
     .description('show a profile, its server, and the source of URL and key')
     .action(async (name: string | undefined) => {
       ctx.out.check(showView, 'item');
-      const store = await ctx.profiles();
+      const store = await ctx.profiles.store();
+      let own = ctx;
       if (name !== undefined) {
         await existing(store, name);
-        ctx.globals = { ...ctx.globals, profile: name, baseUrl: undefined };
+        own = derivedContext(ctx, { server: { profile: name, baseUrl: undefined } });
       }
-      const target = await ctx.target();
+      const target = await own.servers.target();
       for (const notice of target.notices) await ctx.notice(notice);
       let identity = identityOf(target);
       let problem: ShownProfile['error'] = null;
       try {
-        identity = await identify(target, ctx);
+        identity = await identify(target, own);
       } catch (error) {
         // Reading the profile worked, whatever its server answers.
         if (!isFailure(error) || error.kind === 'internal') throw error;
@@ -179,7 +181,7 @@ function declareUse(parent: Command, ctx: Context): void {
     .description('set the default profile')
     .action(async (name: string) => {
       ctx.out.check(profileView, 'item');
-      const store = await ctx.profiles();
+      const store = await ctx.profiles.store();
       await existing(store, name);
       if (ctx.globals.mode === 'dry-run')
         return await printWouldDo(ctx, `would make "${name}" the default profile`);
@@ -205,7 +207,7 @@ function declareRename(parent: Command, ctx: Context): void {
     .action(async (from: string, to: string) => {
       ctx.out.check(profileView, 'item');
       refuseLocal(from, 'renamed');
-      const store = await ctx.profiles();
+      const store = await ctx.profiles.store();
       if (ctx.globals.mode === 'dry-run') {
         await existing(store, from);
         return await printWouldDo(ctx, `would rename profile "${from}" to "${to}"`);
@@ -240,7 +242,7 @@ function declareDelete(parent: Command, ctx: Context): void {
       ctx.out.check(profileView, single ? 'item' : 'bulk');
       const names = await readIds(ctx, given);
       for (const name of names) refuseLocal(name, 'deleted');
-      const store = await ctx.profiles();
+      const store = await ctx.profiles.store();
       const defaultName = await store.defaultName();
       const known = new Set((await store.list()).map(({ name }) => name));
       if (single && !options.ignoreNotFound) await existing(store, names[0] ?? '');

@@ -122,7 +122,7 @@ async function listBranches(
   given: string,
   { search, gitProvider, ...paging }: LookupOptions,
 ): Promise<void> {
-  const choice = await ctx.readRepository(given).catch(() => null);
+  const choice = await ctx.git.readRepository(given).catch(() => null);
   const repository = choice === null || choice.kind === 'path' ? null : choice.repository;
   if (repository === null) {
     // The text is not repeated: it may be a URL with a token in it.

@@ -120,9 +120,9 @@ async function setSecret(
   checkName(name);
   const value = await readValue(ctx, name, given[0], fromEnv);
   if (value === '') throw new AppError('usage', `the value of ${name} is empty`, { hint: WAYS });
-  ctx.keepSecret(value);
+  ctx.terminal.keepSecret(value);
   await warnOfUnmasked(ctx, name, value);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const { before, ...secret } = await server.secrets.set({ name, value, description });
   if (before === 'present') await ctx.notice(`${name} existed; its value was replaced`);
   await ctx.out.item(secretView, secret, { changed: true });
@@ -135,7 +135,7 @@ async function readValue(
   variable: string | undefined,
 ): Promise<string> {
   if (variable !== undefined) {
-    const value = ctx.env[variable];
+    const value = ctx.local.env[variable];
     if (value !== undefined) return value.replace(/\r?\n$/, '');
     throw new AppError('usage', '--from-env: the variable is not set', { hint: WAYS });
   }

@@ -187,7 +187,7 @@ async function serve(
     if (value !== undefined && flag !== 'host' && mode !== undefined && mode !== 'detach')
       throw new AppError('usage', `--${flag} cannot be combined with --${mode}`);
   }
-  const service = await ctx.localService();
+  const service = await ctx.local.service();
   if (mode === 'status') {
     ctx.out.check(statusView, 'item');
     return await ctx.out.item(statusView, await service.status());
@@ -207,8 +207,8 @@ async function serve(
     sandboxMemory,
     sandboxProcesses,
     idleTimeoutMs: idleTimeout,
-    scenario: scenario === undefined ? undefined : path.resolve(ctx.cwd, scenario),
-    replay: replay === undefined || replay === DEMO ? replay : path.resolve(ctx.cwd, replay),
+    scenario: scenario === undefined ? undefined : path.resolve(ctx.local.cwd, scenario),
+    replay: replay === undefined || replay === DEMO ? replay : path.resolve(ctx.local.cwd, replay),
   };
   // Before anything starts.
   const rules = await service.checkFiles(options);
@@ -261,7 +261,7 @@ async function serve(
     signal: ctx.signal,
     onReady: async (ready) => {
       await printReady(ready);
-      if (ctx.interactive) await ctx.notice('press Ctrl-C to stop it');
+      if (ctx.terminal.interactive) await ctx.notice('press Ctrl-C to stop it');
     },
   });
   ctx.signal.throwIfAborted();

@@ -64,7 +64,7 @@ export function declareWhoami(root: Command, ctx: Context): void {
     .description('show the active server, the signed-in user, and the source of URL and key')
     .action(async () => {
       ctx.out.check(identityView, 'item');
-      const target = await ctx.target();
+      const target = await ctx.servers.target();
       for (const notice of target.notices) await ctx.notice(notice);
       try {
         await ctx.out.item(identityView, await identify(target, ctx));
@@ -128,7 +128,7 @@ export async function identify(target: ResolvedTarget, ctx: Context): Promise<Id
     });
   }
   // Not ctx.server(): for the local service that would replace one of another version.
-  const server = await ctx.connect({
+  const server = await ctx.servers.connect({
     base_url,
     key,
     local,
@@ -136,7 +136,7 @@ export async function identify(target: ResolvedTarget, ctx: Context): Promise<Id
   });
   const account = await checkKey(server);
   const version =
-    server.info.version ?? (local ? (await (await ctx.localService()).status()).version : null);
+    server.info.version ?? (local ? (await (await ctx.local.service()).status()).version : null);
   return { ...identityOf(target), ...server.info, version, ...account };
 }
 

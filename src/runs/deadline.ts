@@ -1,11 +1,10 @@
 /**
- * `timeLimit` is the one timer of commands: the other limits, and the deadline of `--wait-timeout`,
- * are made of it.
+ * `timeLimit` is the one timer of commands: the other limits, and the deadline of `--wait-timeout`
+ * (commands/shared/derived-context.ts), are made of it.
  */
-import type { Context } from '../commands/context.ts';
-import { AppError, type ErrorKind, isAppError } from '../base/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { type AppError, type ErrorKind, isAppError } from '../base/errors.ts';
 import type { Server } from '../client/shared/server.ts';
-import { formatDuration } from '../base/text/time.ts';
 
 /** The time for one read, or for a stop, after the deadline. */
 export const GRACE_MS = 5_000;
@@ -14,7 +13,7 @@ export const LONGEST_TIMER_MS = 2_000_000_000;
 
 /** The signal aborts after `ms` with the error `over`. A limit that no timer holds is none. */
 export function timeLimit(
-  { clock }: Pick<Context, 'clock'>,
+  { clock }: { clock: Clock },
   ms: number,
   over?: AppError,
 ): {
@@ -34,7 +33,7 @@ export function timeLimit(
 
 /** At the limit the requests of the server are aborted with the error `over`. */
 export async function withinLimit<T>(
-  ctx: Pick<Context, 'clock' | 'signal'>,
+  ctx: Pick<RunContext, 'clock' | 'signal'>,
   server: Server,
   { mostMs, over }: { mostMs: number; over: AppError },
   work: (server: Server, signal: AbortSignal) => Promise<T>,
@@ -50,7 +49,7 @@ export async function withinLimit<T>(
 
 /** The first of these that settles, or `time` when none does within so many milliseconds. */
 export async function beforeTime<T>(
-  ctx: Pick<Context, 'clock'>,
+  ctx: { clock: Clock },
   ms: number,
   promises: readonly Promise<T>[],
 ): Promise<T | 'time'> {
@@ -65,68 +64,21 @@ export async function beforeTime<T>(
   }
 }
 
+/** What following a run takes of the context. */
+export interface RunContext {
+  clock: Clock;
+  signal: AbortSignal;
+  notice(text: string): Promise<void>;
+}
+
 export interface Limits {
   /** On the context's clock; Infinity: none. */
   deadlineMs: number;
   waitMs: number;
 }
 
-export function limitsAfter({ clock }: Pick<Context, 'clock'>, waitMs: number): Limits {
+export function limitsAfter({ clock }: { clock: Clock }, waitMs: number): Limits {
   return { waitMs, deadlineMs: clock.now() + waitMs };
-}
-
-export interface Deadline extends Limits {
-  isOver(error: unknown): boolean;
-  /**
-   * Null when no answer comes. Throws AppError of a kind that repeating would not change:
-   * `not-found`, `auth`.
-   */
-  lastRead<T>(server: Server, read: (server: Server) => Promise<T>): Promise<T | null>;
-}
-
-export interface TimedContext extends Context {
-  readonly deadline: Deadline;
-}
-
-/** At the deadline the work throws an error that `deadline.isOver` recognises: `timeout`. */
-export async function withinDeadline<T>(
-  ctx: Context,
-  limits: Limits,
-  work: (timed: TimedContext) => Promise<T>,
-): Promise<T> {
-  const over = new AppError(
-    'timeout',
-    `the server did not answer within ${formatDuration(limits.waitMs)}`,
-    {
-      data: { reason: 'timeout' },
-    },
-  );
-  const isOver = (error: unknown): boolean => error === over;
-  const deadline: Deadline = {
-    ...limits,
-    isOver,
-    lastRead: async (server, read) =>
-      await withinLimit(ctx, server, { mostMs: GRACE_MS, over }, read).catch((error: unknown) => {
-        if (isOver(error) || isPassing(error)) return null;
-        throw error;
-      }),
-  };
-  const limit = timeLimit(ctx, limits.deadlineMs - ctx.clock.now(), over);
-  const signal = AbortSignal.any([ctx.signal, limit.signal]);
-  let server: Promise<Server> | null = null;
-  const open = () => (server ??= ctx.server(signal).then((opened) => opened.withSignal(signal)));
-  const timed = Object.create(ctx, {
-    signal: { value: signal },
-    deadline: { value: deadline },
-    server: { value: open },
-    // A plain member would be set on the copy.
-    exitCode: { get: () => ctx.exitCode, set: (code: number) => (ctx.exitCode = code) },
-  }) as TimedContext;
-  try {
-    return await work(timed);
-  } finally {
-    limit.clear();
-  }
 }
 
 const PASSING: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['network', 'server', 'rate-limited']);

@@ -1,9 +1,8 @@
-import type { Context } from '../commands/context.ts';
 import type { Conversation } from '../domain/conversation.ts';
 import { type ConversationEvent, eachEvent } from '../domain/event.ts';
 import { AppError, isAppError, isFailure, isNotFound, READER_GONE } from '../base/errors.ts';
 import type { Server } from '../client/shared/server.ts';
-import { beforeTime, GRACE_MS, isPassing, timeLimit } from './deadline.ts';
+import { beforeTime, GRACE_MS, isPassing, timeLimit, type RunContext } from './deadline.ts';
 import {
   afterEvent,
   deletedOutcome,
@@ -56,7 +55,7 @@ export interface TrackOptions extends Omit<Rules, 'answers'> {
  * exist.
  */
 export async function trackRun(
-  ctx: Context,
+  ctx: RunContext,
   server: Server,
   id: string,
   options: TrackOptions,
@@ -74,7 +73,7 @@ export async function trackRun(
 type Item = Input | { type: 'notice'; text: string } | { type: 'left' };
 
 class Tracker {
-  private readonly ctx: Context;
+  private readonly ctx: RunContext;
   private readonly server: Server;
   private readonly id: string;
   private readonly options: TrackOptions;
@@ -89,7 +88,7 @@ class Tracker {
   private readonly limit: ReturnType<typeof timeLimit>;
   private readonly over = new AppError('timeout', 'the deadline has passed');
 
-  constructor(ctx: Context, server: Server, id: string, options: TrackOptions) {
+  constructor(ctx: RunContext, server: Server, id: string, options: TrackOptions) {
     this.ctx = ctx;
     this.server = server;
     this.id = id;

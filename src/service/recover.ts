@@ -6,7 +6,7 @@ import type { Store } from './storage/index.ts';
 import type { SandboxRow } from './storage/sandboxes.ts';
 import type { Clock } from './lifecycle/clock.ts';
 import type { dataPaths } from './lifecycle/data-dir.ts';
-import { commandLineOf, isAlive, poll, sendSignal } from './base/process.ts';
+import { commandLineOf, isAlive, poll, sendSignal } from '../base/process.ts';
 
 const CUT_OFF = 'the service was stopped while this conversation was being started';
 

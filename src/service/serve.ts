@@ -25,15 +25,15 @@ import {
   dataPaths,
 } from './lifecycle/data-dir.ts';
 import { ServiceError } from './base/failure.ts';
-import { isHeld, takeLock } from './lifecycle/lock.ts';
+import { isHeld, takeLock } from '../base/lock.ts';
 import {
   DEFAULT_IDLE_TIMEOUT_MS,
   type RunningService,
   type ServiceOptions,
 } from './lifecycle/service-options.ts';
-import { selfIdentity } from './base/process.ts';
+import { selfIdentity } from '../base/process.ts';
 import { recover } from './recover.ts';
-import { ensureKey, readPort, writePrivateFile } from './lifecycle/small-file.ts';
+import { ensureKey, readPort, refuseUnless, writePrivateFile } from './lifecycle/small-file.ts';
 import { readState, type ServiceState } from './lifecycle/state-file.ts';
 
 export async function serve(options: ServiceOptions): Promise<RunningService> {
@@ -52,7 +52,10 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
     for (const endPart of parts.splice(0).reverse()) await endPart();
   };
   try {
-    const lock = inDataDir(dataDir, () => takeLock(paths.lock));
+    const lock = inDataDir(dataDir, () => {
+      refuseUnless('file', paths.lock);
+      return takeLock(paths.lock);
+    });
     if (!isHeld(lock)) {
       throw new ServiceError(
         'locked',

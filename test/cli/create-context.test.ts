@@ -32,12 +32,12 @@ function contextOf(env: Record<string, string> = {}, more: Partial<Invocation> =
 it('a member that could not be made is made again, and one that was made is kept', async () => {
   const { context } = contextOf({ ACS_BASE_URL: 'http://127.0.0.1:9' });
   context.globals = { ...context.globals, apiKeyFile: 'key' };
-  await expect(context.target()).rejects.toThrow(/key/);
+  await expect(context.servers.target()).rejects.toThrow(/key/);
   writeFileSync(path.join(folder.path, 'key'), 'the-key\n', { mode: 0o600 });
-  const target = await context.target();
+  const target = await context.servers.target();
   expect(target).toMatchObject({ base_url: 'http://127.0.0.1:9', key: 'the-key' });
   rmSync(path.join(folder.path, 'key'));
-  expect(await context.target()).toBe(target);
+  expect(await context.servers.target()).toBe(target);
 });
 
 it('keys of the environment are masked in notices, also those that are not used', async () => {
@@ -53,10 +53,10 @@ it('keys of the environment are masked in notices, also those that are not used'
 
 it('a key is masked in a question, its choices and the reason for which an answer is refused', async () => {
   const { context, err } = contextOf({}, { columns: 80 });
-  const keys = context.io.stdin.raw as PassThrough;
-  const prompt = await context.prompt();
+  const keys = context.terminal.io.stdin.raw as PassThrough;
+  const prompt = await context.terminal.prompt();
   const validate = (value: string) => {
-    context.keepSecret(value);
+    context.terminal.keepSecret(value);
     return `Incorrect API key provided: Bearer ${value}`;
   };
   const typed = prompt.secret({ message: 'Key', validate });
@@ -74,14 +74,6 @@ it('a key is masked in a question, its choices and the reason for which an answe
   expect(err()).not.toContain('hush');
 });
 
-it('the output follows the flags that are set last', () => {
-  const { context } = contextOf({});
-  const before = context.out;
-  expect(context.out).toBe(before);
-  context.globals = { ...context.globals, format: 'json' };
-  expect(context.out).not.toBe(before);
-});
-
 it.each<[string, Record<string, string>, Partial<Invocation>, boolean]>([
   ['on a terminal', {}, { columns: 80 }, true],
   ['on a terminal with CI=false', { CI: 'false' }, { columns: 80 }, true],
@@ -89,8 +81,8 @@ it.each<[string, Record<string, string>, Partial<Invocation>, boolean]>([
   ['off a terminal', {}, {}, false],
 ])('a command %s may ask or is refused with usage', async (_, env, more, mayAsk) => {
   const { context } = contextOf(env, more);
-  expect([context.interactive, context.offTerminal]).toEqual([mayAsk, !mayAsk]);
-  if (!mayAsk) await expect(context.prompt()).rejects.toMatchObject({ kind: 'usage' });
+  expect([context.terminal.interactive, context.terminal.offTerminal]).toEqual([mayAsk, !mayAsk]);
+  if (!mayAsk) await expect(context.terminal.prompt()).rejects.toMatchObject({ kind: 'usage' });
 });
 
 it('a key file is relative to the working directory, and - is stdin', async () => {
@@ -102,13 +94,13 @@ it('a key file is relative to the working directory, and - is stdin', async () =
     { from: 'stdin' },
     { from: 'none' },
   ] satisfies NewKey[])
-    keys.push(await context.readKey(from));
+    keys.push(await context.profiles.readKey(from));
   expect(keys).toEqual(['from-file', 'from-stdin', null]);
 });
 
 it('a key command runs in the working directory, with those keys of the environment alone that it names', async () => {
   const { context } = contextOf({ ACS_API_KEY: 'hush-1', OPENHANDS_API_KEY: 'hush-2' });
-  const printed = (command: string) => context.readKey({ from: 'command', command });
+  const printed = (command: string) => context.profiles.readKey({ from: 'command', command });
   expect(await printed('basename "$PWD"')).toBe(path.basename(folder.path));
   expect(await printed('env | grep -c hush; true')).toBe('0');
   expect(await printed('echo "$ACS_API_KEY-$(env | grep -c hush)"')).toBe('hush-1-1');
@@ -119,7 +111,7 @@ it('the store of profiles is not read where the server is named, even when it ca
   writeFileSync(path.join(folder.path, 'file'), '');
   const { context } = contextOf({ ACS_CONFIG_DIR: path.join(folder.path, 'file', 'config') });
   context.globals = { ...context.globals, baseUrl: 'http://127.0.0.1:9/' };
-  expect(await context.plan()).toMatchObject({
+  expect(await context.servers.plan()).toMatchObject({
     base_url: 'http://127.0.0.1:9',
     profile: null,
     local: false,
@@ -131,7 +123,7 @@ it('what is known of a server is used again with the same key, and found out aga
   const probesWith = async (key: string): Promise<number> => {
     const { context } = contextOf({ ACS_BASE_URL: at.server.url, ACS_API_KEY: key });
     const before = at.server.asked.length;
-    await context.server().catch(() => undefined);
+    await context.servers.active().catch(() => undefined);
     await context.dispose();
     return at.server.asked.length - before;
   };
@@ -144,14 +136,14 @@ it('what is known of a server is used again with the same key, and found out aga
 it('the URL of a connected server is kept without its user name and password', async () => {
   const { context } = contextOf();
   const base_url = `${at.server.url.replace('//', '//user:hush@')}/base/`;
-  await context.connect({ base_url, key: null }).catch(() => undefined);
-  expect(context.connectedServers()).toEqual([`${at.server.url}/base`]);
+  await context.servers.connect({ base_url, key: null }).catch(() => undefined);
+  expect(context.servers.urls()).toEqual([`${at.server.url}/base`]);
   await context.dispose();
 });
 
 it('a dry run does not start the local service', async () => {
   const { context } = contextOf();
   context.globals = { ...context.globals, mode: 'dry-run', profile: 'local' };
-  await expect(context.server()).rejects.toThrow('--dry-run does not start it');
-  expect(await (await context.localService()).running()).toBeNull();
+  await expect(context.servers.active()).rejects.toThrow('--dry-run does not start it');
+  expect(await (await context.local.service()).running()).toBeNull();
 });

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { dataPaths } from '../../src/service/lifecycle/data-dir.ts';
-import { isHeld, takeLock } from '../../src/service/lifecycle/lock.ts';
-import { selfIdentity } from '../../src/service/base/process.ts';
+import { isHeld, takeLock } from '../../src/base/lock.ts';
+import { selfIdentity } from '../../src/base/process.ts';
 import { start, type Start } from './processes.ts';
 
 let dir: string;

@@ -149,12 +149,12 @@ export async function invoke(invocation: Invocation & { cwd: string }): Promise<
   const questions: string[] = [];
   if (answers !== undefined) {
     const prompt = promptOf([...answers], questions);
-    context.prompt = () => Promise.resolve(prompt);
+    context.terminal.prompt = () => Promise.resolve(prompt);
     const read: LineInput['read'] = async ({ prompt: message }) => ({
       type: 'text',
       text: await prompt.input({ message: message.trim() }),
     });
-    context.lineInput = () =>
+    context.terminal.lineInput = () =>
       Promise.resolve({ read, close: () => Promise.resolve() } as LineInput);
   }
   const code = await run(invocation.args, context);

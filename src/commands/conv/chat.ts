@@ -9,6 +9,7 @@ import { limitsAfter } from '../../runs/deadline.ts';
 import { readKnownRun } from '../../runs/tracker.ts';
 import { readYesNo, YES_OR_NO } from '../../base/text/yes-no.ts';
 import type { Line, LineInput } from '../../terminal/line-input.ts';
+import type { Prompt } from '../../terminal/prompt.ts';
 import { explain } from '../shared/declare.ts';
 import { derivedContext } from '../shared/derived-context.ts';
 import { checkWord } from '../shared/resource.ts';
@@ -115,7 +116,7 @@ async function chat(
       );
   }
   readSince(ctx, options);
-  if (!ctx.interactive)
+  if (!ctx.terminal.interactive)
     throw new AppError('usage', 'conv chat needs a terminal', {
       hint: 'elsewhere send one message and follow the run: acs conv send <id> <message> --follow',
     });
@@ -133,11 +134,11 @@ async function chat(
     if (options.file === '-')
       throw new AppError('usage', '--file - reads stdin, from which conv chat reads the keys');
     const begun = await beginConversation(message, options, ctx);
-    ({ server } = begun);
+    ({ ctx, server } = begun);
     ({ conversation } = begun.start);
   } else {
     conversation = await findForFollow(ctx, limitsAfter(ctx, Number.POSITIVE_INFINITY), word);
-    server = await ctx.server();
+    server = await ctx.servers.active();
   }
   if (conversation.id === '') {
     const tracked = failedStart(conversation);
@@ -149,7 +150,7 @@ async function chat(
     word !== undefined &&
     conversation.status === 'idle' &&
     (await readKnownRun(server, conversation.id)).summary.since_message === 'unknown';
-  const lines = await ctx.lineInput();
+  const lines = await ctx.terminal.lineInput();
   if (message !== undefined) lines.remember(message);
   try {
     await new Chat(ctx, lines, server, conversation, options).run(
@@ -439,13 +440,10 @@ class Chat {
   /** The context of one command: its questions take the keyboard from the prompt. */
   private within(signal: AbortSignal): Context {
     const { ctx, lines } = this;
-    return derivedContext(ctx, {
-      signal,
-      server: () => this.server.withSignal(signal),
-      async prompt() {
-        const prompt = await ctx.prompt();
-        return { ...prompt, confirm: (question) => lines.aside(() => prompt.confirm(question)) };
-      },
-    });
+    const prompt = async (): Promise<Prompt> => {
+      const own = await ctx.terminal.prompt();
+      return { ...own, confirm: (question) => lines.aside(() => own.confirm(question)) };
+    };
+    return derivedContext(ctx, { signal, terminal: { prompt } });
   }
 }

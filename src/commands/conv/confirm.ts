@@ -88,7 +88,7 @@ async function confirm(word: string, options: ConfirmOptions, ctx: Context): Pro
   const { reason = null, action = null, resume } = options;
   if (reason !== null && decision !== 'reject')
     throw new AppError('usage', '--reason needs --reject');
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   let seen = await findStarted(ctx, server, word);
   const { id } = seen;
   let reply: ConfirmationAnswer;
@@ -108,7 +108,7 @@ async function confirm(word: string, options: ConfirmOptions, ctx: Context): Pro
           data: { pending: pending.map(({ action_id }) => action_id) },
         },
       );
-    if (!ctx.interactive || ctx.globals.mode === 'dry-run') {
+    if (!ctx.terminal.interactive || ctx.globals.mode === 'dry-run') {
       ctx.exitCode = EXIT_CODES['needs-input'];
       await ctx.out.item(confirmationView, shown, { changed: false });
       return await ctx.notice(
@@ -200,7 +200,7 @@ export async function askApproval(
   until?: AbortSignal,
 ): Promise<Reply> {
   await showPending(ctx, pending);
-  const prompt = await ctx.prompt();
+  const prompt = await ctx.terminal.prompt();
   const open = until === undefined ? {} : { until };
   const message = pending.length === 1 ? 'Accept this action?' : 'Accept all of these actions?';
   const decision = (await prompt.confirm({ message, default: 'none', ...open }))
@@ -260,7 +260,7 @@ export function answerer(
     ask = (pending, until) => askApproval(ctx, server, id, pending, until),
   }: AnswererOptions,
 ): Answerer | undefined {
-  if (onConfirm === 'exit' || (onConfirm === 'ask' && !ctx.interactive)) return undefined;
+  if (onConfirm === 'exit' || (onConfirm === 'ask' && !ctx.terminal.interactive)) return undefined;
   const answered = new Set<string>();
   const closed = new AbortController();
   const closedError = new AppError('interrupted', 'the question was answered elsewhere');

@@ -73,7 +73,7 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   if (isList) ctx.out.check(fileView, 'list');
   else ctx.out.check(null, 'raw');
   checkWord(conversations, word);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const conversation = await findStarted(ctx, server, word);
   const diff = await readChanges(ctx, server, conversation, { resume });
   if (isList) await ctx.out.list(fileView, changedFiles(diff), { has_more: false });
@@ -100,7 +100,10 @@ export async function compareWorkspace(
   id: string,
   against: DiffBase = 'start',
 ): Promise<WorkspaceDiff> {
-  const progress = await ctx.progress(`conversation ${id}: comparing the workspace`, 'nothing');
+  const progress = await ctx.terminal.progress(
+    `conversation ${id}: comparing the workspace`,
+    'nothing',
+  );
   try {
     const onRead = (read: number, of: number): void =>
       progress.update(`${read} of ${of} files compared`);

@@ -64,7 +64,7 @@ async function printEvents(given: string, options: EventsOptions, ctx: Context):
   checkLimitHasWait(options, false, 'needs --follow');
   checkWord(conversations, given);
   const since = readSince(ctx, options);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const { id } = await findStarted(ctx, server, given);
   const limit = options.limit ?? Number.POSITIVE_INFINITY;
   const wanted = eventTest(options);

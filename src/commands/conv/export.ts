@@ -75,7 +75,7 @@ export async function exportConversation(
 ): Promise<void> {
   ctx.out.check(null, 'raw');
   checkWord(conversations, word);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const conversation = await findStarted(ctx, server, word);
   if (needsResume(conversation) && (options.resume === true || !readsStopped(server))) {
     const message =
@@ -83,7 +83,8 @@ export async function exportConversation(
       `the complete diff?`;
     const isAgreed =
       options.resume === true ||
-      (ctx.interactive && (await (await ctx.prompt()).confirm({ message, default: 'yes' })));
+      (ctx.terminal.interactive &&
+        (await (await ctx.terminal.prompt()).confirm({ message, default: 'yes' })));
     if (isAgreed) await resumeSandboxNow(ctx, server, conversation);
     else
       await ctx.warn(

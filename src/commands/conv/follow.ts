@@ -93,7 +93,7 @@ export async function followConversation(
   const tracked =
     conversation.id === ''
       ? failedStart(conversation)
-      : await showRun(ctx, await ctx.server(), conversation, { ...options, ...limits });
+      : await showRun(ctx, await ctx.servers.active(), conversation, { ...options, ...limits });
   await showOutcome(ctx, tracked.outcome);
   await endAs(ctx, tracked);
 }
@@ -149,7 +149,7 @@ export async function showRun(
     ctx.clock.now(),
     startedAfter === undefined ? 'known' : 'requested',
   );
-  const progress = await ctx.progress(() => live.line(ctx.clock.now()), 'nothing');
+  const progress = await ctx.terminal.progress(() => live.line(ctx.clock.now()), 'nothing');
   const tracked = await trackRun(ctx, server, id, {
     ...options,
     ...(isFromBeginning || startedAfter !== undefined ? { summary } : {}),
@@ -265,7 +265,7 @@ export async function conclude(
   } else {
     const status =
       startedAfter === undefined ? conversation.status : 'waiting for the run to start';
-    const progress = await ctx.progress(`conversation ${id}: ${status}`);
+    const progress = await ctx.terminal.progress(`conversation ${id}: ${status}`);
     tracked = await trackRun(ctx, server, id, {
       ...options,
       ...(startedAfter === undefined ? {} : { summary: beforeRun(startedAfter?.id ?? null) }),

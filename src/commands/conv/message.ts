@@ -32,7 +32,7 @@ export async function writeMessage(
   question: string,
   typed: TypedMessage,
 ): Promise<string> {
-  const prompt = await ctx.prompt();
+  const prompt = await ctx.terminal.prompt();
   const written = await prompt.editor({
     message: 'Opening your editor …',
     initial: `\n# ${question} This line is removed.\n`,
@@ -94,7 +94,7 @@ export function checkMessage(text: string): void {
  */
 export async function readTextInput(ctx: Context, source: string): Promise<string> {
   if (source !== '-') return await readTextFile(ctx, source);
-  return decode(await ctx.io.stdin.readAll(MESSAGE_MAX_BYTES), 'stdin');
+  return decode(await ctx.terminal.io.stdin.readAll(MESSAGE_MAX_BYTES), 'stdin');
 }
 
 /** Relative to where the command runs. Throws `config` when the file cannot be read. */

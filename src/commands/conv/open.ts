@@ -50,15 +50,21 @@ export async function openPage(word: string, options: OpenOptions, ctx: Context)
   const { format, fields, output } = ctx.globals;
   ctx.out.check(webPageView, 'item');
   checkWord(conversations, word);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const { id } = await findStarted(ctx, server, word);
   const { url, valid_seconds: seconds } = await server.conversations.webPage(id);
   if (format !== undefined || fields !== undefined)
     return await ctx.out.item(webPageView, { id, url });
   await ctx.out.raw(`${url}\n`);
-  if (!options.browser || output !== undefined || ctx.offTerminal || !ctx.io.stdout.isTTY) return;
+  if (
+    !options.browser ||
+    output !== undefined ||
+    ctx.terminal.offTerminal ||
+    !ctx.terminal.io.stdout.isTTY
+  )
+    return;
   const validity = seconds === null ? '' : `; the link is valid once, for ${seconds} s`;
-  const isOpen = await ctx.openBrowser(url);
+  const isOpen = await ctx.terminal.openBrowser(url);
   await ctx.notice(
     isOpen ? `opened it in the browser${validity}` : `no browser was found${validity}`,
   );

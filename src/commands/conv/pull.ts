@@ -60,6 +60,7 @@ export function declare(command: Command, ctx: Context): void {
     )
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
+    output: 'target',
     notes: [
       'Without flags the changes become uncommitted changes of the git checkout in the ' +
         'current folder. All or nothing: when a file with changes of yours would be touched, ' +
@@ -92,19 +93,18 @@ export function declare(command: Command, ctx: Context): void {
 async function pull(word: string, options: PullOptions, ctx: Context): Promise<void> {
   const { branch, '3way': threeWay = false } = options;
   // --output names the folder here; the result goes to stdout.
-  const { output, ...globals } = ctx.globals;
-  ctx.globals = globals;
+  const { target: output } = ctx.globals;
   if (output === '' || output === '-') throw new AppError('usage', '-o needs the name of a folder');
   if (output !== undefined && (branch !== undefined || threeWay)) {
     const flag = branch === undefined ? '--3way' : '--branch';
     throw new AppError('usage', `-o writes a folder; it cannot be combined with ${flag}`);
   }
-  const folder = output === undefined ? null : path.resolve(ctx.cwd, output);
+  const folder = output === undefined ? null : path.resolve(ctx.local.cwd, output);
   ctx.out.check(pulledView, 'item');
   checkWord(conversations, word);
-  const retriever = await ctx.retriever();
+  const retriever = await ctx.git.retriever();
   if (folder !== null) retriever.checkFolder(folder);
-  const checkout = folder === null ? await ctx.checkout() : null;
+  const checkout = folder === null ? await ctx.git.checkout() : null;
   if (folder === null && checkout === null)
     throw new AppError('usage', 'the current folder is not in a git checkout', {
       hint: 'change to the checkout, or write the changed files into a folder: -o <dir>',
@@ -112,7 +112,7 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
   const target = folder ?? checkout?.root ?? '';
   if (branch !== undefined) await retriever.checkBranch(target, branch);
 
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const conversation = await findStarted(ctx, server, word);
   const diff = await readChanges(ctx, server, conversation, {
     resume: options.resume,
@@ -131,7 +131,7 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
     const answer = (await server.conversations.result(conversation.id))?.text.trim();
     const message =
       answer || conversation.title?.trim() || `Changes of conversation ${conversation.id}`;
-    const commit = { branch, base: diff.base, message: ctx.redact(`${message}\n`) };
+    const commit = { branch, base: diff.base, message: ctx.terminal.redact(`${message}\n`) };
     retrieved = await retriever.ontoBranch(target, { ...asked, ...commit });
   }
 
@@ -172,10 +172,10 @@ async function refuseOtherRepository(
 ): Promise<void> {
   if (repository === null)
     return ctx.warn('the conversation has no repository; its files go into this checkout');
-  const choice = await ctx.readRepository(repository).catch(() => null);
+  const choice = await ctx.git.readRepository(repository).catch(() => null);
   const source =
     choice?.kind === 'path'
-      ? await ctx.checkout(choice.path)
+      ? await ctx.git.checkout(choice.path)
       : { root: undefined, head: null, origin: choice };
   const commit = base ?? source?.head ?? null;
   if (commit !== null && (await retriever.hasCommit(root, commit))) return;

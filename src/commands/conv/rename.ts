@@ -34,7 +34,7 @@ export async function renameConversation(word: string, title: string, ctx: Conte
   ctx.out.check(conversationView, 'item');
   checkWord(conversations, word);
   const wanted = checkTitle(title);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const conversation = await findStarted(ctx, server, word);
   await changeOne(ctx, conversationView, async () => {
     const { title: before } = conversation;

@@ -38,7 +38,7 @@ async function printResult(given: string, ctx: Context): Promise<void> {
   if (isJson) ctx.out.check(answerView, 'item');
   else ctx.out.check(null, 'raw');
   checkWord(conversations, given);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const { id } = await findStarted(ctx, server, given);
   const answer = await server.conversations.result(id);
   if (answer === null) throw noAnswer(await server.conversations.getComplete(id));

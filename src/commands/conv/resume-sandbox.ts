@@ -39,7 +39,7 @@ export async function resumeSandboxNow(
 ): Promise<Conversation> {
   const { id } = conversation;
   const { clock, signal } = ctx;
-  const progress = await ctx.progress(`resuming ${nameOf(conversation)}`);
+  const progress = await ctx.terminal.progress(`resuming ${nameOf(conversation)}`);
   try {
     await server.conversations.startSandbox(id);
     const until = clock.now() + START_MS;

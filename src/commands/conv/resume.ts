@@ -83,7 +83,12 @@ async function resume(
   );
   if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
   const after = started ? { startedAfter: last } : {};
-  await conclude(ctx, await ctx.server(), record, { ...options, ...limits, ...after, changed });
+  await conclude(ctx, await ctx.servers.active(), record, {
+    ...options,
+    ...limits,
+    ...after,
+    changed,
+  });
 }
 
 const resumption: Verb<Context, Conversation, ResumeOptions> = {

@@ -83,7 +83,7 @@ async function send(
   const { resume } = options;
   const decision = decisionOf(options);
   const given = await readMessage(ctx, { argument, file: options.file });
-  if (given === null && !ctx.interactive)
+  if (given === null && !ctx.terminal.interactive)
     throw new AppError('usage', 'no message was given', {
       hint: 'give it as an argument, with --file, or as - on stdin',
     });
@@ -92,7 +92,7 @@ async function send(
     let text = given;
     if (text === null) {
       // Before the editor opens: nobody writes a message that would be refused.
-      const found = await findStarted(ctx, await ctx.server(), word);
+      const found = await findStarted(ctx, await ctx.servers.active(), word);
       if (decision === null) refuseWaiting(found);
       text = await writeMessage(ctx, 'What should the agent do next?', typed);
     }
@@ -123,7 +123,7 @@ async function send(
       if (!isAppError(error) || error.kind !== 'timeout') throw error;
       throw new AppError('timeout', `${error.message}; ${state}`, error.details);
     });
-    await conclude(ctx, await ctx.server(), conversation, {
+    await conclude(ctx, await ctx.servers.active(), conversation, {
       ...options,
       ...limits,
       startedAfter: last,

@@ -10,7 +10,8 @@ import {
 } from '../../domain/conversation.ts';
 import { errorRecord } from '../../output/render.ts';
 import type { RecordShape, View } from '../../output/view.ts';
-import { withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
+import type { Limits } from '../../runs/deadline.ts';
+import { withinDeadline, type TimedContext } from '../shared/derived-context.ts';
 import {
   deadlinePassed,
   deadlinePassedUnanswered,
@@ -103,7 +104,7 @@ async function waitForAll(
   options: WaitCommandOptions,
 ): Promise<Waited[]> {
   const { waitMs, isOver } = timed.deadline;
-  const server = await timed.server().catch((error: unknown) => {
+  const server = await timed.servers.active().catch((error: unknown) => {
     if (!isOver(error)) throw error;
     return null;
   });
@@ -115,7 +116,7 @@ async function waitForAll(
   const show = (text: string): void => {
     progress =
       progress === null
-        ? ctx.progress(text)
+        ? ctx.terminal.progress(text)
         : progress.then((shown) => (shown.update(text), shown));
   };
   const rules = { wanted: options.for ?? null, signal: otherEnded.signal, show };
@@ -209,7 +210,7 @@ async function warnIfUnread(ctx: Context, { isUnread, outcome }: Waited): Promis
   if (!isUnread) return;
   const text = `${outcome.conversation_id}: ${outcome.reason?.text ?? ''}`;
   await ctx.warn(text);
-  await ctx.quietError(text);
+  await ctx.terminal.quietError(text);
 }
 
 export async function endAs(ctx: Context, { outcome, failure }: TrackedRun): Promise<void> {
@@ -221,7 +222,7 @@ export async function endAs(ctx: Context, { outcome, failure }: TrackedRun): Pro
   ctx.exitCode = outcome.exit_code;
   const { conversation_id: id, status, reason } = outcome;
   if (outcome.exit_code !== 0)
-    await ctx.quietError(
+    await ctx.terminal.quietError(
       `conversation ${id}: ${status}${reason === null ? '' : `: ${reason.text}`}`,
     );
   if (status === 'waiting') await ctx.notice(`answer it: acs conv confirm ${id}`);
@@ -244,7 +245,11 @@ export async function beforeWatch<T>(
   let seen = blankConversation(id, NOT_READ);
   return await withinDeadline(ctx, limits, async (timed) => {
     try {
-      return await work(timed, await timed.server(), (conversation) => (seen = conversation));
+      return await work(
+        timed,
+        await timed.servers.active(),
+        (conversation) => (seen = conversation),
+      );
     } catch (error) {
       if (!timed.deadline.isOver(error)) throw error;
       throw (seen.status === NOT_READ ? deadlinePassedUnanswered : deadlinePassed)(

@@ -37,7 +37,7 @@ export function declareHelp(root: Command, ctx: Context): void {
         ctx.out.check(null, 'raw');
         ctx.out.page();
         return await ctx.out.raw(
-          pageText(TOPIC_PAGES[topic], layoutFor(root, ctx.io.stdout.columns)),
+          pageText(TOPIC_PAGES[topic], layoutFor(root, ctx.terminal.io.stdout.columns)),
         );
       }
       let command = root;

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { AppError, isAppError, READER_GONE } from '../../base/errors.ts';
 import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
+import { withinDeadline, type TimedContext } from '../shared/derived-context.ts';
 import type { Change } from '../shared/bulk.ts';
 import { explain } from '../shared/declare.ts';
 import {
@@ -276,7 +276,7 @@ export function declareStart(parent: Command, ctx: Context): void {
 }
 
 async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<void> {
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const created = await server.sandboxes.create(options.spec ?? null).catch((error: unknown) => {
     if (!isAppError(error) || !ctx.deadline.isOver(error)) throw error;
     throw new AppError(

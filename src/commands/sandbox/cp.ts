@@ -85,7 +85,7 @@ async function copy(
   }
   checkWord(sandboxes, sides.id);
   const upload = sides.way === 'upload' ? await readSource(ctx, sides.local) : null;
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const { id } = await findRunning(ctx, server, sides.id, {
     resume,
     command: () => `acs sandbox cp ${shown(source)} ${shown(target)}`,
@@ -165,10 +165,10 @@ async function readSource(ctx: Context, given: string): Promise<Upload> {
       ...stream,
       leftOut: [],
       from: '-',
-      parts: once(ctx.io.stdin.raw as AsyncIterable<Uint8Array>),
+      parts: once(ctx.terminal.io.stdin.raw as AsyncIterable<Uint8Array>),
     };
   }
-  const info = statPath(given, ctx.cwd);
+  const info = statPath(given, ctx.local.cwd);
   const { path: from, mode, bytes } = info;
   if (info.kind === 'none') {
     throw new AppError('config', `cannot read ${given}: it does not exist`, {
@@ -276,7 +276,7 @@ async function downloadTo(
   const missing = (message: string) =>
     new AppError('config', message, { hint: 'create the folder, or choose another one' });
   const named = { kind, name: nameOf(path) };
-  const target = await targetOf(named, local, (each) => statPath(each, ctx.cwd), missing);
+  const target = await targetOf(named, local, (each) => statPath(each, ctx.local.cwd), missing);
   if (kind === 'folder') {
     const { unpackInto } = await import('../../local/files/unpack.ts');
     const { leftOut, ...unpacked } = await unpackInto(target, receive);
@@ -288,7 +288,7 @@ async function downloadTo(
     throw new AppError('conflict', `${target.path}: ${RUN_BY_GIT}`, {
       hint: 'nothing was copied; give another name',
     });
-  const destination = fileDestination(target.path, ctx.cwd, source.mode);
+  const destination = fileDestination(target.path, ctx.local.cwd, source.mode);
   try {
     // An empty file has no part.
     await destination.write('');
@@ -314,7 +314,7 @@ async function remove(ctx: Context, server: Server, id: string, temporary: strin
 }
 
 async function countBytes(ctx: Context, text: string, total: number | null) {
-  const progress = ctx.io.stderr.isTTY ? await ctx.progress(text) : null;
+  const progress = ctx.terminal.io.stderr.isTTY ? await ctx.terminal.progress(text) : null;
   return {
     bytes: 0,
     add(part: Uint8Array): void {

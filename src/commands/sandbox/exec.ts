@@ -81,13 +81,13 @@ async function exec(
   ctx: Context,
 ): Promise<void> {
   const argv = requiredProgram(excess, options);
-  const env = readEnvironment(options.env ?? [], ctx.env);
+  const env = readEnvironment(options.env ?? [], ctx.local.env);
   const isJson = ctx.globals.format === 'json' || ctx.globals.format === 'ndjson';
   ctx.out.check(null, isJson ? 'stream' : 'raw');
   checkWord(sandboxes, word);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   if (options.stdin) requireSocket(server, 'pass stdin to a program');
-  else if (ctx.io.stdin.isPiped) {
+  else if (ctx.terminal.io.stdin.isPiped) {
     const next =
       server.presence('exec-socket') === 'absent' ? 'this server cannot' : 'add -i to pass it on';
     await ctx.notice(`stdin is not passed on to the program: ${next}`);
@@ -100,7 +100,7 @@ async function exec(
     failure ??= error;
     controls.send({ type: 'kill' });
   };
-  const { stderr } = ctx.io;
+  const { stderr } = ctx.terminal.io;
   const safe = stderr.isTTY ? createSafeStream() : null;
   // A character may be cut between two parts.
   const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
@@ -130,7 +130,7 @@ async function exec(
     const connected = await server.withSignal(new AbortController().signal);
     const program = { argv, cwd: options.cwd ?? null, env, terminal: null };
     ctx.exitCode = await connected.sandboxes.exec(id, program, {
-      stdin: options.stdin ? (ctx.io.stdin.raw as AsyncIterable<Uint8Array>) : null,
+      stdin: options.stdin ? (ctx.terminal.io.stdin.raw as AsyncIterable<Uint8Array>) : null,
       async output(stream, bytes) {
         if (failure !== null) return;
         await print(stream, bytes).catch((error: unknown) => {
@@ -171,7 +171,10 @@ function requiredProgram([excess]: readonly string[], { program }: ExecOptions):
   throw new AppError('usage', message, { hint: 'for example: acs sandbox exec <id> -- ls -la' });
 }
 
-function readEnvironment(given: readonly string[], own: Context['env']): Record<string, string> {
+function readEnvironment(
+  given: readonly string[],
+  own: Context['local']['env'],
+): Record<string, string> {
   const variables = given.map((text): [string, string] => {
     const equals = text.indexOf('=');
     const name = equals === -1 ? text : text.slice(0, equals);
@@ -246,7 +249,7 @@ async function openShell(
   { resume }: { resume?: boolean },
   ctx: Context,
 ): Promise<void> {
-  const { stdin, stdout } = ctx.io;
+  const { stdin, stdout } = ctx.terminal.io;
   ctx.out.check(null, 'raw');
   if (ctx.globals.output !== undefined) throw new AppError('usage', 'a shell has no --output');
   if (!stdin.isTTY || !stdout.isTTY) {
@@ -255,7 +258,7 @@ async function openShell(
     });
   }
   checkWord(sandboxes, word);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   requireSocket(server, 'open a shell in a sandbox');
   const { id } = await findRunning(ctx, server, word, {
     resume,
@@ -268,7 +271,7 @@ async function openShell(
   );
   const leaveRawMode = ctx.globals.mode === 'live' ? stdin.rawMode?.() : undefined;
   try {
-    const env = { TERM: ctx.env.TERM ?? 'xterm' };
+    const env = { TERM: ctx.local.env.TERM ?? 'xterm' };
     const exitCode = await connected.sandboxes.exec(
       id,
       { argv: null, cwd: null, env, terminal: sizeOf(stdout) },

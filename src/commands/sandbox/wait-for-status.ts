@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError } from '../../base/errors.ts';
-import { limitsAfter, withinDeadline, type TimedContext } from '../../runs/deadline.ts';
+import { limitsAfter } from '../../runs/deadline.ts';
+import { withinDeadline, type TimedContext } from '../shared/derived-context.ts';
 import type { Server } from '../../client/shared/server.ts';
 import { agreeToResume, START_MS } from '../shared/in-sandbox.ts';
 import { findOne } from '../shared/resource.ts';
@@ -59,7 +60,7 @@ export async function waitForStatus(
   const { deadline, clock, signal } = ctx;
   const progress =
     wait.progress === 'shown'
-      ? await ctx.progress(`sandbox ${id}: waiting until it is ${wanted.join(' or ')}`)
+      ? await ctx.terminal.progress(`sandbox ${id}: waiting until it is ${wanted.join(' or ')}`)
       : null;
   let status: SandboxStatus | null = null;
   const ifWanted = (sandbox: Sandbox): Sandbox | undefined => {

@@ -181,7 +181,7 @@ export function declareSettings(root: Command, ctx: Context): void {
   });
   schema.action(async (keys: string[]) => {
     ctx.out.check(fieldView, 'list');
-    const fields = await (await ctx.server()).settings.schema();
+    const fields = await (await ctx.servers.active()).settings.schema();
     const chosen = keys.length === 0 ? fields : keys.map((key) => requireField(fields, key));
     await ctx.out.list(fieldView, chosen, { has_more: false });
   });
@@ -243,14 +243,14 @@ async function unsetSettings(
 }
 
 async function editSettings(ctx: Context, options: WriteOptions): Promise<void> {
-  if (!ctx.interactive)
+  if (!ctx.terminal.interactive)
     throw new AppError('usage', 'an editor needs a terminal', {
       hint: 'use acs settings set key=value or --file',
     });
   const { server, fields, snapshot } = await readSettings(ctx);
   const shown = fields.filter((field) => !field.secret);
   const current = recordOf(snapshot, shown);
-  const prompt = await ctx.prompt();
+  const prompt = await ctx.terminal.prompt();
   const initial = `${JSON.stringify(current, null, 2)}\n`;
   let text = initial;
   for (;;) {
@@ -281,7 +281,7 @@ interface ReadSettings {
 async function readSettings(ctx: Context): Promise<ReadSettings> {
   if (ctx.out.format === 'id')
     throw new AppError('usage', 'settings have no ids', { hint: 'use --format tsv' });
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const [fields, snapshot] = await Promise.all([server.settings.schema(), server.settings.read()]);
   return { server, fields, snapshot };
 }

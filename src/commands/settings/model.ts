@@ -44,7 +44,7 @@ export async function modelChange(
     wanted.unset.push(requireField(fields, 'llm_api_key'));
   }
   if (!check || after.llm_model === '' || !(await callsModelFromHere(ctx, server))) return wanted;
-  const progress = await ctx.progress('calling the model', 'nothing');
+  const progress = await ctx.terminal.progress('calling the model', 'nothing');
   try {
     const { llm_model } = await tryModel(ctx, after);
     if (llm_model !== after.llm_model) {
@@ -72,7 +72,7 @@ async function originOf(
   ctx: Context,
   { llm_model, llm_base_url }: ModelSettings,
 ): Promise<string | null> {
-  const service = await ctx.localService();
+  const service = await ctx.local.service();
   // A URL is that of the key also before a model is set.
   const found = await service.modelEndpoint({ model: llm_model || 'none', base_url: llm_base_url });
   return found !== null && URL.canParse(found.baseUrl) ? new URL(found.baseUrl).origin : null;

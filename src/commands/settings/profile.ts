@@ -105,7 +105,7 @@ export function declareModelProfile(parent: Command, ctx: Context): void {
   use.action(async (name: string) => {
     ctx.out.check(modelProfileView, 'item');
     checkName(name);
-    const server = await ctx.server();
+    const server = await ctx.servers.active();
     const { changed, ...profile } = await server.modelProfiles.use(name);
     if (await callsModelFromHere(ctx, server)) await warnOfModel(ctx, server);
     await ctx.out.item(modelProfileView, profile, { changed });
@@ -154,7 +154,7 @@ async function saveProfile(ctx: Context, name: string, words: readonly string[])
       ? null
       : { model, base_url: textOf('llm_base_url'), api_key: textOf('llm_api_key') };
   await warnOfUnmasked(ctx, 'llm_api_key', choice?.api_key ?? '');
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   await ctx.out.item(modelProfileView, await server.modelProfiles.save(name, choice), {
     changed: true,
   });

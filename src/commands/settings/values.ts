@@ -91,7 +91,7 @@ export async function valuesOf(
   for (const { field, text } of known) {
     if (values.has(field)) throw new AppError('usage', `${field.name} is given twice`);
     const value = await valueOf(ctx, field, text);
-    if (field.secret && typeof value === 'string') ctx.keepSecret(value);
+    if (field.secret && typeof value === 'string') ctx.terminal.keepSecret(value);
     values.set(field, value);
   }
   return values;

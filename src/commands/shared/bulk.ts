@@ -21,7 +21,7 @@ export async function readIds(ctx: Context, given: readonly string[]): Promise<s
   const ids: string[] = [];
   for (const id of given) {
     if (id !== '-') ids.push(id);
-    else ids.push(...new TextDecoder().decode(await ctx.io.stdin.readAll()).split(/\s+/));
+    else ids.push(...new TextDecoder().decode(await ctx.terminal.io.stdin.readAll()).split(/\s+/));
   }
   return [...new Set(ids.filter((id) => id !== ''))];
 }
@@ -31,15 +31,16 @@ export async function confirmChange(
   ctx: Context,
   { message, preview }: { message: string; preview: readonly string[] },
 ): Promise<void> {
-  const isAsked = ctx.interactive && ctx.globals.yes !== 'given' && ctx.globals.mode !== 'dry-run';
+  const isAsked =
+    ctx.terminal.interactive && ctx.globals.yes !== 'given' && ctx.globals.mode !== 'dry-run';
   for (const line of preview) await ctx.notice(line, isAsked ? 'question' : undefined);
   if (ctx.globals.yes === 'given' || ctx.globals.mode === 'dry-run') return;
-  if (!ctx.interactive) {
+  if (!ctx.terminal.interactive) {
     throw new AppError('usage', `confirmation required: ${message}`, {
       hint: 'add -y to confirm it in advance',
     });
   }
-  const prompt = await ctx.prompt();
+  const prompt = await ctx.terminal.prompt();
   if (!(await prompt.confirm({ message, default: 'no' }))) {
     throw new AppError('usage', 'nothing was changed, because the answer was no');
   }
@@ -76,7 +77,7 @@ export async function changeEach<S extends { id: string }, T>(
   const progress =
     targets.length === 0 || isDryRun
       ? null
-      : await ctx.progress(`${targets.length} to be ${pastTense}`);
+      : await ctx.terminal.progress(`${targets.length} to be ${pastTense}`);
   const changed: BulkItem[] = [];
   let ended = 0;
   const queue = targets.entries();
@@ -117,7 +118,7 @@ export async function changeEach<S extends { id: string }, T>(
   if (isDryRun) await ctx.notice('dry run: nothing was changed');
   if (failed === 0) return;
   for (const { id, error } of items)
-    if (error !== null) await ctx.quietError(`${id}: ${error.message}`);
+    if (error !== null) await ctx.terminal.quietError(`${id}: ${error.message}`);
   await ctx.warn(`${failed} of ${items.length} could not be ${pastTense}`);
   const reason: unknown = ctx.signal.reason;
   ctx.exitCode = ctx.signal.aborted ? (isAppError(reason) ? reason.exitCode : 130) : 1;

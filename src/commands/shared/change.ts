@@ -73,7 +73,7 @@ export async function changeRecords<
   const isSingle = given.length === 1 && given[0] !== '-';
   ctx.out.check(view, isSingle ? 'item' : 'bulk');
   const words = await readWords(ctx, resource, given);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const targets: Target<R>[] = [];
   const unresolved: BulkItem[] = [];
   if (bySelector) {

@@ -14,6 +14,8 @@ export interface JsonForms {
 
 export interface CommandHelp {
   json?: (forms: JsonForms) => readonly JsonForm[];
+  /** What -o sets in the global options; a `target` is not where the data goes. */
+  output?: 'target';
   /** Kinds a script should expect besides those of every command (help exit-codes). */
   exits?: readonly ErrorKind[];
   /** All kinds, of a command to which the failure of a request is a result. */

@@ -10,7 +10,7 @@ import { isMaskable } from '../../base/text/secret-values.ts';
  * many bytes.
  */
 export async function readNamedFile(
-  { cwd }: Pick<Context, 'cwd'>,
+  { local: { cwd } }: Pick<Context, 'local'>,
   file: string,
   checkSize?: (bytes: number) => void,
 ): Promise<Uint8Array> {
@@ -40,7 +40,8 @@ export function unreadable(file: string, error: unknown, full = file): AppError 
 /** The text of a file, or of stdin for `-`, without the line end that editors and `echo` add. */
 export async function readText(ctx: Context, file: string): Promise<string> {
   if (file === '') throw new AppError('usage', 'the name of the file is empty');
-  const bytes = file === '-' ? await ctx.io.stdin.readAll() : await readNamedFile(ctx, file);
+  const bytes =
+    file === '-' ? await ctx.terminal.io.stdin.readAll() : await readNamedFile(ctx, file);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '');
   } catch (error) {
@@ -68,6 +69,7 @@ export async function warnOfUnmasked(ctx: Context, name: string, value: unknown)
 }
 
 export async function promptForSecret(ctx: Context, what: string, hint: string): Promise<string> {
-  if (!ctx.interactive) throw new AppError('usage', `missing: the value of ${what}`, { hint });
-  return await (await ctx.prompt()).secret({ message: `${what}:` });
+  if (!ctx.terminal.interactive)
+    throw new AppError('usage', `missing: the value of ${what}`, { hint });
+  return await (await ctx.terminal.prompt()).secret({ message: `${what}:` });
 }

@@ -58,8 +58,8 @@ export async function agreeToResume(
 ): Promise<void> {
   if (resume) return;
   const state = status === 'error' ? 'in error' : status;
-  if (ctx.interactive) {
-    const prompt = await ctx.prompt();
+  if (ctx.terminal.interactive) {
+    const prompt = await ctx.terminal.prompt();
     if (await prompt.confirm({ message: `${name} is ${state}. Resume it?`, default: 'yes' }))
       return;
   }

@@ -42,7 +42,7 @@ export async function printList<T>(
   { view, paging, key = (item) => view.id(item), fetch, otherwise = '', filter }: ListRequest<T>,
 ): Promise<void> {
   ctx.out.check(view, 'list');
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const { items, has_more } = await collectPages({
     fetch: (page, pageSize) => fetch(server, page, pageSize),
     id: key,
@@ -90,7 +90,7 @@ export async function readSelection(ctx: Context, options: SelectorOptions): Pro
   const { status, olderThan, idle, spec, repo } = options;
   const selection = { status, olderThanMs: olderThan, idleMs: idle, spec, repo };
   if (repo?.includes('.') !== true) return selection;
-  const checkout = await ctx.checkout();
+  const checkout = await ctx.git.checkout();
   if (checkout === null)
     throw new AppError('usage', '--repo . needs a git checkout, and this folder is in none');
   // The local service names a repository by its path, other servers by its name at the git

@@ -17,7 +17,7 @@ export interface ModelSettings {
  */
 export async function callsModelFromHere(ctx: Context, { info }: Server): Promise<boolean> {
   if (info.flavour !== 'local') return false;
-  return (await (await ctx.localService()).running())?.url === info.base_url;
+  return (await (await ctx.local.service()).running())?.url === info.base_url;
 }
 
 export function modelOf({ values }: Pick<SettingsSnapshot, 'values'>): ModelSettings {
@@ -36,7 +36,7 @@ export async function tryModel(
   { llm_model, llm_base_url, llm_api_key }: ModelSettings,
   timeoutMs?: number,
 ): Promise<{ llm_model: string; url: string }> {
-  const service = await ctx.localService();
+  const service = await ctx.local.service();
   const found = await service.modelEndpoint({ model: llm_model, base_url: llm_base_url });
   if (found === null)
     throw new AppError('not-found', `llm_model: where "${llm_model}" is served is not known`, {
@@ -44,7 +44,7 @@ export async function tryModel(
     });
   const { baseUrl: url, model } = found;
   const key = llm_api_key === undefined ? await service.modelKey() : llm_api_key;
-  const endpoint = await ctx.modelEndpoint(url, key);
+  const endpoint = await ctx.servers.modelEndpoint(url, key);
   if (llm_base_url !== '' && model !== llm_model) {
     const models = await endpoint.models().catch((error: unknown) => {
       if (isFailure(error)) return null;

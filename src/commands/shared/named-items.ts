@@ -103,7 +103,7 @@ async function deleteNamed<T>(
   ctx.out.check(view, isSingle ? 'item' : 'bulk');
   const names = await readIds(ctx, given);
   for (const name of names) items.checkName?.(name);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const stored = new Map<string, T>();
   let isKnown = true;
   if (names.length > 0) {

@@ -81,7 +81,7 @@ export function finderOf<R extends StatusRecord>(
     async find(word) {
       const named = checkWord(resource, word);
       if (named === 'last') {
-        const last = await ctx.lastConversation.get(originOf(server));
+        const last = await ctx.servers.lastConversation.get(originOf(server));
         if (last !== null) return await resource.ofLast(server, last);
         throw new AppError(
           'not-found',
@@ -181,7 +181,7 @@ export async function showRecords<R extends StatusRecord, S>(
   const isSingle = given.length === 1 && given[0] !== '-';
   ctx.out.check(view, isSingle ? 'item' : 'list');
   const words = await readWords(ctx, resource, given);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const finder = finderOf(ctx, server, resource);
   const shown: S[] = [];
   const failures: string[] = [];
@@ -210,7 +210,7 @@ export async function showRecords<R extends StatusRecord, S>(
 /** Null: an id that is not known. */
 export async function rememberLast(ctx: Context, server: Server, id: string | null): Promise<void> {
   try {
-    await ctx.lastConversation.set(originOf(server), id);
+    await ctx.servers.lastConversation.set(originOf(server), id);
   } catch {
     // With a read-only home only `@last` is missing.
   }

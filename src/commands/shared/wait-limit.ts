@@ -45,7 +45,7 @@ export function checkLimitWithoutNoWait(options: WaitOptions): void {
 
 /** From now on; no limit on a terminal. */
 export function limitsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): Limits {
-  const byDefaultMs = ctx.offTerminal ? 3_600_000 : Number.POSITIVE_INFINITY;
+  const byDefaultMs = ctx.terminal.offTerminal ? 3_600_000 : Number.POSITIVE_INFINITY;
   const limits = limitsAfter(ctx, waitTimeout ?? timeout ?? byDefaultMs);
   ctx.out.endBy(limits.deadlineMs);
   return limits;

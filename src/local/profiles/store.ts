@@ -46,11 +46,9 @@ const OWN_FILES = /^(profiles\.json.*|cache)$/;
 
 export function openProfileStore({
   configDir,
-  lock,
   notice,
 }: {
   configDir: string;
-  lock: (file: string) => Promise<{ release(): void } | { pid: number }>;
   /**
    * Takes a line about a store that others may read. Absent on systems whose files have no mode.
    */
@@ -72,7 +70,8 @@ export function openProfileStore({
         ((await stat(configDir)).mode & 0o077) !== 0 && !(await lstat(configDir)).isSymbolicLink();
       if (isOpen && (await readdir(configDir)).every((name) => OWN_FILES.test(name)))
         await chmod(configDir, 0o700);
-      let held = await lock(file);
+      const { lockFile } = await import('../files/lock.ts');
+      let held = lockFile(file);
       for (let waitedMs = 0; 'pid' in held; waitedMs += RETRY_MS) {
         if (waitedMs >= LOCK_WAIT_MS) {
           throw new AppError(
@@ -85,7 +84,7 @@ export function openProfileStore({
           );
         }
         await delay(RETRY_MS);
-        held = await lock(file);
+        held = lockFile(file);
       }
       try {
         const document = await readDocument(file);

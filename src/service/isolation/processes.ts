@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { folderIdentity } from '../base/process.ts';
+import { folderIdentity } from '../../base/process.ts';
 
 /**
  * In the environment of every process of a sandbox: one that left the process tree is still found.

@@ -3,8 +3,8 @@ import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs
 import path from 'node:path';
 import { inDataDir, prepareDataDir, dataPaths } from './data-dir.ts';
 import { ServiceError } from '../base/failure.ts';
-import { isHeld, liveOwner, takeLock } from './lock.ts';
-import { isAlive, nodeExecutable, poll, sendSignal } from '../base/process.ts';
+import { isHeld, liveOwner, takeLock } from '../../base/lock.ts';
+import { isAlive, nodeExecutable, poll, sendSignal } from '../../base/process.ts';
 import type { ServeFlags, ServiceOptions } from './service-options.ts';
 import { askActivity, runningService, type FoundService } from './state-file.ts';
 

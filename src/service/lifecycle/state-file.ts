@@ -1,7 +1,8 @@
-import { liveOwner } from './lock.ts';
+import { liveOwner } from '../../base/lock.ts';
 import { dataPaths } from './data-dir.ts';
 import type { ServiceApi, ServeFlags } from './service-options.ts';
-import { readKey, readSmallRecord } from './small-file.ts';
+import { readSmallRecord } from '../../base/small-file.ts';
+import { readKey } from './small-file.ts';
 
 export interface ServiceState {
   pid: number;

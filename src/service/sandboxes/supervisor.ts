@@ -4,7 +4,7 @@
  * next change.
  */
 import type { Clock } from '../lifecycle/clock.ts';
-import { startOf } from '../base/process.ts';
+import { startOf } from '../../base/process.ts';
 import type { ReplayStep } from '../base/steps.ts';
 import type { SandboxLimits } from '../isolation/limits.ts';
 import type { Store } from '../storage/index.ts';

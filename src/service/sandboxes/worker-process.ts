@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { nodeExecutable, sendSignal } from '../base/process.ts';
+import { nodeExecutable, sendSignal } from '../../base/process.ts';
 import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
 import { sandboxMark } from '../isolation/processes.ts';
 import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../base/worker-protocol.ts';

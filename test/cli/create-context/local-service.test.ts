@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isHeld, takeLock } from '../../../src/service/lifecycle/lock.ts';
+import { isHeld, takeLock } from '../../../src/base/lock.ts';
 import { dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
-import { isAlive } from '../../../src/service/base/process.ts';
+import { isAlive } from '../../../src/base/process.ts';
 import { invoke, type Ended } from '../../support/world.ts';
 
 const ID = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';

@@ -275,7 +275,7 @@ export async function onTerminal(
     secret: ({ message }) => person(message),
     editor: refused,
   };
-  context.prompt = () => Promise.resolve(prompt);
+  context.terminal.prompt = () => Promise.resolve(prompt);
   const code = await runLine(args, context);
   return { code, out: text(stdout), err: text(stderr) };
 }

@@ -161,13 +161,8 @@ describe('the profile store', () => {
     await build({
       stdin: {
         contents: `import { openProfileStore } from './src/local/profiles/store.ts';
-          import { isHeld, takeLock } from './src/service/lifecycle/lock.ts';
-          const lock = async (file) => {
-            const taken = takeLock(\`\${file}.lock\`);
-            return isHeld(taken) ? taken : { pid: taken.pid };
-          };
           const [configDir, name] = process.argv.slice(2);
-          openProfileStore({ configDir, lock }).put({ name, base_url: 'https://a.example', created_at: 'now' })
+          openProfileStore({ configDir }).put({ name, base_url: 'https://a.example', created_at: 'now' })
             .catch((error) => { console.error(error); process.exitCode = 1; });`,
         resolveDir: path.resolve(import.meta.dirname, '..', '..', '..'),
         loader: 'ts',

@@ -9,7 +9,7 @@ import {
   runningService,
   stopService,
 } from '../../../src/service/index.ts';
-import { isAlive } from '../../../src/service/base/process.ts';
+import { isAlive } from '../../../src/base/process.ts';
 import { conversation, startedTask, trajectory, until, untilShown } from '../app/support.ts';
 import { clientOf, servicesOfEachTest } from './support.ts';
 import { WITHOUT_COUNTS } from '../storage/support.ts';

@@ -12,6 +12,7 @@ import {
   statSync,
 } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { readSmallFile, readSmallRecord } from '../../../src/base/small-file.ts';
 import {
   dataPaths,
   defaultDataDir,
@@ -20,10 +21,8 @@ import {
 } from '../../../src/service/lifecycle/data-dir.ts';
 import {
   readPort,
-  readSmallFile,
   ensureKey,
   readKey,
-  readSmallRecord,
   writePrivateFile,
 } from '../../../src/service/lifecycle/small-file.ts';
 import { runningService } from '../../../src/service/lifecycle/state-file.ts';

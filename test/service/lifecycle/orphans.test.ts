@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ensureLocalService } from '../../../src/service/index.ts';
 import { selectProcesses } from '../../../src/service/isolation/processes.ts';
-import { sendSignal } from '../../../src/service/base/process.ts';
+import { sendSignal } from '../../../src/base/process.ts';
 import { openStore } from '../../../src/service/storage/index.ts';
 import type { SandboxSpecName } from '../../../src/service/base/worker-protocol.ts';
 import { describeEachSpec } from '../../support/bubblewrap.ts';

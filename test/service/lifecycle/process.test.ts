@@ -3,14 +3,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, beforeEach } from 'vitest';
-import {
-  isAlive,
-  poll,
-  selfIdentity,
-  sendSignal,
-  startOf,
-} from '../../../src/service/base/process.ts';
-import { isHeld, takeLock } from '../../../src/service/lifecycle/lock.ts';
+import { isAlive, poll, selfIdentity, sendSignal, startOf } from '../../../src/base/process.ts';
+import { isHeld, takeLock } from '../../../src/base/lock.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
 const children: ReturnType<typeof spawn>[] = [];

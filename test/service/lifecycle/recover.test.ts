@@ -11,7 +11,7 @@ import type { ConversationState } from '../../../src/service/storage/conversatio
 import { eventLogFile, openEventLog } from '../../../src/service/storage/event-log.ts';
 import { createClock } from '../../../src/service/lifecycle/clock.ts';
 import { dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
-import { isAlive, startOf } from '../../../src/service/base/process.ts';
+import { isAlive, startOf } from '../../../src/base/process.ts';
 import { recover } from '../../../src/service/recover.ts';
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import { conversationRow } from '../../support/conversation-row.ts';

@@ -42,7 +42,7 @@ export async function countRuns(
     results.push(result);
     const { key, status, exit_code, reason } = result;
     await ctx.notice(`${key}: ${status}`);
-    if (exit_code !== 0) await ctx.quietError(`${key}: ${reason?.text ?? status}`);
+    if (exit_code !== 0) await ctx.terminal.quietError(`${key}: ${reason?.text ?? status}`);
   };
   const runner = {
     ctx,

@@ -46,6 +46,7 @@ export function declareBatch(parent: Command, ctx: Context): void {
     .option('--retry <failed|unknown>', 'start these again (repeatable)', someOf(RETRIES))
     .option('--diff-dir <dir>', 'write the diff of each task to <dir>/<key>.diff');
   explain(command, {
+    output: 'target',
     notes: [
       'An example of a line: {"key":"lint","message":"Repair the lint ' +
         'errors.","repo":"owner/name"}. Members are the long flags of `acs conv new` (a flag ' +
@@ -91,27 +92,28 @@ async function runBatch(
   ctx: Context,
 ): Promise<void> {
   // --output names the results file here; data goes to stdout.
-  const { output, ...globals } = ctx.globals;
-  if (source === '-' && globals.apiKeyFile === '-')
+  const { target: output, apiKeyFile, mode } = ctx.globals;
+  if (source === '-' && apiKeyFile === '-')
     throw new AppError('usage', '"-" is given twice, and stdin can be read only once');
   if (output === undefined && source === '-')
     throw new AppError('usage', 'tasks from stdin need a results file: -o <file>');
   if (output === '' || output === '-') throw new AppError('usage', '-o needs the name of a file');
-  ctx.globals = globals;
   const results = output ?? `${source.replace(/\.(jsonl|ndjson|json)$/, '')}.results.jsonl`;
   const file = `${results}.state`;
   ctx.out.check(resultView, 'list');
   const tasks = await readTasks(ctx, command, source);
   await refuseOtherFile(ctx, results, file);
   const { diffDir } = options;
-  if (diffDir !== undefined && globals.mode !== 'dry-run')
-    await mkdir(path.resolve(ctx.cwd, diffDir), { recursive: true }).catch((cause: unknown) => {
-      throw new AppError(
-        'config',
-        `--diff-dir: cannot make ${diffDir}: ${fileProblem(cause).reason}`,
-        { cause },
-      );
-    });
+  if (diffDir !== undefined && mode !== 'dry-run')
+    await mkdir(path.resolve(ctx.local.cwd, diffDir), { recursive: true }).catch(
+      (cause: unknown) => {
+        throw new AppError(
+          'config',
+          `--diff-dir: cannot make ${diffDir}: ${fileProblem(cause).reason}`,
+          { cause },
+        );
+      },
+    );
   const opened = await openJournal(ctx, file);
   try {
     await continueBatch(ctx, { results, file, tasks, journal: opened.journal, options });
@@ -121,11 +123,14 @@ async function runBatch(
 }
 
 async function refuseOtherFile(ctx: Context, results: string, state: string): Promise<void> {
-  const found = await stat(path.resolve(ctx.cwd, results)).catch(() => null);
+  const found = await stat(path.resolve(ctx.local.cwd, results)).catch(() => null);
   if (found === null) return;
   if (!found.isFile())
     throw new AppError('config', `cannot write ${results}: it is not a regular file`);
-  if (found.size === 0 || (await stat(path.resolve(ctx.cwd, state)).catch(() => null)) !== null)
+  if (
+    found.size === 0 ||
+    (await stat(path.resolve(ctx.local.cwd, state)).catch(() => null)) !== null
+  )
     return;
   throw new AppError(
     'conflict',
@@ -148,7 +153,7 @@ interface BatchFile {
 async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
   const { tasks, journal, options, file } = batch;
   refuseOtherTasks(batch);
-  const server = await ctx.server();
+  const server = await ctx.servers.active();
   const { flavour, base_url } = server.info;
   // The port of the local service changes.
   const serverName = flavour === 'local' ? 'local' : base_url;
@@ -165,7 +170,7 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
   const writeResults = (): Promise<void> =>
     (written = written.then(async () => {
       const stored = journal.keys().flatMap((key) => journal.of(key).result ?? []);
-      const destination = fileDestination(batch.results, ctx.cwd);
+      const destination = fileDestination(batch.results, ctx.local.cwd);
       try {
         await destination.write(
           stored.map((result) => jsonLine(ctx.out.redacted({ ...result }))).join(''),
@@ -178,7 +183,9 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
     }));
   const { format, fields, mode } = ctx.globals;
   const isList =
-    format === 'json' || format === 'table' || (format === undefined && ctx.io.stdout.isTTY);
+    format === 'json' ||
+    format === 'table' ||
+    (format === undefined && ctx.terminal.io.stdout.isTTY);
   const keep = async (result: TaskResult): Promise<void> => {
     results.set(result.key, result);
     if (isList) return;
@@ -190,7 +197,7 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
     await writeResults();
     const text = `${key}: ${status}${exit_code === 0 || reason === null ? '' : `: ${reason.text}`}`;
     await ctx.notice(text);
-    if (exit_code !== 0) await ctx.quietError(text);
+    if (exit_code !== 0) await ctx.terminal.quietError(text);
     await keep(result);
   };
   const runner = { ctx, server, serverName, journal, onResult, concurrency: options.concurrency };

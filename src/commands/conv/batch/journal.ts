@@ -16,6 +16,7 @@ import type { Context } from '../../context.ts';
 import { AppError, EXIT_CODES, fileProblem, isAppError } from '../../../base/errors.ts';
 import type { SentStart } from '../../../client/shared/server.ts';
 import { UNSENT, type Stage, type StartIds } from '../new/stage.ts';
+import { lockFile } from '../../../local/files/lock.ts';
 import { NOT_STARTED, UNKNOWN, type TaskResult } from './results.ts';
 
 export interface Step extends Partial<StartIds>, Partial<Omit<SentStart, 'id'>> {
@@ -129,10 +130,10 @@ export async function openJournal(
   ctx: Context,
   name: string,
 ): Promise<{ journal: Journal; close(): void }> {
-  const file = path.resolve(ctx.cwd, name);
+  const file = path.resolve(ctx.local.cwd, name);
   if (ctx.globals.mode === 'dry-run')
     return { journal: new Journal(read(file, name).records), close: () => undefined };
-  const lock = await ctx.lockFile(file);
+  const lock = lockFile(file);
   if ('pid' in lock)
     throw new AppError('conflict', `another batch (process ${lock.pid}) writes ${name}`, {
       hint: 'wait for it, or give another file with -o',

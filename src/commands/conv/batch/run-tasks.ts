@@ -12,11 +12,11 @@ import {
 import type { Server } from '../../../client/shared/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { changedFiles, lineTotals } from '../../../domain/patch.ts';
-import { LONGEST_TIMER_MS, withinDeadline, type Limits } from '../../../runs/deadline.ts';
+import { LONGEST_TIMER_MS, type Limits } from '../../../runs/deadline.ts';
 import { NOT_READ } from '../../../runs/outcome.ts';
 import { poll, STEADY } from '../../../runs/poll.ts';
 import { isRunInProgress } from '../../../runs/status.ts';
-import { derivedContext } from '../../shared/derived-context.ts';
+import { derivedContext, withinDeadline } from '../../shared/derived-context.ts';
 import { limitsOf } from '../../shared/wait-limit.ts';
 import { refuseUnstarted } from '../conversations.ts';
 import { readChanges } from '../diff.ts';
@@ -104,7 +104,7 @@ export class Batch {
       await print(text);
     };
     this.shared = derivedContext(ctx, {
-      interactive: false,
+      terminal: { interactive: false },
       notice: once(ctx.notice),
       warn: once(ctx.warn),
     });
@@ -120,7 +120,7 @@ export class Batch {
       const notFinished = this.failed === 0 ? '' : `, ${this.failed} not finished`;
       return `${this.ended} of ${this.total} ended${notFinished}, ${this.active} running`;
     };
-    const progress = await ctx.progress(counts, 'nothing');
+    const progress = await ctx.terminal.progress(counts, 'nothing');
     const work = async (): Promise<void> => {
       for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
         if (!this.isOver()) await this.runToEnd(next);
@@ -377,7 +377,7 @@ async function takeDiff(
   try {
     const diff = await readChanges(ctx, server, conversation, { command });
     if (file !== 'size')
-      await writeFile(path.resolve(ctx.cwd, file), diff.patch).catch((cause: unknown) => {
+      await writeFile(path.resolve(ctx.local.cwd, file), diff.patch).catch((cause: unknown) => {
         throw new AppError('config', `cannot write ${file}: ${fileProblem(cause).reason}`, {
           cause,
         });
@@ -404,15 +404,13 @@ function blankResult(key: string, { kind, message, exitCode }: AppError): TaskRe
 }
 
 function taskContext(ctx: Context, key: string): Context {
-  const { format: _format, fields: _fields, ...globals } = ctx.globals;
   const silent = { update: () => undefined, hide: () => undefined, show: () => undefined };
   const progress = { ...silent, done: () => Promise.resolve(), fail: () => Promise.resolve() };
   return derivedContext(ctx, {
-    globals,
-    interactive: false,
+    globals: { format: undefined, fields: undefined },
     exitCode: 0,
     notice: (text) => ctx.notice(`${key}: ${text}`),
     warn: (text) => ctx.warn(`${key}: ${text}`),
-    progress: () => Promise.resolve(progress),
+    terminal: { interactive: false, progress: () => Promise.resolve(progress) },
   });
 }

@@ -75,11 +75,11 @@ async function newConversation(
   const { format } = ctx.globals;
   if (follow && format !== 'json' && format !== 'id') ctx.out.check(eventView(null), 'stream');
   else ctx.out.check(conversationView, 'item');
-  const { start, task } = await beginConversation(argument, options, ctx);
+  const { start, task, ctx: own } = await beginConversation(argument, options, ctx);
   await start.print();
   const { id } = start.conversation;
   if (task !== 'asked' || id === '') return;
-  const { profile } = ctx.globals;
+  const { profile } = own.globals;
   const at = profile === undefined ? id : `${id} -p ${profile}`;
   if (start.tracked === null) await ctx.notice(`follow it: acs conv follow ${at}`);
   await ctx.notice(`its answer: acs conv result ${at}`);
@@ -91,11 +91,11 @@ export async function beginConversation(
   argument: string | undefined,
   options: NewOptions,
   ctx: Context,
-): Promise<{ server: Server; start: Start; task: 'given' | 'asked' }> {
+): Promise<{ ctx: Context; server: Server; start: Start; task: 'given' | 'asked' }> {
   const { idFile } = options;
   // A script reads the id from that file: it is made empty before anything is started.
   if (idFile !== undefined && ctx.globals.mode !== 'dry-run')
-    await writeFile(path.resolve(ctx.cwd, idFile), '').catch((cause: unknown) => {
+    await writeFile(path.resolve(ctx.local.cwd, idFile), '').catch((cause: unknown) => {
       const hint = 'nothing was started';
       throw new AppError(
         'config',
@@ -105,47 +105,51 @@ export async function beginConversation(
     });
   const draft = await readDraft(ctx, argument, options);
   const startGiven = async (
+    ctx: Context,
     draft: Draft,
-  ): Promise<{ server: Server; start: Start; task: 'given' }> => {
+  ): Promise<{ ctx: Context; server: Server; start: Start; task: 'given' }> => {
     const limits = newLimits(ctx, options);
     const { server, prepared } = await beforeStart(ctx, limits, options, (timed, opened) =>
       completeDraft(timed, opened, draft, options),
     );
     const start = new Start(ctx, server, { ...options, ...limits });
     await start.run(prepared.request, prepared.known);
-    return { server, start, task: 'given' };
+    return { ctx, server, start, task: 'given' };
   };
   if (hasTask(draft)) {
     try {
-      return await startGiven(draft);
+      return await startGiven(ctx, draft);
     } catch (error) {
-      if (!ctx.interactive || !(isAppError(error) && error.details.data?.['reason'] === 'no-model'))
+      if (
+        !ctx.terminal.interactive ||
+        !(isAppError(error) && error.details.data?.['reason'] === 'no-model')
+      )
         throw error;
-      const server = await ctx.server();
+      const server = await ctx.servers.active();
       if (server.presence('demo-replay') !== 'present') throw error;
       // The time of the prompts does not count.
-      const { replay } = await chooseStart(ctx, server);
-      return await startGiven({ ...draft, replay });
+      const { ctx: chosen, replay } = await chooseStart(ctx, server);
+      return await startGiven(chosen, { ...draft, replay });
     }
   }
-  if (!ctx.interactive)
+  if (!ctx.terminal.interactive)
     throw new AppError('usage', 'missing: the message', {
       hint:
         'give the message as an argument, with --file, or as - on stdin; or replay a ' +
         'recorded run with --replay',
     });
-  const chosen = await chooseStart(ctx, await ctx.server());
-  const { server } = chosen;
+  const chosen = await chooseStart(ctx, await ctx.servers.active());
+  const { ctx: own, server } = chosen;
   await checkServer(server, options);
-  return await keepingMessage(ctx, 'acs conv new', async (typed) => {
-    const answers = await askForTask(ctx, chosen, options, typed);
+  return await keepingMessage(own, 'acs conv new', async (typed) => {
+    const answers = await askForTask(own, chosen, options, typed);
     const asked = { ...draft, replay: chosen.replay, message: answers.message };
     const answered = { ...options, ...answers.options };
-    const { request, known } = await completeDraft(ctx, server, asked, answered);
-    if (known === null) await confirmTask(ctx, request);
+    const { request, known } = await completeDraft(own, server, asked, answered);
+    if (known === null) await confirmTask(own, request);
     // The time of the prompts does not count.
-    const start = new Start(ctx, server, { ...answered, ...newLimits(ctx, options) });
+    const start = new Start(own, server, { ...answered, ...newLimits(ctx, options) });
     await start.run(request, known, () => void (typed.text = null));
-    return { server, start, task: 'asked' };
+    return { ctx: own, server, start, task: 'asked' };
   });
 }

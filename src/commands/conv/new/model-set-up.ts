@@ -36,7 +36,7 @@ export async function setUpModel(ctx: Context, { settings }: Server): Promise<vo
   let model = await askForName(ctx, endpoint, '');
   for (;;) {
     const { url, key } = endpoint;
-    const progress = await ctx.progress(`calling ${model}`, 'nothing');
+    const progress = await ctx.terminal.progress(`calling ${model}`, 'nothing');
     let llm_model: string;
     try {
       ({ llm_model } = await tryModel(ctx, {
@@ -72,7 +72,7 @@ export async function setUpModel(ctx: Context, { settings }: Server): Promise<vo
 }
 
 async function endpointsHere(ctx: Context): Promise<(Endpoint & { name: string })[]> {
-  const progress = await ctx.progress('looking for models on this machine', 'nothing');
+  const progress = await ctx.terminal.progress('looking for models on this machine', 'nothing');
   const found = await Promise.all(
     ON_THIS_MACHINE.map(async ({ name, url }) => ({ name, ...(await read(ctx, url, null)) })),
   ).finally(() => progress.done());
@@ -85,7 +85,12 @@ async function endpointsHere(ctx: Context): Promise<(Endpoint & { name: string }
 
 async function read(ctx: Context, url: string, key: string | null): Promise<Endpoint> {
   try {
-    return { url, key, models: await (await ctx.modelEndpoint(url, key)).models(), problem: null };
+    return {
+      url,
+      key,
+      models: await (await ctx.servers.modelEndpoint(url, key)).models(),
+      problem: null,
+    };
   } catch (error) {
     if (!isFailure(error)) throw error;
     return { url, key, models: null, problem: error };
@@ -110,7 +115,7 @@ async function askForEndpoint(
   found: readonly (Endpoint & { name: string })[],
   last: Endpoint,
 ): Promise<Endpoint> {
-  const prompt = await ctx.prompt();
+  const prompt = await ctx.terminal.prompt();
   if (found.length > 0) {
     const here = found.map(({ name, url }) => ({ value: url, name, description: url }));
     const other = { value: '', name: 'another URL', description: 'hosted, or on another port' };
@@ -140,7 +145,7 @@ async function askForEndpoint(
 async function askForKey(ctx: Context, { url }: Endpoint): Promise<Endpoint> {
   let endpoint = HOSTED;
   await (
-    await ctx.prompt()
+    await ctx.terminal.prompt()
   ).secret({
     message: 'Key (empty: none)',
     validate: async (value) => problemOf((endpoint = await locate(ctx, url, value.trim() || null))),
@@ -149,7 +154,7 @@ async function askForKey(ctx: Context, { url }: Endpoint): Promise<Endpoint> {
 }
 
 async function askForName(ctx: Context, { models }: Endpoint, last: string): Promise<string> {
-  const prompt = await ctx.prompt();
+  const prompt = await ctx.terminal.prompt();
   if (models !== null && models.length > 0 && models.length <= MOST_CHOICES) {
     const choices = models.map((value) => ({ value, name: value }));
     return await prompt.select({ message: 'Model', choices, default: last });
@@ -168,7 +173,7 @@ async function askWhatToChange(
 ): Promise<'key' | 'model' | 'URL' | 'nothing'> {
   const isUrl = message.startsWith('llm_base_url');
   return await (
-    await ctx.prompt()
+    await ctx.terminal.prompt()
   ).select({
     message: 'What do you want to change?',
     choices: (['key', 'model', 'URL', 'nothing'] as const).map((value) => ({ value, name: value })),

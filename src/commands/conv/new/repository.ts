@@ -24,11 +24,11 @@ export async function chooseRepository(
 ): Promise<Chosen> {
   const { repo } = options;
   if (repo === false) return NONE;
-  const choice = repo === undefined ? null : await ctx.readRepository(repo);
+  const choice = repo === undefined ? null : await ctx.git.readRepository(repo);
   if (choice !== null && choice.kind !== 'path')
     return await namedRepository(ctx, server, choice, options);
-  const dir = choice === null ? undefined : path.resolve(ctx.cwd, choice.path);
-  const checkout = await ctx.checkout(dir).catch((error: unknown) => {
+  const dir = choice === null ? undefined : path.resolve(ctx.local.cwd, choice.path);
+  const checkout = await ctx.git.checkout(dir).catch((error: unknown) => {
     if (!isGitMissing(error)) throw error;
     const hint = 'install git, or give --repo owner/name --branch <name>, or --no-repo';
     throw new AppError(error.kind, error.message, { ...error.details, hint });
@@ -119,7 +119,7 @@ async function ofCheckout(
 }
 
 async function askForBranch(ctx: Context): Promise<string> {
-  if (!ctx.interactive)
+  if (!ctx.terminal.interactive)
     throw new AppError(
       'usage',
       'missing: --branch, because the checkout is on no branch (detached HEAD)',
@@ -129,7 +129,7 @@ async function askForBranch(ctx: Context): Promise<string> {
       },
     );
   return await (
-    await ctx.prompt()
+    await ctx.terminal.prompt()
   ).input({
     message: 'The checkout is on no branch (detached HEAD). Branch',
     validate: (value) => (value.trim() === '' ? 'a branch is needed' : true),
@@ -148,7 +148,7 @@ async function namedRepository(
   const isPath = clonesPaths(server);
   if (!isPath) {
     // Many CI images have no git; a repository that is given by name needs none.
-    const own = await ctx.checkout().catch((error: unknown) => {
+    const own = await ctx.git.checkout().catch((error: unknown) => {
       if (isGitMissing(error)) return null;
       throw error;
     });
@@ -177,12 +177,16 @@ export async function repositoryProblem(
   options: RepositoryOptions,
 ): Promise<string | null> {
   const silent = (): Promise<void> => Promise.resolve();
-  const quiet = derivedContext(ctx, { notice: silent, warn: silent, interactive: false });
+  const quiet = derivedContext(ctx, {
+    notice: silent,
+    warn: silent,
+    terminal: { interactive: false },
+  });
   try {
     const { repository, git_provider } = await chooseRepository(quiet, server, options);
     if (options.branch !== undefined || repository === null) return null;
     if (git_provider === null) {
-      const found = await ctx.branchOnRemote(repository, 'HEAD');
+      const found = await ctx.git.branchOnRemote(repository, 'HEAD');
       return found.state === 'unknown' ? `git cannot read ${repository}` : null;
     }
     // Servers return an empty list for a repository that does not exist.
@@ -206,7 +210,7 @@ async function checkBranch(
   ctx: Context,
   { remote, branch, shown, dir }: { remote: string; branch: string; shown: string; dir?: string },
 ): Promise<void> {
-  const found = await ctx.branchOnRemote(remote, branch, dir);
+  const found = await ctx.git.branchOnRemote(remote, branch, dir);
   if (found.state !== 'absent') return;
   throw new AppError('not-found', `${shown} has no branch "${branch}"; nothing was started`, {
     hint:

@@ -8,7 +8,8 @@ import { FLAG_OF_MEMBER, type NewConversation } from '../../../domain/new-conver
 import type { JsonValue, McpConfig } from '../../../domain/settings.ts';
 import { positionInJson } from '../../../base/text/json-position.ts';
 import { warnOfUnmasked } from '../../shared/files.ts';
-import { withinDeadline, type Limits } from '../../../runs/deadline.ts';
+import type { Limits } from '../../../runs/deadline.ts';
+import { withinDeadline } from '../../shared/derived-context.ts';
 import { readImages, readMessage, readTextFile } from '../message.ts';
 import type { NewOptions } from './options.ts';
 import { chooseRepository } from './repository.ts';
@@ -68,7 +69,7 @@ export async function beforeStart<T>(
 ): Promise<{ server: Server; prepared: T }> {
   const { server, prepared } = await withinDeadline(ctx, limits, async (timed) => {
     try {
-      const opened = await timed.server();
+      const opened = await timed.servers.active();
       await checkServer(opened, options);
       return { server: opened, prepared: await prepare(timed, opened) };
     } catch (error) {
@@ -165,7 +166,7 @@ async function readMcpConfig(ctx: Context, file: string): Promise<McpConfig> {
     ({ api_key }) => api_key,
   );
   const values = (config.stdio_servers ?? []).flatMap(({ env }) => Object.values(env ?? {}));
-  for (const secret of [...keys, ...values]) if (secret) ctx.keepSecret(secret);
+  for (const secret of [...keys, ...values]) if (secret) ctx.terminal.keepSecret(secret);
   await warnOfUnmasked(ctx, '--mcp-config', config);
   return config;
 }
@@ -184,13 +185,13 @@ async function readSecrets(
           hint: 'export NAME first, then --secret NAME: no value belongs on a command line',
         },
       );
-    const value = ctx.env[name];
+    const value = ctx.local.env[name];
     if (value === undefined || value === '')
       throw new AppError('usage', `--secret ${name}: the environment has no ${name}`, {
         hint: `export ${name}=… first`,
       });
     // The tasks of a batch may have the same one.
-    if (ctx.keepSecret(value)) await warnOfUnmasked(ctx, name, value);
+    if (ctx.terminal.keepSecret(value)) await warnOfUnmasked(ctx, name, value);
     secrets[name] = value;
   }
   return secrets;

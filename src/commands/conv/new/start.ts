@@ -93,7 +93,7 @@ export class Start {
         const { conversation_id: id, start_task_id, step } = next.value;
         await this.take('task', { id, start_task_id });
         const shown = `start: ${step}`;
-        if (progress === null) progress = await ctx.progress(shown);
+        if (progress === null) progress = await ctx.terminal.progress(shown);
         else progress.update(shown);
       }
       this.conversation = next.value;
@@ -152,7 +152,7 @@ export class Start {
     const { format, mode } = ctx.globals;
     this.printedId = id;
     if (mode !== 'dry-run' && idFile !== undefined)
-      await writeFile(path.resolve(ctx.cwd, idFile), `${id}\n`).catch(
+      await writeFile(path.resolve(ctx.local.cwd, idFile), `${id}\n`).catch(
         async ({ code }: NodeJS.ErrnoException) =>
           await ctx.warn(`could not write ${idFile}: ${code}; the conversation continues`),
       );
@@ -238,7 +238,7 @@ export class Start {
     if (options.follow && format !== 'json' && format !== 'id')
       tracked = await showRun(ctx, server, conversation, { ...rules, ...confirm });
     else {
-      const progress = await ctx.progress(`conversation ${id}: ${conversation.status}`);
+      const progress = await ctx.terminal.progress(`conversation ${id}: ${conversation.status}`);
       tracked = await trackRun(ctx, server, id, {
         ...rules,
         summary: NO_EVENTS,

@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts';
+import { derivedContext } from '../../shared/derived-context.ts';
 import { AppError, isAppError, isFailure } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
 import type { Repository } from '../../../domain/git-provider.ts';
@@ -26,11 +27,11 @@ const WITHOUT_ISOLATION = 'process';
 export async function chooseStart(
   ctx: Context,
   server: Server,
-): Promise<{ server: Server; replay: string | null }> {
-  if (server.presence('demo-replay') !== 'present') return { server, replay: null };
+): Promise<{ ctx: Context; server: Server; replay: string | null }> {
+  if (server.presence('demo-replay') !== 'present') return { ctx, server, replay: null };
   if (((await server.settings.read()).values['llm_model'] ?? '') !== '')
-    return { server, replay: null };
-  const prompt = await ctx.prompt();
+    return { ctx, server, replay: null };
+  const prompt = await ctx.terminal.prompt();
   const answer = await prompt.select({
     message: 'The local service has no model. How do you want to continue?',
     choices: [
@@ -50,9 +51,9 @@ export async function chooseStart(
   });
   if (answer === 'model') {
     await setUpModel(ctx, server);
-    return { server, replay: null };
+    return { ctx, server, replay: null };
   }
-  if (answer === 'demo') return { server, replay: DEMO };
+  if (answer === 'demo') return { ctx, server, replay: DEMO };
   if (answer === 'replay') {
     const file = await prompt.input({
       message: 'Replay file',
@@ -67,9 +68,9 @@ export async function chooseStart(
         );
       },
     });
-    return { server, replay: await readReplay(ctx, file.trim()) };
+    return { ctx, server, replay: await readReplay(ctx, file.trim()) };
   }
-  const profiles = await (await ctx.profiles()).list();
+  const profiles = await (await ctx.profiles.store()).list();
   const choices = profiles.map(({ name, base_url }) => ({
     value: name,
     name,
@@ -80,19 +81,18 @@ export async function chooseStart(
     choices.length === 0
       ? ''
       : await prompt.select({ message: 'Server', choices: [...choices, another] });
-  const { profile: _profile, baseUrl: _baseUrl, apiKeyFile: _apiKeyFile, ...globals } = ctx.globals;
+  const other = { profile: undefined, baseUrl: undefined, apiKeyFile: undefined };
   if (name === '') {
-    if (globals.mode === 'dry-run')
+    if (ctx.globals.mode === 'dry-run')
       throw new AppError('config', 'a dry run stores no server profile', {
         hint: 'store one: acs login',
       });
-    ctx.globals = globals;
     const { signIn } = await import('../../login.ts');
-    name = (await signIn(undefined, { check: true }, ctx)) ?? '';
+    name = (await signIn(undefined, { check: true }, derivedContext(ctx, { server: other }))) ?? '';
     await ctx.notice(`signed in; the profile is "${name}"`);
   }
-  ctx.globals = { ...globals, profile: name };
-  return await chooseStart(ctx, await ctx.server());
+  const chosen = derivedContext(ctx, { server: { ...other, profile: name } });
+  return await chooseStart(chosen, await chosen.servers.active());
 }
 
 export async function askForTask(
@@ -104,11 +104,11 @@ export async function askForTask(
   message: string | null;
   options: Pick<NewOptions, 'repo' | 'branch' | 'spec' | 'gitProvider'>;
 }> {
-  const prompt = await ctx.prompt();
+  const prompt = await ctx.terminal.prompt();
   let { repo, branch, gitProvider, spec } = options;
   let byDefault = '';
   if (repo === undefined) {
-    const checkout = await ctx.checkout();
+    const checkout = await ctx.git.checkout();
     const name = checkout?.origin?.repository ?? checkout?.root ?? '';
     const first = [
       ...(checkout !== null && isCloneable(server, checkout)
@@ -122,7 +122,7 @@ export async function askForTask(
     byDefault = answer.listed?.default_branch ?? '';
   }
   if (branch === undefined && repo !== false) {
-    if (repo === undefined) byDefault = (await ctx.checkout())?.branch ?? '';
+    if (repo === undefined) byDefault = (await ctx.git.checkout())?.branch ?? '';
     const chosen = {
       ...(repo === undefined ? {} : { repo }),
       ...(gitProvider === undefined ? {} : { gitProvider }),
@@ -176,7 +176,7 @@ export async function askForTask(
 /** The questions of inquirer take only the first line of a paste. */
 async function typeMessage(ctx: Context): Promise<string> {
   const prompt = 'What should the agent do? (empty opens your editor) ';
-  const lines = await ctx.lineInput();
+  const lines = await ctx.terminal.lineInput();
   try {
     const line = await lines.read({ prompt, kind: 'message' });
     if (line.type !== 'text')
@@ -203,7 +203,11 @@ export async function confirmTask(ctx: Context, request: NewConversation): Promi
   for (const [name = '', value = ''] of lines)
     if (value !== '') await ctx.notice(`${name.padEnd(10)}  ${value}`, isAsked);
   if (isAsked === undefined) return;
-  if (await (await ctx.prompt()).confirm({ message: 'Start the conversation?', default: 'yes' }))
+  if (
+    await (
+      await ctx.terminal.prompt()
+    ).confirm({ message: 'Start the conversation?', default: 'yes' })
+  )
     return;
   throw new AppError('usage', 'nothing was started, because the answer was no');
 }
@@ -230,7 +234,7 @@ async function askForRepository(
     if (error.kind !== 'unsupported')
       await ctx.notice(`the server lists no repositories: ${error.message}`);
   }
-  const prompt = await ctx.prompt();
+  const prompt = await ctx.terminal.prompt();
   const listed = found.map(({ name, git_provider }, index) => ({
     value: String(index),
     name,

@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeEach } from 'vitest';
-import { lockFile } from '../../../../src/cli/create-context.ts';
 import type { Profile } from '../../../../src/local/profiles/resolve.ts';
 
 export interface ConfigDirs {
@@ -12,8 +11,6 @@ export interface ConfigDirs {
   readonly configDir: string;
   /** The profile store in it. */
   readonly file: string;
-  /** That of the context. */
-  lock(file: string): Promise<{ release(): void } | { pid: number }>;
   /** Writes this text as the profile store. */
   corrupt(text: string): void;
 }
@@ -32,7 +29,6 @@ export function useConfigDirs(): ConfigDirs {
     get file() {
       return path.join(dirs.configDir, 'profiles.json');
     },
-    lock: lockFile,
     corrupt(text) {
       mkdirSync(dirs.configDir, { recursive: true });
       writeFileSync(dirs.file, text);

@@ -1,17 +1,15 @@
 /** A lock is stale when its owner is gone, or when it was copied with its folder. */
 import { randomBytes } from 'node:crypto';
-import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { folderIdentity, isAlive, selfIdentity, type ProcessIdentity } from '../base/process.ts';
-import { readSmallFile, readSmallRecord, refuseUnless } from './small-file.ts';
+import { folderIdentity, isAlive, selfIdentity, type ProcessIdentity } from './process.ts';
+import { readSmallFile, readSmallRecord } from './small-file.ts';
 
 export interface HeldLock {
   release(): void;
 }
 
-/**
- * Throws ServiceError `data-dir` when something else has the name, and errors of the file system.
- */
+/** Throws errors of the file system. */
 export function takeLock(file: string): HeldLock | ProcessIdentity {
   const text = JSON.stringify({ ...selfIdentity(), folder: folderIdentity(path.dirname(file)) });
   const mine = `${file}.${randomBytes(6).toString('hex')}`;
@@ -25,7 +23,8 @@ export function takeLock(file: string): HeldLock | ProcessIdentity {
           },
         };
       }
-      refuseUnless('file', file);
+      if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+        throw new Error(`${file} is not a file`);
       const holder = readHolder(file);
       if (holder !== null && isAlive(holder)) return holder;
       clearStale(file, holder);

@@ -1,0 +1,26 @@
+import { readFileSync, statSync } from 'node:fs';
+
+const LONGEST_BYTES = 64 * 1024;
+
+/**
+ * The text of a small file; null when there is none, it may not be read, or it is something else,
+ * such as a pipe.
+ */
+export function readSmallFile(file: string): string | null {
+  try {
+    const found = statSync(file);
+    return found.isFile() && found.size <= LONGEST_BYTES ? readFileSync(file, 'utf8') : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The same of JSON, which must be an object. */
+export function readSmallRecord(file: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(readSmallFile(file) ?? 'null');
+    return typeof value === 'object' ? (value as Record<string, unknown> | null) : null;
+  } catch {
+    return null;
+  }
+}
