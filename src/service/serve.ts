@@ -8,7 +8,7 @@ import { createNoticeKeeper } from './app/conversation-notices.ts';
 import { gitIdentity } from './settings/settings.ts';
 import { chooseLimits } from './isolation/limits.ts';
 import { chooseSpecs } from './sandboxes/specs.ts';
-import { createStarter } from './app/starts/starter.ts';
+import { Starter } from './app/starts/starter.ts';
 import { Supervisor } from './sandboxes/supervisor.ts';
 import { createEventLogs } from './storage/event-logs.ts';
 import { openStore } from './storage/index.ts';
@@ -106,7 +106,7 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
       ...(maxRunning === undefined ? {} : { maxRunning }),
       initialEnv: () => gitIdentity(store.documents),
     });
-    const starter = createStarter({
+    const starter = new Starter({
       store,
       supervisor,
       clock,

@@ -68,17 +68,9 @@ export async function* liveMessages(
   for (;;) {
     const row = context.store.conversations.get(id);
     if (row === null) return yield endMessage('This conversation was deleted.');
-    const steps = createStepReader(row.created_at);
-    for (;;) {
-      const next = reader.after(position);
-      if (next.events.length === 0) break;
-      const items: (Markup | null)[] = [];
-      for (const event of next.events) items.push(await steps.read(event));
-      isStale = true;
-      yield stepsMessage(items, (position = next.position));
-      // The answer shown is that to the message before.
-      if (next.events.some(({ signal }) => signal === 'message')) yield answerMessage(null);
-    }
+    const after = yield* stepMessages(reader, row, position);
+    isStale ||= after !== position;
+    position = after;
     const facts = factsMessage(pageFacts(row, context, reader));
     if (facts !== shownFacts) yield (shownFacts = facts);
     // Both are read from many events: not while the run adds to them.
@@ -94,6 +86,23 @@ export async function* liveMessages(
         'The local service has ended. This page opens again with acs conv open.',
       );
     }
+  }
+}
+
+/** Returns the position of the newest event. */
+async function* stepMessages(
+  reader: EventReader,
+  row: ConversationRow,
+  from: number,
+): AsyncGenerator<string, number, void> {
+  const steps = createStepReader(row.created_at);
+  for (let next = reader.after(from); ; next = reader.after(next.position)) {
+    if (next.events.length === 0) return next.position;
+    const items: (Markup | null)[] = [];
+    for (const event of next.events) items.push(await steps.read(event));
+    yield stepsMessage(items, next.position);
+    // The answer shown is that to the message before.
+    if (next.events.some(({ signal }) => signal === 'message')) yield answerMessage(null);
   }
 }
 
@@ -154,39 +163,42 @@ const OF_SANDBOX: Record<Exclude<SandboxState, 'RUNNING'>, Status> = {
   MISSING: 'archived',
 };
 
+const WAITING_FOR: Partial<Record<Status, PageFacts['waiting_for']>> = {
+  waiting: 'confirmation',
+  idle: 'user',
+};
+
+function statusOf({ execution_status: run }: ConversationRow, state: SandboxState): Status {
+  const status = run === null ? null : (OF_RUN[run] ?? (run as Status));
+  if (state === 'RUNNING') return status ?? 'starting';
+  // An end outlives the sandbox, and a pending confirmation its pause.
+  const stays = ['finished', 'failed', 'stuck', ...(state === 'PAUSED' ? ['waiting'] : [])];
+  return status !== null && stays.includes(status) ? status : OF_SANDBOX[state];
+}
+
+function reasonOf(row: ConversationRow, status: Status, events: EventReader): PageFacts['reason'] {
+  if (status === 'stuck')
+    return { code: 'stuck', text: 'the agent did the same step again and again' };
+  if (status !== 'failed') return null;
+  if (row.start_detail !== null) return { code: 'start-failed', text: row.start_detail };
+  const { code = 'error', detail = 'no reason is known' } =
+    events.newest('ConversationErrorEvent') ?? {};
+  return { code: String(code), text: String(detail) };
+}
+
 export function pageFacts(
   row: ConversationRow,
   context: Pick<AppContext, 'store'>,
   events: EventReader,
 ): PageFacts {
-  const { state } = sandboxOf(row, context);
-  const word = row.execution_status;
-  let status = word === null ? null : (OF_RUN[word] ?? (word as Status));
-  if (state === 'RUNNING') status ??= 'starting';
-  else {
-    // An end outlives the sandbox, and a pending confirmation its pause.
-    const stays = ['finished', 'failed', 'stuck', ...(state === 'PAUSED' ? ['waiting'] : [])];
-    if (status === null || !stays.includes(status)) status = OF_SANDBOX[state];
-  }
-  let reason: PageFacts['reason'] = null;
-  if (status === 'stuck')
-    reason = { code: 'stuck', text: 'the agent did the same step again and again' };
-  else if (status === 'failed' && row.start_detail !== null)
-    reason = { code: 'start-failed', text: row.start_detail };
-  else if (status === 'failed') {
-    const error = events.newest('ConversationErrorEvent');
-    reason = {
-      code: String(error?.['code'] ?? 'error'),
-      text: String(error?.['detail'] ?? 'no reason is known'),
-    };
-  }
+  const status = statusOf(row, sandboxOf(row, context).state);
   const { accumulated_cost = null, accumulated_token_usage: usage } = row.metrics ?? {};
   return {
     id: row.id,
     title: row.title,
     status,
-    reason,
-    waiting_for: status === 'waiting' ? 'confirmation' : status === 'idle' ? 'user' : null,
+    reason: reasonOf(row, status, events),
+    waiting_for: WAITING_FOR[status] ?? null,
     cost_usd: accumulated_cost,
     tokens:
       usage === undefined ? null : { input: usage.prompt_tokens, output: usage.completion_tokens },

@@ -52,7 +52,7 @@ export function repositorySource(
   provider: Provider | null,
   host: string | null,
 ): RepositorySource {
-  if (given.startsWith('-') || /[\u0000-\u001f\u007f]/.test(given)) {
+  if (/^-|[\u0000-\u001f\u007f]/.test(given)) {
     throw new RepositoryError(
       `'${cut(shownRepository(given), 100)}' is not the name of a repository`,
     );
@@ -91,11 +91,7 @@ export function repositorySource(
       }
       if (base === null)
         throw new RepositoryError(`the host of ${provider} is not known: give a URL`);
-      const parts = given.split('/').map(encodeURIComponent);
-      const isAzure = provider === 'azure_devops';
-      // organisation/project/repository
-      if (isAzure && parts.length === 3) parts.splice(2, 0, '_git');
-      return { ...source, url: `${base}/${parts.join('/')}${isAzure ? '' : '.git'}`, origin: base };
+      return { ...source, url: `${base}/${pathAt(provider, given)}`, origin: base };
     }
     case null: {
       const [, scheme] = /^([a-z][a-z0-9+.-]*):(?:.*:)?\/\//i.exec(given) ?? [];
@@ -105,6 +101,14 @@ export function repositorySource(
       throw new RepositoryError(`'${shown}' is not an absolute path, a URL or owner/name`);
     }
   }
+}
+
+function pathAt(provider: Provider, name: string): string {
+  const parts = name.split('/').map(encodeURIComponent);
+  if (provider !== 'azure_devops') return `${parts.join('/')}.git`;
+  // organisation/project/repository
+  if (parts.length === 3) parts.splice(2, 0, '_git');
+  return parts.join('/');
 }
 
 /**
@@ -345,8 +349,10 @@ async function run(
     );
 }
 
-const PROGRESS =
-  /^(?:Cloning into|Receiving|Resolving|Updating files|Filtering content|remote: (?:Enumerating|Counting|Compressing|Total)|warning: redirecting)/;
+const PROGRESS = new RegExp(
+  '^(?:Cloning into|Receiving|Resolving|Updating files|Filtering content|' +
+    'remote: (?:Enumerating|Counting|Compressing|Total)|warning: redirecting)',
+);
 
 /** Without progress and credentials. */
 export function gitMessage(stderr: string): string {

@@ -24,32 +24,37 @@ export function injectFaults(faultRules: FaultRules): MiddlewareHandler {
       const reader = c.req.raw.body?.getReader();
       while (reader !== undefined && !(await reader.read()).done);
     }
-    const answer =
-      rule.cut === 'before-headers'
-        ? new Response()
-        : answerOf(rule, rule.delivered ? c.res : null);
+    const answer = answerOf(rule, rule.delivered ? c.res : null);
     await pause(rule.latencyMs, outgoing);
     c.res = undefined; // else hono adds the headers of the answer before
     c.res = rule.cut === null ? answer : RESPONSE_ALREADY_SENT;
-    if (rule.cut === null) return;
-    const { socket } = outgoing;
-    if (rule.cut === 'before-headers' || socket === null) {
-      socket?.destroy();
-      return;
-    }
-    const body = Buffer.from(await answer.arrayBuffer());
-    answer.headers.delete('Content-Length'); // in chunks no length can be complete by chance
-    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
-    outgoing.flushHeaders();
-    const drop = (): void => {
-      socket.destroy();
-    };
-    // What is written before is on its way when these call back; a connection destroyed earlier
-    // would lose it.
-    if (rule.cut === 'mid-body' && body.length > 1)
-      outgoing.write(body.subarray(0, body.length >> 1), drop);
-    else socket.write('', drop);
+    if (rule.cut !== null) await sendPart(outgoing, answer, rule.cut);
   };
+}
+
+/** Sends the answer up to the cut, and destroys the connection. */
+async function sendPart(
+  outgoing: HttpBindings['outgoing'],
+  answer: Response,
+  cut: NonNullable<FaultRule['cut']>,
+): Promise<void> {
+  const { socket } = outgoing;
+  if (cut === 'before-headers' || socket === null) {
+    socket?.destroy();
+    return;
+  }
+  const body = Buffer.from(await answer.arrayBuffer());
+  answer.headers.delete('Content-Length'); // in chunks no length can be complete by chance
+  outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
+  outgoing.flushHeaders();
+  const drop = (): void => {
+    socket.destroy();
+  };
+  // What is written before is on its way when these call back; a connection destroyed earlier
+  // would lose it.
+  if (cut === 'mid-body' && body.length > 1)
+    outgoing.write(body.subarray(0, body.length >> 1), drop);
+  else socket.write('', drop);
 }
 
 function answerOf(rule: FaultRule, real: Response | null): Response {

@@ -210,8 +210,8 @@ function mistakesIn(it: WrittenRule): string[] {
       isOfSocket && (alters || it.delivered === false),
     'nothing of an answer is sent when it is cut before its headers':
       it.cut === 'before-headers' && alters,
-    '"delivered": false needs an answer in place of the one of the service: status, body, or "cut": "before-headers"':
-      it.delivered === false && !answers && it.cut !== 'before-headers',
+    ['"delivered": false needs an answer in place of the one of the service: status, body, or ' +
+    '"cut": "before-headers"']: it.delivered === false && !answers && it.cut !== 'before-headers',
     [`status ${it.status} has no body`]:
       (it.status === 204 || it.status === 304) && it.body !== undefined,
   };
@@ -219,28 +219,28 @@ function mistakesIn(it: WrittenRule): string[] {
 }
 
 function asApplied(it: WrittenRule, index: number): FaultRule {
-  const isAnswered = it.status !== undefined || it.body !== undefined;
+  const { server = 'app', method = [], path = '/**', after = 0, every = 1, times = null } = it;
+  const { latency = '0ms', status = null, headers = {}, cut = null, frames = 0, body } = it;
+  const isAnswered = status !== null || body !== undefined;
+  const isText = typeof body === 'string';
+  const { content_type = isText ? 'text/plain; charset=utf-8' : null } = it;
+  const text = isText ? body : (JSON.stringify(body) as string | undefined);
+  const { delivered = !isAnswered && cut !== 'before-headers' } = it;
   return {
     name: `rule ${index + 1}${it.note === undefined ? '' : ` (${it.note})`}`,
-    server: it.server ?? 'app',
-    methods: [it.method ?? []].flat().map((each) => each.toUpperCase()),
-    path: it.path ?? '/**',
-    after: it.after ?? 0,
-    every: it.every ?? 1,
-    times: it.times ?? null,
-    latencyMs: parseDuration(it.latency ?? '0ms') ?? 0,
-    status: it.status ?? null,
-    headers: it.headers ?? {},
-    body:
-      it.body === undefined
-        ? null
-        : typeof it.body === 'string'
-          ? it.body
-          : JSON.stringify(it.body),
-    contentType:
-      it.content_type ?? (typeof it.body === 'string' ? 'text/plain; charset=utf-8' : null),
-    cut: it.cut ?? null,
-    frames: it.frames ?? 0,
-    delivered: it.delivered ?? (!isAnswered && it.cut !== 'before-headers'),
+    server,
+    methods: [method].flat().map((each) => each.toUpperCase()),
+    path,
+    after,
+    every,
+    times,
+    latencyMs: parseDuration(latency) ?? 0,
+    status,
+    headers,
+    body: text ?? null,
+    contentType: content_type,
+    cut,
+    frames,
+    delivered,
   };
 }

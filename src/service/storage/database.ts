@@ -29,16 +29,21 @@ const COUNTS = `
   CREATE INDEX conversations_by_dialect ON conversations (dialect, created_at, parent_id);
   CREATE INDEX conversations_of_unknown ON conversations (sandbox_id)
     WHERE execution_status IS NULL AND start_state = 'ready';
-  CREATE INDEX start_tasks_unfinished ON start_tasks (created_at) WHERE status NOT IN ('READY', 'ERROR');
+  CREATE INDEX start_tasks_unfinished ON start_tasks (created_at)
+    WHERE status NOT IN ('READY', 'ERROR');
   CREATE TABLE conversation_counts (
-    dialect TEXT NOT NULL, is_child INTEGER NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (dialect, is_child));
-  INSERT INTO conversation_counts SELECT dialect, parent_id IS NOT NULL, count(*) FROM conversations GROUP BY 1, 2;
+    dialect TEXT NOT NULL, is_child INTEGER NOT NULL, n INTEGER NOT NULL,
+    PRIMARY KEY (dialect, is_child));
+  INSERT INTO conversation_counts SELECT dialect, parent_id IS NOT NULL, count(*)
+    FROM conversations GROUP BY 1, 2;
   CREATE TRIGGER conversation_inserted AFTER INSERT ON conversations BEGIN
     INSERT OR IGNORE INTO conversation_counts VALUES (new.dialect, new.parent_id IS NOT NULL, 0);
-    UPDATE conversation_counts SET n = n + 1 WHERE dialect = new.dialect AND is_child = (new.parent_id IS NOT NULL);
+    UPDATE conversation_counts SET n = n + 1
+      WHERE dialect = new.dialect AND is_child = (new.parent_id IS NOT NULL);
   END;
   CREATE TRIGGER conversation_deleted AFTER DELETE ON conversations BEGIN
-    UPDATE conversation_counts SET n = n - 1 WHERE dialect = old.dialect AND is_child = (old.parent_id IS NOT NULL);
+    UPDATE conversation_counts SET n = n - 1
+      WHERE dialect = old.dialect AND is_child = (old.parent_id IS NOT NULL);
   END;`;
 
 const SCHEMA = `
@@ -48,21 +53,28 @@ const SCHEMA = `
   CREATE TABLE sandboxes (
     id TEXT PRIMARY KEY, spec_id TEXT NOT NULL, isolation TEXT NOT NULL, fell_back INTEGER NOT NULL,
     status TEXT NOT NULL, status_detail TEXT,
-    session_api_key TEXT NOT NULL, port INTEGER, working_dir TEXT, worker_pid INTEGER, worker_start TEXT,
+    session_api_key TEXT NOT NULL, port INTEGER, working_dir TEXT, worker_pid INTEGER,
+    worker_start TEXT,
     created_at TEXT NOT NULL, last_active_at TEXT NOT NULL);
   CREATE INDEX sandboxes_by_time ON sandboxes (created_at);
   CREATE TABLE conversations (
-    id TEXT PRIMARY KEY, dialect TEXT NOT NULL, start_state TEXT NOT NULL, start_detail TEXT, sandbox_id TEXT,
-    title TEXT, execution_status TEXT, parent_id TEXT, public INTEGER, repository TEXT, branch TEXT, git_provider TEXT,
-    trigger TEXT, pr_number TEXT NOT NULL, llm_model TEXT, metrics TEXT, working_dir TEXT, base_commit TEXT,
+    id TEXT PRIMARY KEY, dialect TEXT NOT NULL, start_state TEXT NOT NULL, start_detail TEXT,
+    sandbox_id TEXT,
+    title TEXT, execution_status TEXT, parent_id TEXT, public INTEGER, repository TEXT,
+    branch TEXT, git_provider TEXT,
+    trigger TEXT, pr_number TEXT NOT NULL, llm_model TEXT, metrics TEXT, working_dir TEXT,
+    base_commit TEXT,
     extras TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL);
   CREATE INDEX conversations_by_time ON conversations (created_at);
   CREATE INDEX conversations_by_sandbox ON conversations (sandbox_id);
   CREATE INDEX conversations_by_parent ON conversations (parent_id) WHERE parent_id IS NOT NULL;
-  CREATE INDEX conversations_running ON conversations (execution_status) WHERE execution_status = 'running';
+  CREATE INDEX conversations_running ON conversations (execution_status)
+    WHERE execution_status = 'running';
   CREATE TABLE start_tasks (
-    id TEXT PRIMARY KEY, status TEXT NOT NULL, detail TEXT, app_conversation_id TEXT, conversation_id TEXT NOT NULL,
-    sandbox_id TEXT, agent_server_url TEXT, request TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL,
+    id TEXT PRIMARY KEY, status TEXT NOT NULL, detail TEXT, app_conversation_id TEXT,
+    conversation_id TEXT NOT NULL,
+    sandbox_id TEXT, agent_server_url TEXT, request TEXT NOT NULL, created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
     dialect TEXT NOT NULL);
   CREATE INDEX start_tasks_by_time ON start_tasks (created_at);
   CREATE INDEX start_tasks_by_update ON start_tasks (updated_at);
@@ -76,7 +88,8 @@ const STEPS = [
   // Version 2 fell back to `process`, with the workspace at its place on the host, and could keep
   // an old status.
   `ALTER TABLE sandboxes ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process';
-    UPDATE sandboxes SET isolation = spec_id WHERE working_dir IS NULL OR working_dir = '/workspace/project';
+    UPDATE sandboxes SET isolation = spec_id
+      WHERE working_dir IS NULL OR working_dir = '/workspace/project';
     UPDATE conversations SET execution_status = NULL;`,
   // `pending_messages` of version 3 stays: no other place has what users queued for conversations
   // that never started.

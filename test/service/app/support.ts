@@ -11,7 +11,7 @@ import type { AppContext } from '../../../src/service/app/context.ts';
 import { createPages } from '../../../src/service/app/pages.ts';
 import { createV0EventReader } from '../../../src/service/app/v0-events.ts';
 import { createNoticeKeeper } from '../../../src/service/app/conversation-notices.ts';
-import { createStarter } from '../../../src/service/app/starts/starter.ts';
+import { Starter } from '../../../src/service/app/starts/starter.ts';
 import { Supervisor } from '../../../src/service/sandboxes/supervisor.ts';
 import { createActivity } from '../../../src/service/lifecycle/activity.ts';
 import { createClock } from '../../../src/service/lifecycle/clock.ts';
@@ -89,7 +89,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     keepMs: options.keepMs ?? 0,
     ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
   });
-  const starter = createStarter({ store, supervisor, clock, env, stagingDir: paths.staging, log });
+  const starter = new Starter({ store, supervisor, clock, env, stagingDir: paths.staging, log });
   const context: AppContext = {
     store,
     supervisor,

@@ -29,7 +29,7 @@ import { isBranchName, shownRepository } from '../repository.ts';
 import { valueAt } from '../../../protocol/settings.ts';
 import { MASK } from '../../settings/fields.ts';
 import { fromV0, type McpServers } from '../../settings/mcp.ts';
-import { readSettings } from '../../settings/settings.ts';
+import { readSettings, type StoredSettings } from '../../settings/settings.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 
 export interface StartRequest {
@@ -85,19 +85,14 @@ const BEGIN = 'Replay the recorded trajectory.';
 
 /** Throws StartRefused, and SpecRefused for a spec that does not work on this machine. */
 export function startFromV1(body: AppConversationStart, around: Surroundings): StartRequest {
-  const {
-    initial_message: said,
-    selected_branch: branch = null,
-    selected_repository: cloneFrom = null,
-  } = body;
-  const { conversation_id: conversationId = null, secrets, replay_json: replay } = body;
+  const { initial_message: said, secrets, replay_json: replay, pr_number } = body;
+  const { conversation_id: conversationId = null, sandbox_id: sandboxId = null } = body;
+  const { selected_branch: branch = null, selected_repository: cloneFrom = null } = body;
+  const { git_provider: provider = null, confirmation_policy = null, trigger = null } = body;
+  const { parent_conversation_id: parent_id = null, public: isPublic = null } = body;
   const settings = readSettings(around.store.documents);
-  const stored = valueAt(settings?.agent ?? {}, 'llm.model');
-  const model = body.llm_model ?? (typeof stored === 'string' && stored !== '' ? stored : null);
-  const base_url = valueAt(settings?.agent ?? {}, 'llm.base_url');
-  const isServed =
-    endpointOf({ model, base_url: typeof base_url === 'string' ? base_url : null }) !== null;
-
+  const model = body.llm_model ?? textAt(settings, 'llm.model');
+  const isServed = endpointOf({ model, base_url: textAt(settings, 'llm.base_url') }) !== null;
   const isKnown =
     conversationId !== null &&
     around.store.conversations.get(conversationId)?.start_state === 'ready';
@@ -106,17 +101,10 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
   const text = userMessage ?? (said != null || body.suggested_task != null ? BEGIN : null);
   const recorded = text === null ? null : { role: 'user', content: [{ type: 'text', text }] };
 
-  const spec = body.sandbox_spec_id ?? settings?.plain.default_sandbox_spec_id ?? null;
-  if (spec !== null && !(typeof spec === 'string' && isSpecName(spec))) {
-    throw new StartRefused(
-      `unknown sandbox spec '${String(spec)}'`,
-      'SANDBOX$UNKNOWN_SPEC',
-      'sandbox_spec_id',
-    );
-  }
+  const spec = specOf(body.sandbox_spec_id ?? settings?.plain.default_sandbox_spec_id ?? null);
   if (spec !== null) assertSpecWorks(spec, around.specs);
   if (steps === null) {
-    const sandbox = body.sandbox_id == null ? null : around.store.sandboxes.get(body.sandbox_id);
+    const sandbox = sandboxId === null ? null : around.store.sandboxes.get(sandboxId);
     assertModelMayRun({ named: spec, sandbox }, around.specs);
   }
   if (branch !== null && !isBranchName(branch)) {
@@ -124,50 +112,64 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     throw new StartRefused(message, 'CONFIGURATION$BRANCH_INVALID', 'selected_branch');
   }
   const repository = cloneFrom === null ? null : shownRepository(cloneFrom);
-  const echo = Object.keys(appConversationStart.entries)
-    // Recorded: the members for tracing are not repeated.
-    .filter((name) => !name.startsWith('observability_'))
-    .map((name) => [name, body[name as keyof AppConversationStart] ?? null] as const);
-  const provider = body.git_provider ?? null;
+  const { system_message_suffix: instructions = null } = body;
+  const isSaid = said != null && said.content.length > 0;
   return {
     conversationId,
-    sandboxId: body.sandbox_id ?? null,
+    sandboxId,
     spec,
-    message:
-      said == null || said.content.length === 0
-        ? recorded
-        : { role: said.role, content: said.content },
+    message: isSaid ? { role: said.role, content: said.content } : recorded,
     replay: steps,
-    instructions: body.system_message_suffix ?? null,
+    instructions,
     mcp: null,
-    confirmationPolicy: body.confirmation_policy ?? null,
+    confirmationPolicy: confirmation_policy,
     cloneFrom,
     provider,
     secrets: secrets ?? {},
     row: {
       dialect: 'V1',
-      parent_id: body.parent_conversation_id ?? null,
-      public: body.public ?? null,
+      parent_id,
+      public: isPublic,
       repository,
       branch,
       git_provider: provider,
-      trigger: body.trigger ?? null,
-      pr_number: body.pr_number,
+      trigger,
+      pr_number,
       llm_model: model,
     },
-    echo: {
-      ...Object.fromEntries(echo),
-      conversation_id: conversationId === null ? null : toDashedId(conversationId),
-      selected_repository: repository,
-      secrets:
-        secrets == null
-          ? null
-          : Object.fromEntries(Object.keys(secrets).map((name) => [name, MASK])),
-      // A replay may be large: its digest is shown, which distinguishes two of them.
-      replay_json:
-        replay == null ? null : `sha256:${createHash('sha256').update(replay).digest('hex')}`,
-    },
+    echo: echoOf(body, repository),
   };
+}
+
+/** The request as its start task shows it: `repository` without user and password. */
+function echoOf(body: AppConversationStart, repository: string | null): Record<string, unknown> {
+  const { conversation_id: id, secrets, replay_json: replay } = body;
+  const members = Object.keys(appConversationStart.entries)
+    // Recorded: the members for tracing are not repeated.
+    .filter((name) => !name.startsWith('observability_'))
+    .map((name) => [name, body[name as keyof AppConversationStart] ?? null] as const);
+  const masked = Object.keys(secrets ?? {}).map((name) => [name, MASK]);
+  return {
+    ...Object.fromEntries(members),
+    conversation_id: id == null ? null : toDashedId(id),
+    selected_repository: repository,
+    secrets: secrets == null ? null : Object.fromEntries(masked),
+    // A replay may be large: its digest is shown, which distinguishes two of them.
+    replay_json:
+      replay == null ? null : `sha256:${createHash('sha256').update(replay).digest('hex')}`,
+  };
+}
+
+/** Null: the settings do not have it. */
+function textAt(settings: StoredSettings | null, path: string): string | null {
+  const value = valueAt(settings?.agent ?? {}, path);
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function specOf(spec: unknown): SandboxSpecName | null {
+  if (spec === null || (typeof spec === 'string' && isSpecName(spec))) return spec;
+  const message = `unknown sandbox spec '${String(spec)}'`;
+  throw new StartRefused(message, 'SANDBOX$UNKNOWN_SPEC', 'sandbox_spec_id');
 }
 
 /** Throws as startFromV1. */

@@ -35,116 +35,188 @@ import type { McpServers } from '../../settings/mcp.ts';
 import { emptySettings, readSettings } from '../../settings/settings.ts';
 import type { StartRequest } from './start-request.ts';
 
-export type Starter = ReturnType<typeof createStarter>;
-
-export function createStarter(options: {
+interface StarterOptions {
   store: Store;
   supervisor: Supervisor;
   clock: Clock;
   log(line: string): void;
   env: Readonly<Record<string, string | undefined>>;
   stagingDir: string;
-}) {
-  const { store, supervisor, clock, env, stagingDir, log } = options;
-  const abort = new AbortController();
-  /** Starts in progress, by conversation: a second request for the same id waits for the first. */
-  const underWay = new Map<string, Promise<void>>();
+}
 
-  const step = (task: StartTaskRow, change: Partial<StartTaskRow>): void => {
+export class Starter {
+  readonly #options: StarterOptions;
+  readonly #abort = new AbortController();
+  /** Starts in progress, by conversation: a second request for the same id waits for the first. */
+  readonly #underWay = new Map<string, Promise<void>>();
+
+  constructor(options: StarterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Writes the start task (and over V0 the conversation), returns it, and starts in the
+   * background.
+   */
+  begin(request: StartRequest): StartTaskRow {
+    const { store, clock } = this.#options;
+    const now = clock.stamp();
+    const id = request.conversationId ?? newHexId();
+    const task: StartTaskRow = {
+      id: newHexId(),
+      dialect: request.row.dialect,
+      status: 'WORKING',
+      detail: null,
+      app_conversation_id: null,
+      conversation_id: id,
+      sandbox_id: null,
+      agent_server_url: null,
+      request: request.echo,
+      created_at: now,
+      updated_at: now,
+    };
+    store.transaction(() => {
+      store.startTasks.insert(task);
+      const existing = store.conversations.get(id);
+      if (existing?.start_state === 'failed') {
+        store.conversations.update(id, { start_state: 'starting', start_detail: null });
+      } else if (request.row.dialect === 'V0' && existing === null) {
+        store.conversations.insert(newConversation(id, request, 'starting', now));
+      }
+    });
+    const before = this.#underWay.get(id) ?? Promise.resolve();
+    // Not before the answer is sent, so that the client can see the first status.
+    const work = before.then(() => soon()).then(() => this.#run(task, request));
+    this.#underWay.set(id, work);
+    void work.finally(() => {
+      if (this.#underWay.get(id) === work) this.#underWay.delete(id);
+    });
+    return task;
+  }
+
+  /**
+   * Makes a repository of a sandbox's workspace, so that changes in it can be seen. Never
+   * rejects.
+   */
+  async prepare(sandboxId: string): Promise<void> {
+    const { supervisor, env, log } = this.#options;
+    try {
+      await initWorkspace(supervisor.folders.workspace(sandboxId), env, this.#abort.signal);
+    } catch (error) {
+      log(`the workspace of sandbox ${sandboxId} got no repository: ${String(error)}`);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort();
+    await Promise.all(this.#underWay.values());
+  }
+
+  #step(task: StartTaskRow, change: Partial<StartTaskRow>): void {
+    const { store, clock } = this.#options;
     store.startTasks.update(task.id, { ...change, updated_at: clock.stamp() });
-  };
+  }
 
   /**
    * Never rejects: a failure is written into the task, and into the log where it cannot be written.
    */
-  const run = async (task: StartTaskRow, request: StartRequest): Promise<void> => {
+  async #run(task: StartTaskRow, request: StartRequest): Promise<void> {
+    const { store, supervisor } = this.#options;
     const { conversation_id: id } = task;
     let created: string | null = null;
     try {
       const existing = store.conversations.get(id);
-      if (existing?.start_state === 'ready') {
-        // A repeated start ends at the conversation that exists; its message is not sent again.
-        const sandbox =
-          existing.sandbox_id === null ? null : store.sandboxes.get(existing.sandbox_id);
-        const isUp = sandbox?.status === 'RUNNING' && sandbox.port !== null;
-        step(task, {
-          status: 'READY',
-          detail: sandbox?.status_detail ?? null,
-          app_conversation_id: existing.id,
-          sandbox_id: existing.sandbox_id,
-          agent_server_url: isUp ? `http://127.0.0.1:${sandbox.port}` : null,
-        });
-        return;
-      }
-      abort.signal.throwIfAborted();
+      if (existing?.start_state === 'ready') return this.#repeat(task, existing);
+      this.#abort.signal.throwIfAborted();
       const enter = (sandboxId: string): void => {
-        if (store.sandboxes.get(sandboxId) === null) {
+        if (store.sandboxes.get(sandboxId) === null)
           throw new SandboxUnavailable(`500: Sandbox not found: ${sandboxId}`);
-        }
         if (request.row.dialect === 'V0') store.conversations.update(id, { sandbox_id: sandboxId });
-        step(task, { status: 'WAITING_FOR_SANDBOX', sandbox_id: sandboxId });
+        this.#step(task, { status: 'WAITING_FOR_SANDBOX', sandbox_id: sandboxId });
       };
-      const { sandboxId: given } = request;
-      if (given !== null) store.transaction(() => enter(given));
+      const { sandboxId: named } = request;
+      if (named !== null) store.transaction(() => enter(named));
       // In one transaction with the new sandbox: else a crash could leave one that no task names.
       else created = supervisor.create(request.spec, enter).id;
-      const sandboxId = given ?? created ?? '';
+      const sandboxId = named ?? created ?? '';
       await supervisor.use(
         sandboxId,
-        (running, deleted) =>
-          startIn(sandboxId, running, AbortSignal.any([abort.signal, deleted]), task, request),
+        (running, deleted) => {
+          const signal = AbortSignal.any([this.#abort.signal, deleted]);
+          return this.#startIn(sandboxId, running, signal, task, request);
+        },
         (detail) => {
-          step(task, { detail });
+          this.#step(task, { detail });
         },
       );
     } catch (error) {
-      const isExpected = [RepositoryError, SandboxUnavailable, SpecRefused].some(
-        (kind) => error instanceof kind,
-      );
-      const { message, stack } = error as Error;
-      const reason = isExpected ? message : `the start failed: ${message}`;
-      const detail = abort.signal.aborted ? 'the service was stopped' : reason;
-      if (!isExpected) log(`start task ${task.id}: ${stack}`);
-      try {
-        if (created !== null) await supervisor.remove(created);
-        store.transaction(() => {
-          if (
-            request.row.dialect === 'V0' &&
-            store.conversations.get(id)?.start_state === 'starting'
-          ) {
-            store.conversations.update(id, {
-              start_state: 'failed',
-              start_detail: detail,
-              sandbox_id: null,
-            });
-          }
-          step(task, { status: 'ERROR', detail });
-        });
-      } catch (unwritten) {
-        // A full disk: the next service ends the task.
-        log(
-          `start task ${task.id} failed (${detail}), which cannot be written: ${String(unwritten)}`,
-        );
-      }
+      await this.#fail(task, request, created, error as Error);
     }
-  };
+  }
 
-  const startIn = async (
+  /** A repeated start ends at the conversation that exists; its message is not sent again. */
+  #repeat(task: StartTaskRow, { id, sandbox_id }: ConversationRow): void {
+    const sandbox = sandbox_id === null ? null : this.#options.store.sandboxes.get(sandbox_id);
+    const isUp = sandbox?.status === 'RUNNING' && sandbox.port !== null;
+    this.#step(task, {
+      status: 'READY',
+      detail: sandbox?.status_detail ?? null,
+      app_conversation_id: id,
+      sandbox_id,
+      agent_server_url: isUp ? `http://127.0.0.1:${sandbox.port}` : null,
+    });
+  }
+
+  /** `created`: the sandbox that was made for the start. */
+  async #fail(
+    task: StartTaskRow,
+    request: StartRequest,
+    created: string | null,
+    error: Error,
+  ): Promise<void> {
+    const { store, supervisor, log } = this.#options;
+    const { conversation_id: id } = task;
+    const isExpected = [RepositoryError, SandboxUnavailable, SpecRefused].some(
+      (kind) => error instanceof kind,
+    );
+    if (!isExpected) log(`start task ${task.id}: ${error.stack}`);
+    const reason = isExpected ? error.message : `the start failed: ${error.message}`;
+    const detail = this.#abort.signal.aborted ? 'the service was stopped' : reason;
+    try {
+      if (created !== null) await supervisor.remove(created);
+      store.transaction(() => {
+        const row = request.row.dialect === 'V0' ? store.conversations.get(id) : null;
+        if (row?.start_state === 'starting') {
+          const failed = { start_state: 'failed', start_detail: detail, sandbox_id: null } as const;
+          store.conversations.update(id, failed);
+        }
+        this.#step(task, { status: 'ERROR', detail });
+      });
+    } catch (unwritten) {
+      // A full disk: the next service ends the task.
+      log(
+        `start task ${task.id} failed (${detail}), which cannot be written: ${String(unwritten)}`,
+      );
+    }
+  }
+
+  async #startIn(
     sandboxId: string,
     running: Promise<SandboxRow>,
     signal: AbortSignal,
     task: StartTaskRow,
     request: StartRequest,
-  ): Promise<void> => {
+  ): Promise<void> {
+    const { store, supervisor, clock } = this.#options;
     const { conversation_id: id } = task;
     // The checkout is made outside the sandbox, so it does not wait for it.
-    const checkout = checkOut(sandboxId, request, signal);
+    const checkout = this.#checkOut(sandboxId, request, signal);
     checkout.catch(() => undefined);
     const sandbox = await running;
-    step(task, { status: 'PREPARING_REPOSITORY', detail: null });
+    this.#step(task, { status: 'PREPARING_REPOSITORY', detail: null });
     const cloned = await checkout;
     const workingDir = path.posix.join(sandbox.working_dir ?? '.', cloned?.folder ?? '');
-    step(task, {
+    this.#step(task, {
       status: 'STARTING_CONVERSATION',
       agent_server_url: `http://127.0.0.1:${sandbox.port}`,
     });
@@ -185,15 +257,16 @@ export function createStarter(options: {
       else store.conversations.update(id, change);
     });
     const detail = store.sandboxes.get(sandboxId)?.status_detail ?? null;
-    step(task, { status: 'READY', detail, app_conversation_id: id });
-  };
+    this.#step(task, { status: 'READY', detail, app_conversation_id: id });
+  }
 
   /** Null: the conversation starts without a repository of its own. */
-  const checkOut = async (
+  async #checkOut(
     sandboxId: string,
     request: StartRequest,
     signal: AbortSignal,
-  ): Promise<Cloned | null> => {
+  ): Promise<Cloned | null> {
+    const { store, supervisor, env, stagingDir } = this.#options;
     const { cloneFrom, provider: given } = request;
     const workspaceDir = supervisor.folders.workspace(sandboxId);
     if (cloneFrom === null) {
@@ -203,9 +276,8 @@ export function createStarter(options: {
     const providers = readProviders(store.documents);
     // The `openhands` CLI names no provider.
     const [first = 'github', ...others] = Object.keys(providers) as Provider[];
-    const implied =
-      repositoryForm(cloneFrom) !== 'name' ? null : others.length === 0 ? first : 'github';
-    const provider = given ?? implied;
+    const implied = others.length === 0 ? first : 'github';
+    const provider = given ?? (repositoryForm(cloneFrom) === 'name' ? implied : null);
     const { token = null, host = null } = (provider === null ? null : providers[provider]) ?? {};
     const source = repositorySource(cloneFrom, provider, host);
     return cloneRepository({
@@ -217,63 +289,7 @@ export function createStarter(options: {
       token,
       signal,
     });
-  };
-
-  return {
-    /**
-     * Writes the start task (and over V0 the conversation), returns it, and starts in the
-     * background.
-     */
-    begin(request: StartRequest): StartTaskRow {
-      const now = clock.stamp();
-      const id = request.conversationId ?? newHexId();
-      const task: StartTaskRow = {
-        id: newHexId(),
-        dialect: request.row.dialect,
-        status: 'WORKING',
-        detail: null,
-        app_conversation_id: null,
-        conversation_id: id,
-        sandbox_id: null,
-        agent_server_url: null,
-        request: request.echo,
-        created_at: now,
-        updated_at: now,
-      };
-      store.transaction(() => {
-        store.startTasks.insert(task);
-        const existing = store.conversations.get(id);
-        if (existing?.start_state === 'failed') {
-          store.conversations.update(id, { start_state: 'starting', start_detail: null });
-        } else if (request.row.dialect === 'V0' && existing === null) {
-          store.conversations.insert(newConversation(id, request, 'starting', now));
-        }
-      });
-      const before = underWay.get(id) ?? Promise.resolve();
-      // Not before the answer is sent, so that the client can see the first status.
-      const work = before.then(() => soon()).then(() => run(task, request));
-      underWay.set(id, work);
-      void work.finally(() => {
-        if (underWay.get(id) === work) underWay.delete(id);
-      });
-      return task;
-    },
-    /**
-     * Makes a repository of a sandbox's workspace, so that changes in it can be seen. Never
-     * rejects.
-     */
-    async prepare(sandboxId: string): Promise<void> {
-      try {
-        await initWorkspace(supervisor.folders.workspace(sandboxId), env, abort.signal);
-      } catch (error) {
-        log(`the workspace of sandbox ${sandboxId} got no repository: ${String(error)}`);
-      }
-    },
-    async close(): Promise<void> {
-      abort.abort();
-      await Promise.all(underWay.values());
-    },
-  };
+  }
 }
 
 /**
