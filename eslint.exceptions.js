@@ -11,7 +11,6 @@ const FILES = {
     'src/service/sandboxes/cut-off-runs.ts',
   ],
   'max-lines-per-function': [
-    'src/cli/create-context.ts',
     'src/cli/create-context/local-service.ts',
     'src/client/agent-server/exec-socket.ts',
     'src/client/git/index.ts',
