@@ -134,7 +134,7 @@ export async function createLocalService(wiring: {
      * not known.
      */
     modelEndpoint: async (llm: { model: string; base_url: string }) =>
-      (await import('../../service/agents/model/config.ts')).endpointOf(llm),
+      (await import('../../service/base/model-config.ts')).endpointOf(llm),
     /** The key of the model in the settings; no answer of the service contains it. */
     modelKey: (): Promise<string | null> => translated(() => service.storedModelKey(dataDir)),
     /** By a trial that leaves nothing behind. Throws `config`. */

@@ -6,7 +6,7 @@ import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import { EventClock } from '../lifecycle/clock.ts';
 import type { Situation } from '../agents/agent.ts';
 import { offeredTools } from '../agents/model/definitions.ts';
-import type { ModelConfig } from '../agents/model/config.ts';
+import type { ModelConfig } from '../base/model-config.ts';
 import type { ConversationNotice } from '../base/worker-protocol.ts';
 import type { ModelUsage } from '../base/steps.ts';
 import {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Llm } from '../../protocol/agent-server/requests.ts';
 import type { Agent, Situation } from '../agents/agent.ts';
 import type { ModelAgent } from '../agents/model/agent.ts';
-import { type ModelConfig, renewed } from '../agents/model/config.ts';
+import { type ModelConfig, renewed } from '../base/model-config.ts';
 import type { Step } from '../base/steps.ts';
 import type { ModelFailure } from '../agents/model/failure.ts';
 import { refuse } from '../http/answer.ts';

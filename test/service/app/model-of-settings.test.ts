@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Llm } from '../../../src/protocol/agent-server/requests.ts';
-import { renewed, withModel } from '../../../src/service/agents/model/config.ts';
+import { renewed, withModel } from '../../../src/service/base/model-config.ts';
 import { call, fail, FINISH, useEndpoint } from '../agents/model/endpoint.ts';
 import { appOfEachTest, startedTask, untilShown } from './support.ts';
 

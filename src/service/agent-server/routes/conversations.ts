@@ -11,7 +11,7 @@ import { route, type Route, type RouteRequest } from '../../http/route.ts';
 import { zipStream } from '../../http/zip.ts';
 import type { AgentContext, WorkerContext } from '../context.ts';
 import { type ConversationEntry, policyOf, secretValues } from '../conversations.ts';
-import { withModel } from '../../agents/model/config.ts';
+import { withModel } from '../../base/model-config.ts';
 import { condensationEvent } from '../events.ts';
 import type { Sandbox } from '../../isolation/sandbox.ts';
 import * as records from '../records.ts';

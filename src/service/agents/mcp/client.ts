@@ -16,7 +16,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Sandbox } from '../../isolation/sandbox.ts';
 import { BUILT_IN } from '../model/definitions.ts';
-import { type McpServer, problem, readServers } from './config.ts';
+import { type McpServer, problem, readServers } from '../../base/mcp-servers.ts';
 import { type McpTransport, ProgramTransport, webTransport } from './transports.ts';
 import type { McpTool } from '../model/tools.ts';
 import { cut } from '../../../base/text/well-formed.ts';

@@ -7,7 +7,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { RunningProgram, Sandbox } from '../../isolation/sandbox.ts';
 import { LineReader } from '../../isolation/inside/lines.ts';
 import type { RunParameters } from '../../isolation/protocol.ts';
-import type { WebServer } from './config.ts';
+import type { WebServer } from '../../base/mcp-servers.ts';
 import { fetchByProxy } from '../proxy.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 

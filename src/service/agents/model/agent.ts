@@ -7,7 +7,7 @@ import type { ModelCall, Step } from '../../base/steps.ts';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
 import { callModel, type ModelAnswer, type ModelRequest } from './call.ts';
 import { condense, type Condensed, LONGEST_HISTORY } from './condense.ts';
-import type { ModelConfig } from './config.ts';
+import type { ModelConfig } from '../../base/model-config.ts';
 import { ModelFailure } from './failure.ts';
 import { type Exchange, exchangesOf } from './history.ts';
 import { isStuck } from './stuck.ts';

@@ -13,7 +13,7 @@ import { wellFormed } from '../../../base/text/well-formed.ts';
 import type { Llm } from '../../../protocol/agent-server/requests.ts';
 import type { Situation } from '../agent.ts';
 import type { ModelUsage } from '../../base/steps.ts';
-import { endpointOf } from './config.ts';
+import { endpointOf } from '../../base/model-config.ts';
 import { failureOf, ModelFailure } from './failure.ts';
 import { fetchAnswer } from './fetch.ts';
 

@@ -15,7 +15,7 @@ import {
 import { DEMO, demoSteps } from '../../agents/replay/file.ts';
 import { parseTrajectory } from '../../agents/replay/parse.ts';
 import { ReplayError, type ReplayStep } from '../../base/steps.ts';
-import { endpointOf } from '../../agents/model/config.ts';
+import { endpointOf } from '../../base/model-config.ts';
 import {
   assertModelMayRun,
   assertSpecWorks,

@@ -20,7 +20,7 @@ import type { Store } from '../../storage/index.ts';
 import type { SandboxRow } from '../../storage/sandboxes.ts';
 import type { StartTaskRow } from '../../storage/start-tasks.ts';
 import type { Provider } from '../../../protocol/v1/requests.ts';
-import { withModel } from '../../agents/model/config.ts';
+import { withModel } from '../../base/model-config.ts';
 import { readProviders } from '../../settings/git-providers.ts';
 import {
   cloneRepository,

@@ -1,5 +1,5 @@
 /** The configuration of a conversation with a model, as its client sent it. */
-import type { Llm } from '../../../protocol/agent-server/requests.ts';
+import type { Llm } from '../../protocol/agent-server/requests.ts';
 
 /** Stored with the conversation, readable by its owner alone: it holds the key. */
 export interface ModelConfig {

@@ -1,7 +1,7 @@
 /** The MCP servers of a conversation, in the forms that openhands-sdk 1.58.0 reads. */
 import * as v from 'valibot';
-import { isSecretName, type NameKind } from '../../../base/text/secret-names.ts';
-import { isRecord } from '../../../protocol/shape.ts';
+import { isSecretName, type NameKind } from '../../base/text/secret-names.ts';
+import { isRecord } from '../../protocol/shape.ts';
 
 export interface ProgramServer {
   name: string;
