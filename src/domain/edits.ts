@@ -5,7 +5,14 @@ import { posix } from 'node:path';
 import type { Conversation } from './conversation.ts';
 import { actionIdOf, isRecord, textOf } from './event-payload.ts';
 import type { ConversationEvent } from './event.ts';
-import { changedFiles, type ChangedFile, filePatch, isBinary, statusOf } from './patch.ts';
+import {
+  changedFiles,
+  filePatch,
+  isBinary,
+  statusOf,
+  type ChangedFile,
+  type FileSides,
+} from './patch.ts';
 
 /**
  * A file before and after one edit. Null: it does not exist; undefined: the event does not have it.
@@ -69,28 +76,36 @@ export function createEditLog(): EditLog {
       const changes: Pick<ChangedFile, 'path' | 'status'>[] = [];
       const omissions = [RECONSTRUCTED];
       if (conversation.sandbox_status === 'paused') omissions.push(PAUSED);
-      for (const { path: named, before, after } of edits.values()) {
-        const path = pathInWorkspace(named, conversation);
-        const sides = { original: before ?? null, modified: after ?? null };
-        if (path === null) omissions.push(`${named}: outside the workspace`);
-        else if (after === undefined)
-          omissions.push(`${path}: edited; the events do not have the content`);
-        else if (before === undefined && after === null)
-          omissions.push(`${path}: deleted; the events do not have the content`);
-        else if (sides.original === sides.modified) continue;
-        else if (isBinary(sides)) omissions.push(`${path}: binary content`);
-        else {
-          if (before === undefined)
-            omissions.push(`${path}: the previous content is unknown; shown as a new file`);
-          const status = statusOf(sides);
-          changes.push({ path, status });
-          text += (await filePatch({ path, status }, sides)) ?? '';
-        }
+      for (const edit of edits.values()) {
+        const path = pathInWorkspace(edit.path, conversation);
+        const note = path === null ? 'outside the workspace' : noteOf(edit);
+        if (note !== null) omissions.push(`${path ?? edit.path}: ${note}`);
+        const sides = sidesOf(edit);
+        if (path === null || sides.original === sides.modified) continue;
+        if (note !== null && note !== AS_NEW) continue;
+        const change = { path, status: statusOf(sides) };
+        changes.push(change);
+        text += (await filePatch(change, sides)) ?? '';
       }
       const patch = Buffer.from(text);
       return { source: 'edit-events', files: changedFiles({ patch, changes }), omissions, patch };
     },
   };
+}
+
+const AS_NEW = 'the previous content is unknown; shown as a new file';
+
+function sidesOf({ before, after }: Edit): FileSides {
+  return { original: before ?? null, modified: after ?? null };
+}
+
+/** What the reader of the difference has to know about a file; except for AS_NEW it is left out. */
+function noteOf(edit: Edit): string | null {
+  if (edit.after === undefined) return 'edited; the events do not have the content';
+  if (edit.after === null && edit.before === undefined)
+    return 'deleted; the events do not have the content';
+  if (edit.after !== edit.before && isBinary(sidesOf(edit))) return 'binary content';
+  return edit.before === undefined ? AS_NEW : null;
 }
 
 /**
@@ -128,10 +143,15 @@ function observedEdit(members: Record<string, unknown>): Edit | null {
   if (path === '' || command === 'view') return null;
   return {
     path,
-    before: typeof before === 'string' ? before : existed === false ? null : undefined,
+    before: contentOf(before, existed === false),
     // An edit after which there is no file has undone its creation.
-    after: typeof after === 'string' ? after : command === 'undo_edit' ? null : undefined,
+    after: contentOf(after, command === 'undo_edit'),
   };
+}
+
+function contentOf(text: unknown, isAbsent: boolean): string | null | undefined {
+  if (typeof text === 'string') return text;
+  return isAbsent ? null : undefined;
 }
 
 /** Where servers keep a workspace: `/workspace` or `/workspace/project` (interface 6). */

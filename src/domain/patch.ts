@@ -30,6 +30,13 @@ export function lineTotals(files: readonly ChangedFile[]): { added: number; remo
   );
 }
 
+const RENAMED = 'rename to ';
+const HEAD_LINES: readonly (readonly [prefix: string, ChangedFile['status']])[] = [
+  ['new file mode ', 'added'],
+  ['deleted file mode ', 'deleted'],
+  [RENAMED, 'renamed'],
+];
+
 /** The files of a patch of git by their paths, each with its part of the text. */
 export function patchFiles(patch: string): Map<string, ChangedFile & { text: string }> {
   const files = new Map<string, ChangedFile & { text: string }>();
@@ -39,30 +46,27 @@ export function patchFiles(patch: string): Map<string, ChangedFile & { text: str
     const start = text.indexOf('\n@@ ');
     const head = start === -1 ? text : text.slice(0, start);
     const [first = '', ...lines] = head.split('\n');
-    const find = (prefix: string) =>
-      lines.find((line) => line.startsWith(prefix))?.slice(prefix.length);
+    const status =
+      HEAD_LINES.find(([prefix]) => lines.some((line) => line.startsWith(prefix)))?.[1] ??
+      'modified';
     // `a/name b/name`: without a rename both are the same.
     const names = first.slice('diff --git '.length);
-    const renamed = find('rename to ');
-    const path = unquotePath(renamed ?? names.slice((names.length + 1) / 2)).slice(
-      renamed === undefined ? 2 : 0,
-    );
-    let status: ChangedFile['status'] = renamed === undefined ? 'modified' : 'renamed';
-    if (find('new file mode ') !== undefined) status = 'added';
-    if (find('deleted file mode ') !== undefined) status = 'deleted';
-    const count = (sign: '+' | '-') => text.slice(start).split(`\n${sign}`).length - 1;
-    const counts =
-      start === -1 ? { added: null, removed: null } : { added: count('+'), removed: count('-') };
+    const renamed = lines.find((line) => line.startsWith(RENAMED))?.replace(RENAMED, '');
+    const path =
+      renamed === undefined
+        ? unquotePath(names.slice((names.length + 1) / 2)).slice('b/'.length)
+        : unquotePath(renamed);
+    const count = (sign: '+' | '-') =>
+      start === -1 ? null : text.slice(start).split(`\n${sign}`).length - 1;
+    const file = { path, status, added: count('+'), removed: count('-'), text };
     // Git deletes and adds a file that becomes a link.
-    const known = files.get(path);
-    if (known === undefined) files.set(path, { path, status, ...counts, text });
-    else
-      files.set(path, {
-        path,
-        status: 'modified',
-        ...lineTotals([known, { path, status, ...counts }]),
-        text: known.text + text,
-      });
+    const before = files.get(path);
+    files.set(
+      path,
+      before === undefined
+        ? file
+        : { path, status: 'modified', ...lineTotals([before, file]), text: before.text + text },
+    );
   }
   return files;
 }
@@ -120,29 +124,32 @@ export async function filePatch(
     status === 'added' ? '' : (original ?? ''),
     status === 'deleted' ? '' : (modified ?? ''),
   );
-  if (hunks.length === 0 && status !== 'added' && status !== 'deleted') return null;
+  const mode = MODES[status];
+  if (hunks.length === 0 && mode === undefined) return null;
   // Git quotes a path with control characters, quotes or backslashes.
-  const quoted = (side: 'a' | 'b') => {
-    const name = `${side}/${path}`;
-    return /[\0-\x1f"\\]/.test(path) ? JSON.stringify(name) : name;
-  };
-  const lines = [`diff --git ${quoted('a')} ${quoted('b')}`];
-  if (status === 'added') lines.push('new file mode 100644');
-  if (status === 'deleted') lines.push('deleted file mode 100644');
-  if (hunks.length > 0) {
-    lines.push(
-      `--- ${status === 'added' ? '/dev/null' : quoted('a')}`,
-      `+++ ${status === 'deleted' ? '/dev/null' : quoted('b')}`,
-    );
-  }
-  for (const hunk of hunks) {
-    lines.push(
-      `@@ -${range(hunk.oldStart, hunk.oldLines)} +${range(hunk.newStart, hunk.newLines)} @@`,
-    );
-    for (const line of hunk.lines) lines.push(line);
-  }
+  const [before, after] = [`a/${path}`, `b/${path}`].map((name) =>
+    /[\0-\x1f"\\]/.test(name) ? JSON.stringify(name) : name,
+  );
+  const sides = [
+    `--- ${status === 'added' ? '/dev/null' : before}`,
+    `+++ ${status === 'deleted' ? '/dev/null' : after}`,
+  ];
+  const lines = [
+    `diff --git ${before} ${after}`,
+    ...(mode === undefined ? [] : [mode]),
+    ...(hunks.length === 0 ? [] : sides),
+    ...hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines: changed }) => [
+      `@@ -${range(oldStart, oldLines)} +${range(newStart, newLines)} @@`,
+      ...changed,
+    ]),
+  ];
   return `${lines.join('\n')}\n`;
 }
+
+const MODES: Partial<Record<ChangedFile['status'], string>> = {
+  added: 'new file mode 100644',
+  deleted: 'deleted file mode 100644',
+};
 
 interface Hunk {
   oldStart: number;

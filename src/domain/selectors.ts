@@ -18,22 +18,26 @@ export interface Selectable {
   repositories: readonly string[];
 }
 
-export function isSelected(
-  { status, created_at, updated_at, running, spec_id, repositories }: Selectable,
-  selection: Selection,
-  nowMs: number,
-): boolean {
-  const { olderThanMs, idleMs, spec, repo } = selection;
-  const isPast = (time: string | null, ageMs: number): boolean =>
-    time !== null && nowMs - Date.parse(time) >= ageMs;
-  return (
-    (selection.status === undefined || selection.status.includes(status)) &&
-    (olderThanMs === undefined || isPast(created_at, olderThanMs)) &&
-    (idleMs === undefined || (running === false && isPast(updated_at ?? created_at, idleMs))) &&
-    (spec === undefined || (spec_id !== null && spec.includes(spec_id))) &&
-    (repo === undefined ||
-      repositories.some((name) => repo.some((pattern) => matchesRepository(name, pattern))))
-  );
+const isPast = (time: string | null, ageMs: number, nowMs: number): boolean =>
+  time !== null && nowMs - Date.parse(time) >= ageMs;
+
+type Condition<Value> = (record: Selectable, value: Value, nowMs: number) => boolean;
+
+const CONDITIONS: { [Name in keyof Selection]-?: Condition<NonNullable<Selection[Name]>> } = {
+  status: ({ status }, statuses) => statuses.includes(status),
+  olderThanMs: ({ created_at }, ageMs, nowMs) => isPast(created_at, ageMs, nowMs),
+  idleMs: ({ running, updated_at, created_at }, ageMs, nowMs) =>
+    running === false && isPast(updated_at ?? created_at, ageMs, nowMs),
+  spec: ({ spec_id }, specs) => spec_id !== null && specs.includes(spec_id),
+  repo: ({ repositories }, patterns) =>
+    repositories.some((name) => patterns.some((pattern) => matchesRepository(name, pattern))),
+};
+
+export function isSelected(record: Selectable, selection: Selection, nowMs: number): boolean {
+  return (Object.keys(CONDITIONS) as (keyof Selection)[]).every((name) => {
+    const holds = CONDITIONS[name] as Condition<unknown>;
+    return selection[name] === undefined || holds(record, selection[name], nowMs);
+  });
 }
 
 /**

@@ -22,7 +22,7 @@ export interface Difference {
   after: string;
 }
 
-/** How a setting is read, compared and printed. `target`: what the server has to return for a value. */
+/** How a setting is read, compared and printed. `target`: what the server returns for a value. */
 interface Comparison {
   current(snapshot: SettingsSnapshot, field: SettingsField): JsonValue;
   target(value: JsonValue): JsonValue;

@@ -218,19 +218,17 @@ export const number = () =>
     (input) => (typeof input === 'string' ? 'float_parsing' : 'float_type'),
   );
 
-const YES = ['true', '1', 'yes', 'on', 't', 'y'];
-const NO = ['false', '0', 'no', 'off', 'f', 'n'];
+const BOOLEANS = new Map([
+  ...['true', '1', 'yes', 'on', 't', 'y'].map((word) => [word, true] as const),
+  ...['false', '0', 'no', 'off', 'f', 'n'].map((word) => [word, false] as const),
+]);
 
 /** True or false; the words for it count, as genuine servers take them. */
 export const truth = () =>
   parsed(
     'boolean',
-    (input) => {
-      const word = ['boolean', 'number', 'string'].includes(typeof input)
-        ? String(input).toLowerCase()
-        : '';
-      return YES.includes(word) ? true : NO.includes(word) ? false : null;
-    },
+    (input) =>
+      typeof input === 'object' ? null : (BOOLEANS.get(String(input).toLowerCase()) ?? null),
     (input) => (['number', 'string'].includes(typeof input) ? 'bool_parsing' : 'bool_type'),
   );
 
@@ -287,7 +285,7 @@ function toStamp(input: string): string | null {
   const fraction = /\.(\d+)/.exec(written)?.[1] ?? '';
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(written) && written.length > 10;
   const plain = written.replace(/\.\d+/, '').replace(' ', 'T');
-  const millis = Date.parse(hasZone ? plain : plain.length > 10 ? `${plain}Z` : plain);
+  const millis = Date.parse(hasZone || plain.length <= 10 ? plain : `${plain}Z`);
   if (Number.isNaN(millis)) return null;
   return new Date(millis)
     .toISOString()

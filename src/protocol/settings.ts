@@ -1,7 +1,7 @@
 /**
- * The settings of an app server (interface 2.1 to 2.6), one row each: client and service read names,
- * types, bounds and defaults here. Below `agent_settings` and `conversation_settings` V1 has more,
- * which its schema routes list.
+ * The settings of an app server (interface 2.1 to 2.6), one row each: client and service read
+ * names, types, bounds and defaults here. Below `agent_settings` and `conversation_settings` V1 has
+ * more, which its schema routes list.
  */
 export type JsonValue =
   string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };

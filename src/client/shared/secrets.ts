@@ -13,6 +13,28 @@ import type { Server } from './server.ts';
 /** The scope of a secret that these routes list and do not change. */
 const SHARED = 'organization';
 
+const POST = { method: 'POST', hidden: ['value'], accept: [400, 422] } as const;
+
+const lacksSecrets = () => new AppError('unsupported', 'this server has no routes for secrets');
+
+function readSecret(value: unknown): Secret {
+  const record = asRecord(value, 'secret');
+  return {
+    name: requiredText(record, 'name', 'secret'),
+    description: optionalText(record, 'description', 'secret') || null,
+    scope: optionalText(record, 'scope', 'secret'),
+  };
+}
+
+function checkStored(answer: Answer): void {
+  const { status, request } = answer;
+  if (status < 400) return;
+  throw new AppError('usage', `the server refuses this secret: ${reasonOf(answer)}`, {
+    status,
+    request,
+  });
+}
+
 export function createSecrets(
   links: Links,
   facts: ProbeFacts,
@@ -20,15 +42,6 @@ export function createSecrets(
 ): Server['secrets'] {
   const isV0 = dialect === 'v0';
   const route = isV0 ? '/api/secrets' : '/api/v1/secrets';
-  const lacksSecrets = () => new AppError('unsupported', 'this server has no routes for secrets');
-  const readSecret = (value: unknown): Secret => {
-    const record = asRecord(value, 'secret');
-    return {
-      name: requiredText(record, 'name', 'secret'),
-      description: optionalText(record, 'description', 'secret') || null,
-      scope: optionalText(record, 'scope', 'secret'),
-    };
-  };
   const list = async (page: string | null, pageSize = 100): Promise<Page<Secret>> => {
     if (facts.features.secrets === 'absent') throw lacksSecrets();
     const answer = await links.app.request({
@@ -51,13 +64,10 @@ export function createSecrets(
     });
   };
   const find = async (name: string) => {
-    const found: { own: Secret | null; shared: Secret | null } = { own: null, shared: null };
-    for await (const secret of allPages<Secret>(
-      ({ name: known, scope }) => `${known} ${scope}`,
-      list,
-    ))
-      if (secret.name === name) found[secret.scope === SHARED ? 'shared' : 'own'] = secret;
-    return found;
+    const of: { own: Secret | null; shared: Secret | null } = { own: null, shared: null };
+    for await (const secret of allPages<Secret>((each) => `${each.name} ${each.scope}`, list))
+      if (secret.name === name) of[secret.scope === SHARED ? 'shared' : 'own'] = secret;
+    return of;
   };
   const remove = async (name: string): Promise<void> => {
     const path = `${route}/${encodeURIComponent(name)}`;
@@ -72,23 +82,8 @@ export function createSecrets(
       return own ? 'the server still lists it' : shared && 'it belongs to the organization';
     });
   };
-  const post = async (body: Record<string, string>, safe: 'once' | 'idempotent'): Promise<Answer> =>
-    await links.app.request({
-      method: 'POST',
-      path: route,
-      body,
-      hidden: ['value'],
-      safe,
-      accept: [400, 422],
-    });
-  const checkStored = (answer: Answer): void => {
-    const { status, request } = answer;
-    if (status < 400) return;
-    throw new AppError('usage', `the server refuses this secret: ${reasonOf(answer)}`, {
-      status,
-      request,
-    });
-  };
+  const post = (body: Record<string, string>, safe: 'once' | 'idempotent'): Promise<Answer> =>
+    links.app.request({ ...POST, path: route, body, safe });
 
   return {
     list,

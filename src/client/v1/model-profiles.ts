@@ -15,6 +15,21 @@ import type { Server } from '../shared/server.ts';
 
 const ROOT = '/api/v1/settings/profiles';
 
+function readProfiles(value: unknown): ModelProfile[] {
+  const record = asRecord(value, 'profiles');
+  const active = optionalText(record, 'active_profile', 'profiles');
+  return asList(record['profiles'], 'profiles').map((item) => {
+    const profile = asRecord(item, 'profile');
+    const name = requiredText(profile, 'name', 'profile');
+    return {
+      name,
+      ...optionalTexts(profile, ['model', 'base_url'], 'profile'),
+      api_key_set: profile['api_key_set'] === true,
+      active: name === active,
+    };
+  });
+}
+
 export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
   const send = async (
     method: 'GET' | 'POST' | 'DELETE',
@@ -54,20 +69,7 @@ export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
     const answer = await send('GET', ROOT);
     // A user without settings has no profiles either.
     if (answer.status === 404) return [];
-    return read(answer, (value) => {
-      const record = asRecord(value, 'profiles');
-      const active = optionalText(record, 'active_profile', 'profiles');
-      return asList(record['profiles'], 'profiles').map((item): ModelProfile => {
-        const profile = asRecord(item, 'profile');
-        const name = requiredText(profile, 'name', 'profile');
-        return {
-          name,
-          ...optionalTexts(profile, ['model', 'base_url'], 'profile'),
-          api_key_set: profile['api_key_set'] === true,
-          active: name === active,
-        };
-      });
-    });
+    return read(answer, readProfiles);
   };
   const find = async (name: string): Promise<ModelProfile> => {
     const found = (await list()).find((profile) => profile.name === name);

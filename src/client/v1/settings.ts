@@ -64,7 +64,7 @@ export async function createSettingsV1(
   };
 }
 
-/** A nested member is below `agent_settings_diff`, where null removes it so that its default applies. */
+/** Nested members are below `…_settings_diff`, where null removes one: its default applies. */
 function bodyOf(record: JsonObject | null, change: SettingsChange): JsonObject {
   const body: JsonObject = {};
   const storedMcp = valueAt(record ?? {}, pathOf('mcp_config')) ?? null;

@@ -30,29 +30,35 @@ export async function modelChange(
     ...[...set].map(([{ name }, value]) => [name, value] as const),
     ...unset.map(({ name }) => [name, null] as const),
   ]);
-  const isMoved = 'llm_model' in changed || 'llm_base_url' in changed;
-  const given = changed['llm_api_key'];
-  if (server.info.flavour !== 'local' || !(isMoved || given)) return { set, unset };
+  const isMoved = ['llm_model', 'llm_base_url'].some((name) => name in changed);
+  const key = changed['llm_api_key'];
+  if (server.info.flavour !== 'local' || !(isMoved || key)) return { set, unset };
   const after = modelOf({ values: { ...snapshot.values, ...changed } });
-  if (given !== undefined) after.llm_api_key = given === null ? null : String(given) || null;
-  const wanted = { set: new Map(set), unset: [...unset] };
+  if (key !== undefined) after.llm_api_key = String(key ?? '') || null;
+  const change = { set: new Map(set), unset: [...unset] };
   const origin = await originOf(ctx, modelOf(snapshot));
-  const isStored = given === undefined && snapshot.secrets['llm_api_key'] === 'set';
+  const isStored = key === undefined && snapshot.secrets['llm_api_key'] === 'set';
   if (isStored && origin !== null && origin !== (await originOf(ctx, after))) {
     await ctx.notice(`llm_api_key: the stored key is removed, because it is for ${origin}`);
     after.llm_api_key = null;
-    wanted.unset.push(requireField(fields, 'llm_api_key'));
+    change.unset.push(requireField(fields, 'llm_api_key'));
   }
-  if (!check || after.llm_model === '' || !(await callsModelFromHere(ctx, server))) return wanted;
+  if (!check || after.llm_model === '' || !(await callsModelFromHere(ctx, server))) return change;
+  const name = await checkedName(ctx, after);
+  if (name !== after.llm_model) {
+    await ctx.notice(
+      `llm_model: the endpoint lists ${after.llm_model}, which is stored as ${name}`,
+    );
+    change.set.set(requireField(fields, 'llm_model'), name);
+  }
+  return change;
+}
+
+/** The name to store of a model that answers. */
+async function checkedName(ctx: Context, model: ModelSettings): Promise<string> {
   const progress = await ctx.terminal.progress('calling the model', 'nothing');
   try {
-    const { llm_model } = await tryModel(ctx, after);
-    if (llm_model !== after.llm_model) {
-      await ctx.notice(
-        `llm_model: the endpoint lists ${after.llm_model}, which is stored as ${llm_model}`,
-      );
-      wanted.set.set(requireField(fields, 'llm_model'), llm_model);
-    }
+    return (await tryModel(ctx, model)).llm_model;
   } catch (error) {
     if (!isFailure(error)) throw error;
     const { kind, message, details } = error;
@@ -64,7 +70,6 @@ export async function modelChange(
   } finally {
     await progress.done();
   }
-  return wanted;
 }
 
 /** Null: the URL of the model is not known. */

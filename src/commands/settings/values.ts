@@ -124,10 +124,9 @@ function inlineValue(field: SettingsField, text: string): JsonValue {
     ? value !== null && value !== ''
     : name === 'mcp_config' && maskMcpConfig(value) !== value;
   if (!isSecret) return value;
+  const asked = type === 'string' ? `, ${name}=- for stdin, or ${name} alone to be asked` : '';
   throw new AppError('usage', `${name} is a secret, which is not accepted on the command line`, {
-    hint:
-      `write ` +
-      `${name}=@<file>${type === 'string' ? `, ${name}=- for stdin, or ${name} ` + `alone to be asked` : ` or ${name}=- for stdin`}`,
+    hint: `write ${name}=@<file>${asked || ` or ${name}=- for stdin`}`,
   });
 }
 
