@@ -58,14 +58,15 @@ export function createBoth(
           'create_microagent' in request.body ||
           request.mcp_config !== null ||
           (request.replay !== null && startMember(facts, 'replay_json') !== 'present');
-        const dialect = request.api === 'auto' ? (onlyV0 ? 'v0' : 'v1') : request.api;
-        const other = dialect === 'v0' ? 'v1' : 'v0';
+        const preferred = onlyV0 ? 'v0' : 'v1';
+        const dialect = request.api === 'auto' ? preferred : request.api;
         const by = { v0: older, v1: newer };
         try {
           return kept(yield* by[dialect].start(request, options), dialect);
         } catch (error) {
-          if (!isAppError(error) || error.kind !== 'server' || (error.details.status ?? 0) < 500)
-            throw error;
+          const isServerError = isAppError(error) && error.kind === 'server';
+          if (!isServerError || (error.details.status ?? 0) < 500) throw error;
+          const other = dialect === 'v0' ? 'v1' : 'v0';
           if (onlyV0 && other === 'v1') throw error;
           await by[other].list({ pageSize: 1 }, null).catch(() => {
             throw error;

@@ -28,6 +28,9 @@ const NEVER_RETURNED = [
     'ends with one',
 ];
 
+const ASSUMED = 'CRLF line breaks: the server returns LF; CRLF is assumed, as before the run';
+const SAME_TEXT = 'the text did not change, and the server returns no other kind of change';
+
 const READ_AT_ONCE = 24;
 
 /** Failures that are about one path; any other ends the diff. */
@@ -37,6 +40,11 @@ const OF_ONE_PATH: ReadonlySet<string> = new Set([
   'conflict',
   'server',
 ]);
+
+interface FilePart {
+  patch: string;
+  omissions: string[];
+}
 
 export async function diffFromFiles(
   listChanges: () => Promise<GitChange[]>,
@@ -50,43 +58,33 @@ export async function diffFromFiles(
   const left = all.filter(({ status }) => status !== 'deleted');
   const changes =
     against === 'start' ? all : left.map(({ path }): FileChange => ({ path, status: 'added' }));
-  const parts: { patch: string; omissions: string[] }[] = [];
+  const compare = async (change: FileChange): Promise<FilePart> => {
+    const omissions =
+      change.status === 'renamed' ? ['renamed; the server does not return the old name'] : [];
+    try {
+      const { original, modified } = await readSides(change.path);
+      const sides = { original: against === 'start' ? original : null, modified };
+      const omission = isLfs(original) ? 'a file of Git LFS, which is not compared' : noText(sides);
+      if (omission !== null) return { patch: '', omissions: [omission, ...omissions] };
+      const repaired = withLineEnds(sides);
+      if (repaired.assumed) omissions.push(ASSUMED);
+      const patch = await filePatch(change, repaired.sides);
+      if (patch === null) omissions.push(SAME_TEXT);
+      return { patch: patch ?? '', omissions };
+    } catch (error) {
+      if (!isAppError(error) || !OF_ONE_PATH.has(error.kind)) throw error;
+      return { patch: '', omissions: [`not compared: ${error.message}`, ...omissions] };
+    }
+  };
+  const parts: FilePart[] = [];
   const queue = changes.entries();
   let read = 0;
   if (changes.length > 0) onRead(read, changes.length);
   const reader = async (): Promise<void> => {
     for (const [index, change] of queue) {
-      const omissions =
-        change.status === 'renamed' ? ['renamed; the server does not return the old name'] : [];
-      let patch: string | null = '';
-      try {
-        const { original, modified } = await readSides(change.path);
-        const sides = { original: against === 'start' ? original : null, modified };
-        if (sides.original === null && modified === null)
-          omissions.unshift('the server returned no content');
-        else if (original?.startsWith('version https://git-lfs.github.com/'))
-          omissions.unshift('a file of Git LFS, which is not compared');
-        else if (isBinary(sides)) omissions.unshift('binary content');
-        else {
-          const repaired = withLineEnds(sides);
-          if (repaired.assumed)
-            omissions.push(
-              'CRLF line breaks: the server returns LF; CRLF is assumed, as before the run',
-            );
-          patch = await filePatch(change, repaired.sides);
-          if (patch === null)
-            omissions.push(
-              'the text did not change, and the server returns no other kind of change',
-            );
-        }
-      } catch (error) {
-        if (!isAppError(error) || !OF_ONE_PATH.has(error.kind)) throw error;
-        omissions.unshift(`not compared: ${error.message}`);
-      }
-      parts[index] = {
-        patch: patch ?? '',
-        omissions: omissions.map((omission) => `${change.path}: ${omission}`),
-      };
+      const { patch, omissions } = await compare(change);
+      const named = omissions.map((omission) => `${change.path}: ${omission}`);
+      parts[index] = { patch, omissions: named };
       onRead(++read, changes.length);
     }
   };
@@ -95,4 +93,13 @@ export async function diffFromFiles(
   const omissions =
     changes.length > 0 ? [...NEVER_RETURNED, ...parts.flatMap((part) => part.omissions)] : [];
   return { base: null, patch: new TextEncoder().encode(patch), changes, omissions };
+}
+
+function isLfs(original: string | null): boolean {
+  return original?.startsWith('version https://git-lfs.github.com/') ?? false;
+}
+
+function noText(sides: FileSides): string | null {
+  if (sides.original === null && sides.modified === null) return 'the server returned no content';
+  return isBinary(sides) ? 'binary content' : null;
 }

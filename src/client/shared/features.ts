@@ -62,7 +62,8 @@ export interface KnownFeatures {
 }
 
 export function presenceOf(there: boolean | null): Presence {
-  return there === null ? 'unknown' : there ? 'present' : 'absent';
+  if (there === null) return 'unknown';
+  return there ? 'present' : 'absent';
 }
 
 export function startMember(

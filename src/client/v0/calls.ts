@@ -102,11 +102,11 @@ export function eventPagesV0(
     if (answer.status === 404) throw noConversation(info.conversation_id);
     const { events, has_more } = read(answer, (body) => readEventsV0(body));
     const last = events.at(-1)?.id;
-    const next = last === undefined ? (at ?? '') : isBackward ? last - 1 : last + 1;
+    const next = last === undefined ? at : last + (isBackward ? -1 : 1);
     return {
       // A server may ignore `end_id`.
       items: isBackward ? events.filter(({ id }) => at === null || id <= at) : events,
-      next: has_more && !(isBackward && last === 0) ? String(next) : null,
+      next: has_more && !(isBackward && last === 0) ? String(next ?? '') : null,
     };
   };
   return eachPage(({ id }) => String(id), fetchPage);

@@ -103,6 +103,16 @@ export async function readNews(links: Links, info: ConversationInfo): Promise<Ru
   return await new NewsReader(links).read(info);
 }
 
+/** Newest first, back to the latest user message. */
+async function sinceMessage(links: Links, info: ConversationInfo): Promise<EventRecordV0[]> {
+  const events: EventRecordV0[] = [];
+  for await (const page of eventPagesV0(links, info, null)) {
+    events.push(...page);
+    if (page.some(isUserMessage) || events.length >= MOST_READ) break;
+  }
+  return events;
+}
+
 export class NewsReader {
   /** Of the first read, newest first: those since the latest user message. */
   first: EventRecordV0[] | null = null;
@@ -130,21 +140,15 @@ export class NewsReader {
   }
 
   async read(info: ConversationInfo): Promise<RunNews> {
-    if (this.first === null) {
-      const newestFirst: EventRecordV0[] = [];
-      for await (const page of eventPagesV0(this.#links, info, null)) {
-        newestFirst.push(...page);
-        if (page.some(isUserMessage) || newestFirst.length >= MOST_READ) break;
-      }
-      this.first = newestFirst;
-      for (const event of newestFirst.toReversed()) this.#take(event);
-    } else {
-      for await (const event of eventsV0(this.#links, info, this.next)) {
-        if (event.id < this.next) continue;
-        // Passed on at once: events before a cut are not read again.
-        this.#take(event);
-        this.#onNew(event);
-      }
+    const isFirst = this.first === null;
+    const events = isFirst
+      ? (this.first = await sinceMessage(this.#links, info)).toReversed()
+      : eventsV0(this.#links, info, this.next);
+    for await (const event of events) {
+      if (event.id < this.next) continue;
+      // Passed on at once: events before a cut are not read again.
+      this.#take(event);
+      if (!isFirst) this.#onNew(event);
     }
     const state =
       info.status.toUpperCase() === 'RUNNING' ? this.#newest : (this.#newestOfRun ?? this.#newest);

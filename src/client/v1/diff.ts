@@ -5,7 +5,7 @@
 import { AppError, isAppError } from '../../base/errors.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../shared/links.ts';
-import type { DiffBase, DiffOptions, FileChange, WorkspaceDiff } from '../shared/server.ts';
+import type { DiffOptions, FileChange, WorkspaceDiff } from '../shared/server.ts';
 import { lostClone, notCloned } from '../shared/start-errors.ts';
 import { parseTime } from '../../base/text/time.ts';
 import { shellQuote } from '../../base/text/shell-quote.ts';
@@ -34,14 +34,17 @@ export async function diffV1(
   const conversation = await agent.conversation();
   const workingDir = conversation.working_dir ?? '.';
   const { selected_repository: repository } = record;
-  const enter = `${enterClone(conversation, repository)}\n${repository === null ? '' : '[ -d "$kept" ] || ' + 'is_top . || no_clone'}`;
-  const script = diffScript(
-    enter,
-    repository !== null,
-    parseTime(record.created_at),
-    options.against ?? 'start',
-  );
-  const byGit = await gitDiff(agent, script);
+  const startedMs = parseTime(record.created_at);
+  const script = [
+    FIRST,
+    enterClone(conversation, repository),
+    repository === null ? '' : '[ -d "$kept" ] || is_top . || no_clone',
+    `is_clone=${repository === null ? '' : 'yes'}`,
+    `started=${startedMs === null ? '' : Math.floor(startedMs / 1000)}`,
+    `against=${options.against ?? 'start'}`,
+    COMPARE,
+  ];
+  const byGit = await gitDiff(agent, script.join('\n'));
   if (byGit !== null) return byGit;
   let folder = workingDir.replace(/\/$/, '');
   const diff = await diffFromFiles(
@@ -157,19 +160,11 @@ function readNameStatus(fields: readonly string[]): FileChange[] {
   return changes;
 }
 
-/** Makes the empty tree the base of an index that holds the added and changed files alone. */
-const KEEP_CHANGED = `git diff $compared --raw -z --no-renames --abbrev=64 --diff-filter=d "$base" >"$t/kept" || exit 1
-rm -f "$GIT_INDEX_FILE"
-tr '\\0\\n' '\\n\\0' <"$t/kept" | awk '
-    NR % 2 { mode = $2; id = $4; next }
-    { print mode " " id "\\t" $0 }' | tr '\\0\\n' '\\n\\0' | git update-index -z --index-info || exit 1
-base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
-`;
-
-/** Only a clone of a repository without commits has none. */
-const KNOWN_BASE = `  [ -n "$base" ] || {
-    [ -n "$(git remote)" ] && { [ -n "$(git log -g -1 HEAD 2>/dev/null)" ] || ! git rev-parse -q --verify HEAD; }
-  } || { git rev-parse -q --verify HEAD >/dev/null || no_clone; exit 45; }
+const FIRST = `
+command -v git >/dev/null 2>&1 || exit 44
+command -v base64 >/dev/null 2>&1 || exit 44
+t=$(mktemp -d) || exit 1
+trap 'rm -rf "$t"' EXIT
 `;
 
 /**
@@ -179,18 +174,7 @@ const KNOWN_BASE = `  [ -n "$base" ] || {
  * because the workspace has the pointer alone. The copy of the index keeps its time: git reads the
  * content of a file that is as old as the index or newer.
  */
-function diffScript(
-  enter: string,
-  hasRepository: boolean,
-  startedMs: number | null,
-  against: DiffBase,
-): string {
-  return `
-command -v git >/dev/null 2>&1 || exit 44
-command -v base64 >/dev/null 2>&1 || exit 44
-t=$(mktemp -d) || exit 1
-trap 'rm -rf "$t"' EXIT
-${enter}
+const COMPARE = `
 find "\${TMPDIR:-/tmp}" -maxdepth 1 -name 'acs-diff-*' -mmin +60 -exec rm -f {} + 2>/dev/null
 export GIT_OPTIONAL_LOCKS=0 GIT_PAGER=cat GIT_NO_REPLACE_OBJECTS=1 LC_ALL=C
 empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904
@@ -207,7 +191,8 @@ elif ! is_top .; then
 else
   objects=$(git rev-parse --git-path objects)
   case "$objects" in /*) ;; *) objects="$(pwd)/$objects" ;; esac
-  base=$(git log -g --date=unix --format='%H %gd %gs' HEAD 2>/dev/null | awk -v start='${startedMs === null ? '' : Math.floor(startedMs / 1000)}' '
+  base=$(git log -g --date=unix --format='%H %gd %gs' HEAD 2>/dev/null |
+    awk -v start="$started" '
     { lines[NR] = $0 }
     END {
       for (i = NR; i >= 1; i--) {
@@ -218,7 +203,16 @@ else
       }
       print found
     }')
-${hasRepository ? KNOWN_BASE : ''}fi
+  # Only a clone of a repository without commits has no base.
+  if [ -z "$base" ] && [ -n "$is_clone" ]; then
+    head=$(git rev-parse -q --verify HEAD)
+    logged=$(git log -g -1 HEAD 2>/dev/null)
+    if [ -z "$(git remote)" ] || { [ -n "$head" ] && [ -z "$logged" ]; }; then
+      [ -n "$head" ] || no_clone
+      exit 45
+    fi
+  fi
+fi
 cp -p "$(git rev-parse --git-path index)" "$t/index" 2>/dev/null
 if [ -n "$objects" ]; then
   mkdir "$t/objects"
@@ -226,30 +220,48 @@ if [ -n "$objects" ]; then
 fi
 export GIT_INDEX_FILE="$t/index"
 own_config
-git add -A --ignore-errors . >/dev/null 2>"$t/errors" || [ $? -eq 1 ] || { cat "$t/errors" >&2; exit 1; }
+git add -A --ignore-errors . >/dev/null 2>"$t/errors" || [ $? -eq 1 ] || {
+  cat "$t/errors" >&2
+  exit 1
+}
 [ ! -d "$kept" ] || own_files 2>>"$t/errors"
 [ -n "$base" ] || base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
-git config -f .gitmodules --get-regexp '^submodule[.].*[.]path$' 2>/dev/null | sed 's/^[^ ]* //' >"$t/modules"
+git config -f .gitmodules --get-regexp '^submodule[.].*[.]path$' 2>/dev/null |
+  sed 's/^[^ ]* //' >"$t/modules"
 git diff $compared --raw -z --no-renames "$base" >"$t/raw" || exit 1
 tr '\\0\\n' '\\n\\0' <"$t/raw" | awk -v modules="$t/modules" '
     BEGIN { while ((getline line <modules) > 0) declared[line] = 1 }
     NR % 2 { link = /^:[0-7]+ 160000 /; known = /^:160000 /; next }
     link && !known && !($0 in declared)' | tr '\\0\\n' '\\n\\0' >"$t/nested"
 git update-index -z --force-remove --stdin <"$t/nested" || exit 1
-git diff $compared --name-only -z --no-renames "$base" | git check-attr -z --stdin filter | tr '\\0\\n' '\\n\\0' | awk '
+git diff $compared --name-only -z --no-renames "$base" |
+  git check-attr -z --stdin filter | tr '\\0\\n' '\\n\\0' | awk '
     NR % 3 == 1 { path = $0 }
     NR % 3 == 0 && $0 == "lfs" { print path }' | tr '\\0\\n' '\\n\\0' >"$t/lfs"
-[ ! -s "$t/lfs" ] || git --literal-pathspecs reset -q "$base" --pathspec-from-file="$t/lfs" --pathspec-file-nul || exit 1
+[ ! -s "$t/lfs" ] || git --literal-pathspecs reset -q "$base" \\
+  --pathspec-from-file="$t/lfs" --pathspec-file-nul || exit 1
 { git diff-files --raw -z --ignore-submodules=none | tr '\\0\\n' '\\n\\0' | awk '
     NR % 2 { link = /^:160000 160000 /; next }
     link'
-  git ls-files -s -z | tr '\\0\\n' '\\n\\0' | sed -n 's/^160000 [^\t]*\t//p' | while IFS= read -r sub; do
-    [ -e "$sub/.git" ] || [ -z "$(ls -A "./$sub" 2>/dev/null)" ] || printf '%s\\n' "$sub"
-  done
+  git ls-files -s -z | tr '\\0\\n' '\\n\\0' | sed -n 's/^160000 [^\t]*\t//p' |
+    while IFS= read -r sub; do
+      [ -e "$sub/.git" ] || [ -z "$(ls -A "./$sub" 2>/dev/null)" ] || printf '%s\\n' "$sub"
+    done
 } | tr '\\0\\n' '\\n\\0' >"$t/submodules"
 commit=$(git rev-parse --verify --quiet "$base^{commit}")
-${against === 'nothing' ? KEEP_CHANGED : ''}git diff $compared --name-status -z -M "$base" >"$t/names" || exit 1
-git diff $compared --binary --full-index --no-ext-diff --no-textconv -M "$base" >"$t/patch" || exit 1
+if [ "$against" = nothing ]; then
+  # The empty tree is the base of an index that holds the added and changed files alone.
+  git diff $compared --raw -z --no-renames --abbrev=64 --diff-filter=d "$base" >"$t/kept" || exit 1
+  rm -f "$GIT_INDEX_FILE"
+  tr '\\0\\n' '\\n\\0' <"$t/kept" | awk '
+    NR % 2 { mode = $2; id = $4; next }
+    { print mode " " id "\\t" $0 }' | tr '\\0\\n' '\\n\\0' |
+    git update-index -z --index-info || exit 1
+  base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
+fi
+git diff $compared --name-status -z -M "$base" >"$t/names" || exit 1
+git diff $compared --binary --full-index --no-ext-diff --no-textconv -M "$base" \\
+  >"$t/patch" || exit 1
 {
 echo "ACS-base $commit"
 for part in names patch errors nested submodules lfs; do
@@ -266,4 +278,3 @@ else
   echo "ACS-long $((bytes)) $file"
 fi
 `;
-}

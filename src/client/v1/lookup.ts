@@ -3,7 +3,7 @@ import { AppError, isFailure } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { allPages, byId } from '../../domain/pages.ts';
 import { parseTime } from '../../base/text/time.ts';
-import type { StartTaskRecord } from '../../protocol/v1/records.ts';
+import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import { noConversation, normalId, normalizeId } from '../../domain/ids.ts';
 import type { Links } from '../shared/links.ts';
@@ -31,9 +31,9 @@ export function markingTitle(id: string): string {
 /**
  * Whether the server repeats the caller's id: it understood the member, and may still ignore it.
  */
-export function isEcho({ request }: StartTaskRecord, conversationId: string): boolean {
-  const echoed = request['conversation_id'];
-  return typeof echoed === 'string' && normalId(echoed) === normalId(conversationId);
+export function isEcho(task: StartTaskRecord, conversationId: string): boolean {
+  const echoed = chosenId(task);
+  return echoed !== null && normalId(echoed) === normalId(conversationId);
 }
 
 /**
@@ -50,24 +50,34 @@ export async function getByStart(links: Links, id: string): Promise<Conversation
   const [named, echoing] = await Promise.all([find(links, START_TASKS, id), chosenBy()]);
   const task = named ?? echoing;
   if (task === undefined) throw noConversation(id);
-  const { status, app_conversation_id: given, request } = task;
-  const asked = request['conversation_id'];
-  const chosen = typeof asked === 'string' ? asked : null;
-  const known = given ?? chosen;
-  let record = null;
-  if (status === 'READY' && given !== null) record = await getConversation(links, given);
-  else if (isOnlyUnwritten(task)) record = known && (await find(links, CONVERSATIONS, known));
-  else if (status !== 'ERROR') {
-    const movedAtMs = parseTime(task.updated_at ?? task.created_at) ?? Infinity;
-    if (links.clock.now() - movedAtMs >= NO_PROGRESS_MS)
-      record = await startedConversation(links, known);
-  }
+  const record = await recordOf(links, task);
   if (record) return { ...toConversation(links, record), start_task_id: normalId(task.id) };
   // Until it is ready, and for good when it failed, the id a task names is that of no conversation.
   const conversation = { ...taskConversation(task), id: '' };
-  return status === 'ERROR' || chosen === null
+  const chosen = chosenId(task);
+  return task.status === 'ERROR' || chosen === null
     ? conversation
     : { ...conversation, chosen_id: normalId(chosen) };
+}
+
+/** The conversation of a task that is ready, could not be written, or makes no progress. */
+async function recordOf(
+  links: Links,
+  task: StartTaskRecord,
+): Promise<AppConversationRecord | null> {
+  const id = task.app_conversation_id ?? chosenId(task);
+  if (task.status === 'READY' && task.app_conversation_id !== null)
+    return await getConversation(links, task.app_conversation_id);
+  if (isOnlyUnwritten(task)) return id === null ? null : await find(links, CONVERSATIONS, id);
+  if (task.status === 'ERROR') return null;
+  const movedAtMs = parseTime(task.updated_at ?? task.created_at) ?? Infinity;
+  const isStalled = links.clock.now() - movedAtMs >= NO_PROGRESS_MS;
+  return isStalled ? await startedConversation(links, id) : null;
+}
+
+function chosenId({ request }: StartTaskRecord): string | null {
+  const id = request['conversation_id'];
+  return typeof id === 'string' ? id : null;
 }
 
 /**

@@ -44,15 +44,19 @@ const DOWN: Readonly<Record<string, ConversationStatus>> = {
  */
 export function runStateV1(lastStatus: string | null, sandbox: SandboxStatus | null): RunState {
   const down = sandbox === null ? undefined : DOWN[sandbox];
-  if (lastStatus !== null) {
-    const word = lastStatus.toLowerCase();
-    const status = RUNS[word] ?? (`unknown(${word})` as const);
-    const waiting_for = status === 'idle' ? 'user' : status === 'waiting' ? 'confirmation' : null;
-    if (down === undefined || hasEnded(status) || (status === 'waiting' && sandbox === 'paused'))
-      return { status, waiting_for };
-  }
-  return { status: down ?? NO_STATUS, waiting_for: null };
+  const word = lastStatus?.toLowerCase();
+  if (word === undefined) return { status: down ?? NO_STATUS, waiting_for: null };
+  const status = RUNS[word] ?? (`unknown(${word})` as const);
+  const staysWaiting = status === 'waiting' && sandbox === 'paused';
+  if (down !== undefined && !hasEnded(status) && !staysWaiting)
+    return { status: down, waiting_for: null };
+  return { status, waiting_for: WAITS_FOR[status] ?? null };
 }
+
+const WAITS_FOR: Readonly<Record<string, RunState['waiting_for']>> = {
+  idle: 'user',
+  waiting: 'confirmation',
+};
 
 export function sandboxStatus(word: string | null): SandboxStatus | null {
   const status = word?.toLowerCase() ?? null;

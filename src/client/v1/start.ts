@@ -4,6 +4,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.ts';
 import { poll, QUICK, readThroughOutage, STEADY } from '../../runs/poll.ts';
+import type { AgentClient } from '../agent-server/client.ts';
 import type { Delivery } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import { normalId } from '../../domain/ids.ts';
@@ -114,42 +115,34 @@ async function* startIn(
   }
   let task = first;
   while (task.status !== 'READY' || task.app_conversation_id === null) {
-    if (task.status === 'ERROR') {
-      const readRecord = () => getConversation(links, sentId);
-      const isUnwritten = echoed !== null && isOnlyUnwritten(task);
-      const record = isUnwritten
-        ? await unwrittenConversation(links, readRecord, signal)
-        : undefined;
-      if (record === undefined)
-        throw new AppError(
-          'failed',
-          `the conversation did not start: ${startFailureText(task.detail)}`,
-          {
-            data: { start_task_id: normalId(task.id), sandbox_id: task.sandbox_id },
-          },
-        );
-      task = { ...task, status: 'READY', detail: null, app_conversation_id: record.id };
-    } else task = await nextTask(links, task, echoed, signal);
+    task = await nextTask(links, task, echoed, signal);
     yield progress(task, echoed);
   }
   // The local service names there that commands run without isolation; other servers have null.
   if (task.detail !== null) links.notice(`warning: ${task.detail}`);
   const id = normalId(task.app_conversation_id);
-  if (id === sentId) await links.features.learnEcho();
+  const isOwnId = id === sentId;
+  if (isOwnId) await links.features.learnEcho();
   else if (echoed !== null) await links.features.learn('caller-conversation-id', 'absent');
-  if (request.conversation_id !== null && id !== sentId) throw ignoredId(sentId, id);
+  if (request.conversation_id !== null && !isOwnId) throw ignoredId(sentId, id);
   refuseIgnoredMembers(links, facts, request, first, id);
   const record = await readThroughOutage(links, () => getConversation(links, id));
   refuseOtherModel(links, record, request);
   await checkRepositoryArrived(links, record, request);
-  if (request.confirm !== null && !startsWithPolicy(facts)) {
-    const agent = runningAgentOf(links, record);
-    await agent.setConfirmationPolicy(POLICIES[request.confirm]);
-    const content = messageContent(request);
-    if (content.length > 0) await agent.send(content, 'run');
-  }
+  if (request.confirm !== null && !startsWithPolicy(facts))
+    await sendAfterPolicy(runningAgentOf(links, record), request, request.confirm);
   links.starts.record = record;
   return { ...toConversation(links, record), start_task_id: normalId(first.id) };
+}
+
+async function sendAfterPolicy(
+  agent: AgentClient,
+  request: NewConversation,
+  policy: keyof typeof POLICIES,
+): Promise<void> {
+  await agent.setConfirmationPolicy(POLICIES[policy]);
+  const content = messageContent(request);
+  if (content.length > 0) await agent.send(content, 'run');
 }
 
 async function sendStart(
@@ -172,97 +165,116 @@ async function sendStart(
     return read(answer, readStartTask);
   };
   const { id } = sent;
-  const data = { conversation_id: id };
   const isOwnId = facts.echoes_ids || facts.features['caller-conversation-id'] === 'present';
-  const lookFirst =
+  const other = isOwnId ? '' : '; if the server chose another id: acs conv list';
+  const data = { conversation_id: id };
+  const maybeTaken =
     id === null
-      ? 'look for it: acs conv list\nstop it: acs conv stop <id>'
-      : `look: acs conv show ` +
-        `${id}${isOwnId ? '' : '; if the server chose another id: ' + 'acs conv list'}\nstop ` +
-        `it: acs conv stop ${id}`;
-  const maybeTaken = { as: id === null ? '' : `, as conversation ${id}`, hint: lookFirst, data };
-  try {
-    return await post();
-  } catch (error) {
-    if (links.signal.aborted) throw abortedStart(links, error, delivery, maybeTaken);
-    if (!isAppError(error)) throw error;
-    const { kind, details } = error;
-    const { status = 0 } = details;
-    const isUnreadable = kind === 'server' && status >= 200 && status < 300;
-    if (kind !== 'unknown-outcome' && !isUnreadable) {
-      if (status >= 400 && status < 500) delivery.isPossible = false;
-      throw error;
-    }
-    // Whatever fails from here on, the server may have taken the start.
-    let because = error;
-    let message =
-      `${isUnreadable ? error.message : 'no answer came to the start'}; the ` +
-      `server shows neither its conversation nor its start task`;
-    try {
-      const found = await findLostStart(links, sent, error);
-      if (found !== null) return found;
-      // A server that honours ids answers a second POST with the same id with the same conversation
-      // (interface 4.1).
-      if (request.sandbox_id !== null && facts.echoes_ids && !isUnreadable) return await post();
-    } catch (other) {
-      if (links.signal.aborted) throw abortedStart(links, other, { isPossible: true }, maybeTaken);
-      if (!isAppError(other)) throw other;
-      because = other;
-      message =
-        other === error
-          ? error.message
-          : `no answer came to the start, and its repetition failed: ${other.message}`;
-    }
-    throw new AppError(isUnreadable ? 'server' : 'unknown-outcome', message, {
-      ...because.details,
-      retryable: false,
-      hint:
-        `it may still appear${id === null ? '' : ` as ${id}`}: look with acs conv list ` +
-        `before starting it again`,
-      data,
+      ? { hint: 'look for it: acs conv list\nstop it: acs conv stop <id>', data }
+      : {
+          as: `, as conversation ${id}`,
+          hint: `look: acs conv show ${id}${other}\nstop it: acs conv stop ${id}`,
+          data,
+        };
+  const orAborted = async (task: Promise<StartTaskRecord>): Promise<StartTaskRecord> =>
+    await task.catch((error: unknown) => {
+      throw links.signal.aborted ? abortedStart(links, error, delivery, maybeTaken) : error;
     });
+  try {
+    return await orAborted(post());
+  } catch (error) {
+    if (links.signal.aborted || !isAppError(error)) throw error;
+    const { status = 0 } = error.details;
+    if (status >= 400 && status < 500) delivery.isPossible = false;
+    if (error.kind !== 'unknown-outcome' && !isUnreadable(error)) throw error;
+    delivery.isPossible = true;
+    // A server that honours ids answers a second POST with the same id with the same conversation
+    // (interface 4.1).
+    const isRepeatable = request.sandbox_id !== null && facts.echoes_ids;
+    return await orAborted(afterLostAnswer(links, sent, error, isRepeatable ? post : null));
   }
 }
 
+/** Whatever fails here, the server may have taken the start. */
+async function afterLostAnswer(
+  links: Links,
+  sent: SentStart,
+  lost: AppError,
+  repeat: (() => Promise<StartTaskRecord>) | null,
+): Promise<StartTaskRecord> {
+  const cause = isUnreadable(lost) ? lost.message : 'no answer came to the start';
+  let last = lost;
+  let message = `${cause}; the server shows neither its conversation nor its start task`;
+  try {
+    const task = await findLostStart(links, sent, lost);
+    if (task !== null) return task;
+    if (repeat !== null && !isUnreadable(lost)) return await repeat();
+  } catch (error) {
+    if (links.signal.aborted || !isAppError(error)) throw error;
+    last = error;
+    message =
+      error === lost ? lost.message : `${cause}, and its repetition failed: ${error.message}`;
+  }
+  const as = sent.id === null ? '' : ` as ${sent.id}`;
+  throw new AppError(isUnreadable(lost) ? 'server' : 'unknown-outcome', message, {
+    ...last.details,
+    retryable: false,
+    hint: `it may still appear${as}: look with acs conv list before starting it again`,
+    data: { conversation_id: sent.id },
+  });
+}
+
+/** The server has taken the request, and its answer is not that of the interface. */
+function isUnreadable({ kind, details: { status = 0 } }: AppError): boolean {
+  return kind === 'server' && status >= 200 && status < 300;
+}
+
 /**
- * Returns when status or detail have changed; as ready where the task makes no progress and its
- * conversation is there.
+ * The task when its status or detail have changed; as ready where it makes no progress, or could
+ * not be written, and its conversation is there. Throws `failed`.
  */
 async function nextTask(
   links: Links,
-  { id, status, detail }: StartTaskRecord,
-  conversationId: string | null,
+  before: StartTaskRecord,
+  echoedId: string | null,
   limit: AbortSignal,
 ): Promise<StartTaskRecord> {
   const { clock } = links;
+  const { id, status, detail } = before;
+  const start_task_id = normalId(id);
+  const ready = (task: StartTaskRecord, app_conversation_id: string): StartTaskRecord => ({
+    ...task,
+    status: 'READY',
+    detail: null,
+    app_conversation_id,
+  });
+  if (status === 'ERROR') {
+    const record =
+      echoedId !== null && isOnlyUnwritten(before)
+        ? await unwrittenConversation(links, () => getConversation(links, echoedId), limit)
+        : undefined;
+    if (record !== undefined) return ready(before, record.id);
+    const message = `the conversation did not start: ${startFailureText(detail)}`;
+    const data = { start_task_id, sandbox_id: before.sandbox_id };
+    throw new AppError('failed', message, { data });
+  }
   let lookUpAtMs = clock.now() + NO_PROGRESS_MS;
   const changed = async (): Promise<StartTaskRecord | undefined> => {
     const task = await find(links, START_TASKS, id);
-    const start_task_id = normalId(id);
     if (task === null)
       throw new AppError('server', `the server no longer has the start task ${start_task_id}`, {
         data: { start_task_id },
       });
-    if (
-      task.status !== status ||
-      task.detail !== detail ||
-      (status === 'READY' && task.app_conversation_id !== null)
-    )
-      return task;
+    const isReady = task.status === 'READY' && task.app_conversation_id !== null;
+    if (isReady || task.status !== status || task.detail !== detail) return task;
     if (clock.now() < lookUpAtMs) return undefined;
     lookUpAtMs = clock.now() + NO_PROGRESS_MS;
-    const record = await startedConversation(links, task.app_conversation_id ?? conversationId);
-    return record === null
-      ? undefined
-      : { ...task, status: 'READY', app_conversation_id: record.id };
+    const record = await startedConversation(links, task.app_conversation_id ?? echoedId);
+    return record === null ? undefined : { ...ready(task, record.id), detail: task.detail };
   };
   const every = links.app.loopback ? { ...STEADY, firstMs: QUICK.firstMs } : STEADY;
-  return await poll(changed, {
-    clock,
-    signal: AbortSignal.any([limit, links.signal]),
-    every,
-    readBefore: true,
-  });
+  const signal = AbortSignal.any([limit, links.signal]);
+  return await poll(changed, { clock, signal, every, readBefore: true });
 }
 
 function progress(task: StartTaskRecord, conversationId: string | null): StartProgress {

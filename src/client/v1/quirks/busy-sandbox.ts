@@ -51,8 +51,9 @@ export function createBusyWatch(
   return ({ status, execution_status, sandbox_status }, hasReason) => {
     const nowMs = clock.now();
     const isInError = execution_status === null && sandbox_status === 'error' && !hasReason;
+    const errorMs = isInError ? 10_000 : 0;
     // Longer than these a sandbox without a status of the run, or in ERROR, is not only busy.
-    const limitMs = status === NO_STATUS ? 15_000 : isInError ? 10_000 : 0;
+    const limitMs = status === NO_STATUS ? 15_000 : errorMs;
     if (limitMs !== mostMs) [sinceMs, mostMs] = [nowMs, limitMs];
     return nowMs - sinceMs < mostMs;
   };

@@ -165,27 +165,11 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
       throw new AppError(error.kind, `line ${task.line}: ${error.message}`, error.details);
     });
   const results = new Map<string, TaskResult>();
-  let written = Promise.resolve();
-  /** As a whole: a task that is started again has one line. */
-  const writeResults = (): Promise<void> =>
-    (written = written.then(async () => {
-      const stored = journal.keys().flatMap((key) => journal.of(key).result ?? []);
-      const destination = fileDestination(batch.results, ctx.local.cwd);
-      try {
-        await destination.write(
-          stored.map((result) => jsonLine(ctx.out.redacted({ ...result }))).join(''),
-        );
-        await destination.close();
-      } catch (error) {
-        await destination.abandon();
-        throw error;
-      }
-    }));
+  const writeResults = resultsWriter(ctx, batch);
   const { format, fields, mode } = ctx.globals;
-  const isList =
-    format === 'json' ||
-    format === 'table' ||
-    (format === undefined && ctx.terminal.io.stdout.isTTY);
+  const isList = ['json', 'table'].includes(
+    format ?? (ctx.terminal.io.stdout.isTTY ? 'table' : 'ndjson'),
+  );
   const keep = async (result: TaskResult): Promise<void> => {
     results.set(result.key, result);
     if (isList) return;
@@ -206,9 +190,9 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
     throw new DryRunStop();
   }
   const isPlanned = new Set(planned.map(({ task }) => task.key));
-  for (const { key } of tasks) {
+  for (const { key } of tasks.filter((task) => !isPlanned.has(task.key))) {
     const { result } = journal.of(key);
-    if (!isPlanned.has(key) && result !== null) await keep(result);
+    if (result !== null) await keep(result);
   }
   // A command that was killed may have stored a result in the state alone.
   if (journal.keys().length > 0) await writeResults();
@@ -229,6 +213,25 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
     hint: `the same command continues it; its state is in ${file}`,
     data: { ...run.left },
   });
+}
+
+/** The whole file each time: a task that is started again has one line. */
+function resultsWriter(ctx: Context, { results, journal }: BatchFile): () => Promise<void> {
+  let written = Promise.resolve();
+  const write = async (): Promise<void> => {
+    const stored = journal.keys().flatMap((key) => journal.of(key).result ?? []);
+    const destination = fileDestination(results, ctx.local.cwd);
+    try {
+      await destination.write(
+        stored.map((result) => jsonLine(ctx.out.redacted({ ...result }))).join(''),
+      );
+      await destination.close();
+    } catch (error) {
+      await destination.abandon();
+      throw error;
+    }
+  };
+  return () => (written = written.then(write));
 }
 
 function refuseOtherTasks({ tasks, journal, file }: BatchFile): void {

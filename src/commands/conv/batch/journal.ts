@@ -41,7 +41,7 @@ type TaskState = typeof NEW;
 export const RETRIES = ['failed', 'unknown'] as const;
 export type Retry = (typeof RETRIES)[number];
 
-/** `continue`: from the stage that is stored; `retry`: the same, but started again where the server cannot show it. */
+/** `continue`: from the stored stage; `retry` starts again what the server cannot show. */
 export type Plan = 'skip' | 'start' | 'continue' | 'retry';
 
 export function planOf(

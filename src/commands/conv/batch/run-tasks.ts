@@ -239,10 +239,8 @@ export class Batch {
     const { status, exit_code, reason, cost_usd } = tracked.outcome;
     const seconds =
       at.sentMs === null ? null : Math.round((ctx.clock.now() - at.sentMs) / 100) / 10;
-    // The sandbox of a run that was halted cannot be read.
-    const isHalted = exit_code === EXIT_CODES.conflict || exit_code === EXIT_CODES['not-found'];
-    const file = tracked.failure === null && !isHalted ? at.diff : null;
-    const diff = file === null ? null : await takeDiff(ctx, server, conversation, file);
+    const isReadable = tracked.failure === null && !HALTED.has(exit_code);
+    const diff = isReadable ? await takeDiff(ctx, server, conversation, at.diff) : null;
     const result = { key, id: conversation.id, status, exit_code, reason, attempts };
     await this.store({ ...result, cost_usd: cost_usd ?? conversation.cost_usd, seconds, diff });
     // A start that is refused while its request is repeated needs the room as well, so those in
@@ -283,7 +281,7 @@ export class Batch {
     await start.run(request, known);
   }
 
-  /** Null: nothing is sent, the server has not taken the start, or it is retried. Throws `unknown-outcome`. */
+  /** Null: the start is to be sent. Throws `unknown-outcome`. */
   private async findEarlier({ plan, start, step }: Attempt): Promise<Conversation | null> {
     const { journal, server } = this.runner;
     const { stage } = start;
@@ -325,6 +323,9 @@ export class Batch {
     return null;
   }
 }
+
+/** Ends after which the sandbox cannot be read. */
+const HALTED: ReadonlySet<number> = new Set([EXIT_CODES.conflict, EXIT_CODES['not-found']]);
 
 /** The status of a run that was, or may have been started. */
 const STATUS_AFTER: Partial<Record<ErrorKind, string>> = {
@@ -371,8 +372,9 @@ async function takeDiff(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  file: string,
+  file: PlannedTask['diff'],
 ): Promise<TaskResult['diff']> {
+  if (file === null) return null;
   const command = `acs conv diff ${conversation.id}`;
   try {
     const diff = await readChanges(ctx, server, conversation, { command });

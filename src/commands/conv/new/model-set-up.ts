@@ -34,40 +34,41 @@ export async function setUpModel(ctx: Context, { settings }: Server): Promise<vo
   const found = await endpointsHere(ctx);
   let endpoint = await askForEndpoint(ctx, found, HOSTED);
   let model = await askForName(ctx, endpoint, '');
-  for (;;) {
-    const { url, key } = endpoint;
-    const progress = await ctx.terminal.progress(`calling ${model}`, 'nothing');
-    let llm_model: string;
-    try {
-      ({ llm_model } = await tryModel(ctx, {
-        llm_model: model,
-        llm_base_url: url,
-        llm_api_key: key,
-      }));
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      await progress.done();
-      const { kind, message, details } = error;
-      await ctx.warn(
-        kind === 'auth' ? message : [message, details.hint].filter(Boolean).join('; '),
-      );
-      const part = kind === 'auth' && key === null ? 'key' : await askWhatToChange(ctx, error);
-      if (part === 'nothing') throw error;
-      if (part === 'key') endpoint = await askForKey(ctx, endpoint);
-      if (part === 'URL') endpoint = await askForEndpoint(ctx, found, endpoint);
-      if (part !== 'key') model = await askForName(ctx, endpoint, model);
-      continue;
-    }
+  let called = await callModel(ctx, endpoint, model);
+  while (typeof called !== 'string') {
+    const part = await askWhatToChange(ctx, endpoint, called);
+    if (part === 'nothing') throw called;
+    if (part === 'key') endpoint = await askForKey(ctx, endpoint);
+    if (part === 'URL') endpoint = await askForEndpoint(ctx, found, endpoint);
+    if (part !== 'key') model = await askForName(ctx, endpoint, model);
+    called = await callModel(ctx, endpoint, model);
+  }
+  const { url, key } = endpoint;
+  await warnOfUnmasked(ctx, 'llm_api_key', key ?? '');
+  await settings.write({
+    set: { llm_model: called, llm_base_url: url, ...(key === null ? {} : { llm_api_key: key }) },
+    unset: key === null && secrets['llm_api_key'] === 'set' ? ['llm_api_key'] : [],
+    allow_loss: 'refuse',
+  });
+  await ctx.notice(
+    `the model ${model} at ${url} answers and is stored; change it: acs settings set`,
+  );
+}
+
+/** The name by which the endpoint takes the model, or why it does not answer. */
+async function callModel(
+  ctx: Context,
+  { url, key }: Endpoint,
+  llm_model: string,
+): Promise<string | AppError> {
+  const progress = await ctx.terminal.progress(`calling ${llm_model}`, 'nothing');
+  try {
+    return (await tryModel(ctx, { llm_model, llm_base_url: url, llm_api_key: key })).llm_model;
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    return error;
+  } finally {
     await progress.done();
-    await warnOfUnmasked(ctx, 'llm_api_key', key ?? '');
-    await settings.write({
-      set: { llm_model, llm_base_url: url, ...(key === null ? {} : { llm_api_key: key }) },
-      unset: key === null && secrets['llm_api_key'] === 'set' ? ['llm_api_key'] : [],
-      allow_loss: 'refuse',
-    });
-    return await ctx.notice(
-      `the model ${model} at ${url} answers and is stored; change it: acs settings set`,
-    );
   }
 }
 
@@ -169,15 +170,19 @@ async function askForName(ctx: Context, { models }: Endpoint, last: string): Pro
 
 async function askWhatToChange(
   ctx: Context,
-  { kind, message }: AppError,
+  { key }: Endpoint,
+  { kind, message, details }: AppError,
 ): Promise<'key' | 'model' | 'URL' | 'nothing'> {
-  const isUrl = message.startsWith('llm_base_url');
+  const isOfKey = kind === 'auth';
+  await ctx.warn(isOfKey ? message : [message, details.hint].filter(Boolean).join('; '));
+  if (isOfKey && key === null) return 'key';
+  const cause = message.startsWith('llm_base_url') ? 'URL' : 'model';
   return await (
     await ctx.terminal.prompt()
   ).select({
     message: 'What do you want to change?',
     choices: (['key', 'model', 'URL', 'nothing'] as const).map((value) => ({ value, name: value })),
-    default: kind === 'auth' ? 'key' : isUrl ? 'URL' : 'model',
+    default: isOfKey ? 'key' : cause,
   });
 }
 

@@ -24,53 +24,53 @@ export async function chooseRepository(
 ): Promise<Chosen> {
   const { repo } = options;
   if (repo === false) return NONE;
-  const choice = repo === undefined ? null : await ctx.git.readRepository(repo);
-  if (choice !== null && choice.kind !== 'path')
-    return await namedRepository(ctx, server, choice, options);
-  const dir = choice === null ? undefined : path.resolve(ctx.local.cwd, choice.path);
-  const checkout = await ctx.git.checkout(dir).catch((error: unknown) => {
-    if (!isGitMissing(error)) throw error;
-    const hint = 'install git, or give --repo owner/name --branch <name>, or --no-repo';
-    throw new AppError(error.kind, error.message, { ...error.details, hint });
+  if (repo === undefined) return await currentRepository(ctx, server, options);
+  const choice = await ctx.git.readRepository(repo);
+  if (choice.kind !== 'path') return await namedRepository(ctx, server, choice, options);
+  const checkout = await checkoutAt(ctx, path.resolve(ctx.local.cwd, choice.path));
+  if (checkout === null)
+    throw new AppError('not-found', `no git checkout at ${choice.path}`, {
+      hint: 'nothing was started',
+    });
+  if (isCloneable(server, checkout)) return await ofCheckout(ctx, server, checkout, options);
+  const text = `the checkout at ${choice.path} ${NO_REMOTE}`;
+  throw new AppError('usage', text, {
+    hint: 'give --repo owner/name or a URL; the local service clones the checkout itself: -p local',
   });
-  const cloned = checkout !== null && isCloneable(server, checkout);
-  if (!cloned && choice !== null)
-    throw checkout === null
-      ? new AppError('not-found', `no git checkout at ${choice.path}`, {
-          hint: 'nothing was started',
-        })
-      : new AppError(
-          'usage',
-          `the checkout at ${choice.path} has no remote "origin" that a server could clone`,
-          {
-            hint:
-              'give --repo owner/name or a URL; the local service clones the checkout ' +
-              'itself: -p local',
-          },
-        );
-  if (checkout === null && options.branch !== undefined)
-    throw new AppError(
-      'usage',
-      '--branch needs a repository, and the current folder is not a checkout',
-      {
-        hint: 'add --repo <repository>',
-      },
-    );
-  if (!cloned) {
-    const why =
-      checkout === null
-        ? 'no git checkout here'
-        : 'this checkout has no remote "origin" that a server could clone';
+}
+
+const NO_REMOTE = 'has no remote "origin" that a server could clone';
+
+/** Without --repo: that of the current checkout, or none. */
+async function currentRepository(
+  ctx: Context,
+  server: Server,
+  options: RepositoryOptions,
+): Promise<Chosen> {
+  const checkout = await checkoutAt(ctx);
+  if (checkout === null && options.branch !== undefined) {
+    const text = '--branch needs a repository, and the current folder is not a checkout';
+    throw new AppError('usage', text, { hint: 'add --repo <repository>' });
+  }
+  if (checkout === null || !isCloneable(server, checkout)) {
+    const why = checkout === null ? 'no git checkout here' : `this checkout ${NO_REMOTE}`;
     await ctx.notice(`${why}: the conversation starts without a repository`);
     return NONE;
   }
   const chosen = await ofCheckout(ctx, server, checkout, options);
-  if (choice === null)
-    await ctx.notice(
-      `repository ${chosen.repository ?? ''}, branch ${chosen.branch ?? ''} (the current ` +
-        `checkout; --no-repo for none)`,
-    );
+  await ctx.notice(
+    `repository ${chosen.repository}, branch ${chosen.branch} (the current checkout; ` +
+      `--no-repo for none)`,
+  );
   return chosen;
+}
+
+async function checkoutAt(ctx: Context, dir?: string): Promise<Checkout | null> {
+  return await ctx.git.checkout(dir).catch((error: unknown) => {
+    if (!isGitMissing(error)) throw error;
+    const hint = 'install git, or give --repo owner/name --branch <name>, or --no-repo';
+    throw new AppError(error.kind, error.message, { ...error.details, hint });
+  });
 }
 
 function isGitMissing(error: unknown): error is AppError {
@@ -92,29 +92,30 @@ async function ofCheckout(
   checkout: Checkout,
   { branch: given, gitProvider }: RepositoryOptions,
 ): Promise<Chosen> {
-  const { root, origin, dirty, submodules } = checkout;
-  const isPath = clonesPaths(server);
+  const { root, origin, submodules } = checkout;
   const branch = given ?? checkout.branch ?? (await askForBranch(ctx));
-  const repository = isPath ? root : (origin?.repository ?? '');
-  const provider = gitProvider ?? origin?.git_provider;
-  const git_provider = isPath
-    ? null
-    : (provider ?? (await onlyProvider(server, origin?.host ?? repository)));
-  await checkBranch(ctx, {
-    remote: isPath ? root : 'origin',
-    branch,
-    shown: repository,
-    dir: root,
-  });
-  const commits = isPath ? 0 : (checkout.unpushed ?? 0);
-  const left = [
-    ...(dirty ? ['uncommitted changes'] : []),
-    ...(commits === 0 ? [] : [commits === 1 ? '1 unpushed commit' : `${commits} unpushed commits`]),
+  const name = origin?.repository ?? '';
+  const own = clonesPaths(server)
+    ? { repository: root, git_provider: null, remote: root, unpushed: 0 }
+    : {
+        repository: name,
+        git_provider:
+          gitProvider ?? origin?.git_provider ?? (await onlyProvider(server, origin?.host ?? name)),
+        remote: 'origin',
+        unpushed: checkout.unpushed ?? 0,
+      };
+  const { repository, git_provider, remote, unpushed } = own;
+  await checkBranch(ctx, { remote, branch, shown: repository, dir: root });
+  const missing = [
+    checkout.dirty && 'uncommitted changes',
+    unpushed > 0 && (unpushed === 1 ? '1 unpushed commit' : `${unpushed} unpushed commits`),
     // No server clones them.
-    ...(submodules.length === 0 ? [] : [`submodules (${submodules.join(', ')})`]),
-  ];
-  if (left.length > 0)
-    await ctx.warn(`the checkout has ${left.join(' and ')}: the conversation starts without them`);
+    submodules.length > 0 && `submodules (${submodules.join(', ')})`,
+  ].filter((part) => part !== false);
+  if (missing.length > 0)
+    await ctx.warn(
+      `the checkout has ${missing.join(' and ')}: the conversation starts without them`,
+    );
   return { repository, branch, git_provider };
 }
 
@@ -144,27 +145,35 @@ async function namedRepository(
   options: RepositoryOptions,
 ): Promise<Chosen> {
   const { branch = null } = options;
-  const url = choice.kind === 'url' ? choice.url : null;
   const isPath = clonesPaths(server);
-  if (!isPath) {
-    // Many CI images have no git; a repository that is given by name needs none.
-    const own = await ctx.git.checkout().catch((error: unknown) => {
-      if (isGitMissing(error)) return null;
-      throw error;
-    });
-    const name = own?.origin?.repository?.toLowerCase();
-    const isHost = choice.kind !== 'url' || choice.host === own?.origin?.host;
-    if (own !== null && name !== undefined && name === choice.repository?.toLowerCase() && isHost)
-      return await ofCheckout(ctx, server, own, options);
-  }
+  const own = isPath ? null : await ownCheckout(ctx, choice);
+  if (own !== null) return await ofCheckout(ctx, server, own, options);
+  const url = choice.kind === 'url' ? choice.url : null;
   const isCloned = isPath && url !== null;
   const repository = isCloned ? url : choice.repository;
   if (repository === null)
     throw new AppError('usage', '--repo: this URL has no owner/name, which the server needs');
-  const given = options.gitProvider ?? (choice.kind === 'url' ? choice.git_provider : null);
-  const git_provider = given ?? (isCloned ? null : await onlyProvider(server, repository));
+  const provider = options.gitProvider ?? (choice.kind === 'url' ? choice.git_provider : null);
+  const git_provider = provider ?? (isCloned ? null : await onlyProvider(server, repository));
   if (url !== null && branch !== null) await checkBranch(ctx, { remote: url, branch, shown: url });
   return { repository, branch, git_provider };
+}
+
+/** The current checkout, where it is one of this repository. */
+async function ownCheckout(
+  ctx: Context,
+  choice: Exclude<RepositoryChoice, { kind: 'path' }>,
+): Promise<Checkout | null> {
+  // Many CI images have no git; a repository that is given by name needs none.
+  const checkout = await ctx.git.checkout().catch((error: unknown) => {
+    if (isGitMissing(error)) return null;
+    throw error;
+  });
+  const origin = checkout?.origin;
+  if (origin == null || origin.repository === null) return null;
+  if (choice.kind === 'url' && choice.host !== origin.host) return null;
+  const isSame = origin.repository.toLowerCase() === choice.repository?.toLowerCase();
+  return isSame ? checkout : null;
 }
 
 /**

@@ -27,7 +27,7 @@ export function isCutOff({ kind }: AppError): boolean {
   return kind === 'timeout' || kind === 'interrupted';
 }
 
-/** Whether the request for a start was not delivered, or the server has answered that it does not take it. */
+/** The request was not delivered, or the answer says that the start is not taken. */
 export function isRefusal({ kind, details: { status = 0, data } }: AppError): boolean {
   if (kind === 'network' || data?.['changed'] === false) return true;
   return status >= 400 && status < 500 && data?.['conversation_id'] === undefined;

@@ -29,9 +29,11 @@ import { isCutOff, isRefusal, reportStart, UNSENT, type Stage, type TakenStart }
 import { afterEnd, GRACE, stopEarly, type EarlyEnd, type Late } from './stop-on-exit.ts';
 
 export interface StartOptions extends NewOptions, Limits {
-  /** Called with each new stage, before it is printed; before `sent` the request has not gone out. */
+  /** Called before a stage is printed, and with `sent` before the request goes out. */
   onStage?: (stage: Stage) => void;
 }
+
+const NO_IDS = { id: null, start_task_id: null };
 
 export class Start {
   stage: Stage = UNSENT;
@@ -130,18 +132,17 @@ export class Start {
     remark?: string,
   ): Promise<void> {
     const { ctx, server, stage } = this;
-    const before = stage.at === 'task' || stage.at === 'started' ? stage : null;
-    const id = answer.id || (before?.id ?? null);
-    const start_task_id = answer.start_task_id || (before?.start_task_id ?? null);
+    const before = stage.at === 'unsent' || stage.at === 'sent' ? NO_IDS : stage;
+    const id = answer.id || before.id;
+    const start_task_id = answer.start_task_id || before.start_task_id;
     // The sandbox of a start that is not sent yet.
-    if (id === null && start_task_id === null) return;
-    const isNew = id !== before?.id || start_task_id !== before.start_task_id;
-    if (isNew) this.enter({ at, id, start_task_id });
-    else this.stage = { at, id, start_task_id };
-    if (ctx.globals.mode !== 'dry-run') {
-      const last = at === 'started' ? id : (start_task_id ?? id);
-      if (last !== this.last) await rememberLast(ctx, server, (this.last = last));
-    }
+    const last = at === 'started' ? id : (start_task_id ?? id);
+    if (last === null) return;
+    const taken = { at, id, start_task_id };
+    if (id !== before.id || start_task_id !== before.start_task_id) this.enter(taken);
+    else this.stage = taken;
+    if (last !== this.last && ctx.globals.mode !== 'dry-run')
+      await rememberLast(ctx, server, (this.last = last));
     if (id !== null && id !== this.printedId) await this.printId(id, answer.url, remark);
   }
 

@@ -104,41 +104,21 @@ export async function askForTask(
   message: string | null;
   options: Pick<NewOptions, 'repo' | 'branch' | 'spec' | 'gitProvider'>;
 }> {
-  const prompt = await ctx.terminal.prompt();
-  let { repo, branch, gitProvider, spec } = options;
+  let { repo, branch, gitProvider } = options;
   let byDefault = '';
   if (repo === undefined) {
     const checkout = await ctx.git.checkout();
     const name = checkout?.origin?.repository ?? checkout?.root ?? '';
-    const first = [
-      ...(checkout !== null && isCloneable(server, checkout)
-        ? [{ value: 'here', name, description: 'the current checkout' }]
-        : []),
-      { value: 'none', name: 'none' },
-    ];
-    const answer = await askForRepository(ctx, server, first, options);
+    const here = { value: 'here', name, description: 'the current checkout' };
+    const none = { value: 'none', name: 'none' };
+    const isHere = checkout !== null && isCloneable(server, checkout);
+    const answer = await askForRepository(ctx, server, isHere ? [here, none] : [none], options);
     repo = answer.repo;
     gitProvider ??= answer.listed?.git_provider;
-    byDefault = answer.listed?.default_branch ?? '';
+    byDefault = (repo === undefined ? checkout?.branch : answer.listed?.default_branch) ?? '';
   }
-  if (branch === undefined && repo !== false) {
-    if (repo === undefined) byDefault = (await ctx.git.checkout())?.branch ?? '';
-    const chosen = {
-      ...(repo === undefined ? {} : { repo }),
-      ...(gitProvider === undefined ? {} : { gitProvider }),
-    };
-    const answer = await prompt.input({
-      message: byDefault === '' ? "Branch (empty: the repository's default)" : 'Branch',
-      ...(byDefault === '' ? {} : { default: byDefault }),
-      validate: async (value) => {
-        const named = value.trim() || byDefault;
-        return named === ''
-          ? true
-          : ((await repositoryProblem(ctx, server, { ...chosen, branch: named })) ?? true);
-      },
-    });
-    branch = answer.trim() || undefined;
-  }
+  if (branch === undefined && repo !== false)
+    branch = await askForBranch(ctx, server, { repo, gitProvider }, byDefault);
   let message: string | null = null;
   if (replay === null) {
     message = await typeMessage(ctx);
@@ -146,31 +126,56 @@ export async function askForTask(
       message = await writeMessage(ctx, 'What should the agent do?', typed);
     typed.text = message;
   }
-  if (
-    spec === undefined &&
-    options.sandbox === undefined &&
-    server.presence('sandboxes') !== 'absent'
-  ) {
-    const { items } = await server.specs.list(null, 50).catch((error: unknown) => {
-      if (isAppError(error) && error.kind === 'unsupported') return { items: [] };
-      throw error;
-    });
-    const preferred = items.find((item) => item.default)?.id;
-    if (items.length > 1) {
-      const choices = items.map(({ id }) => ({
-        value: id,
-        name: id === preferred ? `${id} (default)` : id,
-        ...(id === WITHOUT_ISOLATION
-          ? { description: 'no isolation: the agent has your rights' }
-          : {}),
-      }));
-      const first = preferred === undefined ? {} : { default: preferred };
-      const answer = await prompt.select({ message: 'Sandbox spec', choices, ...first });
-      // The local service runs an agent with a model without isolation only if the spec is named.
-      if (answer !== preferred || answer === WITHOUT_ISOLATION) spec = answer;
-    }
-  }
+  const spec = options.spec ?? (await askForSpec(ctx, server, options));
   return { message, options: { repo, branch, spec, gitProvider } };
+}
+
+async function askForBranch(
+  ctx: Context,
+  server: Server,
+  { repo, gitProvider }: NewOptions,
+  byDefault: string,
+): Promise<string | undefined> {
+  const chosen = {
+    ...(repo === undefined ? {} : { repo }),
+    ...(gitProvider === undefined ? {} : { gitProvider }),
+  };
+  const prompt = await ctx.terminal.prompt();
+  const answer = await prompt.input({
+    message: byDefault === '' ? "Branch (empty: the repository's default)" : 'Branch',
+    ...(byDefault === '' ? {} : { default: byDefault }),
+    validate: async (value) => {
+      const branch = value.trim() || byDefault;
+      return (
+        branch === '' || ((await repositoryProblem(ctx, server, { ...chosen, branch })) ?? true)
+      );
+    },
+  });
+  return answer.trim() || undefined;
+}
+
+async function askForSpec(
+  ctx: Context,
+  server: Server,
+  { sandbox }: NewOptions,
+): Promise<string | undefined> {
+  if (sandbox !== undefined || server.presence('sandboxes') === 'absent') return undefined;
+  const { items } = await server.specs.list(null, 50).catch((error: unknown) => {
+    if (isAppError(error) && error.kind === 'unsupported') return { items: [] };
+    throw error;
+  });
+  if (items.length < 2) return undefined;
+  const preferred = items.find((item) => item.default)?.id;
+  const choices = items.map(({ id }) => ({
+    value: id,
+    name: id === preferred ? `${id} (default)` : id,
+    ...(id === WITHOUT_ISOLATION && { description: 'no isolation: the agent has your rights' }),
+  }));
+  const prompt = await ctx.terminal.prompt();
+  const first = preferred === undefined ? {} : { default: preferred };
+  const answer = await prompt.select({ message: 'Sandbox spec', choices, ...first });
+  // The local service runs an agent with a model without isolation only if the spec is named.
+  return answer === preferred && answer !== WITHOUT_ISOLATION ? undefined : answer;
 }
 
 /** The questions of inquirer take only the first line of a paste. */
@@ -192,16 +197,17 @@ export async function confirmTask(ctx: Context, request: NewConversation): Promi
   const { repository, branch, replay, spec_id } = request;
   const message = (request.message ?? '').trim();
   const [line = ''] = message.split('\n');
-  const lines = [
-    ['repository', repository ?? 'none'],
-    ['branch', branch ?? (repository === null ? '' : "the repository's default")],
-    ['message', line.length < message.length ? `${line} …` : line],
-    ['replay', replay === null || replay === DEMO ? (replay ?? '') : 'a file'],
-    ['spec', spec_id ?? ''],
-  ];
+  const defaultBranch = repository === null ? null : "the repository's default";
+  const lines = {
+    repository: repository ?? 'none',
+    branch: branch ?? defaultBranch,
+    message: line.length < message.length ? `${line} …` : line,
+    replay: replay === null || replay === DEMO ? replay : 'a file',
+    spec: spec_id,
+  };
   const isAsked = ctx.globals.yes === 'given' ? undefined : 'question';
-  for (const [name = '', value = ''] of lines)
-    if (value !== '') await ctx.notice(`${name.padEnd(10)}  ${value}`, isAsked);
+  for (const [name, value] of Object.entries(lines))
+    if (value) await ctx.notice(`${name.padEnd(10)}  ${value}`, isAsked);
   if (isAsked === undefined) return;
   if (
     await (
