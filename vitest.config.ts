@@ -1,18 +1,64 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
-import { filesWithIdleClock } from './test/support/idle-clock-files.ts';
-import { LongestFirst } from './test/support/longest-first.ts';
+import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node';
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
 
-const withIdleClock = filesWithIdleClock();
 const report = process.env.ACS_TEST_REPORT;
 
 // Each Node process reads this file at its start, which takes longer than all else. No test leaves
 // this machine.
 delete process.env.NODE_EXTRA_CA_CERTS;
+
+/**
+ * The test files that use the idle clock, which share no process with others. Paths from the root
+ * of the package, which is the working directory.
+ */
+const withIdleClock = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => `test/${file}`)
+  .filter(
+    (file) =>
+      file.startsWith('test/misbehaviour/') ||
+      /\b(idleClock|useLoose|useIdleV1)\b/.test(readFileSync(file, 'utf8')),
+  );
+
+/**
+ * They start many sandboxes, or wait for limits of seconds. Begun last, one of them would keep the
+ * run waiting.
+ */
+const LONG = [
+  'test/contract/contract.test.ts',
+  'test/recordings/agreement.test.ts',
+  'test/e2e/live-page.test.ts',
+  'test/e2e/pipes.test.ts',
+];
+
+/** The order of test files: by size, as Vitest has it, but first the small ones that take long. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification): boolean =>
+      LONG.some((name) => moduleId.endsWith(name));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
+/**
+ * The last line of a run in which cases were skipped: how many. A case is skipped where the machine
+ * lacks a program.
+ */
+const notRun: Reporter = {
+  onTestRunEnd(modules: readonly TestModule[]) {
+    const count = modules.reduce(
+      (sum, module) => sum + [...module.children.allTests('skipped')].length,
+      0,
+    );
+    if (count > 0) process.stdout.write(`${count} ${count === 1 ? 'case' : 'cases'} not run\n`);
+  },
+};
 
 export default defineConfig({
   define: { ACS_VERSION: JSON.stringify(version) },
@@ -40,12 +86,14 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // Generous, for a machine that is slow and busy: a test waits for conditions (for a minute at
-    // most, see test/support/until.ts), and a bound that is hit means that one never came.
+    // most, see `until`), and a bound that is hit means that one never came.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // For a machine that counts: the file that gets the results as JSON.
-    reporters: report
-      ? ['default', './test/support/not-run.ts', ['json', { outputFile: report }]]
-      : ['default', './test/support/not-run.ts'],
+    reporters: [
+      'default',
+      notRun,
+      ...(report ? [['json', { outputFile: report }] as ['json', object]] : []),
+    ],
   },
 });

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT, createWorld, type World } from '../support/world.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 
 const SCRIPT = path.join(PACKAGE_ROOT, 'action', 'run.sh');
 const ACTION = readFileSync(path.join(PACKAGE_ROOT, 'action', 'action.yml'), 'utf8');

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { createContext } from '../../src/cli/create-context.ts';
 import type { NewKey } from '../../src/local/profiles/resolve.ts';
 import { folderOfEachTest } from '../support/temporary-folder.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 import { useWorld } from '../support/use-world.ts';
 import { type Invocation, platformOf } from '../support/world.ts';
 

@@ -3,8 +3,8 @@
  * step.
  */
 import { beforeEach, expect, it } from 'vitest';
-import { ID } from '../client/support/v1-world.ts';
-import { useV1 } from '../support/use-v1.ts';
+import { ID } from '../client/support/v1-server.ts';
+import { useV1 } from '../support/use-scripted.ts';
 import { errorOf } from '../support/use-world.ts';
 
 const at = useV1();

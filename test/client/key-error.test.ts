@@ -2,7 +2,7 @@
  * A server whose V0 routes refuse a wrong key while its V1 routes take any, as 1.4.0 and 1.6.0 do.
  */
 import { expect, it } from 'vitest';
-import { useLoose } from '../support/use-loose.ts';
+import { useLoose } from '../support/use-scripted.ts';
 
 const DOCUMENT = {
   openapi: '3.1.0',

@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/base/errors.ts';
 import type { Server } from '../../src/client/shared/server.ts';
-import { until } from '../support/until.ts';
-import { connectTo } from './support/connect.ts';
-import { failure } from './support/failure.ts';
+import { until } from '../support/test-clock.ts';
+import { connectTo, failure, newConversation } from './support/client.ts';
 import {
   NOT_FOUND,
   startFake,
@@ -11,7 +10,6 @@ import {
   type FakeServer,
   type Reply,
 } from '../support/server.ts';
-import { newConversation } from './support/new-conversation.ts';
 
 let fake: FakeServer;
 let server: Server;

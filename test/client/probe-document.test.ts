@@ -7,7 +7,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { NOT_FOUND, type Reply } from '../support/server.ts';
 import type { LooseOptions } from './support/loose-server.ts';
-import { useLoose } from '../support/use-loose.ts';
+import { useLoose } from '../support/use-scripted.ts';
 
 const CHOSEN = '0123456789abcdef0123456789abcdef';
 const START = `conv new hello --no-repo --id ${CHOSEN}`;

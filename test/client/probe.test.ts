@@ -7,9 +7,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { NOT_FOUND, startFake, type Asked, type Reply } from '../support/server.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { KEY, useWorld } from '../support/use-world.ts';
-import { connectTo } from './support/connect.ts';
-import { failure } from './support/failure.ts';
-import { recordings } from './support/recordings.ts';
+import { connectTo, failure } from './support/client.ts';
+import { recordings } from './support/v1-server.ts';
 
 const newer = recordings('1.11.0');
 const older = recordings('1.6.0');

@@ -1,10 +1,9 @@
 /** Secrets and model profiles over the shapes of genuine servers. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Server } from '../../src/client/shared/server.ts';
-import { connectTo } from './support/connect.ts';
-import { failure } from './support/failure.ts';
+import { connectTo, failure } from './support/client.ts';
 import type { Asked, Reply } from '../support/server.ts';
-import { createV1World, type V1World } from './support/v1-world.ts';
+import { createV1World, type V1World } from './support/v1-server.ts';
 
 let world: V1World;
 let server: Server;

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SettingsChange } from '../../src/domain/settings.ts';
 import type { Server } from '../../src/client/shared/server.ts';
-import { connectTo } from './support/connect.ts';
-import { failure } from './support/failure.ts';
+import { connectTo, failure } from './support/client.ts';
 import { NOT_FOUND, startFake, type FakeServer } from '../support/server.ts';
-import { recordings } from './support/recordings.ts';
+import { recordings } from './support/v1-server.ts';
 
 const newer = recordings('1.11.0');
 const older = recordings('1.6.0');

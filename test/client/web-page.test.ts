@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { connectedV1 } from './support/connected-v1.ts';
+import { connectedV1 } from './support/client.ts';
 
 const v1 = connectedV1();
 const ID = 'c'.repeat(32);

@@ -1,5 +1,5 @@
 import { it } from 'vitest';
-import { useV1 } from '../support/use-v1.ts';
+import { useV1 } from '../support/use-scripted.ts';
 
 const at = useV1();
 const ID = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';

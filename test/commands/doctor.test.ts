@@ -6,7 +6,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { start } from '../e2e/processes.ts';
 import { NOT_FOUND, startFake, type Handler, type Reply } from '../support/server.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 import { useWorld } from '../support/use-world.ts';
 import { PACKAGE_ROOT, type Invocation } from '../support/world.ts';
 

@@ -5,7 +5,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, it } from 'vitest';
-import { useV1 } from '../support/use-v1.ts';
+import { useV1 } from '../support/use-scripted.ts';
 
 const at = useV1();
 beforeAll(() => mkdir(path.join(at.dir, 'folder')));

@@ -4,8 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/base/errors.ts';
 import type { Asked, Reply } from '../support/server.ts';
-import { TestClock } from '../support/test-clock.ts';
-import { until } from '../support/until.ts';
+import { TestClock, until } from '../support/test-clock.ts';
 import { useWorld, type Ending } from '../support/use-world.ts';
 import type { Invocation } from '../support/world.ts';
 

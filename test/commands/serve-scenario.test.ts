@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { idleClock } from '../support/idle-clock.ts';
+import { idleClock } from '../support/test-clock.ts';
 import { useWorld } from '../support/use-world.ts';
 import { createWorld, PACKAGE_ROOT } from '../support/world.ts';
 

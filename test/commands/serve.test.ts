@@ -6,7 +6,7 @@ import { clockFrom } from '../../src/base/clock.ts';
 import { createLocalService } from '../../src/cli/create-context/local-service.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { NOT_FOUND } from '../support/server.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 import { useWorld, type Ending } from '../support/use-world.ts';
 import type { Invocation } from '../support/world.ts';
 

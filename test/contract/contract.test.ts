@@ -7,14 +7,52 @@
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  record,
+  shortened,
+  type ContractCase,
+  type Target,
+  type Transcript,
+  type Verdict,
+} from './target.ts';
+import { AUTH } from './cases/auth.ts';
+import { BATCHING, STARTING } from './cases/starting.ts';
+import { CALLING, LISTS, OPENING } from './cases/reading.ts';
+import { CHANGING, CONFIRMING } from './cases/changing.ts';
+import { COPYING, SANDBOXES } from './cases/sandboxes.ts';
+import { EXPORTING, REPOSITORIES } from './cases/repositories.ts';
+import { FAILURES, RESTART } from './cases/failures.ts';
+import { FOLLOWING, SENDING } from './cases/following.ts';
+import { GIT_PROVIDERS, SECRETS, SETTINGS } from './cases/settings.ts';
+import { PROGRAMS } from './cases/programs.ts';
 import { CLIENTS, TOOLS } from '../genuine/set-up.mjs';
-import { CASES } from './cases/index.ts';
 import { clientCases } from './clients.ts';
 import { documentCases } from './documents.ts';
 import { createGenuineTarget } from './genuine.ts';
 import { createLocalTarget } from './local.ts';
-import type { ContractCase, Target, Verdict } from './target.ts';
-import { record, shortened, type Transcript } from './transcript.ts';
+
+export const CASES: readonly ContractCase[] = [
+  ...AUTH,
+  ...SETTINGS,
+  ...SECRETS,
+  ...GIT_PROVIDERS,
+  ...SANDBOXES,
+  ...PROGRAMS,
+  ...STARTING,
+  ...BATCHING,
+  ...FOLLOWING,
+  ...SENDING,
+  ...CONFIRMING,
+  ...CHANGING,
+  ...REPOSITORIES,
+  ...EXPORTING,
+  ...CALLING,
+  ...COPYING,
+  ...OPENING,
+  ...FAILURES,
+  ...LISTS,
+  ...RESTART,
+];
 
 const [name = '', beside] = (process.env.ACS_CONTRACT_TARGET ?? 'local').split('@');
 const report = process.env.ACS_CONTRACT_REPORT;

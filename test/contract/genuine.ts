@@ -11,8 +11,8 @@ import { startGitHost, GIT_TOKEN } from '../genuine/git-host.ts';
 import { startModel } from '../genuine/model.ts';
 import { setUp } from '../genuine/set-up.mjs';
 import { invoke } from '../support/world.ts';
-import { callServer, heldCommands, sharedSandbox } from './arrange.ts';
-import { freeBlock } from '../support/ports.ts';
+import { callServer, heldCommands, sharedSandbox } from './support.ts';
+import { freeBlock } from '../support/server.ts';
 import type { Dialect, Target, Trait } from './target.ts';
 
 const KEY = 'key-of-the-contract';

@@ -3,16 +3,45 @@
  * makes an agent do.
  */
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { openStore } from '../../src/service/storage/index.ts';
+import { conversationRow } from '../service/storage/support.ts';
+import type { Dialect, Scenario, Target } from './target.ts';
 import { createWorld, invoke, PACKAGE_ROOT } from '../support/world.ts';
 import { startService } from '../../src/service/index.ts';
-import type { Scenario, Target } from './target.ts';
 import { heldCommand, startModel } from '../genuine/model.ts';
-import { callServer, heldCommands, sharedSandbox } from './arrange.ts';
-import { addConversations } from './many.ts';
+import { callServer, heldCommands, sharedSandbox } from './support.ts';
 import { MATRIX_BASE, MATRIX_CHANGES, shell } from '../support/patch-matrix.ts';
-import { freeBlock } from '../support/ports.ts';
+import { freeBlock } from '../support/server.ts';
+
+/** Ended ones, a second apart, the newest made now; in turn of each dialect. */
+export function addConversations(
+  database: string,
+  count: number,
+  dialects: readonly Dialect[],
+): void {
+  const nowMs = Date.now();
+  const store = openStore(database);
+  try {
+    store.transaction(() => {
+      for (let number = 0; number < count; number++) {
+        const stamp = new Date(nowMs - number * 1000).toISOString().replace('Z', '000Z');
+        store.conversations.insert(
+          conversationRow({
+            id: randomBytes(16).toString('hex'),
+            dialect: dialects[number % dialects.length] === 'v0' ? 'V0' : 'V1',
+            title: `Conversation ${number} of many`,
+            created_at: stamp,
+          }),
+        );
+      }
+    });
+  } finally {
+    store.close();
+  }
+}
 
 const run = (command: string): object => ({ action: 'run', args: { command } });
 const finish = (text: string): object => ({ action: 'finish', args: { final_thought: text } });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isUpTo } from '../../src/domain/event.ts';
-import { conversationEvent } from '../runs/support/event.ts';
+import { conversationEvent } from '../runs/support/source.ts';
 
 const event = (id: string, timestamp: string | null) => conversationEvent(id, { timestamp });
 

@@ -1,10 +1,10 @@
 /** Servers whose lists have no end: the page ids change, and the items are the same. */
 import { expect, it } from 'vitest';
 import { allPages } from '../../src/domain/pages.ts';
-import { failure } from '../client/support/failure.ts';
-import { ID, userMessage } from '../client/support/v1-world.ts';
+import { failure } from '../client/support/client.ts';
+import { ID, userMessage } from '../client/support/v1-server.ts';
 import { createV0Server, happens, userSays, V0_ID } from '../client/support/v0-server.ts';
-import { useV1 } from '../support/use-v1.ts';
+import { useV1 } from '../support/use-scripted.ts';
 
 const at = useV1();
 

@@ -9,7 +9,7 @@ import {
   startHeldRun,
   startWaitingRun,
 } from '../commands/conv/support.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { BIN } from './processes.ts';
 

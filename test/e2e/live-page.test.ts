@@ -6,10 +6,16 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { finish, json, replayFile, run } from '../commands/conv/support.ts';
-import { type Browser, hasChromium, startChromium } from '../support/chromium.ts';
-import { HOSTILE } from '../support/hostile-text.ts';
-import { expectAccessible, look, LOOKS } from '../support/page-checks.ts';
-import { until } from '../support/until.ts';
+import {
+  expectAccessible,
+  hasChromium,
+  HOSTILE,
+  look,
+  LOOKS,
+  startChromium,
+  type Browser,
+} from '../support/page.ts';
+import { until } from '../support/test-clock.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 let world: World;

@@ -11,9 +11,9 @@ import {
   KEY,
   userMessage,
   type V1World,
-} from '../client/support/v1-world.ts';
-import { Screen } from '../support/screen.ts';
-import { until } from '../support/until.ts';
+} from '../client/support/v1-server.ts';
+import { Screen } from '../support/terminal.ts';
+import { until } from '../support/test-clock.ts';
 import { BIN, hasScript } from './processes.ts';
 
 const COMMAND = 'make a-target-with-a-name-that-is-longer-than-half-of-the-terminal-is-wide';

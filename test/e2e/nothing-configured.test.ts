@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../support/world.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 import { shell, start, type Start } from './processes.ts';
 
 let dir: string;

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { hasScript, inWorld, terminal } from './processes.ts';
 

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWorld, type World } from '../support/world.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 import { inWorld, shell, start } from './processes.ts';
 
 let world: World;

@@ -8,7 +8,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../commands/sandbox/support.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { isAlive } from '../service/agent-server/support/worker.ts';
 import { BIN, inWorld, shell, start } from './processes.ts';

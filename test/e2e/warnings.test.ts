@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { ID, KEY, userMessage, v1Server, status, finish } from '../client/support/v1-world.ts';
+import { finish, ID, KEY, status, userMessage, v1Server } from '../client/support/v1-server.ts';
 import { startFake } from '../support/server.ts';
 import { start } from './processes.ts';
 

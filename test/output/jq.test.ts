@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { start } from '../e2e/processes.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 import { useWorld, type Row } from '../support/use-world.ts';
 
 const at = useWorld({ spec: 'process' });

@@ -6,10 +6,16 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GIT_TOKEN, startGitHost, type GitHost } from '../genuine/git-host.ts';
 import { createWorld, type World } from '../support/world.ts';
-import { readExchanges, type Release } from './exchanges.ts';
-import { isAsListed, readListed, readNotServed, RELEASES } from './listed.ts';
+import {
+  isAsListed,
+  readExchanges,
+  readListed,
+  readNotServed,
+  RELEASES,
+  type Release,
+} from './exchanges.ts';
 import { Player, type Playing } from './player.ts';
-import { countsOf, reportOf, shareOf, type Counts } from './report.ts';
+import { countsOf, reportOf, shareOf, type Counts } from './shape.ts';
 
 /**
  * In percent. `ofAll` counts what is different on purpose, too: the empty extended_content that

@@ -2,25 +2,23 @@
 import { writeFile } from 'node:fs/promises';
 import {
   filledUp,
+  Identities,
+  isAsListed,
   isObject,
   mediaType,
-  type Answer,
-  type Exchange,
-  type Json,
-  type JsonObject,
-} from './exchanges.ts';
-import { Identities } from './identities.ts';
-import { InStep } from './in-step.ts';
-import { isAsListed, type Listed } from './listed.ts';
-import { isReleasing, replayFor } from './replays.ts';
-import {
   routesIn,
   routesOf,
   routesOfAgentServer,
   withoutIds,
+  type Answer,
   type Document,
+  type Exchange,
+  type Json,
+  type JsonObject,
+  type Listed,
   type Routes,
-} from './routes.ts';
+} from './exchanges.ts';
+import { InStep, isReleasing, replayFor } from './replays.ts';
 import { differences, labelOf, Samples } from './shape.ts';
 
 export interface Played {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/base/errors.ts';
 import { settled } from '../support/test-clock.ts';
-import { ScriptedSource, sourceEvent, unreachable } from './support/scripted-source.ts';
+import { ScriptedSource, sourceEvent, unreachable } from './support/source.ts';
 
 /** How long a frame is kept for an older one. */
 const KEPT_MS = 20;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Conversation } from '../../src/domain/conversation.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { ReadRequest } from '../../src/runs/follow-source.ts';
-import { ScriptedSource, sourceEvent, unreachable } from './support/scripted-source.ts';
+import { ScriptedSource, sourceEvent, unreachable } from './support/source.ts';
 
 const ENDS = ['finished', 'failed', 'stuck', 'waiting', 'paused', 'stopped', 'archived'] as const;
 

@@ -3,7 +3,7 @@ import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
 import { NO_EVENTS } from '../../src/runs/outcome.ts';
 import { readKnownRun } from '../../src/runs/tracker.ts';
 import type { Server } from '../../src/client/shared/server.ts';
-import { conversationEvent } from './support/event.ts';
+import { conversationEvent } from './support/source.ts';
 
 const event = (id: string, signal: RunSignal | null): ConversationEvent =>
   conversationEvent(id, { signal });

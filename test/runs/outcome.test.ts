@@ -23,7 +23,7 @@ import {
   worstCode,
   type EventSummary,
 } from '../../src/runs/outcome.ts';
-import { conversationEvent } from './support/event.ts';
+import { conversationEvent } from './support/source.ts';
 
 const conversation = (members: Partial<Conversation>): Conversation => ({
   ...blankConversation('c', 'idle'),

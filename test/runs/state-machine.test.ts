@@ -17,7 +17,7 @@ import {
   type TrackerState,
   type Step,
 } from '../../src/runs/state-machine.ts';
-import { conversationEvent } from './support/event.ts';
+import { conversationEvent } from './support/source.ts';
 
 const NOW = 1_000_000;
 const MINUTE = 60_000;

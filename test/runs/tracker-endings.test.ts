@@ -7,7 +7,7 @@ import { blankConversation } from '../../src/domain/conversation.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { beforeRun } from '../../src/runs/outcome.ts';
 import type { Answerer } from '../../src/runs/tracker.ts';
-import { event, message, Stage, statusEvent } from './support/stage.ts';
+import { event, message, Stage, statusEvent } from './support/source.ts';
 
 const limits = { deadlineMs: 60_000, waitMs: 60_000 };
 const hangs = (): Promise<never> => new Promise(() => undefined);

@@ -4,7 +4,7 @@
  */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/base/errors.ts';
-import { event, message, Stage, statusEvent } from './support/stage.ts';
+import { event, message, Stage, statusEvent } from './support/source.ts';
 
 const hangs = (): Promise<never> => new Promise(() => undefined);
 const at = (second: number): string => `2026-01-01T00:00:0${second}Z`;

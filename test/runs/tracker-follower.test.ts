@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { FollowItem } from '../../src/runs/follow-source.ts';
 import type { TrackOptions } from '../../src/runs/tracker.ts';
 import { settled } from '../support/test-clock.ts';
-import { message, Stage, statusEvent } from './support/stage.ts';
+import { message, Stage, statusEvent } from './support/source.ts';
 
 let stage: Stage;
 beforeEach(() => {

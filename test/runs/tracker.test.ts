@@ -7,7 +7,7 @@ import type { ConversationStatus } from '../../src/domain/conversation.ts';
 import type { RunSignal } from '../../src/domain/event.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { beforeRun } from '../../src/runs/outcome.ts';
-import { event, message, Stage, statusEvent } from './support/stage.ts';
+import { event, message, Stage, statusEvent } from './support/source.ts';
 
 let stage: Stage;
 beforeEach(() => {

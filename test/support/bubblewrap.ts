@@ -7,7 +7,7 @@ import type { SandboxSpecName } from '../../src/service/base/worker-protocol.ts'
 
 /**
  * Whether cases that need bubblewrap can run here; those that cannot are skipped, which counts them
- * (not-run.ts).
+ * (vitest.config.ts).
  */
 export const hasBubblewrap = (await whyNoBubblewrap(process.env)) === null;
 

@@ -1,9 +1,13 @@
-/** A loopback server whose answers a test scripts, and that records its requests. */
+/** Servers on loopback: one whose answers a test scripts and that records its requests, and a host of git repositories. */
+import { createReadStream, existsSync, statSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
+import net, { type AddressInfo, type Server } from 'node:net';
+import path from 'node:path';
 import { pipeline } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
+
+// A loopback server whose answers a test scripts, and that records its requests.
 
 export interface Asked {
   method: string;
@@ -181,4 +185,65 @@ function parse(text: string): unknown {
   } catch {
     return text;
   }
+}
+
+// Ports that a server keeps while it is ended and started again.
+
+const FIRST_PORT = 12_000;
+const BLOCKS = 190;
+
+/**
+ * The first of a hundred ports for a server and its sandboxes. Below those that systems hand out: a
+ * sandbox takes its port seconds after it was found free, and until then any connection might get
+ * it. The last of them is held as long as this process lives, so that another run gets other ones
+ * meanwhile.
+ */
+export async function freeBlock(): Promise<number> {
+  for (let block = process.pid; block < process.pid + BLOCKS; block++) {
+    const port = FIRST_PORT + (block % BLOCKS) * 100;
+    const held = await listening(port + 99);
+    if (held === null) continue;
+    const first = await listening(port);
+    if (first !== null) {
+      await new Promise((resolve) => first.close(resolve));
+      held.unref();
+      return port;
+    }
+    held.close();
+  }
+  throw new Error('there is no free port for a server');
+}
+
+function listening(port: number): Promise<Server | null> {
+  return new Promise((resolve) => {
+    const server = net.createServer();
+    server.once('error', () => resolve(null));
+    server.listen(port, '127.0.0.1', () => resolve(server));
+  });
+}
+
+export interface GitHost {
+  /** Without a slash at the end. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the bare repositories below a folder as plain files, which git clones after `git
+ * update-server-info`.
+ */
+export async function startGitHost(folder: string): Promise<GitHost> {
+  const host = http.createServer((request, response) => {
+    const file = path.join(folder, new URL(request.url ?? '/', 'http://host').pathname);
+    if (existsSync(file) && statSync(file).isFile()) createReadStream(file).pipe(response);
+    else response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(host.address() as AddressInfo).port}`,
+    close: async () => {
+      host.closeAllConnections();
+      await new Promise((resolve) => host.close(resolve));
+    },
+  };
 }

@@ -1,6 +1,10 @@
+/** The clock of tests, and the wait for a condition. */
+import { performance } from 'node:perf_hooks';
+import { inject, vi } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 
-/** Code that sleeps more often than this in one step of a test does not end. */
+// Code that sleeps more often than this in one step of a test does not end.
+
 const MOST_WAKES = 2_000;
 /**
  * The longest real time that a sleep takes where sleeps move the time: connections have time to
@@ -142,4 +146,99 @@ export class TestClock implements Clock {
 /** Lets everything run that waits for nothing but other code. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+// The test clock for tests whose commands, servers and clocks are all in this process: it passes
+// only while nothing happens here, the faster the longer nothing does. So limits of seconds can be
+// tested in milliseconds, and a machine that is slow or busy stretches the work between two moments
+// without a limit coming nearer.
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The process runs only files with an idle clock (vitest.config.ts). */
+    passesWhileIdle: boolean;
+  }
+}
+
+/**
+ * What this process waits for that is no matter of time: files, connections being made, processes
+ * it has started.
+ */
+const AT_WORK = /Req|^(Immediate|Process|TCPConnect|PipeConnect|Write|Shutdown)/;
+
+/**
+ * Looks in a row at which nothing happens before time goes faster, and how much faster it goes in
+ * the end.
+ */
+const STILL_LOOKS = 5;
+const FASTEST = 32;
+
+/** @param speed how many milliseconds pass in each one of the wall that this process is idle in */
+export function idleClock(speed = 1): Clock {
+  if (!inject('passesWhileIdle'))
+    throw new Error('add the import of this file to vitest.config.ts');
+  const clock = new TestClock({ startMs: Date.now() });
+  const mover = new IdleMover(clock, speed);
+  clock.onSleep = () => mover.tick();
+  return clock;
+}
+
+/** Moves the time of a clock while the process is idle. */
+class IdleMover {
+  private readonly clock: TestClock;
+  private readonly speed: number;
+  private isTicking = false;
+  private seenEvents = -1;
+  private idleLooks = 0;
+
+  constructor(clock: TestClock, speed: number) {
+    this.clock = clock;
+    this.speed = speed;
+  }
+
+  /** Looks every millisecond while a sleep has not ended; one look late counts as one look. */
+  tick(): void {
+    if (this.isTicking) return;
+    this.isTicking = true;
+    setTimeout(() => void this.look(), 1);
+  }
+
+  private async look(): Promise<void> {
+    // What is loaded on use comes from another process, for which this one waits as if it had
+    // nothing to do.
+    await vi.dynamicImportSettled();
+    this.isTicking = false;
+    this.idleLooks = this.isIdle() ? this.idleLooks + 1 : 0;
+    if (this.idleLooks > 0) this.pass();
+    if (this.clock.sleeping > 0) this.tick();
+  }
+
+  private isIdle(): boolean {
+    const { events } = performance.nodeTiming.uvMetricsInfo;
+    const isQuiet = events === this.seenEvents;
+    this.seenEvents = events;
+    return isQuiet && !process.getActiveResourcesInfo().some((name) => AT_WORK.test(name));
+  }
+
+  /** Time does not pass the end of a sleep: what follows from it happens before the next look. */
+  private pass(): void {
+    const { clock, speed } = this;
+    const passesMs = speed * Math.min(2 ** Math.max(0, this.idleLooks - STILL_LOOKS), FASTEST);
+    clock.moveTo(Math.min(clock.now() + passesMs, clock.nextMs()));
+  }
+}
+
+/**
+ * Long enough for a machine ten times as slow: a bound that is hit means that the condition never
+ * comes true.
+ */
+const BOUND_MS = 60_000;
+
+/** Until the condition holds; throws after a minute. */
+export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
+  const endMs = Date.now() + BOUND_MS;
+  while (!(await holds())) {
+    if (Date.now() > endMs) throw new Error('the condition did not come true in time');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }

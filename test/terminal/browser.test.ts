@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { openInBrowser } from '../../src/terminal/browser.ts';
 import { folderOfEachTest } from '../support/temporary-folder.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 
 const URL = 'http://127.0.0.1:1/conversations/x?once=y';
 const folder = folderOfEachTest();

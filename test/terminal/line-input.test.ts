@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { AppError } from '../../src/base/errors.ts';
 import { openLineInput, type LineInput, type LineQuestion } from '../../src/terminal/line-input.ts';
 import type { TerminalEvents } from '../../src/terminal/status-line.ts';
-import { keptStderr, keyboard } from './streams.ts';
+import { keptStderr, keyboard } from '../support/terminal.ts';
 
 const KEYS = {
   enter: '\r',

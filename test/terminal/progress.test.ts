@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createProgress, type ProgressOptions, type Text } from '../../src/terminal/progress.ts';
-import { keptStderr, Terminal } from './streams.ts';
+import { keptStderr, Terminal } from '../support/terminal.ts';
 
 const around = { signal: new AbortController().signal, watch: () => () => undefined };
 

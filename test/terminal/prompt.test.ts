@@ -2,8 +2,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/base/errors.ts';
 import { createPrompt, type Prompt } from '../../src/terminal/prompt.ts';
-import { until } from '../support/until.ts';
-import { keptStderr, keyboard } from './streams.ts';
+import { until } from '../support/test-clock.ts';
+import { keptStderr, keyboard } from '../support/terminal.ts';
 
 function prompting(columns = 80) {
   const stderr = keptStderr(columns);

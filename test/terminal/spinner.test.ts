@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { NO_COLORS } from '../../src/base/text/notice.ts';
 import { Spinner } from '../../src/terminal/spinner.ts';
 import type { TerminalEvents } from '../../src/terminal/status-line.ts';
-import { Terminal } from './streams.ts';
+import { Terminal } from '../support/terminal.ts';
 
 const FRAME = /^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] /;
 

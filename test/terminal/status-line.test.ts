@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StatusLine, type TerminalEvents } from '../../src/terminal/status-line.ts';
 import { NO_COLORS } from '../../src/base/text/notice.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/test-clock.ts';
 import type { TerminalWriter } from '../../src/terminal/writable.ts';
-import { Terminal } from './streams.ts';
+import { Terminal } from '../support/terminal.ts';
 
 let screen: Terminal;
 let io: { stdout: TerminalWriter; stderr: TerminalWriter };

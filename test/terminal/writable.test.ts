@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { TerminalStream } from '../../src/terminal/writable.ts';
-import { keptStderr } from './streams.ts';
+import { keptStderr } from '../support/terminal.ts';
 
 test('without colours, those of libraries are removed and cursor movements are kept', () => {
   const plain = keptStderr(80);

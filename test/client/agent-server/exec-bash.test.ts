@@ -5,10 +5,10 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { clockFrom } from '../../../src/base/clock.ts';
 import { AppError } from '../../../src/base/errors.ts';
-import { AgentFiles } from '../../commands/sandbox/agent-files.ts';
+import { AgentFiles } from '../../commands/sandbox/support.ts';
 import { isAlive } from '../../service/agent-server/support/worker.ts';
-import { until } from '../../support/until.ts';
-import { useV1 } from '../../support/use-v1.ts';
+import { until } from '../../support/test-clock.ts';
+import { useV1 } from '../../support/use-scripted.ts';
 import type { Ended, Invocation } from '../../support/world.ts';
 
 const ID = 'boxboxboxboxboxboxbox1';

@@ -1,12 +1,9 @@
 import type { Duplex } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FollowItem } from '../../../src/runs/follow-source.ts';
-import { TestClock } from '../../support/test-clock.ts';
-import { connectedV1 } from '../support/connected-v1.ts';
-import { quickClock } from '../support/connect.ts';
-import { following, type Follower } from '../support/follower.ts';
-import { finish, ID } from '../support/v1-world.ts';
-import { until } from '../../support/until.ts';
+import { TestClock, until } from '../../support/test-clock.ts';
+import { connectedV1, following, quickClock, type Follower } from '../support/client.ts';
+import { finish, ID } from '../support/v1-server.ts';
 
 const MIB = 1024 * 1024;
 

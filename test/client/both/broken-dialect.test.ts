@@ -1,7 +1,7 @@
 /** A server with both dialects, of which one fails. */
 import { expect, it } from 'vitest';
 import type { Reply } from '../../support/server.ts';
-import { useLoose } from '../../support/use-loose.ts';
+import { useLoose } from '../../support/use-scripted.ts';
 
 const BROKEN: Reply = { status: 500, json: { detail: 'Internal Server Error' } };
 const at = useLoose({ v0: true });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ListQuery } from '../../../src/client/shared/server.ts';
-import { connectedBoth, idOf, newestFirst, v0Record, v1Record } from '../support/connected-both.ts';
-import { failure } from '../support/failure.ts';
+import { connectedBoth, idOf, newestFirst, v0Record, v1Record } from './support.ts';
+import { failure } from '../support/client.ts';
 
 const both = connectedBoth();
 

@@ -7,13 +7,12 @@ import type { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { clockFrom } from '../../../src/base/clock.ts';
 import { AppError } from '../../../src/base/errors.ts';
-import { failure } from '../support/failure.ts';
+import { failure } from '../support/client.ts';
 import { classifyFailure } from '../../../src/client/http/answer.ts';
 import { Network, type Sending, proxyFor } from '../../../src/client/http/network.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';
 import { startFake } from '../../support/server.ts';
-import { TestClock } from '../../support/test-clock.ts';
-import { until } from '../../support/until.ts';
+import { TestClock, until } from '../../support/test-clock.ts';
 
 /** A limit that is not meant to be met. */
 const LONG_MS = 30_000;

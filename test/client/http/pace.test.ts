@@ -5,8 +5,8 @@
 import { beforeEach, expect, it } from 'vitest';
 import { PACE_LIMITS } from '../../../src/client/http/time-limits.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { useV1 } from '../../support/use-v1.ts';
-import { agentMessage, ID } from '../support/v1-world.ts';
+import { useV1 } from '../../support/use-scripted.ts';
+import { agentMessage, ID } from '../support/v1-server.ts';
 
 const PAGES = 30;
 /** No turn is waited for so long. */

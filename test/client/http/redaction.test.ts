@@ -1,8 +1,7 @@
 /** Answers of servers hold keys in clear; what is shown of them holds none (interface 12). */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { older, useV0 } from '../../support/use-v0.ts';
-import { useV1 } from '../../support/use-v1.ts';
-import { event, finish, ID, SANDBOX_KEY, status, userMessage } from '../support/v1-world.ts';
+import { older, useV0, useV1 } from '../../support/use-scripted.ts';
+import { event, finish, ID, SANDBOX_KEY, status, userMessage } from '../support/v1-server.ts';
 
 const SANDBOX = '3FMPmdQNoK7m6jOnQfBmeI';
 const TOKEN = 'ghp_0123456789abcdefghijklmnopqrstuvwxyz';

@@ -4,10 +4,10 @@
  */
 import { expect, it } from 'vitest';
 import { errorOf } from '../../support/use-world.ts';
-import { useV1 } from '../../support/use-v1.ts';
+import { useV1 } from '../../support/use-scripted.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import type { Reply } from '../../support/server.ts';
-import { finish, ID, status, userMessage } from '../support/v1-world.ts';
+import { finish, ID, status, userMessage } from '../support/v1-server.ts';
 
 const HALF_WRITTEN: Reply = { status: 500, json: { detail: 'Internal Server Error' } };
 const LIST = 'GET /api/v1/app-conversations/search';

@@ -8,12 +8,9 @@ import { Network } from '../../../src/client/http/network.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';
 import { LIMITS_MS, Pace, type PaceLimit } from '../../../src/client/http/time-limits.ts';
 import { startFake, type Reply } from '../../support/server.ts';
-import { TestClock } from '../../support/test-clock.ts';
-import { until } from '../../support/until.ts';
+import { TestClock, until } from '../../support/test-clock.ts';
 import { KEY } from '../../support/use-world.ts';
-import { quickClock } from '../support/connect.ts';
-import { failure } from '../support/failure.ts';
-import { NOBODY, ONCE, READ, useTransports } from '../support/transport.ts';
+import { failure, NOBODY, ONCE, quickClock, READ, useTransports } from '../support/client.ts';
 
 const server = useTransports();
 const { transport } = server;

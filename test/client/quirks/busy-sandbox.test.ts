@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { blankConversation, NO_STATUS } from '../../../src/domain/conversation.ts';
 import { createBusyWatch } from '../../../src/client/v1/quirks/busy-sandbox.ts';
-import { idleClock } from '../../support/idle-clock.ts';
-import { TestClock } from '../../support/test-clock.ts';
-import { useV1 } from '../../support/use-v1.ts';
-import { ID } from '../support/v1-world.ts';
+import { idleClock, TestClock } from '../../support/test-clock.ts';
+import { useV1 } from '../../support/use-scripted.ts';
+import { ID } from '../support/v1-server.ts';
 
 const at = useV1({ noun: 'conv', clock: () => idleClock(30) });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LooseOptions } from '../support/loose-server.ts';
-import { useLoose } from '../../support/use-loose.ts';
+import { useLoose } from '../../support/use-scripted.ts';
 
 const V1_ROUTE = 'DELETE /api/v1/app-conversations/:id';
 const ONLY_V0_ROUTE: LooseOptions = { v0: true, lacks: [V1_ROUTE] };

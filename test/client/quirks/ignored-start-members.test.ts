@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { useLoose } from '../../support/use-loose.ts';
+import { useLoose } from '../../support/use-scripted.ts';
 import type { LooseOptions } from '../support/loose-server.ts';
 
 const CHOSEN = '0123456789abcdef0123456789abcdef';

@@ -1,8 +1,8 @@
 /** What reads events alone: test/client/v1/events.test.ts and result.test.ts. */
 import { describe, expect, it } from 'vitest';
-import { idleClock } from '../../support/idle-clock.ts';
-import { useV1 } from '../../support/use-v1.ts';
-import { event, finish, ID, status, userMessage } from '../support/v1-world.ts';
+import { idleClock } from '../../support/test-clock.ts';
+import { useV1 } from '../../support/use-scripted.ts';
+import { event, finish, ID, status, userMessage } from '../support/v1-server.ts';
 
 const at = useV1({ noun: 'conv', clock: () => idleClock(30) });
 

@@ -4,9 +4,9 @@
  * `updated_at` later than its last event.
  */
 import { describe, expect, it } from 'vitest';
-import { idleClock } from '../../support/idle-clock.ts';
-import { useV1 } from '../../support/use-v1.ts';
-import { agentMessage, event, ID, status, userMessage } from '../support/v1-world.ts';
+import { idleClock } from '../../support/test-clock.ts';
+import { useV1 } from '../../support/use-scripted.ts';
+import { agentMessage, event, ID, status, userMessage } from '../support/v1-server.ts';
 
 const at = useV1({ noun: 'conv', clock: () => idleClock(30) });
 const OLD = {

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest';
-import { stateChanges, useV0, userSays, V0_ID as ID } from '../../support/use-v0.ts';
+import { V0_ID as ID, stateChanges, userSays, useV0 } from '../../support/use-scripted.ts';
 
 const at = useV0();
 const START = 'conv new hello --repo team/demo --git-provider github';

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Reply } from '../../support/server.ts';
-import { useLoose } from '../../support/use-loose.ts';
-import { useV1 } from '../../support/use-v1.ts';
-import { recordings } from '../support/recordings.ts';
+import { useLoose, useV1 } from '../../support/use-scripted.ts';
+import { recordings } from '../support/v1-server.ts';
 
 const UNHANDLED: Reply = { status: 500, text: 'Internal Server Error', type: 'text/plain' };
 

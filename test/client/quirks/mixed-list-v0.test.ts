@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { older, useV0, userSays, V0_ID } from '../../support/use-v0.ts';
+import { older, userSays, useV0, V0_ID } from '../../support/use-scripted.ts';
 
 const OLD_V1_ID = '3a8430ff71164a77bfc3d81dfddc83cf';
 

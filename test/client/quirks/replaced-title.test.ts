@@ -1,10 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { stateChanges, userSays, useV0, V0_ID } from '../../support/use-v0.ts';
-import { useV1 } from '../../support/use-v1.ts';
-import { useLoose } from '../../support/use-loose.ts';
-import { connectTo } from '../support/connect.ts';
+import {
+  stateChanges,
+  useLoose,
+  userSays,
+  useV0,
+  useV1,
+  V0_ID,
+} from '../../support/use-scripted.ts';
+import { connectTo } from '../support/client.ts';
 import type { LooseOptions } from '../support/loose-server.ts';
-import { ID as V1_ID, SANDBOX_KEY } from '../support/v1-world.ts';
+import { SANDBOX_KEY, ID as V1_ID } from '../support/v1-server.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
 const at = useLoose();

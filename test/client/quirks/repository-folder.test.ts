@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'vitest';
-import { useLoose } from '../../support/use-loose.ts';
+import { useLoose } from '../../support/use-scripted.ts';
 
 const at = useLoose();
 const START = 'conv new hello --repo team/demo --git-provider github --json';

@@ -4,7 +4,7 @@
  */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Reply } from '../../support/server.ts';
-import { useLoose } from '../../support/use-loose.ts';
+import { useLoose } from '../../support/use-scripted.ts';
 
 const at = useLoose();
 const V0 = { name: 'V0', options: { v0: true }, route: '/api/secrets' };

@@ -6,7 +6,7 @@
 import { beforeEach } from 'vitest';
 import { NOT_FOUND, type Asked, type Reply } from '../../support/server.ts';
 import { useWorld, type Suite } from '../../support/use-world.ts';
-import { recordings } from './recordings.ts';
+import { recordings } from './v1-server.ts';
 
 type RepositoryRecord = ReturnType<typeof repositoryRecord>;
 type BranchRecord = ReturnType<typeof branchRecord>;

@@ -4,10 +4,16 @@
  * unless it is set) is the test's choice. A route that exists answers 405 to a method it lacks, any
  * other path 404, as FastAPI does.
  */
-import { looseAgentRoutes } from './loose-agent.ts';
+import {
+  freshId,
+  looseAgentRoutes,
+  ordered,
+  takeMessage,
+  textIn,
+  type LooseConversation,
+} from './loose-agent.ts';
 import { NOT_FOUND, type Asked, type Handler, type Reply } from '../../support/server.ts';
-import { freshId, ordered, takeMessage, textIn, type LooseConversation } from './loose-runs.ts';
-import { KEY, SANDBOX_KEY } from './v1-world.ts';
+import { KEY, SANDBOX_KEY } from './v1-server.ts';
 
 /** Requests that are answered as usual and have no effect. */
 export type Ignored =

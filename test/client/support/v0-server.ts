@@ -1,6 +1,6 @@
 /** A V0 server in the shapes of release 1.6.0, with one conversation that a test moves by hand. */
 import { NOT_FOUND, type Asked, type Handler, type Reply } from '../../support/server.ts';
-import { recordings } from './recordings.ts';
+import { recordings } from './v1-server.ts';
 
 export const older = recordings('1.6.0');
 export const V0_ID = 'c3722f6b04ea4a4b8883a7dd7563356d';

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { NOT_FOUND, startFake, type Reply } from '../../support/server.ts';
 import {
   happens,
+  V0_ID as ID,
   older,
   stateChanges,
-  useV0,
   userSays,
-  V0_ID as ID,
+  useV0,
   type V0Server,
-} from '../../support/use-v0.ts';
+} from '../../support/use-scripted.ts';
 
 const at = useV0();
 const CONVERSATION = `/api/conversations/${ID}`;

@@ -1,9 +1,8 @@
 /** What a follow and a start read of a V0 run: each event once. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Server } from '../../../src/client/shared/server.ts';
-import { happens, stateChanges, userSays, useV0, V0_ID as ID } from '../../support/use-v0.ts';
-import { connectTo } from '../support/connect.ts';
-import { newConversation } from '../support/new-conversation.ts';
+import { happens, V0_ID as ID, stateChanges, userSays, useV0 } from '../../support/use-scripted.ts';
+import { connectTo, newConversation } from '../support/client.ts';
 
 const LONG = 260;
 const at = useV0();

@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Server } from '../../../src/client/shared/server.ts';
 import type { Reply } from '../../support/server.ts';
-import { useV0, V0_ID as ID } from '../../support/use-v0.ts';
-import { connectTo } from '../support/connect.ts';
-import { failure } from '../support/failure.ts';
-import { newConversation } from '../support/new-conversation.ts';
+import { V0_ID as ID, useV0 } from '../../support/use-scripted.ts';
+import { connectTo, failure, newConversation } from '../support/client.ts';
 
 const at = useV0();
 const POST = 'POST /api/conversations';

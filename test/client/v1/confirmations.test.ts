@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/base/errors.ts';
 import type { Reply } from '../../support/server.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { useScriptedRun } from '../support/scripted-run.ts';
-import { event, ID, SANDBOX_KEY, status, userMessage } from '../support/v1-world.ts';
+import { useScriptedRun } from '../../support/use-scripted.ts';
+import { event, ID, SANDBOX_KEY, status, userMessage } from '../support/v1-server.ts';
 
 const run = useScriptedRun();
 const { at, refused, took } = run;

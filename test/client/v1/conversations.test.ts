@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { useV1 } from '../../support/use-v1.ts';
-import { event, finish, ID, OTHER_ID, status, userMessage } from '../support/v1-world.ts';
+import { useV1 } from '../../support/use-scripted.ts';
+import { event, finish, ID, OTHER_ID, status, userMessage } from '../support/v1-server.ts';
 
 const at = useV1();
 const RECORD = `/api/v1/app-conversations/${ID}`;

@@ -3,7 +3,7 @@ import { readEvent } from '../../../src/protocol/v1/records.ts';
 import { toEvent } from '../../../src/client/v1/event-records.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';
 import type { Reply } from '../../support/server.ts';
-import { useV1 } from '../../support/use-v1.ts';
+import { useV1 } from '../../support/use-scripted.ts';
 import {
   agentMessage,
   event,
@@ -12,7 +12,7 @@ import {
   SANDBOX_KEY,
   status,
   userMessage,
-} from '../support/v1-world.ts';
+} from '../support/v1-server.ts';
 
 const at = useV1({ noun: 'conv' });
 const line = `events ${ID} --json`;

@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { connectedV1 } from '../support/connected-v1.ts';
-import { failure } from '../support/failure.ts';
-import { following } from '../support/follower.ts';
-import { event, finish, ID, SANDBOX_KEY, status, userMessage } from '../support/v1-world.ts';
+import { connectedV1, failure, following } from '../support/client.ts';
+import { event, finish, ID, SANDBOX_KEY, status, userMessage } from '../support/v1-server.ts';
 
 const v1 = connectedV1();
 beforeEach(() => void v1.world.addConversation());

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { useV1 } from '../../support/use-v1.ts';
-import { agentMessage, finish, ID, status, userMessage } from '../support/v1-world.ts';
+import { useV1 } from '../../support/use-scripted.ts';
+import { agentMessage, finish, ID, status, userMessage } from '../support/v1-server.ts';
 
 const at = useV1({ noun: 'conv' });
 const line = `result ${ID}`;

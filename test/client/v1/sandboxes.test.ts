@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NOT_FOUND } from '../../support/server.ts';
-import { useV1 } from '../../support/use-v1.ts';
-import { ID, SANDBOX_KEY } from '../support/v1-world.ts';
+import { useV1 } from '../../support/use-scripted.ts';
+import { ID, SANDBOX_KEY } from '../support/v1-server.ts';
 
 const at = useV1({ noun: 'sandbox' });
 

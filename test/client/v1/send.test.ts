@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { NOT_FOUND } from '../../support/server.ts';
-import { useScriptedRun } from '../support/scripted-run.ts';
-import { event, ID, status, userMessage } from '../support/v1-world.ts';
+import { useScriptedRun } from '../../support/use-scripted.ts';
+import { event, ID, status, userMessage } from '../support/v1-server.ts';
 
 const WAITING = 'waiting_for_confirmation';
 const SEND = `POST /api/v1/app-conversations/${ID}/send-message`;

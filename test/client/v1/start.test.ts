@@ -1,11 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/base/errors.ts';
-import { idleClock } from '../../support/idle-clock.ts';
+import { idleClock, TestClock } from '../../support/test-clock.ts';
 import type { Asked, Reply } from '../../support/server.ts';
-import { TestClock } from '../../support/test-clock.ts';
-import { useV1 } from '../../support/use-v1.ts';
-import { recordings } from '../support/recordings.ts';
-import { event, finish, OTHER_ID, SANDBOX_KEY, status, userMessage } from '../support/v1-world.ts';
+import { useV1 } from '../../support/use-scripted.ts';
+import {
+  event,
+  finish,
+  OTHER_ID,
+  recordings,
+  SANDBOX_KEY,
+  status,
+  userMessage,
+} from '../support/v1-server.ts';
 
 const at = useV1({ noun: 'conv' });
 const POST = 'POST /api/v1/app-conversations';

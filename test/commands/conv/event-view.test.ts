@@ -5,8 +5,8 @@
  */
 import { beforeEach, expect, it } from 'vitest';
 import type { Asked, Reply } from '../../support/server.ts';
-import { ID, KEY, SANDBOX_KEY, userMessage } from '../../client/support/v1-world.ts';
-import { useV1 } from '../../support/use-v1.ts';
+import { ID, KEY, SANDBOX_KEY, userMessage } from '../../client/support/v1-server.ts';
+import { useV1 } from '../../support/use-scripted.ts';
 
 type Event = Record<string, unknown>;
 

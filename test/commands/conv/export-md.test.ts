@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mdParts } from '../../../src/commands/conv/export-md.ts';
-import { ran, recordOf, textOf } from '../../support/export-record.ts';
+import { ran, recordOf, textOf } from '../../support/page.ts';
 
 const mdOf = (parts: Parameters<typeof recordOf>[0]) => textOf(mdParts(recordOf(parts)));
 

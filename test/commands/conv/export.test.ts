@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ID, userMessage } from '../../client/support/v1-world.ts';
+import { ID, userMessage } from '../../client/support/v1-server.ts';
 import type { Reply } from '../../support/server.ts';
-import { useV1 } from '../../support/use-v1.ts';
+import { useV1 } from '../../support/use-scripted.ts';
 import { useWorld } from '../../support/use-world.ts';
 import { endedRun, finish, json, makeRepository, replayFile, run } from './support.ts';
 

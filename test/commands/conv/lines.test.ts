@@ -4,7 +4,7 @@ import { eventView } from '../../../src/commands/conv/event-view.ts';
 import { LiveRun } from '../../../src/commands/conv/follow.ts';
 import { blankConversation } from '../../../src/domain/conversation.ts';
 import type { ConversationEvent } from '../../../src/domain/event.ts';
-import { conversationEvent } from '../../runs/support/event.ts';
+import { conversationEvent } from '../../runs/support/source.ts';
 
 describe('the line of an event', () => {
   const line = (members: Partial<ConversationEvent>, startedAt: string | null = null): string => {

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startGitHost } from '../../support/git-host.ts';
+import { startGitHost } from '../../support/server.ts';
 import { useWorld } from '../../support/use-world.ts';
 import {
   endedRun,

@@ -1,9 +1,8 @@
 /** The verbs of conv that read and change records: list, show, rename and delete. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { finish, OTHER_ID, status, userMessage } from '../../client/support/v1-world.ts';
-import { idleClock } from '../../support/idle-clock.ts';
-import { TestClock } from '../../support/test-clock.ts';
-import { useV1 } from '../../support/use-v1.ts';
+import { finish, OTHER_ID, status, userMessage } from '../../client/support/v1-server.ts';
+import { idleClock, TestClock } from '../../support/test-clock.ts';
+import { useV1 } from '../../support/use-scripted.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 const at = useV1({

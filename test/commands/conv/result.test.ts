@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/test-clock.ts';
 import {
   endedRun,
   finish,

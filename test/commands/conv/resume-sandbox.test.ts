@@ -4,9 +4,9 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { BulkResult } from '../../../src/output/view.ts';
-import { setState } from '../../client/support/loose-runs.ts';
+import { setState } from '../../client/support/loose-agent.ts';
 import type { Ended } from '../../support/world.ts';
-import { useLoose } from '../../support/use-loose.ts';
+import { useLoose } from '../../support/use-scripted.ts';
 
 const at = useLoose();
 

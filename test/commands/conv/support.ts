@@ -12,8 +12,8 @@ import { beforeAll, expect } from 'vitest';
 import { createContext } from '../../../src/cli/create-context.ts';
 import { run as runLine } from '../../../src/cli/run.ts';
 import type { Prompt } from '../../../src/terminal/prompt.ts';
-import { Screen } from '../../support/screen.ts';
-import { until } from '../../support/until.ts';
+import { Screen } from '../../support/terminal.ts';
+import { until } from '../../support/test-clock.ts';
 import { useWorld, type Suite, type SuiteOptions } from '../../support/use-world.ts';
 import { platformOf, type Ended, type World } from '../../support/world.ts';
 

@@ -1,11 +1,10 @@
 /** `conv wait`, and how long commands wait. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/base/errors.ts';
-import { recordings } from '../../client/support/recordings.ts';
-import { event, ID, userMessage } from '../../client/support/v1-world.ts';
-import { idleClock } from '../../support/idle-clock.ts';
+import { event, ID, recordings, userMessage } from '../../client/support/v1-server.ts';
+import { idleClock } from '../../support/test-clock.ts';
 import { NOT_FOUND, type Asked, type Reply } from '../../support/server.ts';
-import { useV1 } from '../../support/use-v1.ts';
+import { useV1 } from '../../support/use-scripted.ts';
 import { errorOf, useWorld } from '../../support/use-world.ts';
 import {
   endedRun,

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/base/errors.ts';
-import { useV1 } from '../../support/use-v1.ts';
+import { useV1 } from '../../support/use-scripted.ts';
 import { errorOf } from '../../support/use-world.ts';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/test-clock.ts';
 
 const at = useV1({ noun: 'sandbox' });
 const [A, B] = ['sandbox-a', 'sandbox-b'];

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { pack, type Pack } from 'tar-stream';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ID, put, tree, useCopyWorld } from './cp-world.ts';
+import { ID, put, tree, useCopyWorld } from './support.ts';
 
 const at = useCopyWorld();
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ID, put, tree, useCopyWorld } from './cp-world.ts';
+import { ID, put, tree, useCopyWorld } from './support.ts';
 
 const at = useCopyWorld();
 

@@ -7,7 +7,7 @@ import { type Clock, clockFrom } from '../../../src/base/clock.ts';
 import { AppError } from '../../../src/base/errors.ts';
 import { GRACE_MS } from '../../../src/runs/deadline.ts';
 import { PACKAGE_ROOT } from '../../support/world.ts';
-import { ID, put, tree, useCopyWorld } from './cp-world.ts';
+import { ID, put, tree, useCopyWorld } from './support.ts';
 
 const at = useCopyWorld();
 

@@ -6,8 +6,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NOT_FOUND } from '../../support/server.ts';
 import { PACKAGE_ROOT } from '../../support/world.ts';
-import { AgentFiles } from './agent-files.ts';
-import { ID, put, tree, useCopyWorld } from './cp-world.ts';
+import { AgentFiles, ID, put, tree, useCopyWorld } from './support.ts';
 
 const at = useCopyWorld();
 const NAMES = [

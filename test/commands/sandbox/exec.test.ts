@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/base/errors.ts';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/test-clock.ts';
 import { errorOf, useWorld } from '../../support/use-world.ts';
 import type { Ended } from '../../support/world.ts';
 import { startSandbox } from './support.ts';

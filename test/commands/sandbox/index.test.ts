@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TestClock } from '../../support/test-clock.ts';
-import { useV1 } from '../../support/use-v1.ts';
+import { useV1 } from '../../support/use-scripted.ts';
 import { git, makeRepository } from '../conv/support.ts';
 
 const NOON = Date.UTC(2026, 2, 1, 12);

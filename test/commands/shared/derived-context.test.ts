@@ -3,7 +3,7 @@ import type { Context } from '../../../src/commands/context.ts';
 import { AppError } from '../../../src/base/errors.ts';
 import { withinDeadline, type TimedContext } from '../../../src/commands/shared/derived-context.ts';
 import type { Server } from '../../../src/client/shared/server.ts';
-import { TestClock, settled } from '../../support/test-clock.ts';
+import { settled, TestClock } from '../../support/test-clock.ts';
 
 let clock: TestClock;
 let interruption: AbortController;

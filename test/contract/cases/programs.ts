@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { errorOf, expectCode, ok, withSandboxes } from '../support.ts';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/test-clock.ts';
 import type { ContractCase, Target } from '../target.ts';
 
 /** Whether programs get stdin and terminals: only the local service has a route for that. */

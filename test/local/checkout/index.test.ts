@@ -14,7 +14,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { branchOnRemote, readCheckout } from '../../../src/local/checkout/index.ts';
 import { useFolders } from './support.ts';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/test-clock.ts';
 
 const folders = useFolders();
 const { base, env } = folders;

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/base/errors.ts';
 import { fetchKey, type KeyReaders, readKeyText } from '../../../src/local/profiles/key.ts';
 import { runKeyCommand } from '../../../src/local/profiles/key-command.ts';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/test-clock.ts';
 
 const dir = mkdtempSync(path.join(os.tmpdir(), 'acs-key-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

@@ -11,7 +11,7 @@ import {
   stepsMessage,
 } from '../../../src/page/live.ts';
 import { createStepReader } from '../../../src/page/steps.ts';
-import { ran, recordOf, textOf } from '../../support/export-record.ts';
+import { ran, recordOf, textOf } from '../../support/page.ts';
 
 /** The messages of an event stream, as a browser reads them. */
 function received(stream: string): { event: string; data: string; id: string }[] {

@@ -4,11 +4,20 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pageParts } from '../../../src/page/page.ts';
-import { type Browser, hasChromium, startChromium } from '../../support/chromium.ts';
-import { event, ran, recordOf, textOf } from '../../support/export-record.ts';
-import { HOSTILE } from '../../support/hostile-text.ts';
-import { expectAccessible, look, LOOKS } from '../../support/page-checks.ts';
-import { until } from '../../support/until.ts';
+import {
+  event,
+  expectAccessible,
+  hasChromium,
+  HOSTILE,
+  look,
+  LOOKS,
+  ran,
+  recordOf,
+  startChromium,
+  textOf,
+  type Browser,
+} from '../../support/page.ts';
+import { until } from '../../support/test-clock.ts';
 
 const pageOf = (parts: Parameters<typeof recordOf>[0]) => textOf(pageParts(recordOf(parts)));
 

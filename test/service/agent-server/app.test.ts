@@ -7,7 +7,7 @@ import { createAgentApp } from '../../../src/service/agent-server/app.ts';
 import { BashService } from '../../../src/service/agent-server/bash.ts';
 import { Conversations } from '../../../src/service/agent-server/conversations.ts';
 import type { Sandbox } from '../../../src/service/isolation/sandbox.ts';
-import { useSharedWorker } from './support/shared-worker.ts';
+import { useSharedWorker } from './support/shared-sandboxes.ts';
 import { ID, KEY, step } from './support/worker.ts';
 
 const shared = useSharedWorker([step.finish()]);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { useSharedWorker } from './support/shared-worker.ts';
+import { useSharedWorker } from './support/shared-sandboxes.ts';
 import { KEY, type OwnWorker, startOwnWorker, step, until } from './support/worker.ts';
 
 const shared = useSharedWorker([step.finish()]);

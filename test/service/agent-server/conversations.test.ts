@@ -7,7 +7,7 @@ import { Conversation } from '../../../src/service/agent-server/conversation.ts'
 import type { ConversationNotice } from '../../../src/service/base/worker-protocol.ts';
 import { openEventLog } from '../../../src/service/storage/event-log.ts';
 import { noMetrics } from '../../../src/service/storage/conversation-state.ts';
-import { sandboxOfTest } from './support/shared-worker.ts';
+import { sandboxOfTest } from './support/shared-sandboxes.ts';
 import { ID, outline, outputs, step } from './support/worker.ts';
 
 const sandbox = sandboxOfTest();

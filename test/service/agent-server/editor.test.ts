@@ -15,7 +15,7 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EditStep } from '../../../src/service/base/steps.ts';
 import { Editor, type EditResult } from '../../../src/service/agent-server/editor.ts';
-import { usePlainSandbox } from './support/plain-sandbox.ts';
+import { usePlainSandbox } from './support/shared-sandboxes.ts';
 
 const plain = usePlainSandbox();
 let dir: string;

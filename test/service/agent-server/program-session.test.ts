@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { EXEC_WINDOW } from '../../../src/protocol/agent-server/requests.ts';
 import { describeEachSpec } from '../../support/bubblewrap.ts';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/test-clock.ts';
 import { isAlive, KEY, type OwnWorker, startOwnWorker } from './support/worker.ts';
 
 const hasScript = /util-linux/.test(

@@ -12,7 +12,7 @@ import {
   step,
   until,
 } from './support/worker.ts';
-import { useEmptiedWorker } from './support/shared-worker.ts';
+import { useEmptiedWorker } from './support/shared-sandboxes.ts';
 
 let worker: OwnWorker;
 

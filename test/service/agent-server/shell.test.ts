@@ -8,8 +8,8 @@ import {
   type ShellResult,
   type ShellSession,
 } from '../../../src/service/agent-server/shell.ts';
-import { until } from '../../support/until.ts';
-import { usePlainSandbox } from './support/plain-sandbox.ts';
+import { until } from '../../support/test-clock.ts';
+import { usePlainSandbox } from './support/shared-sandboxes.ts';
 
 const plain = usePlainSandbox();
 let dir: string;

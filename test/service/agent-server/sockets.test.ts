@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { useEmptiedWorker, useSharedWorker } from './support/shared-worker.ts';
+import { useEmptiedWorker, useSharedWorker } from './support/shared-sandboxes.ts';
 import {
   type TestSocket,
   OUTLINE_AFTER_MESSAGE,

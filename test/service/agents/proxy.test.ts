@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { startModel } from '../../genuine/model.ts';
-import { sandboxOfTest } from '../agent-server/support/shared-worker.ts';
+import { sandboxOfTest } from '../agent-server/support/shared-sandboxes.ts';
 import { ID } from '../agent-server/support/worker.ts';
 
 const sandbox = sandboxOfTest();

@@ -18,8 +18,8 @@ import {
   conversation,
   expectAnswers,
   startedTask,
-  type Task,
   until,
+  type Task,
 } from './support.ts';
 
 const app = appOfSuite();

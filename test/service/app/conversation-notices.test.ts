@@ -5,8 +5,7 @@ import type { ConversationNotice } from '../../../src/service/base/worker-protoc
 import { newSandbox } from '../../../src/service/sandboxes/specs.ts';
 import { defaultTitle } from '../../../src/service/storage/conversations.ts';
 import type { EventLogs } from '../../../src/service/storage/event-logs.ts';
-import { conversationRow } from '../../support/conversation-row.ts';
-import { storeOfEachTest } from '../storage/support.ts';
+import { conversationRow, storeOfEachTest } from '../storage/support.ts';
 
 const db = storeOfEachTest();
 

@@ -9,7 +9,7 @@ import {
 import { newSandbox } from '../../../src/service/sandboxes/specs.ts';
 import type { ConversationRow } from '../../../src/service/storage/conversations.ts';
 import type { SandboxRow } from '../../../src/service/storage/sandboxes.ts';
-import { conversationRow } from '../../support/conversation-row.ts';
+import { conversationRow } from '../storage/support.ts';
 import { appOfEachTest, until } from './support.ts';
 
 const app = appOfEachTest();

@@ -15,7 +15,7 @@ import {
   openEventLog,
   type EventLog,
 } from '../../../src/service/storage/event-log.ts';
-import { textOf } from '../../support/export-record.ts';
+import { textOf } from '../../support/page.ts';
 import { appOfEachTest, conversationOfEachDialect, ended, startedTask } from './support.ts';
 
 const app = appOfEachTest();

@@ -20,7 +20,7 @@ import { newSandbox, specChoice } from '../../../src/service/sandboxes/specs.ts'
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import type { ServiceApi } from '../../../src/service/index.ts';
 import type { SandboxSpecName } from '../../../src/service/base/worker-protocol.ts';
-import { conversationRow } from '../../support/conversation-row.ts';
+import { conversationRow } from '../storage/support.ts';
 import { expectDocumented } from '../openapi/documented.ts';
 
 export const PACKAGE_ROOT = path.resolve(import.meta.dirname, '../../..');
@@ -325,4 +325,31 @@ export async function ended(app: Pick<TestApp, 'call'>, id: string): Promise<Sho
     (each) => each?.execution_status === 'finished' || each?.execution_status === 'error',
   );
   return shown as Shown;
+}
+
+export interface SandboxCalls {
+  /** The id of a new sandbox. */
+  newSandbox: () => Promise<string>;
+  post: (id: string, verb: 'pause' | 'resume') => Promise<Answer>;
+  remove: (id: string) => Promise<Answer>;
+  statusOf: (id: string) => string | null;
+  /** The status after a start. */
+  settled: (id: string) => Promise<string | null>;
+}
+
+/** Changes of sandboxes, over V1, at the app server that `app` returns at each call. */
+export function sandboxCalls(app: () => Pick<TestApp, 'call' | 'store' | 'context'>): SandboxCalls {
+  const route = '/api/v1/sandboxes';
+  const statusOf = (id: string): string | null => app().store.sandboxes.get(id)?.status ?? null;
+  return {
+    newSandbox: async () => ((await app().call('POST', route)).body as { id: string }).id,
+    post: (id, verb) => app().call('POST', `${route}/${id}/${verb}`),
+    remove: (id) => app().call('DELETE', `${route}/${id}?sandbox_id=${id}`),
+    statusOf,
+    settled: (id) =>
+      until(
+        () => statusOf(id),
+        (status) => status !== 'STARTING',
+      ),
+  };
 }

@@ -15,7 +15,7 @@ import {
   type EventLog,
 } from '../../../src/service/storage/event-log.ts';
 import { createEventLogs, type EventLogs } from '../../../src/service/storage/event-logs.ts';
-import { conversationRow } from '../../support/conversation-row.ts';
+import { conversationRow } from '../storage/support.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
 function event(kind: string, members: object = {}): StoredEvent {

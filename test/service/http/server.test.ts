@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHttpServer } from '../../../src/service/http/server.ts';
 import { createApp } from '../../../src/service/app/app.ts';
-import { createTestApp, KEY as APP_KEY, type TestApp } from '../app/support.ts';
+import { KEY as APP_KEY, createTestApp, type TestApp } from '../app/support.ts';
 import { KEY, startOwnWorker, step, type OwnWorker } from '../agent-server/support/worker.ts';
 
 const KIB = 1024;

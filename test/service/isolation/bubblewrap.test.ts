@@ -2,7 +2,7 @@ import path from 'node:path';
 import { mkdirSync, realpathSync, symlinkSync, existsSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bubblewrapPlan, hiddenFolders } from '../../../src/service/isolation/bubblewrap.ts';
-import { sandboxOfTest } from '../agent-server/support/shared-worker.ts';
+import { sandboxOfTest } from '../agent-server/support/shared-sandboxes.ts';
 import {
   makePlace,
   removePlace,

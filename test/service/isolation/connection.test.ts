@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import { IsolationConnection } from '../../../src/service/isolation/connection.ts';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/test-clock.ts';
 import type { RunParameters } from '../../../src/service/isolation/protocol.ts';
 
 let child: ChildProcess | null = null;

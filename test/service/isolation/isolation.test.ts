@@ -21,7 +21,7 @@ import {
   type TestWorker,
   until,
 } from '../agent-server/support/worker.ts';
-import { sandboxOfTest } from '../agent-server/support/shared-worker.ts';
+import { sandboxOfTest } from '../agent-server/support/shared-sandboxes.ts';
 import { WORKSPACE_INSIDE } from '../../../src/service/base/worker-protocol.ts';
 import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
 

@@ -20,7 +20,7 @@ import {
 } from '../../../src/service/index.ts';
 import { prepareDataDir, dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
 import { isHeld, takeLock } from '../../../src/base/lock.ts';
-import { freeBlock } from '../../support/ports.ts';
+import { freeBlock } from '../../support/server.ts';
 import { startedTask, trajectory, until, untilShown } from '../app/support.ts';
 import { clientOf, servicesOfEachTest, NO_DATABASE } from './support.ts';
 import { isAlive, startOf } from '../../../src/base/process.ts';

@@ -14,7 +14,7 @@ import { dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
 import { isAlive, startOf } from '../../../src/base/process.ts';
 import { recover } from '../../../src/service/recover.ts';
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
-import { conversationRow } from '../../support/conversation-row.ts';
+import { conversationRow } from '../storage/support.ts';
 import { conversation, countEvents, startedTask, until, untilShown } from '../app/support.ts';
 import { clientOf, servicesOfEachTest } from './support.ts';
 

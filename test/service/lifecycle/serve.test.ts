@@ -6,14 +6,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import WebSocket from 'ws';
 import { describe, expect, it } from 'vitest';
 import { runningService, startService, type RunningService } from '../../../src/service/index.ts';
-import { freeBlock } from '../../support/ports.ts';
+import { freeBlock } from '../../support/server.ts';
 import {
   conversation,
   countEvents,
+  PACKAGE_ROOT,
   startedTask,
   until,
   untilShown,
-  PACKAGE_ROOT,
 } from '../app/support.ts';
 import { clientOf, NO_DATABASE, servicesOfEachTest } from './support.ts';
 

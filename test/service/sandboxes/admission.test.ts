@@ -5,11 +5,12 @@ import { toEvict } from '../../../src/service/sandboxes/admission.ts';
 import { newSandbox } from '../../../src/service/sandboxes/specs.ts';
 import type { SandboxRow } from '../../../src/service/storage/sandboxes.ts';
 import type { ExecutionStatus } from '../../../src/service/storage/conversation-state.ts';
-import { conversationRow } from '../../support/conversation-row.ts';
+import { conversationRow, storeOfEachTest } from '../storage/support.ts';
 import {
   createTestApp,
   ended,
   endedTask,
+  sandboxCalls,
   startedTask,
   trajectory,
   until,
@@ -17,8 +18,6 @@ import {
   type Task,
   type TestApp,
 } from '../app/support.ts';
-import { storeOfEachTest } from '../storage/support.ts';
-import { sandboxCalls } from './support.ts';
 
 describe('which sandbox is paused for another', () => {
   const test = storeOfEachTest();

@@ -1,7 +1,6 @@
 /** Changes of one sandbox that are requested at once. */
 import { describe, expect, it } from 'vitest';
-import { appOfEachTest, until } from '../app/support.ts';
-import { sandboxCalls } from './support.ts';
+import { appOfEachTest, sandboxCalls, until } from '../app/support.ts';
 
 const app = appOfEachTest();
 const { newSandbox, post, remove, settled, statusOf } = sandboxCalls(() => app);

@@ -5,12 +5,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   createTestApp,
   endedTask,
+  sandboxCalls,
   startedTask,
   until,
   type Task,
   type TestApp,
 } from '../app/support.ts';
-import { sandboxCalls } from './support.ts';
 
 let app: TestApp;
 afterEach(() => app.close());

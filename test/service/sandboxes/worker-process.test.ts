@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WorkerProcess } from '../../../src/service/sandboxes/worker-process.ts';
 import type { WorkerNotice } from '../../../src/service/base/worker-protocol.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/test-clock.ts';
 
 const folder = folderOfEachTest();
 let worker: WorkerProcess;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Mask } from '../../../src/service/storage/masking.ts';
-import { useEmptiedWorker } from '../agent-server/support/shared-worker.ts';
+import { useEmptiedWorker } from '../agent-server/support/shared-sandboxes.ts';
 import { message, outputs, step, type OwnWorker } from '../agent-server/support/worker.ts';
 
 const TOKEN = 'tok-"4711"-secret';

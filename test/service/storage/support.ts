@@ -3,8 +3,34 @@ import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import type { ConversationRow } from '../../../src/service/storage/conversations.ts';
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
-import { conversationRow } from '../../support/conversation-row.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
+
+export function conversationRow(
+  given: Pick<ConversationRow, 'id' | 'created_at'> & Partial<ConversationRow>,
+): ConversationRow {
+  return {
+    dialect: 'V1',
+    start_state: 'ready',
+    start_detail: null,
+    sandbox_id: null,
+    title: null,
+    execution_status: 'finished',
+    parent_id: null,
+    public: null,
+    repository: null,
+    branch: null,
+    git_provider: null,
+    trigger: 'gui',
+    pr_number: [],
+    llm_model: null,
+    metrics: null,
+    working_dir: null,
+    base_commit: null,
+    extras: {},
+    updated_at: given.created_at,
+    ...given,
+  };
+}
 
 /** Makes a database one of version 5 or older, which has neither these indexes nor kept numbers. */
 export const WITHOUT_COUNTS = `

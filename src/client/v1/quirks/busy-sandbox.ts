@@ -7,7 +7,7 @@
  *           continues: the record of a busy sandbox has a null status for a second, and a sandbox
  *           that does not answer its health check is in ERROR until it does.
  * Evidence: interface 4.3 and 5.2; recording exchanges-1.11.0.jsonl,
- *           llm.closed-port.execution_status.None; test/traps/null-states.test.ts,
+ *           llm.closed-port.execution_status.None; test/misbehaviour/null-states.test.ts,
  *           test/client/quirks/busy-sandbox.test.ts
  * Cost:     0 requests while the status is not null; else reads for up to 2 s; while following or
  *           waiting a read every 500 ms, a missing status is reported 15 s later, and a failure of

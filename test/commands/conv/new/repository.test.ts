@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { useGitServer } from '../../../client/support/git-server.ts';
-import { startGitHost } from '../../../support/git-host.ts';
+import { startGitHost } from '../../../support/server.ts';
 import { useWorld, type Ending } from '../../../support/use-world.ts';
 import type { Invocation } from '../../../support/world.ts';
 import { finish, git, json, jsonLines, makeRepository, run } from '../support.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ID } from '../../../client/support/v1-world.ts';
+import { ID } from '../../../client/support/v1-server.ts';
 import type { Reply } from '../../../support/server.ts';
-import { useV1 } from '../../../support/use-v1.ts';
+import { useV1 } from '../../../support/use-scripted.ts';
 import { useWorld } from '../../../support/use-world.ts';
 import { errorOf } from '../support.ts';
 

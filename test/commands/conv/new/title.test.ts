@@ -7,7 +7,7 @@ import { AppError } from '../../../../src/base/errors.ts';
 import type { Reply } from '../../../support/server.ts';
 import type { LooseOptions } from '../../../client/support/loose-server.ts';
 import type { Ended } from '../../../support/world.ts';
-import { useLoose } from '../../../support/use-loose.ts';
+import { useLoose } from '../../../support/use-scripted.ts';
 import { errorOf, json } from '../support.ts';
 
 const RENAMES = ['PATCH /api/v1/app-conversations/:id', 'PATCH /api/conversations/:id'];

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../../src/base/errors.ts';
-import { idleClock } from '../../../support/idle-clock.ts';
-import { until } from '../../../support/until.ts';
-import { useV1 } from '../../../support/use-v1.ts';
+import { idleClock, until } from '../../../support/test-clock.ts';
+import { useV1 } from '../../../support/use-scripted.ts';
 import { errorOf } from '../../../support/use-world.ts';
 import type { Ended } from '../../../support/world.ts';
 import { json } from '../support.ts';

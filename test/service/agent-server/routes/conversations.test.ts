@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { expectAnswers, type Exchange } from '../../app/support.ts';
 import { ID, message, step, until } from '../support/worker.ts';
-import { useSharedWorker } from '../support/shared-worker.ts';
+import { useSharedWorker } from '../support/shared-sandboxes.ts';
 
 const shared = useSharedWorker([step.run('echo one'), step.say('Well?')]);
 const { get, post } = shared;

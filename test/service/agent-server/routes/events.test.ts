@@ -2,7 +2,7 @@ import { unzipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { expectAnswers } from '../../app/support.ts';
 import { ID, KEY, message, step } from '../support/worker.ts';
-import { useSharedWorker } from '../support/shared-worker.ts';
+import { useSharedWorker } from '../support/shared-sandboxes.ts';
 
 const shared = useSharedWorker([step.run('echo one'), step.say('Well?')]);
 const { get, post } = shared;

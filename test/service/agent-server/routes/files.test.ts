@@ -16,8 +16,8 @@ import { request, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { until } from '../../../support/until.ts';
-import { useSharedWorker } from '../support/shared-worker.ts';
+import { until } from '../../../support/test-clock.ts';
+import { useSharedWorker } from '../support/shared-sandboxes.ts';
 import { ID, KEY, type OwnWorker, step } from '../support/worker.ts';
 
 const shared = useSharedWorker([step.finish()]);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ID, message, outputs, step, until } from '../support/worker.ts';
-import { useSharedWorker } from '../support/shared-worker.ts';
+import { useSharedWorker } from '../support/shared-sandboxes.ts';
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
 
 const shared = useSharedWorker([

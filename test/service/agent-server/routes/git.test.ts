@@ -4,8 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { gitChanges, gitDelta, gitDiff } from '../../../../src/service/agent-server/git.ts';
-import { usePlainSandbox } from '../support/plain-sandbox.ts';
-import { useSharedWorker } from '../support/shared-worker.ts';
+import { usePlainSandbox, useSharedWorker } from '../support/shared-sandboxes.ts';
 import { step } from '../support/worker.ts';
 
 const plain = usePlainSandbox();

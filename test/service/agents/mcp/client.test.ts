@@ -17,7 +17,7 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ScriptedModel, startModel } from '../../../genuine/model.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
-import { sandboxOfTest } from '../../agent-server/support/shared-worker.ts';
+import { sandboxOfTest } from '../../agent-server/support/shared-sandboxes.ts';
 import { ID, KEY, processesOf, type TestWorker, until } from '../../agent-server/support/worker.ts';
 import { createServer, PICTURE } from './server.ts';
 

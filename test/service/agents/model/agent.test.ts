@@ -7,7 +7,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ScriptedModel, startModel } from '../../../genuine/model.ts';
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
-import { sandboxOfTest } from '../../agent-server/support/shared-worker.ts';
+import { sandboxOfTest } from '../../agent-server/support/shared-sandboxes.ts';
 import { ID, type TestWorker } from '../../agent-server/support/worker.ts';
 
 const sandbox = sandboxOfTest();

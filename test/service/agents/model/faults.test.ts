@@ -1,8 +1,8 @@
 /** What each fault of an endpoint does to a run. */
 import { expect, it } from 'vitest';
-import { useEmptiedWorker } from '../../agent-server/support/shared-worker.ts';
+import { useEmptiedWorker } from '../../agent-server/support/shared-sandboxes.ts';
 import type { OwnWorker } from '../../agent-server/support/worker.ts';
-import { freeBlock } from '../../../support/ports.ts';
+import { freeBlock } from '../../../support/server.ts';
 import {
   call,
   delta,

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sandboxOfTest } from '../../agent-server/support/shared-worker.ts';
+import { sandboxOfTest } from '../../agent-server/support/shared-sandboxes.ts';
 import { ID } from '../../agent-server/support/worker.ts';
 import { type Asked, call, delta, FINISH, type Reply, run, send, useEndpoint } from './endpoint.ts';
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { sandboxOfTest } from '../../agent-server/support/shared-worker.ts';
+import { sandboxOfTest } from '../../agent-server/support/shared-sandboxes.ts';
 import { ID, message, type TestWorker, until } from '../../agent-server/support/worker.ts';
 import { call, delta, FINISH, ofKind, run, send, useEndpoint } from './endpoint.ts';
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
-import { useEmptiedWorker } from '../../agent-server/support/shared-worker.ts';
+import { useEmptiedWorker } from '../../agent-server/support/shared-sandboxes.ts';
 import {
   ID,
   message,

@@ -3,7 +3,7 @@
  * clients.
  */
 import { expect, it } from 'vitest';
-import { useEmptiedWorker } from '../../agent-server/support/shared-worker.ts';
+import { useEmptiedWorker } from '../../agent-server/support/shared-sandboxes.ts';
 import {
   ID,
   message,

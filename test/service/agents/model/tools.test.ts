@@ -1,7 +1,7 @@
 /** The tools as a model calls them, at a worker. */
 import { describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
-import { useEmptiedWorker } from '../../agent-server/support/shared-worker.ts';
+import { useEmptiedWorker } from '../../agent-server/support/shared-sandboxes.ts';
 import { ID, type OwnWorker, readIfThere } from '../../agent-server/support/worker.ts';
 import { call, FINISH, ofKind, run, useEndpoint } from './endpoint.ts';
 

@@ -5,7 +5,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { Editor } from '../../../../src/service/agent-server/editor.ts';
 import { demoSteps, readReplayFile } from '../../../../src/service/agents/replay/file.ts';
 import { readSteps } from '../../../../src/service/base/steps.ts';
-import { usePlainSandbox } from '../../agent-server/support/plain-sandbox.ts';
+import { usePlainSandbox } from '../../agent-server/support/shared-sandboxes.ts';
 
 const plain = usePlainSandbox();
 let dir: string;

@@ -10,13 +10,13 @@ import {
   conversation,
   conversationOfEachDialect,
   ended,
-  KEY,
   expectAnswers,
+  KEY,
   startedTask,
   until,
+  untilShown,
   type AppOfTests,
   type Shown,
-  untilShown,
 } from '../support.ts';
 
 const V1 = '/api/v1/app-conversations';
