@@ -1,5 +1,5 @@
 /** Interface 3.1. */
-import { poll, STEADY } from '../../runs/poll.ts';
+import { poll, QUICK, STEADY } from '../../runs/poll.ts';
 import { AppError, isAppError, isNotFound } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
@@ -42,7 +42,8 @@ export async function* startV0(
     return conversation;
   };
   const signal = AbortSignal.any([options.signal, links.signal]);
-  return await poll(started, { clock: links.clock, signal, every: STEADY });
+  const every = links.app.loopback ? QUICK : STEADY;
+  return await poll(started, { clock: links.clock, signal, every });
 }
 
 function refuseWhatV0Lacks(request: NewConversation): void {

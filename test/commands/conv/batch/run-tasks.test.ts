@@ -11,14 +11,14 @@ const TOO_MANY: Reply = { status: 409, json: { detail: 'Too many conversations a
 const UNAUTHORIZED: Reply = { status: 401, json: { detail: 'no' } };
 const isPause = ({ path: route }: Asked) => /\/sandboxes\/[^/]+\/pause$/.test(route);
 
-describe('a start that the server refuses because too many run', () => {
-  const real = clockFrom(() => Date.now());
-  /** Real time, but the pause before another start is short. */
-  const clock: Clock = {
-    ...real,
-    sleep: (ms, signal) => real.sleep(ms === 5_000 ? 50 : ms, signal),
-  };
+const real = clockFrom(() => Date.now());
+/** Real time, but the pauses before another request or another start are short. */
+const clock: Clock = {
+  ...real,
+  sleep: (ms, signal) => real.sleep(ms > 1_000 && ms <= 5_000 ? 50 : ms, signal),
+};
 
+describe('a start that the server refuses because too many run', () => {
   /** The server refuses a start while one conversation runs; a pause of its sandbox makes room. */
   function limitToOne(refuse: () => Reply | Promise<Reply>): void {
     let running = 0;
@@ -116,7 +116,7 @@ describe('the tasks of a batch', () => {
   });
 
   it('whose time is up exit 124 and are waited for by the next run', async () => {
-    const replay = await replayFile(at, 'slow.json', [run('sleep 3'), finish('done')]);
+    const replay = await replayFile(at, 'slow.json', [run('sleep 2'), finish('done')]);
     const task = demo('slow', { replay });
     const id = expect.any(String) as string;
     await at.batch([{ ...task, 'wait-timeout': '1s' }], {
@@ -131,6 +131,7 @@ describe('the tasks of a batch', () => {
     let cuts = 0;
     at.script((asked) => (isStart(asked) && cuts++ === 0 ? { cut: true } : null));
     await at.batch([demo('a')], {
+      clock,
       code: 1,
       results: [{ status: 'unknown', exit_code: 11, attempts: 1 }],
     });
