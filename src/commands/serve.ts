@@ -171,34 +171,25 @@ export function declareServe(root: Command, ctx: Context): void {
   });
 }
 
-async function serve(
-  { idleTimeout, scenario, replay, ...flags }: ServeFlags,
-  ctx: Context,
-): Promise<void> {
-  const modes = MODES.filter((mode) => flags[mode] !== undefined);
-  const [mode] = modes;
-  if (modes.length > 1)
-    throw new AppError(
-      'usage',
-      `these flags cannot be combined: ${modes.map((each) => `--${each}`).join(', ')}`,
-    );
-  for (const [flag, value] of Object.entries({ host: flags.host, scenario, replay })) {
-    if (value?.trim() === '') throw new AppError('usage', `--${flag} is empty`);
-    if (value !== undefined && flag !== 'host' && mode !== undefined && mode !== 'detach')
-      throw new AppError('usage', `--${flag} cannot be combined with --${mode}`);
-  }
+async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
+  const mode = modeOf(flags);
   const service = await ctx.local.service();
-  if (mode === 'status') {
-    ctx.out.check(statusView, 'item');
-    return await ctx.out.item(statusView, await service.status());
+  switch (mode) {
+    case 'status':
+      ctx.out.check(statusView, 'item');
+      return await ctx.out.item(statusView, await service.status());
+    case 'stop':
+      return await stop(service, ctx);
+    case 'logs':
+      return await printLogs(service, ctx);
+    case 'detach':
+      ctx.out.check(startedView, 'item');
+      break;
+    case 'foreground':
+      ctx.out.check(null, 'stream');
   }
-  if (mode === 'stop') return await stop(service, ctx);
-  if (mode === 'logs') return await printLogs(service, ctx);
-
-  const isDetached = mode === 'detach';
-  if (isDetached) ctx.out.check(startedView, 'item');
-  else ctx.out.check(null, 'stream');
-  const { host, port, api, spec, sandboxMemory, sandboxProcesses } = flags;
+  const { host, port, api, spec, sandboxMemory, sandboxProcesses, idleTimeout } = flags;
+  const fileOf = (name: string | undefined) => name && path.resolve(ctx.local.cwd, name);
   const options: ServiceFlags = {
     host,
     port,
@@ -207,54 +198,81 @@ async function serve(
     sandboxMemory,
     sandboxProcesses,
     idleTimeoutMs: idleTimeout,
-    scenario: scenario === undefined ? undefined : path.resolve(ctx.local.cwd, scenario),
-    replay: replay === undefined || replay === DEMO ? replay : path.resolve(ctx.local.cwd, replay),
+    scenario: fileOf(flags.scenario),
+    replay: flags.replay === DEMO ? DEMO : fileOf(flags.replay),
   };
   // Before anything starts.
   const rules = await service.checkFiles(options);
   const running = await runningAlike(options, service);
   if (ctx.globals.mode === 'dry-run') {
-    const what =
+    return await printWouldDo(
+      ctx,
       running === null
         ? 'would start the local service'
-        : `the local service is already running (pid ${running.pid})`;
-    return await printWouldDo(ctx, what);
+        : `the local service is already running (pid ${running.pid})`,
+    );
   }
-  if (
-    running === null &&
-    host !== undefined &&
-    !/^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host)
-  )
+  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host ?? 'localhost');
+  if (running === null && !isLoopback)
     await ctx.warn(
       `other machines can reach ${host}; anyone who has the key can run commands on this machine`,
     );
+  if (mode === 'detach') await startInBackground(options, rules, service, ctx);
+  else await runHere(options, running, service, ctx);
+}
 
-  if (isDetached) {
-    const { url, pid, started, notice } = await service.ensure(options);
-    const { data_dir } = await service.status();
-    await ctx.out.item(startedView, { url, pid, data_dir }, { changed: started === 'now' });
-    if (options.scenario !== undefined) {
-      const text =
-        `fault injection: ${rules} ${rules === 1 ? 'rule' : 'rules'} of ` + `${options.scenario}`;
-      await ctx.notice(`${text}; acs serve --logs lists the requests they change`);
-    }
-    if (notice !== null) await ctx.notice(notice);
-    else if (started === 'before') await ctx.notice('it was already running');
-    return;
+/** Throws `usage` for flags of several modes, and for one that the mode does not have. */
+function modeOf({ host, scenario, replay, ...flags }: ServeFlags) {
+  const modes = MODES.filter((each) => flags[each] !== undefined);
+  const [mode = 'foreground'] = modes;
+  if (modes.length > 1) {
+    const names = modes.map((each) => `--${each}`).join(', ');
+    throw new AppError('usage', `these flags cannot be combined: ${names}`);
   }
-  const printReady = (ready: {
-    url: string | null;
-    pid: number | null;
-    data_dir: string;
-  }): Promise<void> =>
+  const starts = mode === 'foreground' || mode === 'detach';
+  for (const [flag, value] of Object.entries({ host, scenario, replay })) {
+    if (value?.trim() === '') throw new AppError('usage', `--${flag} is empty`);
+    if (value !== undefined && flag !== 'host' && !starts)
+      throw new AppError('usage', `--${flag} cannot be combined with --${mode}`);
+  }
+  return mode;
+}
+
+/** @param rules the number of those in the scenario */
+async function startInBackground(
+  options: ServiceFlags,
+  rules: number,
+  service: LocalService,
+  ctx: Context,
+): Promise<void> {
+  const { url, pid, started, notice } = await service.ensure(options);
+  const { data_dir } = await service.status();
+  await ctx.out.item(startedView, { url, pid, data_dir }, { changed: started === 'now' });
+  if (options.scenario !== undefined) {
+    const count = `${rules} ${rules === 1 ? 'rule' : 'rules'}`;
+    await ctx.notice(
+      `fault injection: ${count} of ${options.scenario}; acs serve --logs lists the requests ` +
+        'they change',
+    );
+  }
+  if (notice !== null) await ctx.notice(notice);
+  else if (started === 'before') await ctx.notice('it was already running');
+}
+
+async function runHere(
+  options: ServiceFlags,
+  running: LocalServiceStatus | null,
+  service: LocalService,
+  ctx: Context,
+): Promise<void> {
+  const printReady = ({ url, pid, data_dir }: Ready): Promise<void> =>
     ctx.out.record(
-      { type: 'ready', ...ready },
-      `${ready.url} (pid ${ready.pid}, data in ${ready.data_dir})`,
+      { type: 'ready', url, pid, data_dir },
+      `${url} (pid ${pid}, data in ${data_dir})`,
     );
   if (running !== null) {
-    const { url, pid, data_dir, version } = running;
-    await printReady({ url, pid, data_dir });
-    return await ctx.notice(`it was already running (version ${version})`);
+    await printReady(running);
+    return await ctx.notice(`it was already running (version ${running.version})`);
   }
   await service.run({
     ...options,
@@ -266,6 +284,8 @@ async function serve(
   });
   ctx.signal.throwIfAborted();
 }
+
+type Ready = Pick<LocalServiceStatus, 'url' | 'pid' | 'data_dir'>;
 
 /** Null: none runs. Throws `conflict` when a flag differs from what the service runs with. */
 async function runningAlike(
@@ -293,11 +313,11 @@ async function runningAlike(
     ['--replay', options.replay, flags.replay],
     ['--scenario', options.scenario, status.scenario ?? undefined],
   ] as const;
-  const others = compared.flatMap(([flag, wanted, actual]) => {
-    if (wanted === undefined || wanted === actual) return [];
+  const others = compared.flatMap(([flag, requested, actual]) => {
+    if (requested === undefined || requested === actual) return [];
     return actual === undefined
-      ? `without ${flag} ${wanted}`
-      : `with ${flag} ${actual} instead of ${wanted}`;
+      ? `without ${flag} ${requested}`
+      : `with ${flag} ${actual} instead of ${requested}`;
   });
   // A script would be tested without faults.
   if (options.scenario !== undefined && options.scenario === status.scenario)

@@ -154,7 +154,8 @@ const STATUS_TONES: Readonly<Record<string, Tone>> = {
 };
 
 function toneOf<T>(field: Field<T>, text: string): Tone | undefined {
-  return field.as === 'status' ? STATUS_TONES[text] : field.as === 'time' ? 'dim' : undefined;
+  if (field.as === 'time') return 'dim';
+  return field.as === 'status' ? STATUS_TONES[text] : undefined;
 }
 
 /** Nothing shortened, null is empty, `\t \n \r \\` escaped, other control characters as `\x1b`. */
@@ -236,15 +237,9 @@ export function errorText(
   const { palette = NO_COLORS, redact = (text: string) => text, columns } = look;
   if (isForPrograms(format)) return jsonLine(mapStrings(errorRecord(error), redact));
   const { request, server, hint } = error.details;
-  const [url = ''] = request?.url.split('?') ?? [];
-  const further = [
-    ...(request
-      ? [`request: ${request.method} ${url}`]
-      : server === undefined
-        ? []
-        : [`server: ${server}`]),
-    ...(hint ? hint.split('\n') : []),
-  ];
+  const further = hint ? hint.split('\n') : [];
+  if (request) further.unshift(`request: ${request.method} ${request.url.split('?', 1)[0]}`);
+  else if (server !== undefined) further.unshift(`server: ${server}`);
   const message = [{ text: 'error:', tone: 'bad' as const }, { text: ` ${redact(error.message)}` }];
   const rows = [message, ...further.map((text) => [{ text: `  ${redact(text)}` }])];
   return renderLines(rows, { width: columns || Number.POSITIVE_INFINITY, palette });

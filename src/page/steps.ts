@@ -94,8 +94,9 @@ function stepOf(event: PageEvent & { text: string }): Step | null {
     }
     case 'output': {
       const exitCode = exitCodeOf(event) ?? 0;
-      const failure = exitCode > 0 ? `exit code ${exitCode}` : isErrorOf(event) ? 'failed' : null;
-      return { kind: 'output', title: '', body: text || null, form: 'code', failure };
+      const failure = isErrorOf(event) ? 'failed' : null;
+      const shown = exitCode > 0 ? `exit code ${exitCode}` : failure;
+      return { kind: 'output', title: '', body: text || null, form: 'code', failure: shown };
     }
     case 'error':
       return { kind: 'error', title: event.text, body: text || null, form: 'code' };

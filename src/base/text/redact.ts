@@ -299,6 +299,16 @@ interface Name {
   below: MemberKind;
 }
 
+/** Where the members of a value are. */
+function insideOf(value: object, { isSecretMap }: Name, inside: Inside): Inside {
+  // Counts of tokens are figures, not secrets. In a map of secrets the name of one shows nothing
+  // about its entry.
+  if (Object.values(value).every((member) => member === null || typeof member === 'number'))
+    return 'open';
+  if (inside === 'map' && !Array.isArray(value)) return 'entry';
+  return isSecretMap ? 'map' : inside;
+}
+
 /** `text` is applied to each name, and to each string that is not replaced as a whole. */
 export function memberRedaction(text: (text: string) => string): (value: unknown) => unknown {
   const names = {
@@ -311,8 +321,8 @@ export function memberRedaction(text: (text: string) => string): (value: unknown
     const known = names[kind].get(name);
     if (known !== undefined) return known;
     const canonical = canonicalName(name);
-    const below =
-      kind === 'mcp' || isMcpName(name) ? 'mcp' : canonical === 'headers' ? 'header' : kind;
+    let below: MemberKind = canonical === 'headers' ? 'header' : kind;
+    if (kind === 'mcp' || isMcpName(name)) below = 'mcp';
     const fresh: Name = {
       shown: text(name),
       isSecret: isSecretName(name, kind),
@@ -326,34 +336,44 @@ export function memberRedaction(text: (text: string) => string): (value: unknown
 
   const redact = (value: unknown, name: Name, inside: Inside, depth: number): unknown => {
     if (typeof value === 'string') {
-      const isHidden =
-        inside === 'map' || (inside === 'entry' ? !name.isDescribing : name.isSecret);
+      const isHidden = { map: true, entry: !name.isDescribing, open: name.isSecret }[inside];
       return isHidden && value !== '' ? REDACTED : text(value);
     }
     if (typeof value === 'number') return inside === 'map' ? REDACTED : value;
     if (typeof value !== 'object' || value === null) return value;
     if (depth > DEEPEST) return REDACTED;
-    // Counts of tokens are figures, not secrets. In a map of secrets the name of one shows nothing
-    // about its entry.
-    const isFigures = Object.values(value).every(
-      (member) => member === null || typeof member === 'number',
-    );
-    const isEntry = inside === 'map' && !Array.isArray(value);
-    const next = isFigures ? 'open' : isEntry ? 'entry' : name.isSecretMap ? 'map' : inside;
-    if (Array.isArray(value)) {
-      // Perhaps arguments of a command: the word after `--api-key` is a secret too.
-      const shown = value.some((item) => typeof item === 'string') ? shownArguments(value) : [];
-      const unnamed = nameOf('', name.below);
-      const redacted = value.map((item: unknown, index) => {
-        const own = redact(item, unnamed, next, depth + 1);
-        return own === REDACTED ? own : (shown[index] ?? own);
-      });
-      return redacted.some((item, index) => item !== value[index]) ? redacted : value;
-    }
+    const next = insideOf(value, name, inside);
+    return Array.isArray(value)
+      ? redactItems(value, name.below, next, depth + 1)
+      : redactMembers(value, name.below, next, depth + 1);
+  };
+
+  const redactItems = (
+    items: readonly unknown[],
+    kind: MemberKind,
+    inside: Inside,
+    depth: number,
+  ): unknown => {
+    // Perhaps arguments of a command: the word after `--api-key` is a secret too.
+    const shown = items.some((item) => typeof item === 'string') ? shownArguments(items) : [];
+    const unnamed = nameOf('', kind);
+    const redacted = items.map((item, index) => {
+      const own = redact(item, unnamed, inside, depth);
+      return own === REDACTED ? own : (shown[index] ?? own);
+    });
+    return redacted.some((item, index) => item !== items[index]) ? redacted : items;
+  };
+
+  const redactMembers = (
+    value: object,
+    kind: MemberKind,
+    inside: Inside,
+    depth: number,
+  ): unknown => {
     let isChanged = false;
     const members = Object.entries(value).map(([key, inner]: [string, unknown]) => {
-      const member = nameOf(key, name.below);
-      const redacted = redact(inner, member, next, depth + 1);
+      const member = nameOf(key, kind);
+      const redacted = redact(inner, member, inside, depth);
       isChanged ||= redacted !== inner || member.shown !== key;
       return [member.shown, redacted];
     });

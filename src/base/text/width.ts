@@ -31,12 +31,12 @@ export function truncate(text: string, columns: number): string {
  */
 export function wrap(text: string, columns: number, indent: number): string {
   const isBroken = Number.isFinite(columns) && columns - indent >= LEAST_COLUMNS;
-  const lines: string[] = [];
-  for (const paragraph of text.split('\n')) {
+  const lines = isBroken ? [] : text.split('\n').map((line) => line.trimEnd());
+  for (const paragraph of isBroken ? text.split('\n') : []) {
     let line = '';
     let used = 0;
-    for (const word of isBroken ? paragraph.split(/(?<= )(?=[^ ])/) : [paragraph]) {
-      const width = isBroken ? widthOf(word.trimEnd()) : 0;
+    for (const word of paragraph.split(/(?<= )(?=[^ ])/)) {
+      const width = widthOf(word.trimEnd());
       const available = lines.length === 0 ? columns : columns - indent;
       const isBetterBelow = width <= columns - indent || used > indent;
       if (line.trim() !== '' && used + width > available && isBetterBelow) {

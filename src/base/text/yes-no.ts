@@ -2,6 +2,7 @@ export const YES_OR_NO = 'answer y, yes, n or no';
 
 /** Null for any other text than y, yes, n and no. */
 export function readYesNo(text: string): 'yes' | 'no' | null {
-  const [, yes, no] = /^\s*(?:(y|yes)|(n|no))\s*$/i.exec(text) ?? [];
-  return yes ? 'yes' : no ? 'no' : null;
+  const answers = { y: 'yes', yes: 'yes', n: 'no', no: 'no' } as const;
+  const answer = text.trim().toLowerCase();
+  return Object.hasOwn(answers, answer) ? answers[answer as keyof typeof answers] : null;
 }

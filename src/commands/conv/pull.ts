@@ -90,62 +90,52 @@ export function declare(command: Command, ctx: Context): void {
   command.action((id: string, options: PullOptions) => pull(id, options, ctx));
 }
 
-async function pull(word: string, options: PullOptions, ctx: Context): Promise<void> {
-  const { branch, '3way': threeWay = false } = options;
-  // --output names the folder here; the result goes to stdout.
-  const { target: output } = ctx.globals;
-  if (output === '' || output === '-') throw new AppError('usage', '-o needs the name of a folder');
-  if (output !== undefined && (branch !== undefined || threeWay)) {
-    const flag = branch === undefined ? '--3way' : '--branch';
-    throw new AppError('usage', `-o writes a folder; it cannot be combined with ${flag}`);
-  }
-  const folder = output === undefined ? null : path.resolve(ctx.local.cwd, output);
-  ctx.out.check(pulledView, 'item');
-  checkWord(conversations, word);
-  const retriever = await ctx.git.retriever();
-  if (folder !== null) retriever.checkFolder(folder);
-  const checkout = folder === null ? await ctx.git.checkout() : null;
-  if (folder === null && checkout === null)
-    throw new AppError('usage', 'the current folder is not in a git checkout', {
-      hint: 'change to the checkout, or write the changed files into a folder: -o <dir>',
-    });
-  const target = folder ?? checkout?.root ?? '';
-  if (branch !== undefined) await retriever.checkBranch(target, branch);
+/** Where the changes go. */
+type Target =
+  | { into: 'checkout'; path: string; checkout: Checkout }
+  | { into: 'branch'; path: string; checkout: Checkout; branch: string }
+  | { into: 'folder'; path: string };
 
+async function pull(word: string, options: PullOptions, ctx: Context): Promise<void> {
+  const retriever = await ctx.git.retriever();
+  const target = await targetOf(ctx, retriever, word, options);
   const server = await ctx.servers.active();
   const conversation = await findStarted(ctx, server, word);
+  const { id, title } = conversation;
   const diff = await readChanges(ctx, server, conversation, {
     resume: options.resume,
-    against: folder === null ? 'start' : 'nothing',
+    against: target.into === 'folder' ? 'nothing' : 'start',
   });
-  if (checkout !== null)
-    await refuseOtherRepository(ctx, retriever, checkout, conversation, diff.base);
+  const { base, patch } = diff;
+  if (target.into !== 'folder')
+    await refuseOtherRepository(ctx, retriever, target.checkout, conversation, base);
   await reportOmissions(ctx, diff);
 
   const dryRun = ctx.globals.mode === 'dry-run';
-  const asked = { patch: diff.patch, threeWay, dryRun };
-  let retrieved;
-  if (folder !== null) retrieved = await retriever.intoFolder(folder, asked);
-  else if (branch === undefined) retrieved = await retriever.intoCheckout(target, asked);
-  else {
-    const answer = (await server.conversations.result(conversation.id))?.text.trim();
-    const message =
-      answer || conversation.title?.trim() || `Changes of conversation ${conversation.id}`;
-    const commit = { branch, base: diff.base, message: ctx.terminal.redact(`${message}\n`) };
-    retrieved = await retriever.ontoBranch(target, { ...asked, ...commit });
-  }
-
-  const { files, conflicts, submodules, commit } = retrieved;
+  const retrieval = { patch, threeWay: options['3way'] ?? false, dryRun };
+  const retrieve = async () => {
+    if (target.into === 'folder') return await retriever.intoFolder(target.path, retrieval);
+    if (target.into === 'checkout') return await retriever.intoCheckout(target.path, retrieval);
+    const answer = (await server.conversations.result(id))?.text.trim();
+    const message = answer || title?.trim() || `Changes of conversation ${id}`;
+    return await retriever.ontoBranch(target.path, {
+      ...retrieval,
+      branch: target.branch,
+      base,
+      message: ctx.terminal.redact(`${message}\n`),
+    });
+  };
+  const { files, conflicts, submodules, commit } = await retrieve();
   for (const name of submodules)
     await ctx.warn(`left out: ${name}: a submodule, of which only the commit changed`);
   if (dryRun) await ctx.notice('dry run: nothing was written');
   const pulled: Pulled = {
-    conversation_id: conversation.id,
-    into: folder !== null ? 'folder' : branch === undefined ? 'checkout' : 'branch',
-    path: target,
-    branch: branch ?? null,
+    conversation_id: id,
+    into: target.into,
+    path: target.path,
+    branch: options.branch ?? null,
     commit,
-    base: diff.base,
+    base,
     files,
     ...lineTotals(changedFiles(diff)),
     conflicts,
@@ -156,6 +146,38 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
     hint: 'resolve them, then: git add <file>',
     data: { conflicts },
   });
+}
+
+/** Throws what can be refused before a request. */
+async function targetOf(
+  ctx: Context,
+  retriever: Retriever,
+  word: string,
+  { branch, '3way': threeWay }: PullOptions,
+): Promise<Target> {
+  // --output names the folder here; the result goes to stdout.
+  const { target: output } = ctx.globals;
+  if (output === '' || output === '-') throw new AppError('usage', '-o needs the name of a folder');
+  if (output !== undefined && (branch !== undefined || threeWay)) {
+    const flag = branch === undefined ? '--3way' : '--branch';
+    throw new AppError('usage', `-o writes a folder; it cannot be combined with ${flag}`);
+  }
+  ctx.out.check(pulledView, 'item');
+  checkWord(conversations, word);
+  if (output !== undefined) {
+    const folder = path.resolve(ctx.local.cwd, output);
+    retriever.checkFolder(folder);
+    return { into: 'folder', path: folder };
+  }
+  const checkout = await ctx.git.checkout();
+  if (checkout === null)
+    throw new AppError('usage', 'the current folder is not in a git checkout', {
+      hint: 'change to the checkout, or write the changed files into a folder: -o <dir>',
+    });
+  const { root } = checkout;
+  if (branch === undefined) return { into: 'checkout', path: root, checkout };
+  await retriever.checkBranch(root, branch);
+  return { into: 'branch', path: root, checkout, branch };
 }
 
 /**

@@ -1,4 +1,11 @@
-import { accessSync, constants, createReadStream, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  createReadStream,
+  realpathSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import path from 'node:path';
 import { pack, type Pack } from 'tar-stream';
@@ -10,8 +17,7 @@ export function statPath(given: string, cwd: string): PathInfo {
   const full = path.resolve(cwd, given);
   const found = tried(() => statSync(full));
   const may = (file: string, mode: number) => tried(() => accessSync(file, mode)) !== null;
-  const kind =
-    found === null ? 'none' : found.isDirectory() ? 'folder' : found.isFile() ? 'file' : 'other';
+  const kind = kindOf(found);
   // The pipe of `<(command)` has no path but that of its descriptor.
   const real =
     (kind === 'file' || kind === 'folder' ? tried(() => realpathSync(full)) : null) ?? full;
@@ -25,6 +31,12 @@ export function statPath(given: string, cwd: string): PathInfo {
     isWritable: may(kind === 'folder' ? real : folder, constants.W_OK),
     hasFolder: tried(() => statSync(folder))?.isDirectory() === true,
   };
+}
+
+function kindOf(found: Stats | null): PathInfo['kind'] {
+  if (found === null) return 'none';
+  if (found.isDirectory()) return 'folder';
+  return found.isFile() ? 'file' : 'other';
 }
 
 function tried<T>(read: () => T): T | null {
@@ -80,27 +92,28 @@ export async function openFolder(root: string, signal: AbortSignal): Promise<Fol
   const entries: Entry[] = [];
   const leftOut: string[] = [];
   const names = ['.'];
+  /** The entry of a name, or why it is left out. The names in a folder are appended. */
+  const read = async (name: string, full: string): Promise<Entry | string> => {
+    // Node decodes names as UTF-8; of one with other bytes the file cannot be found again.
+    if (name.includes('\uFFFD')) return 'its name is not UTF-8';
+    const found = await lstat(full);
+    const entry = { name: `./${name}`, mode: found.mode & 0o777, size: 0 };
+    if (found.isFile()) return { ...entry, size: found.size, type: 'file' };
+    if (found.isDirectory()) {
+      names.push(...(await readdir(full)).sort().map((child) => path.posix.join(name, child)));
+      return { ...entry, type: 'directory' };
+    }
+    if (!found.isSymbolicLink()) return NO_FILE;
+    const linkname = await readlink(full);
+    return staysInside(linkname, name) ? { ...entry, type: 'symlink', linkname } : LEADS_OUT;
+  };
   for (const name of names) {
     signal.throwIfAborted();
     const full = path.join(root, name);
     try {
-      const found = await lstat(full);
-      const entry = { name: `./${name}`, mode: found.mode & 0o777, size: 0 };
-      if (found.isDirectory()) {
-        entries.push({ ...entry, type: 'directory' });
-        for (const child of (await readdir(full)).sort()) {
-          const inner = path.posix.join(name, child);
-          // Node decodes names as UTF-8; of one with other bytes the file cannot be found again.
-          if (child.includes('\uFFFD')) leftOut.push(`${inner}: its name is not UTF-8`);
-          else names.push(inner);
-        }
-      } else if (found.isFile()) {
-        entries.push({ ...entry, size: found.size, type: 'file' });
-      } else if (found.isSymbolicLink()) {
-        const linkname = await readlink(full);
-        if (staysInside(linkname, name)) entries.push({ ...entry, type: 'symlink', linkname });
-        else leftOut.push(`${name}: ${LEADS_OUT}`);
-      } else leftOut.push(`${name}: ${NO_FILE}`);
+      const entry = await read(name, full);
+      if (typeof entry === 'string') leftOut.push(`${name}: ${entry}`);
+      else entries.push(entry);
     } catch (error) {
       throw fileError('read', full, error);
     }

@@ -21,7 +21,7 @@ import { fileError, LEADS_OUT, NO_FILE, staysInside, writePart } from './pack.ts
 import { cut } from '../../base/text/well-formed.ts';
 
 /** By path (the folder itself: `.`), folders before what is in them. */
-type Tree = Map<string, { kind: 'file' | 'folder' | 'link'; mode: number; bytes: number }>;
+type Tree = Map<string, { kind: Kind; mode: number; bytes: number }>;
 
 interface Unpacked {
   files: number;
@@ -78,54 +78,54 @@ export async function unpackInto(
   }
 }
 
+type Kind = 'file' | 'folder' | 'link';
+type Entry = Extract extends AsyncIterable<infer E> ? E : never;
+
 async function unpack(archive: Extract, root: string, leftOut: string[]): Promise<Tree> {
   const tree: Tree = new Map();
   const links: [file: string, target: string][] = [];
+  /** The kind of what was unpacked, or why the entry is left out. */
+  const unpackEntry = async (entry: Entry, name: string): Promise<{ kind: Kind } | string> => {
+    const { type, mode, linkname } = entry.header;
+    const full = path.join(root, name);
+    const parent = path.posix.dirname(name);
+    if (name.includes('\uFFFD')) return 'its name is not UTF-8';
+    // Nothing is written through a link: what an entry is in was unpacked as a folder.
+    if (tree.has(name) || (parent !== '.' && tree.get(parent)?.kind !== 'folder'))
+      throw leadsOut(name);
+    switch (type) {
+      case 'directory':
+        if (name === '.') await chmod(full, (await stat(full)).mode & (mode | 0o700));
+        else await mkdir(full, { mode: (mode & 0o777) | 0o700 });
+        return { kind: 'folder' };
+      case 'file':
+      case 'contiguous-file': {
+        const options = { flag: 'wx', mode: mode & 0o777 };
+        await writeFile(full, entry as AsyncIterable<Uint8Array>, options);
+        return { kind: 'file' };
+      }
+      case 'link': {
+        // The other name of a file that was packed before.
+        const from = safeName(linkname);
+        if (tree.get(from)?.kind !== 'file') throw leadsOut(linkname);
+        await copyFile(path.join(root, from), full, constants.COPYFILE_EXCL);
+        return { kind: 'file' };
+      }
+      case 'symlink':
+        if (!staysInside(linkname, name)) return LEADS_OUT;
+        links.push([full, linkname]);
+        return { kind: 'link' };
+      default:
+        return NO_FILE;
+    }
+  };
   try {
     for await (const entry of archive) {
-      const { type, mode, linkname } = entry.header;
       const name = safeName(entry.header.name);
-      const full = path.join(root, name);
-      const parent = path.posix.dirname(name);
-      let kind: 'file' | 'folder' | 'link' = 'file';
-      if (name.includes('\uFFFD')) leftOut.push(`${name}: its name is not UTF-8`);
-      // Nothing is written through a link: what an entry is in was unpacked as a folder.
-      else if (tree.has(name) || (parent !== '.' && tree.get(parent)?.kind !== 'folder'))
-        throw leadsOut(name);
-      else if (type === 'symlink' && !staysInside(linkname, name))
-        leftOut.push(`${name}: ${LEADS_OUT}`);
-      else {
-        switch (type) {
-          case 'directory':
-            kind = 'folder';
-            if (name === '.') await chmod(full, (await stat(full)).mode & (mode | 0o700));
-            else await mkdir(full, { mode: (mode & 0o777) | 0o700 });
-            break;
-          case 'file':
-          case 'contiguous-file':
-            await writeFile(full, entry as AsyncIterable<Uint8Array>, {
-              flag: 'wx',
-              mode: mode & 0o777,
-            });
-            break;
-          case 'link': {
-            // The other name of a file that was packed before.
-            const from = safeName(linkname);
-            if (tree.get(from)?.kind !== 'file') throw leadsOut(linkname);
-            await copyFile(path.join(root, from), full, constants.COPYFILE_EXCL);
-            break;
-          }
-          case 'symlink':
-            kind = 'link';
-            links.push([full, linkname]);
-            break;
-          default:
-            leftOut.push(`${name}: ${NO_FILE}`);
-            entry.resume();
-            continue;
-        }
-        tree.set(name, { kind, mode: mode & 0o777, bytes: entry.header.size });
-      }
+      const unpacked = await unpackEntry(entry, name);
+      if (typeof unpacked === 'string') leftOut.push(`${name}: ${unpacked}`);
+      else
+        tree.set(name, { ...unpacked, mode: entry.header.mode & 0o777, bytes: entry.header.size });
       entry.resume();
     }
     for (const [file, target] of links) await symlink(target, file);

@@ -44,64 +44,24 @@ const LOCK_WAIT_MS = 20_000;
 const RETRY_MS = 20;
 const OWN_FILES = /^(profiles\.json.*|cache)$/;
 
-export function openProfileStore({
-  configDir,
-  notice,
-}: {
+interface StoreOptions {
   configDir: string;
   /**
    * Takes a line about a store that others may read. Absent on systems whose files have no mode.
    */
   notice?: (text: string) => Promise<void>;
-}): ProfileStore {
+}
+
+export function openProfileStore({ configDir, notice }: StoreOptions): ProfileStore {
   const file = path.join(configDir, 'profiles.json');
   let closing: Promise<void> | null = null;
   const read = async () => {
     if (notice !== undefined) await (closing ??= closeToOthers(file, notice));
     return await readDocument(file);
   };
-  /** Reads again under the lock: the changes of two processes at once are both stored. */
   const change = async (edit: (document: ProfileDocument) => void): Promise<void> => {
     try {
-      makeFolder(configDir, 0o700);
-      // An existing directory is closed to others only when nothing but our files is in it: it may
-      // be /tmp.
-      const isOpen =
-        ((await stat(configDir)).mode & 0o077) !== 0 && !(await lstat(configDir)).isSymbolicLink();
-      if (isOpen && (await readdir(configDir)).every((name) => OWN_FILES.test(name)))
-        await chmod(configDir, 0o700);
-      const { lockFile } = await import('../files/lock.ts');
-      let held = lockFile(file);
-      for (let waitedMs = 0; 'pid' in held; waitedMs += RETRY_MS) {
-        if (waitedMs >= LOCK_WAIT_MS) {
-          throw new AppError(
-            'config',
-            `another acs process (pid ${held.pid}) holds the lock of ${file}`,
-            {
-              hint: 'end that process, or wait for it',
-              retryable: true,
-            },
-          );
-        }
-        await delay(RETRY_MS);
-        held = lockFile(file);
-      }
-      try {
-        const document = await readDocument(file);
-        edit(document);
-        const { default: Conf } = await import('conf');
-        // conf writes a temporary file of this mode and renames it; it writes through an existing
-        // link.
-        const conf = new Conf<ProfileDocument>({
-          cwd: configDir,
-          configName: 'profiles',
-          accessPropertiesByDotNotation: false,
-          configFileMode: 0o600,
-        });
-        conf.store = document;
-      } finally {
-        held.release();
-      }
+      await changeDocument(configDir, file, edit);
     } catch (error) {
       if (isAppError(error)) throw error;
       throw new AppError(
@@ -167,6 +127,49 @@ export function openProfileStore({
   };
 }
 
+/** Reads again under the lock: the changes of two processes at once are both stored. */
+async function changeDocument(
+  configDir: string,
+  file: string,
+  edit: (document: ProfileDocument) => void,
+): Promise<void> {
+  makeFolder(configDir, 0o700);
+  // An existing directory is closed to others only when nothing but our files is in it: it may be
+  // /tmp.
+  const isOpen =
+    ((await stat(configDir)).mode & 0o077) !== 0 && !(await lstat(configDir)).isSymbolicLink();
+  if (isOpen && (await readdir(configDir)).every((name) => OWN_FILES.test(name)))
+    await chmod(configDir, 0o700);
+  const { lockFile } = await import('../files/lock.ts');
+  let held = lockFile(file);
+  for (let waitedMs = 0; 'pid' in held; waitedMs += RETRY_MS) {
+    if (waitedMs >= LOCK_WAIT_MS) {
+      const holder = `another acs process (pid ${held.pid}) holds the lock of ${file}`;
+      throw new AppError('config', holder, {
+        hint: 'end that process, or wait for it',
+        retryable: true,
+      });
+    }
+    await delay(RETRY_MS);
+    held = lockFile(file);
+  }
+  try {
+    const document = await readDocument(file);
+    edit(document);
+    const { default: Conf } = await import('conf');
+    // conf writes a temporary file of this mode and renames it; it writes through an existing link.
+    const conf = new Conf<ProfileDocument>({
+      cwd: configDir,
+      configName: 'profiles',
+      accessPropertiesByDotNotation: false,
+      configFileMode: 0o600,
+    });
+    conf.store = document;
+  } finally {
+    held.release();
+  }
+}
+
 function refuseUnknown({ profiles }: ProfileDocument, name: string): void {
   if (Object.hasOwn(profiles, name)) return;
   throw new AppError('not-found', `no profile ${JSON.stringify(name)}`, {
@@ -205,23 +208,22 @@ async function readDocument(file: string): Promise<ProfileDocument> {
     // the error of the parser has content
     throw corrupt(text.trim() === '' ? 'it is empty' : 'it is not valid JSON');
   }
-  if (!isObject(document)) throw corrupt('it is not a JSON object');
-  const { profiles = {}, default: defaultName = null } = document;
-  if (!isObject(profiles)) throw corrupt('"profiles" is not an object');
+  const problem = problemOfDocument(document);
+  if (problem !== null) throw corrupt(problem);
+  return { default: null, profiles: {}, ...(document as Partial<ProfileDocument>) };
+}
+
+function problemOfDocument(document: unknown): string | null {
+  if (!isObject(document)) return 'it is not a JSON object';
+  const { profiles = {}, default: name = null } = document;
+  if (!isObject(profiles)) return '"profiles" is not an object';
   for (const [name, profile] of Object.entries(profiles)) {
     const problem = isProfileName(name) ? problemOf(profile) : 'its name is not allowed';
-    if (problem !== null) throw corrupt(`profile ${JSON.stringify(cut(name, 80))}: ${problem}`);
+    if (problem !== null) return `profile ${JSON.stringify(cut(name, 80))}: ${problem}`;
   }
-  if (defaultName !== null && typeof defaultName !== 'string')
-    throw corrupt('"default" is not a string');
-  if (
-    defaultName !== null &&
-    defaultName !== LOCAL_PROFILE &&
-    !Object.hasOwn(profiles, defaultName)
-  ) {
-    throw corrupt('"default" names a profile that does not exist');
-  }
-  return { ...document, default: defaultName, profiles: profiles as Record<string, StoredProfile> };
+  if (name === null || name === LOCAL_PROFILE) return null;
+  if (typeof name !== 'string') return '"default" is not a string';
+  return Object.hasOwn(profiles, name) ? null : '"default" names a profile that does not exist';
 }
 
 function problemOf(profile: unknown): string | null {
