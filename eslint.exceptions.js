@@ -56,7 +56,6 @@ const FILES = {
     'src/commands/doctor.ts',
     'src/commands/shared/change.ts',
     'src/commands/shared/named-items.ts',
-    'src/page/steps.ts',
     'src/runs/outcome.ts',
     'src/runs/tracker.ts',
     'src/service/agent-server/editor.ts',

@@ -71,48 +71,56 @@ const IMPLIED_STATES = /^(?:init|loading|idle|running|finished|awaiting_user_inp
 /** Null: nothing to show. */
 function stepOf(event: PageEvent & { text: string }): Step | null {
   const text = fullText(event);
-  const said = { title: '', body: text || event.text, form: 'text' } as const;
-  if (event.signal === 'message') return { kind: 'user', ...said };
+  if (event.signal === 'message')
+    return { kind: 'user', title: '', body: text || event.text, form: 'text' };
   const status = statusWordOf(event);
   if (status !== null && IMPLIED_STATES.test(status)) return null;
   if (status !== null)
     return { kind: 'status', title: status.replaceAll('_', ' '), body: null, form: 'text' };
-  const thought = thoughtOf(event).trim();
-  switch (shapeOf(event)) {
-    case 'message':
-    case 'finish':
-      return { kind: 'agent', ...said, form: 'markdown' };
-    case 'command': {
-      const body = commandOf(event);
-      return {
-        kind: 'command',
-        title: isLong(body) ? event.text : '',
-        thought,
-        body,
-        form: 'code',
-      };
-    }
-    case 'output': {
-      const exitCode = exitCodeOf(event) ?? 0;
-      const failure = isErrorOf(event) ? 'failed' : null;
-      const shown = exitCode > 0 ? `exit code ${exitCode}` : failure;
-      return { kind: 'output', title: '', body: text || null, form: 'code', failure: shown };
-    }
-    case 'error':
-      return { kind: 'error', title: event.text, body: text || null, form: 'code' };
-    case 'action': {
-      const reason = thought === event.text ? '' : thought;
-      return { kind: 'action', title: event.text, thought: reason, body: null, form: 'text' };
-    }
-    case 'other':
-      return {
-        kind: 'other',
-        title: event.text,
-        body: text === event.text ? null : text || null,
-        form: 'text',
-      };
-  }
+  return STEPS[shapeOf(event)](event, text);
 }
+
+type MakeStep = (event: PageEvent & { text: string }, text: string) => Step;
+
+const agentStep: MakeStep = (event, text) => ({
+  kind: 'agent',
+  title: '',
+  body: text || event.text,
+  form: 'markdown',
+});
+
+const STEPS: Record<ReturnType<typeof shapeOf>, MakeStep> = {
+  message: agentStep,
+  finish: agentStep,
+  command(event) {
+    const body = commandOf(event);
+    const thought = thoughtOf(event).trim();
+    return { kind: 'command', title: isLong(body) ? event.text : '', thought, body, form: 'code' };
+  },
+  output(event, text) {
+    const exitCode = exitCodeOf(event) ?? 0;
+    const error = isErrorOf(event) ? 'failed' : null;
+    const failure = exitCode > 0 ? `exit code ${exitCode}` : error;
+    return { kind: 'output', title: '', body: text || null, form: 'code', failure };
+  },
+  error: (event, text) => ({
+    kind: 'error',
+    title: event.text,
+    body: text || null,
+    form: 'code',
+  }),
+  action(event) {
+    const thought = thoughtOf(event).trim();
+    const reason = thought === event.text ? '' : thought;
+    return { kind: 'action', title: event.text, thought: reason, body: null, form: 'text' };
+  },
+  other: (event, text) => ({
+    kind: 'other',
+    title: event.text,
+    body: text === event.text ? null : text || null,
+    form: 'text',
+  }),
+};
 
 async function editStep({ path, before, after }: Edit): Promise<Step> {
   const step = { kind: 'edit', title: safeLine(path), body: null, form: 'diff' } as const;
@@ -131,26 +139,29 @@ function isLong(body: string): boolean {
   return body.length > 2_000 || body.split('\n').length > 14;
 }
 
+function stepItem(step: Step, time: Markup): Markup {
+  const { kind, title, thought = '', form, failure = null } = step;
+  const look = kind === 'other' || kind === 'status' ? 'quiet' : 'who';
+  const shownTitle =
+    title && markup`<span class="${form === 'diff' ? 'path' : ''}">${title}</span> `;
+  const shownFailure = failure && markup`<strong class="bad">${failure}</strong> `;
+  const heading = markup`<span class="${look}">${NAMES[kind]}</span> ${shownTitle}${shownFailure}`;
+  return markup`<li class="${kind}">${time}<div>${thought && block(thought, 'markdown')}${contentOf(step, heading)}</div></li>
+`;
+}
+
 /**
  * Long bodies, and those of other events, are closed at first; what people and agents say is always
  * open.
  */
-function stepItem(
-  { kind, title, thought = '', body, form, failure = null }: Step,
-  time: Markup,
-): Markup {
-  const name = markup`<span class="${kind === 'other' || kind === 'status' ? 'quiet' : 'who'}">${NAMES[kind]}</span> `;
-  const shownTitle =
-    title === '' ? null : markup`<span class="${form === 'diff' ? 'path' : ''}">${title}</span> `;
-  const shownFailure = failure === null ? null : markup`<strong class="bad">${failure}</strong> `;
-  const heading = markup`${name}${shownTitle}${shownFailure}`;
-  let content = markup`${heading}${body === null ? null : block(body, form)}`;
-  const isFolded = kind === 'other' || (kind !== 'user' && kind !== 'agent' && isLong(body ?? ''));
-  if (body !== null && isFolded) {
+function contentOf({ kind, body, form, failure = null }: Step, heading: Markup): Markup {
+  if (body === null) return heading;
+  const shown = block(body, form);
+  const isSaid = kind === 'user' || kind === 'agent';
+  if (kind === 'other' || (!isSaid && isLong(body))) {
     const lines = body.split('\n').length;
     const size = `${number(lines)} ${lines === 1 ? 'line' : 'lines'}`;
-    content = markup`<details><summary>${heading}<span class="quiet">${size}</span></summary>${block(body, form)}</details>`;
-  } else if (kind === 'output' && failure === null && body !== null) content = block(body, form);
-  return markup`<li class="${kind}">${time}<div>${thought === '' ? null : block(thought, 'markdown')}${content}</div></li>
-`;
+    return markup`<details><summary>${heading}<span class="quiet">${size}</span></summary>${shown}</details>`;
+  }
+  return kind === 'output' && failure === null ? shown : markup`${heading}${shown}`;
 }
