@@ -20,7 +20,6 @@ const FILES = {
     'src/commands/shared/change.ts',
     'src/local/checkout/pull.ts',
     'src/output/emit.ts',
-    'src/service/agent-server/editor.ts',
     'src/service/agent-server/event-feed.ts',
     'src/service/agent-server/program-session.ts',
     'src/service/serve.ts',
@@ -43,7 +42,6 @@ const FILES = {
     'src/service/agent-server/events.ts',
     'src/service/agent-server/git.ts',
     'src/service/agents/model/history.ts',
-    'src/service/agents/replay/parse.ts',
   ],
   'sonarjs/cognitive-complexity': [
     'src/client/probe.ts',
@@ -58,11 +56,8 @@ const FILES = {
     'src/commands/shared/named-items.ts',
     'src/runs/outcome.ts',
     'src/runs/tracker.ts',
-    'src/service/agent-server/editor.ts',
-    'src/service/agent-server/tools.ts',
     'src/service/agents/model/call.ts',
     'src/service/agents/model/history.ts',
-    'src/service/agents/replay/parse.ts',
     'src/terminal/prompt.ts',
   ],
 };

@@ -1,11 +1,8 @@
-/**
- * The file editor tool: view, create, str_replace, insert, undo_edit. Its refusals are texts for
- * the agent.
- */
+/** The file editor tool. Its refusals are texts for the agent. */
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { EditStep } from '../base/steps.ts';
-import { IsolationError } from '../isolation/connection.ts';
+import { IsolationError, onRefusal } from '../isolation/connection.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
@@ -25,6 +22,16 @@ export interface EditResult {
   newContent: string | null;
 }
 
+export function notEdited(path: string, text: string): EditResult {
+  return { text, isError: true, path, previouslyExisted: true, oldContent: null, newContent: null };
+}
+
+/** What a command changes of the result; `text` is the observation. */
+type Outcome = Pick<EditResult, 'text'> & Partial<EditResult>;
+type Command = (step: EditStep, file: string, signal?: AbortSignal) => Promise<Outcome>;
+/** The content after an edit, and the line where it differs first. */
+type Modify = (content: string, step: EditStep, file: string) => { after: string; line: number };
+
 export class Editor {
   readonly #sandbox: Sandbox;
   /** The content of files before each edit; null: the file did not exist. */
@@ -35,172 +42,125 @@ export class Editor {
   }
 
   async edit(step: EditStep, file: string, signal?: AbortSignal): Promise<EditResult> {
-    const result = {
-      isError: false,
-      path: file,
-      previouslyExisted: true,
-      oldContent: null,
-      newContent: null,
-    };
     try {
-      return { ...result, ...(await this.#perform(step, file, signal)) };
+      const outcome = await this.#commands[step.command](step, file, signal);
+      return { ...notEdited(file, ''), isError: false, ...outcome };
     } catch (error) {
       if (!(error instanceof IsolationError) || error.code === 'gone') throw error;
-      return {
-        ...result,
-        text: error.code === 'not-found' ? `No such file: ${file}` : error.message,
-        isError: true,
-      };
+      return notEdited(file, error.code === 'not-found' ? `No such file: ${file}` : error.message);
     }
   }
 
-  async #perform(
-    step: EditStep,
-    file: string,
-    signal?: AbortSignal,
-  ): Promise<{ text: string } & Partial<EditResult>> {
-    const { command, new_str } = step;
-    const required = (name: 'file_text' | 'old_str' | 'new_str'): string => {
-      const value = step[name];
-      return value ?? refuse(`The parameter ${name} is required for ${command}.`);
-    };
-    const write = async (text: string): Promise<void> => {
-      const data = Buffer.from(text).toString('base64');
-      await this.#sandbox.ask(
-        'write',
-        { path: file, token: randomUUID(), data, then: 'done' },
-        signal,
-      );
-    };
-    const remember = (content: string | null): void => {
-      this.#versions.set(
-        file,
-        [...(this.#versions.get(file) ?? []), content].slice(-KEPT_VERSIONS),
-      );
-    };
-    const change = async (before: string, after: string, line: number) => {
-      if (after === before) refuse(`No change: the edit leaves ${file} as it is.`);
-      remember(before);
-      await write(after);
-      const shown = numbered(after, Math.max(1, line - CONTEXT_LINES), line + CONTEXT_LINES);
-      return { text: `File edited: ${file}\n${shown}`, oldContent: before, newContent: after };
-    };
+  readonly #commands: Record<EditStep['command'], Command> = {
+    view: async ({ view_range: range }, file, signal) => {
+      const content = await this.#read(file, signal).catch(onRefusal('not-a-file', () => null));
+      if (content === null) return { text: await this.#listing(file, signal) };
+      const count = linesOf(content).length;
+      const [first, end] = range ?? [1, -1];
+      const last = end === -1 ? count : Math.min(end, count);
+      if (range !== undefined && (first < 1 || first > Math.max(1, count) || last < first))
+        refuse(`view_range must lie between 1 and ${String(count)}.`);
+      return { text: `Lines of ${file}:\n${numbered(content, first, last)}` };
+    },
 
-    switch (command) {
-      case 'view': {
-        const content = await this.#read(file, signal).catch((error: unknown) => {
-          if (error instanceof IsolationError && error.code === 'not-a-file') return null;
-          throw error;
-        });
-        if (content === null) return { text: await this.#listing(file, signal) };
-        const count = content.split('\n').length - (content.endsWith('\n') ? 1 : 0);
-        const [first, end] = step.view_range ?? [1, -1];
-        const last = end === -1 ? count : Math.min(end, count);
-        if (
-          step.view_range !== undefined &&
-          (first < 1 || first > Math.max(1, count) || last < first)
-        ) {
-          refuse(`view_range must lie between 1 and ${String(count)}.`);
-        }
-        return { text: `Lines of ${file}:\n${numbered(content, first, last)}` };
-      }
+    create: async (step, file, signal) => {
+      const newContent = required(step, 'file_text');
+      const oldContent = await this.#readIfThere(file, signal);
+      await this.#change(file, oldContent, newContent, signal);
+      const text = oldContent === null ? `File created: ${file}` : `File written anew: ${file}`;
+      return { text, previouslyExisted: oldContent !== null, oldContent, newContent };
+    },
 
-      case 'create': {
-        const content = required('file_text');
-        const before = await this.#readIfThere(file, signal);
-        remember(before);
-        await write(content);
-        const text = before === null ? `File created: ${file}` : `File written anew: ${file}`;
-        return {
-          text,
-          previouslyExisted: before !== null,
-          oldContent: before,
-          newContent: content,
-        };
-      }
+    str_replace: (...edit) => this.#modify(replaceOnce, ...edit),
+    insert: (...edit) => this.#modify(insertAfterLine, ...edit),
 
-      case 'str_replace': {
-        const content = await this.#read(file, signal);
-        const old = withLineEnds(required('old_str'), content);
-        const found = old === '' ? 0 : content.split(old).length - 1;
-        if (found === 0) refuse(`No replacement: old_str does not occur in ${file}.`);
-        if (found > 1)
-          refuse(
-            `No replacement: old_str occurs ${String(found)} times in ${file}; make it unique.`,
-          );
-        const at = content.indexOf(old);
-        const before = content.slice(0, at);
-        return change(
-          content,
-          before + withLineEnds(new_str ?? '', content) + content.slice(at + old.length),
-          before.split('\n').length,
-        );
-      }
+    undo_edit: async (_, file, signal) => {
+      const newContent = this.#versions.get(file)?.pop();
+      if (newContent === undefined) refuse(`No edit of ${file} to take back.`);
+      const oldContent = await this.#readIfThere(file, signal);
+      await this.#write(file, newContent, signal);
+      return { text: `Last edit of ${file} taken back.`, oldContent, newContent };
+    },
+  };
 
-      case 'insert': {
-        const content = await this.#read(file, signal);
-        const text = withLineEnds(required('new_str'), content);
-        const lines = content.split('\n');
-        const count = content === '' ? 0 : lines.length - (content.endsWith('\n') ? 1 : 0);
-        const at = step.insert_line ?? -1;
-        if (at < 0 || at > count)
-          refuse(`insert_line must lie between 0 and ${String(count)} in ${file}.`);
-        const end = withLineEnds('\n', content);
-        const before = lines
-          .slice(0, at)
-          .map((line, index) => line + (index < lines.length - 1 ? '\n' : end));
-        const after = lines.slice(at).join('\n');
-        const between = text.endsWith('\n') || after === '' ? '' : end;
-        return change(content, before.join('') + text + between + after, at + 1);
-      }
+  async #modify(modify: Modify, ...[step, file, signal]: Parameters<Command>): Promise<Outcome> {
+    const oldContent = await this.#read(file, signal);
+    const { after, line } = modify(oldContent, step, file);
+    if (after === oldContent) refuse(`No change: the edit leaves ${file} as it is.`);
+    await this.#change(file, oldContent, after, signal);
+    const shown = numbered(after, Math.max(1, line - CONTEXT_LINES), line + CONTEXT_LINES);
+    return { text: `File edited: ${file}\n${shown}`, oldContent, newContent: after };
+  }
 
-      case 'undo_edit': {
-        const before = this.#versions.get(file)?.pop();
-        if (before === undefined) refuse(`No edit of ${file} to take back.`);
-        const content = await this.#readIfThere(file, signal);
-        if (before !== null) await write(before);
-        else {
-          const remove = { argv: ['rm', '-f', '--', file], cwd: '/' };
-          await this.#sandbox.run(remove, { signal, onOutput: () => undefined });
-        }
-        return {
-          text: `Last edit of ${file} taken back.`,
-          oldContent: content,
-          newContent: before,
-        };
-      }
+  async #change(file: string, before: string | null, after: string, signal?: AbortSignal) {
+    const versions = this.#versions.get(file) ?? [];
+    this.#versions.set(file, [...versions, before].slice(-KEPT_VERSIONS));
+    await this.#write(file, after, signal);
+  }
+
+  /** Null removes the file. */
+  async #write(path: string, content: string | null, signal?: AbortSignal): Promise<void> {
+    if (content === null) {
+      const remove = { argv: ['rm', '-f', '--', path], cwd: '/' };
+      await this.#sandbox.run(remove, { signal, onOutput: () => undefined });
+      return;
     }
+    const data = Buffer.from(content).toString('base64');
+    await this.#sandbox.ask('write', { path, token: randomUUID(), data, then: 'done' }, signal);
   }
 
   async #read(file: string, signal?: AbortSignal): Promise<string> {
     const bytes = await this.#sandbox.readFile(file, LARGEST_FILE, signal);
     if (bytes.includes(0)) refuse(`${file} is a binary file.`);
     // An edit would replace what is not UTF-8.
-    return isUtf8(bytes)
-      ? bytes.toString('utf8')
-      : refuse(`${file} is not UTF-8: use the terminal.`);
+    if (!isUtf8(bytes)) refuse(`${file} is not UTF-8: use the terminal.`);
+    return bytes.toString('utf8');
   }
 
-  async #readIfThere(file: string, signal?: AbortSignal): Promise<string | null> {
-    return this.#read(file, signal).catch((error: unknown) => {
-      if (error instanceof IsolationError && error.code === 'not-found') return null;
-      throw error;
-    });
+  #readIfThere(file: string, signal?: AbortSignal): Promise<string | null> {
+    return this.#read(file, signal).catch(onRefusal('not-found', () => null));
   }
 
-  async #listing(folder: string, signal?: AbortSignal): Promise<string> {
-    const { entries } = await this.#sandbox.ask('list', { path: folder }, signal);
+  async #listing(path: string, signal?: AbortSignal): Promise<string> {
+    const { entries } = await this.#sandbox.ask('list', { path }, signal);
     const names = entries
       .filter(({ name }) => !name.startsWith('.'))
       .map(({ name, isFolder }) => (isFolder ? `${name}/` : name))
       .sort();
     const rest = names.length - LONGEST_LISTING;
-    const more = rest > 0 ? `\n[... ${String(rest)} more ...]` : '';
-    return (
-      `Entries of ${folder}, hidden ones left ` +
-      `out:\n${names.slice(0, LONGEST_LISTING).join('\n')}${more}`
-    );
+    const more = rest > 0 ? [`[... ${String(rest)} more ...]`] : [];
+    const title = `Entries of ${path}, hidden ones left out:`;
+    return [title, ...names.slice(0, LONGEST_LISTING), ...more].join('\n');
   }
+}
+
+const replaceOnce: Modify = (content, step, file) => {
+  const old = withLineEnds(required(step, 'old_str'), content);
+  const [before = '', rest, ...more] = old === '' ? [content] : content.split(old);
+  if (rest === undefined) refuse(`No replacement: old_str does not occur in ${file}.`);
+  if (more.length > 0) {
+    const times = String(more.length + 1);
+    refuse(`No replacement: old_str occurs ${times} times in ${file}; make it unique.`);
+  }
+  const after = before + withLineEnds(step.new_str ?? '', content) + rest;
+  return { after, line: before.split('\n').length };
+};
+
+const insertAfterLine: Modify = (content, step, file) => {
+  const text = withLineEnds(required(step, 'new_str'), content);
+  const lines = content === '' ? [] : content.split(/(?<=\n)/);
+  const { insert_line: at = -1 } = step;
+  if (at < 0 || at > lines.length)
+    refuse(`insert_line must lie between 0 and ${String(lines.length)} in ${file}.`);
+  const ended = (line: string): string =>
+    line.endsWith('\n') ? line : line + withLineEnds('\n', content);
+  const rest = lines.slice(at).join('');
+  const after = lines.slice(0, at).map(ended).join('') + (rest === '' ? text : ended(text)) + rest;
+  return { after, line: at + 1 };
+};
+
+function required(step: EditStep, name: 'file_text' | 'old_str' | 'new_str'): string {
+  return step[name] ?? refuse(`The parameter ${name} is required for ${step.command}.`);
 }
 
 /** With the line ends of the file where all of them are CRLF: models write line feeds alone. */
@@ -213,16 +173,17 @@ function refuse(why: string): never {
   throw new IsolationError('invalid', why);
 }
 
+/** The last line may lack its line end. */
+function linesOf(content: string): string[] {
+  return content.replace(/\n$/, '').split('\n');
+}
+
 function numbered(content: string, first: number, last: number): string {
-  const lines = content.split('\n');
-  if (content.endsWith('\n')) lines.pop();
-  const text = lines
+  const text = linesOf(content)
     .slice(first - 1, last)
     .map((line, index) => `${String(first + index).padStart(6)}\t${line}`)
     .join('\n');
   if (text.length <= LONGEST_VIEW) return text;
-  return (
-    `${cut(text, LONGEST_VIEW)}\n[... ${String(text.length - LONGEST_VIEW)} characters ` +
-    `left out ...]`
-  );
+  const rest = String(text.length - LONGEST_VIEW);
+  return `${cut(text, LONGEST_VIEW)}\n[... ${rest} characters left out ...]`;
 }

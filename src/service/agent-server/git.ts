@@ -4,7 +4,7 @@
  */
 import path from 'node:path';
 import { GIT_IN_SHELL } from '../../base/git-config.ts';
-import { IsolationError } from '../isolation/connection.ts';
+import { IsolationError, onRefusal } from '../isolation/connection.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
@@ -146,10 +146,9 @@ export async function gitDiff(
   ref: string | null,
 ): Promise<{ original: string | null; modified: string | null }> {
   const absolute = path.resolve((await sandbox.folders()).workingDir, file);
-  const modified = await sandbox.readFile(absolute, LARGEST_DIFFED_FILE).catch((error: unknown) => {
-    if (error instanceof IsolationError && error.code === 'not-found') return null;
-    throw error;
-  });
+  const modified = await sandbox
+    .readFile(absolute, LARGEST_DIFFED_FILE)
+    .catch(onRefusal('not-found', () => null));
   // The folder of the file may have been deleted.
   const nearest =
     'd=$1; while [ ! -d "$d" ]; do d=$(dirname "$d"); done; set -- "$d" "$2" "${3#"${d%/}"/}"';

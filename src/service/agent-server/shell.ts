@@ -4,7 +4,7 @@ import path from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { shellQuote } from '../../base/text/shell-quote.ts';
 import { cut } from '../../base/text/well-formed.ts';
-import { IsolationError } from '../isolation/connection.ts';
+import { onRefusal } from '../isolation/connection.ts';
 import type { RunResult, Sandbox } from '../isolation/sandbox.ts';
 
 /**
@@ -81,83 +81,72 @@ export interface ShellSession {
   definitions: string;
 }
 
-/**
- * A missing directory gives exit code -1. `session` null: a shell of its own. Throws
- * IsolationError.
- */
+export function notRun(stderr: string): ShellResult {
+  return { exitCode: -1, pid: -1, timedOut: false, killed: false, stdout: '', stderr };
+}
+
+/** A missing directory gives exit code -1. `session` null: a shell of its own. */
 export async function runShell(
   sandbox: Sandbox,
-  wanted: ShellCommand,
+  { command, cwd, env, merged, keepHead, keepTail, timeoutMs, signal, onOutput }: ShellCommand,
   session: ShellSession | null,
 ): Promise<ShellResult> {
   const { scratch } = await sandbox.folders();
   const state = session && path.join(scratch, session.id);
-  let script = wanted.command;
-  // A line of its own, which the shell does not repeat with an error of syntax.
-  if (session !== null && state !== null)
-    script = `${keeping(state, session.definitions, script)}\n${script}`;
-  // A redirection of READ would keep its stdin open as 10, which a command may use itself.
-  script = `exec </dev/null${wanted.merged ? ' 2>&1' : ''}; ${script}`;
+  // Lines of their own, which the shell does not repeat with an error of syntax. A redirection of
+  // READ would keep its stdin open as 10, which a command may use itself.
+  const lines = session && state ? [keeping(state, session.definitions, command)] : [];
+  const script = `exec </dev/null${merged ? ' 2>&1' : ''}; ${[...lines, command].join('\n')}`;
   const texts = {
-    stdout: new BoundedText(wanted.keepHead, wanted.keepTail),
-    stderr: new BoundedText(wanted.keepHead, wanted.keepTail),
+    stdout: new BoundedText(keepHead, keepTail),
+    stderr: new BoundedText(keepHead, keepTail),
   };
-  const run = (cwd: string): Promise<RunResult> =>
+  const runIn = (folder: string): Promise<RunResult> =>
     sandbox.run(
       {
         // With `-c`, and a socket as stdin, bash would read ~/.bashrc; another shell may read more
         // of stdin than a line.
         argv: IS_BASH ? [SHELL] : [SHELL, '-c', READ],
         stdin: IS_BASH ? `${READ}\n${script}` : script,
-        cwd,
-        env: { ...session?.env, ...wanted.env },
+        cwd: folder,
+        env: { ...session?.env, ...env },
         inherits: session?.env == null,
       },
       {
-        timeoutMs: wanted.timeoutMs,
-        signal: wanted.signal,
+        timeoutMs,
+        signal,
         onOutput: (stream, data) => {
           const text = texts[stream].push(data);
-          if (text !== '') wanted.onOutput?.(stream, text);
+          if (text !== '') onOutput?.(stream, text);
         },
       },
     );
-  let result: RunResult;
-  try {
-    result = await run(session?.cwd ?? wanted.cwd).catch((error: unknown) => {
-      // A command of the session has removed its directory.
-      if (session !== null && error instanceof IsolationError && error.code === 'not-found')
-        return run(wanted.cwd);
-      throw error;
-    });
-  } catch (error) {
-    if (!(error instanceof IsolationError) || error.code !== 'not-found') throw error;
-    return {
-      exitCode: -1,
-      pid: -1,
-      timedOut: false,
-      killed: false,
-      stdout: '',
-      stderr: error.message,
-    };
-  }
+  const result = await runIn(session?.cwd ?? cwd)
+    // A command of the session may have removed its directory.
+    .catch(onRefusal('not-found', () => runIn(cwd)))
+    .catch(onRefusal('not-found', ({ message }) => message));
+  if (typeof result === 'string') return notRun(result);
   if (session !== null && state !== null) {
-    // The shell may have been ended, or replaced (`exec`), before it wrote them.
     const written = await sandbox.readFile(state, LARGEST_STATE).catch(() => Buffer.of());
-    const [cwd = '', ...rest] = written.toString('utf8').split('\0');
-    const end = rest.indexOf('');
-    if (cwd.startsWith('/') && end > 0 && rest.length === end + 3) {
-      session.cwd = cwd;
-      session.env = Object.fromEntries(
-        rest.slice(0, end).flatMap((variable) => {
-          const equals = variable.indexOf('=');
-          return equals < 1 ? [] : [[variable.slice(0, equals), variable.slice(equals + 1)]];
-        }),
-      );
-      session.definitions = rest[end + 1] ?? '';
-    }
+    Object.assign(session, stateOf(written.toString('utf8')));
   }
   return { ...result, stdout: texts.stdout.end(), stderr: texts.stderr.end() };
+}
+
+/** Null: the shell was ended, or replaced (`exec`), before it had written its state. */
+function stateOf(written: string): Omit<ShellSession, 'id'> | null {
+  const [cwd = '', ...rest] = written.split('\0');
+  const end = rest.indexOf('');
+  if (!cwd.startsWith('/') || end < 1 || rest.length !== end + 3) return null;
+  const variables = rest.slice(0, end).flatMap((variable) => {
+    const equals = variable.indexOf('=');
+    return equals < 1 ? [] : [[variable.slice(0, equals), variable.slice(equals + 1)]];
+  });
+  return {
+    cwd,
+    env: Object.fromEntries(variables) as Record<string, string>,
+    definitions: rest[end + 1] ?? '',
+  };
 }
 
 /**

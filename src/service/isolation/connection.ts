@@ -22,6 +22,14 @@ export class IsolationError extends Error {
   }
 }
 
+/** For `catch`: the value of `then` in place of a refusal with this code. */
+export function onRefusal<Value>(code: string, then: (error: IsolationError) => Value) {
+  return (error: unknown): Value => {
+    if (error instanceof IsolationError && error.code === code) return then(error);
+    throw error;
+  };
+}
+
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const folder = v.pipe(v.string(), v.startsWith('/'), v.maxLength(64 * 1024));
 const nothing = v.strictObject({});

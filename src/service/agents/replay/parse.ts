@@ -15,6 +15,8 @@ import {
 
 const LISTS = ['trajectory', 'history', 'events', 'items'];
 
+type Reading = ReplayStep | { type: 'user'; text: string };
+
 /**
  * The steps of the agent, and the first message of the user, which is not replayed. Throws
  * ReplayError, which names the event, for an action that cannot be replayed, or without any action.
@@ -25,33 +27,21 @@ export function parseTrajectory(text: string): {
 } {
   const document = parseDocument(text);
   if (isTooDeep(document)) throw new ReplayError('the trajectory is nested too deeply');
-  const list = Array.isArray(document)
-    ? (document as unknown[])
-    : isRecord(document)
-      ? LISTS.map((name) => document[name]).find((member): member is unknown[] =>
-          Array.isArray(member),
-        )
-      : undefined;
+  const members = isRecord(document) ? LISTS.map((name) => document[name]) : [];
+  const list = [document, ...members].find((value) => Array.isArray(value));
   if (list === undefined) {
     throw new ReplayError(
       `a trajectory is an array of events, or an object with one as ${LISTS.join(', ')}`,
     );
   }
-  // acs prints an event with its served form as `payload`; what it prints besides, start and
-  // outcome, is no event.
-  const events = list.flatMap((entry) => {
-    if (!isRecord(entry)) return [entry];
-    if (entry['type'] === 'event' && isRecord(entry['payload'])) return [entry['payload']];
-    return entry['type'] === 'started' || entry['type'] === 'outcome' ? [] : [entry];
-  });
-  const readings = events.flatMap((event, index) => readEvent(event, `event ${String(index + 1)}`));
+  const readings = list
+    .flatMap(servedForm)
+    .flatMap((event, index) => readEvent(event, `event ${String(index + 1)}`));
   const steps = readings.flatMap((reading, index): ReplayStep[] => {
     if (reading.type !== 'message') return reading.type === 'user' ? [] : [reading];
     // A message of the agent ends its turn when a user message or nothing follows.
-    const next = readings[index + 1];
-    return [
-      { ...reading, ends_turn: reading.ends_turn || next === undefined || next.type === 'user' },
-    ];
+    const isLast = (readings[index + 1]?.type ?? 'user') === 'user';
+    return [{ ...reading, ends_turn: reading.ends_turn || isLast }];
   });
   if (steps.length === 0) throw new ReplayError('the trajectory contains no agent action');
   const [first] = readings;
@@ -80,19 +70,67 @@ function parseDocument(text: string): unknown {
   );
 }
 
-type Reading = ReplayStep | { type: 'user'; text: string };
+/** acs prints an event with its served form as `payload`, between the start and the outcome. */
+function servedForm(entry: unknown): unknown[] {
+  if (!isRecord(entry)) return [entry];
+  if (entry['type'] === 'event' && isRecord(entry['payload'])) return [entry['payload']];
+  return entry['type'] === 'started' || entry['type'] === 'outcome' ? [] : [entry];
+}
+
+/** The members of an event or action. An error names it and the member. */
+class Members {
+  readonly json: Json;
+  readonly at: string;
+
+  constructor(json: Json, at: string) {
+    this.json = json;
+    this.at = at;
+  }
+
+  text(name: string): string {
+    const value = this.json[name];
+    return typeof value === 'string' ? value : this.#refuse(name, 'a string');
+  }
+
+  optionalText(name: string): string {
+    return this.json[name] == null ? '' : this.text(name);
+  }
+
+  number(name: string): number {
+    const value = this.json[name];
+    const isValid = typeof value === 'number' && Number.isFinite(value) && value >= 0;
+    return isValid ? value : this.#refuse(name, 'a number that is not negative');
+  }
+
+  optionalNumber(name: string): number | undefined {
+    return this.json[name] == null ? undefined : this.number(name);
+  }
+
+  record(name: string, at: string): Members {
+    const value = this.json[name];
+    return isRecord(value) ? new Members(value, at) : this.#refuse(name, 'an object');
+  }
+
+  #refuse(name: string, expected: string): never {
+    const missing = this.json[name] === undefined ? ' and is missing' : '';
+    throw new ReplayError(`${this.at}: "${name}" must be ${expected}${missing}`);
+  }
+}
+
+type ReadAction = (action: Members, thought: string) => ReplayStep;
 
 function readEvent(event: unknown, where: string): Reading[] {
   if (!isRecord(event)) throw new ReplayError(`${where}: an object is expected`);
-  if (typeof event['kind'] === 'string') return readV1(event, event['kind'], where);
-  if ('action' in event) return readV0(event, where);
+  const members = new Members(event, where);
+  if (typeof event['kind'] === 'string') return readV1(members, event['kind']);
+  if ('action' in event) return readV0(members);
   if ('observation' in event) return [];
   throw new ReplayError(
     `${where}: neither "kind" (V1) nor "action" or "observation" (V0) is there`,
   );
 }
 
-const WITHOUT_EFFECT = [
+const V0_WITHOUT_EFFECT = [
   'think',
   'system',
   'recall',
@@ -103,214 +141,181 @@ const WITHOUT_EFFECT = [
   '',
 ];
 
-function readV0(event: Json, where: string): Reading[] {
-  const action = text(event, 'action', where);
-  const isUsers = event['source'] === 'user';
-  if (WITHOUT_EFFECT.includes(action) || (isUsers && action !== 'message')) return [];
-  const args = recordMember(event, 'args', where);
-  const at = `${where} (${action})`;
-  const thought = optionalText(args, 'thought', at) ?? '';
-  switch (action) {
-    case 'run': {
-      const command = text(args, 'command', at);
-      const cwd = optionalText(args, 'cwd', at);
-      return [
-        {
-          type: 'terminal',
-          command: cwd ? `cd ${shellQuote(cwd)} && ${command}` : command,
-          is_input: args['is_input'] === true,
-          reset: false,
-          timeout_seconds:
-            optionalNumber(args, 'timeout', at) ?? optionalNumber(args, 'hard_timeout', at),
-          thought,
-        },
-      ];
-    }
-    case 'write': {
-      const file_text = text(args, 'content', at);
-      return [
-        { type: 'edit', command: 'create', path: text(args, 'path', at), file_text, thought },
-      ];
-    }
-    case 'read':
-      return [editStep('view', args, thought, at)];
-    case 'edit': {
-      // The editor form has `command`; the older form has `content`, written over the lines `start`
-      // to `end`.
-      const command = optionalText(args, 'command', at);
-      if (command) return [editStep(command, args, thought, at)];
-      if ((args['start'] ?? 1) !== 1 || (args['end'] ?? -1) !== -1) {
-        throw new ReplayError(
-          `${at}: an edit of a range of lines cannot be replayed; "command" is missing`,
-        );
-      }
-      const file_text = text(args, 'content', at);
-      return [
-        { type: 'edit', command: 'create', path: text(args, 'path', at), file_text, thought },
-      ];
-    }
-    case 'message': {
-      const content = text(args, 'content', at);
-      if (isUsers) return [{ type: 'user', text: content }];
-      return [{ type: 'message', text: content, ends_turn: args['wait_for_response'] === true }];
-    }
-    case 'finish': {
-      const message =
-        optionalText(args, 'final_thought', at) || optionalText(args, 'message', at) || thought;
-      return [{ type: 'finish', message: message || 'Finished.', thought: '' }];
-    }
-    default:
+const V0_ACTIONS = new Map<string, ReadAction>([
+  [
+    'run',
+    (args, thought) => {
+      const cwd = args.optionalText('cwd');
+      return {
+        ...terminalStep(args, thought),
+        command: `${cwd === '' ? '' : `cd ${shellQuote(cwd)} && `}${args.text('command')}`,
+        reset: false,
+        timeout_seconds: args.optionalNumber('timeout') ?? args.optionalNumber('hard_timeout'),
+      };
+    },
+  ],
+  ['write', writeStep],
+  ['read', (args, thought) => editStep('view', args, thought)],
+  [
+    'edit',
+    (args, thought) => {
+      // The older form has no command, and `content`, written over the lines `start` to `end`.
+      const command = args.optionalText('command');
+      if (command !== '') return editStep(command, args, thought);
+      const { start, end } = args.json;
+      if ((start ?? 1) === 1 && (end ?? -1) === -1) return writeStep(args, thought);
       throw new ReplayError(
-        `${where}: the action "${action}" cannot be replayed; allowed are run, write, read, ` +
-          `edit, message and finish`,
+        `${args.at}: an edit of a range of lines cannot be replayed; "command" is missing`,
       );
-  }
+    },
+  ],
+  [
+    'message',
+    (args) => ({
+      type: 'message',
+      text: args.text('content'),
+      ends_turn: args.json['wait_for_response'] === true,
+    }),
+  ],
+  [
+    'finish',
+    (args, thought) => {
+      const message = args.optionalText('final_thought') || args.optionalText('message');
+      return { type: 'finish', message: message || thought || 'Finished.', thought: '' };
+    },
+  ],
+]);
+
+function readV0(event: Members): Reading[] {
+  const action = event.text('action');
+  const isUsers = event.json['source'] === 'user';
+  if (V0_WITHOUT_EFFECT.includes(action) || (isUsers && action !== 'message')) return [];
+  const args = event.record('args', `${event.at} (${action})`);
+  if (isUsers) return [{ type: 'user', text: args.text('content') }];
+  const read = V0_ACTIONS.get(action);
+  if (read !== undefined) return [read(args, args.optionalText('thought'))];
+  throw new ReplayError(
+    `${event.at}: the action "${action}" cannot be replayed; allowed are run, write, read, ` +
+      `edit, message and finish`,
+  );
 }
 
-function readV1(event: Json, kind: string, where: string): Reading[] {
-  switch (kind) {
-    case 'MessageEvent': {
-      const said = isRecord(event['llm_message'])
-        ? contentText(event['llm_message']['content'])
-        : '';
-      if (event['source'] === 'user') return [{ type: 'user', text: said }];
-      if (event['source'] !== 'agent') return [];
-      if (said === '')
-        throw new ReplayError(`${where} (MessageEvent): "llm_message.content" holds no text`);
-      return [{ type: 'message', text: said, ends_turn: false }];
-    }
-    case 'ActionEvent': {
-      // An action the agent got wrong was never executed: it is there without one.
-      if (event['action'] == null || event['source'] === 'user') return [];
-      const risk = RISKS.find((each) => each === event['security_risk']);
-      const steps = readAction(
-        recordMember(event, 'action', where),
-        contentText(event['thought']),
-        where,
-      );
-      return steps.map((step) =>
+const V1_EVENTS = new Map<string, (event: Members) => Reading[]>([
+  [
+    'MessageEvent',
+    ({ json: { source, llm_message: message }, at }) => {
+      const text = isRecord(message) ? contentText(message['content']) : '';
+      if (source === 'user') return [{ type: 'user', text }];
+      if (source !== 'agent') return [];
+      if (text !== '') return [{ type: 'message', text, ends_turn: false }];
+      throw new ReplayError(`${at} (MessageEvent): "llm_message.content" holds no text`);
+    },
+  ],
+  [
+    'ActionEvent',
+    (event) => {
+      const { action, source, security_risk, thought } = event.json;
+      // A tool call with wrong arguments has no action.
+      if (action == null || source === 'user') return [];
+      const risk = RISKS.find((each) => each === security_risk);
+      return readAction(event.record('action', event.at), contentText(thought)).map((step) =>
         step.type === 'terminal' || step.type === 'edit' ? { ...step, risk } : step,
       );
-    }
-    case 'ConversationErrorEvent': {
-      const code = optionalText(event, 'code', where) ?? 'Error';
-      return [
-        {
-          type: 'break',
-          status: 'error',
-          code,
-          detail: optionalText(event, 'detail', where) ?? '',
-        },
-      ];
-    }
-    case 'ConversationStateUpdateEvent': {
-      const isStuck = event['key'] === 'execution_status' && event['value'] === 'stuck';
-      return isStuck ? [{ type: 'break', status: 'stuck', code: '', detail: '' }] : [];
-    }
-    default:
-      // Every other event is a result, not an action of the agent.
-      return kind.endsWith('Action') ? readAction(event, '', where) : [];
-  }
+    },
+  ],
+  [
+    'ConversationErrorEvent',
+    (event) => {
+      const code = event.json['code'] == null ? 'Error' : event.text('code');
+      return [{ type: 'break', status: 'error', code, detail: event.optionalText('detail') }];
+    },
+  ],
+  [
+    'ConversationStateUpdateEvent',
+    ({ json: { key, value } }) =>
+      key === 'execution_status' && value === 'stuck'
+        ? [{ type: 'break', status: 'stuck', code: '', detail: '' }]
+        : [],
+  ],
+]);
+
+const readEditorAction: ReadAction = (action, thought) =>
+  editStep(action.text('command'), action, thought);
+
+const V1_ACTIONS = new Map<string, ReadAction>([
+  ['TerminalAction', terminalStep],
+  ['ExecuteBashAction', terminalStep],
+  ['FileEditorAction', readEditorAction],
+  ['StrReplaceEditorAction', readEditorAction],
+  ['ThinkAction', (action) => ({ type: 'think', thought: action.text('thought') })],
+  [
+    'FinishAction',
+    (action, thought) => ({ type: 'finish', message: action.text('message'), thought }),
+  ],
+]);
+
+/** Every other event is a result. */
+function readV1(event: Members, kind: string): Reading[] {
+  const read = V1_EVENTS.get(kind);
+  if (read !== undefined) return read(event);
+  return kind.endsWith('Action') ? readAction(event, '') : [];
 }
 
-function readAction(action: Json, thought: string, where: string): ReplayStep[] {
-  const kind = text(action, 'kind', where);
-  const at = `${where} (${kind})`;
-  switch (kind) {
-    case 'TerminalAction':
-    case 'ExecuteBashAction':
-      return [
-        {
-          type: 'terminal',
-          command: text(action, 'command', at),
-          is_input: action['is_input'] === true,
-          reset: action['reset'] === true,
-          timeout_seconds: optionalNumber(action, 'timeout', at),
-          thought,
-        },
-      ];
-    case 'FileEditorAction':
-    case 'StrReplaceEditorAction':
-      return [editStep(text(action, 'command', at), action, thought, at)];
-    case 'ThinkAction':
-      return [{ type: 'think', thought: text(action, 'thought', at) }];
-    case 'FinishAction':
-      return [{ type: 'finish', message: text(action, 'message', at), thought }];
-    case 'TaskTrackerAction':
-      return [];
-    default:
-      throw new ReplayError(
-        `${where}: the action "${kind}" cannot be replayed; allowed are TerminalAction, ` +
-          `FileEditorAction, ThinkAction and FinishAction`,
-      );
-  }
+function readAction(action: Members, thought: string): ReplayStep[] {
+  const { json, at } = action;
+  const kind = action.text('kind');
+  if (kind === 'TaskTrackerAction') return [];
+  const read = V1_ACTIONS.get(kind);
+  if (read !== undefined) return [read(new Members(json, `${at} (${kind})`), thought)];
+  throw new ReplayError(
+    `${at}: the action "${kind}" cannot be replayed; allowed are TerminalAction, ` +
+      `FileEditorAction, ThinkAction and FinishAction`,
+  );
 }
 
-function editStep(name: string, args: Json, thought: string, at: string): EditStep {
+function terminalStep(action: Members, thought: string) {
+  return {
+    type: 'terminal' as const,
+    command: action.text('command'),
+    is_input: action.json['is_input'] === true,
+    reset: action.json['reset'] === true,
+    timeout_seconds: action.optionalNumber('timeout'),
+    thought,
+  };
+}
+
+function writeStep(args: Members, thought: string): EditStep {
+  const [path, file_text] = [args.text('path'), args.text('content')];
+  return { type: 'edit', command: 'create', path, file_text, thought };
+}
+
+const EDITS: Record<EditStep['command'], (args: Members) => Partial<EditStep>> = {
+  create: (args) => ({ file_text: args.text('file_text') }),
+  str_replace: (args) => ({ old_str: args.text('old_str'), new_str: args.optionalText('new_str') }),
+  insert: (args) => ({ insert_line: args.number('insert_line'), new_str: args.text('new_str') }),
+  view: (args) => {
+    const range = args.json['view_range'];
+    if (range != null) {
+      if (Array.isArray(range) && range.length === 2 && range.every(Number.isInteger))
+        return { view_range: range as [number, number] };
+      throw new ReplayError(`${args.at}: "view_range" must hold two whole numbers`);
+    }
+    // V0: `start` and `end` count from 0 and 1; the whole file is 0 and -1.
+    const start = args.optionalNumber('start') ?? 0;
+    const end = typeof args.json['end'] === 'number' ? args.json['end'] : -1;
+    return start === 0 && end === -1 ? {} : { view_range: [start + 1, end] };
+  },
+  undo_edit: () => ({}),
+};
+
+function editStep(name: string, args: Members, thought: string): EditStep {
   const command = EDITOR_COMMANDS.find((each) => each === name);
   if (command === undefined) {
     throw new ReplayError(
-      `${at}: unknown "command": ${name}; allowed are ${EDITOR_COMMANDS.join(', ')}`,
+      `${args.at}: unknown "command": ${name}; allowed are ${EDITOR_COMMANDS.join(', ')}`,
     );
   }
-  const step: EditStep = { type: 'edit', command, path: text(args, 'path', at), thought };
-  switch (command) {
-    case 'create':
-      return { ...step, file_text: text(args, 'file_text', at) };
-    case 'str_replace':
-      return {
-        ...step,
-        old_str: text(args, 'old_str', at),
-        new_str: optionalText(args, 'new_str', at) ?? '',
-      };
-    case 'insert': {
-      const insert_line = optionalNumber(args, 'insert_line', at);
-      if (insert_line === undefined)
-        throw new ReplayError(`${at}: "insert_line" must be a number and is missing`);
-      return { ...step, insert_line, new_str: text(args, 'new_str', at) };
-    }
-    case 'view': {
-      const range = args['view_range'] ?? undefined;
-      if (Array.isArray(range) && range.length === 2 && range.every(Number.isInteger)) {
-        return { ...step, view_range: range as [number, number] };
-      }
-      if (range !== undefined)
-        throw new ReplayError(`${at}: "view_range" must hold two whole numbers`);
-      // V0: `start` and `end` count from 0 and 1; the whole file is 0 and -1.
-      const start = optionalNumber(args, 'start', at) ?? 0;
-      const end = typeof args['end'] === 'number' ? args['end'] : -1;
-      return start === 0 && end === -1 ? step : { ...step, view_range: [start + 1, end] };
-    }
-    case 'undo_edit':
-      return step;
-  }
-}
-
-function text(record: Json, name: string, where: string): string {
-  const value = record[name];
-  if (typeof value === 'string') return value;
-  throw new ReplayError(
-    `${where}: "${name}" must be a string${value === undefined ? ' and is missing' : ''}`,
-  );
-}
-
-function optionalText(record: Json, name: string, where: string): string | undefined {
-  return record[name] == null ? undefined : text(record, name, where);
-}
-
-function optionalNumber(record: Json, name: string, where: string): number | undefined {
-  const value = record[name] ?? undefined;
-  if (value === undefined || (typeof value === 'number' && Number.isFinite(value) && value >= 0))
-    return value;
-  throw new ReplayError(`${where}: "${name}" must be a number that is not negative`);
-}
-
-function recordMember(record: Json, name: string, where: string): Json {
-  const value = record[name];
-  if (isRecord(value)) return value;
-  throw new ReplayError(
-    `${where}: "${name}" must be an object${value === undefined ? ' and is missing' : ''}`,
-  );
+  return { type: 'edit', command, path: args.text('path'), thought, ...EDITS[command](args) };
 }
 
 function contentText(value: unknown): string {
