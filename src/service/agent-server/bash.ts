@@ -4,11 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
-import type {
-  BashCommandRequest,
-  BashEventSearch,
-  SocketQuery,
-} from '../../protocol/agent-server/requests.ts';
+import type { BashCommandRequest, BashEventSearch } from '../../protocol/agent-server/requests.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
 import { runShell, type ShellCommand, type ShellResult } from './shell.ts';
@@ -127,17 +123,14 @@ export class BashService {
     };
   }
 
-  subscribe(client: WebSocket, { resend_mode, resend_all, after_timestamp }: SocketQuery): void {
+  /** `since`: the time from which kept events are sent, empty for all; null: only new ones. */
+  subscribe(client: WebSocket, since: string | null): void {
     const send = (event: BashEvent): void => {
       client.send(JSON.stringify(event));
       if (client.bufferedAmount > LARGEST_LAG) client.close(1013, 'Too slow');
     };
-    const isWanted = ({ timestamp }: BashEvent): boolean => {
-      if (resend_mode === 'since')
-        return after_timestamp !== undefined && timestamp >= after_timestamp;
-      return resend_mode === 'all' || resend_all === true;
-    };
-    for (const event of this.#events.filter(isWanted)) send(event);
+    const kept = this.#events.filter(({ timestamp }) => since !== null && timestamp >= since);
+    for (const event of kept) send(event);
     this.#listeners.add(send);
     client.once('close', () => this.#listeners.delete(send));
   }

@@ -1,13 +1,15 @@
 /** A subscriber of a conversation: a position in the log that advances as its socket writes. */
 import type { RawData, WebSocket } from 'ws';
 import { wellFormedJson } from '../../base/text/well-formed.ts';
-import { socketMessage, type SocketQuery } from '../../protocol/agent-server/requests.ts';
+import { socketMessage } from '../../protocol/agent-server/requests.ts';
 import { check } from '../../protocol/detail.ts';
 import { parseJson } from '../http/request.ts';
 import { httpErrorOf } from '../http/router.ts';
 import { agentErrorOf } from './app.ts';
+import type { Conversation, ConversationListener } from './conversation.ts';
 import type { ConversationEntry } from './conversations.ts';
 import { type NewEvent, stateUpdate } from './events.ts';
+import type { RunLoop } from './run-loop.ts';
 import { conversationView } from './views.ts';
 
 const BATCH = 50;
@@ -17,109 +19,103 @@ const BATCH = 50;
  */
 const STATE_AFTER_MS = 100;
 
-/**
- * Sends the stored events that the query asks for, then each new one; a message of the client
- * starts a run.
- */
-export function feedEvents(
-  client: WebSocket,
-  { conversation, loop }: ConversationEntry,
-  query: SocketQuery,
-): void {
-  const { shown: log, listeners } = conversation;
-  const { resend_mode, resend_all, after_timestamp } = query;
-  const isWhole = resend_mode === 'all' || (resend_mode === undefined && resend_all === true);
-  const isSince = resend_mode === 'since' && after_timestamp !== undefined;
-  let at = isSince
-    ? log.sequenceBefore(after_timestamp.slice(0, -1))
-    : isWhole
-      ? 0
-      : log.lastSequence();
-  let isPumping = false;
-  let isStateDue = false;
-  let timer: NodeJS.Timeout | undefined;
+export class EventFeed implements ConversationListener {
+  readonly #client: WebSocket;
+  readonly #conversation: Conversation;
+  readonly #loop: RunLoop;
+  #position: number;
+  #isPumping = false;
+  #isStateDue = false;
+  #timer: NodeJS.Timeout | undefined;
 
-  const pump = async (): Promise<void> => {
-    if (isPumping) return;
-    isPumping = true;
-    try {
-      while (client.readyState === client.OPEN) {
-        const batch = log.readAfter(at, BATCH);
-        if (batch.length === 0) {
-          if (isStateDue) sendState();
-          return;
-        }
-        for (const { sequence, json } of batch) {
-          at = sequence;
-          await new Promise<void>((resolve, reject) => {
-            client.send(json, (error) => {
-              if (error) reject(error);
-              else resolve();
-            });
-          });
-        }
-      }
-    } catch {
-      client.terminate();
-    } finally {
-      isPumping = false;
-    }
-  };
+  /** `since`: the time from which stored events are sent, empty for all; null: only new ones. */
+  constructor(client: WebSocket, { conversation, loop }: ConversationEntry, since: string | null) {
+    this.#client = client;
+    this.#conversation = conversation;
+    this.#loop = loop;
+    const { shown: log, listeners } = conversation;
+    this.#position = since === null ? log.lastSequence() : log.sequenceBefore(since.slice(0, -1));
+    listeners.add(this);
+    client.once('close', () => {
+      listeners.delete(this);
+      clearTimeout(this.#timer);
+    });
+    client.on('message', (data: RawData) => this.#receive(data));
+    this.#sendState();
+    void this.#pump();
+  }
+
+  onEvents(runEnded: boolean): void {
+    void this.#pump();
+    if (!runEnded) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#isStateDue = true;
+      void this.#pump();
+    }, STATE_AFTER_MS);
+  }
+
   /** Sends an event that is not stored. */
-  const sendPassing = (event: NewEvent): void => {
-    client.send(wellFormedJson(JSON.stringify(conversation.stamp(event))));
-  };
-  /**
-   * At the begin, and after each run: openhands-sdk 1.58.0 accepts this alone as the end of a run.
-   */
-  const sendState = (): void => {
-    isStateDue = false;
-    sendPassing(stateUpdate('full_state', conversationView(conversation)));
-  };
-  const refuse = (code: string, detail: string): void => {
-    sendPassing({ source: 'environment', code, detail, kind: 'ServerErrorEvent' });
-  };
+  onPassing(event: NewEvent): void {
+    this.#client.send(wellFormedJson(JSON.stringify(this.#conversation.stamp(event))));
+  }
 
-  const listener = {
-    onEvents: (runEnded: boolean) => {
-      void pump();
-      if (!runEnded) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => {
-        isStateDue = true;
-        void pump();
-      }, STATE_AFTER_MS);
-    },
-    onPassing: sendPassing,
-    onGone: () => {
-      client.close(1001, 'The conversation is gone');
-    },
-  };
-  listeners.add(listener);
-  client.once('close', () => {
-    listeners.delete(listener);
-    clearTimeout(timer);
-  });
-  client.on('message', (data: RawData) => {
+  onGone(): void {
+    this.#client.close(1001, 'The conversation is gone');
+  }
+
+  async #pump(): Promise<void> {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
     try {
-      const message = check(socketMessage, parseFrame(data), 'body');
-      if (!message.ok) {
-        refuse(
-          'ValidationError',
-          message.detail.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; '),
-        );
-        return;
+      for (const json of this.#unsent()) {
+        await new Promise<void>((resolve, reject) => {
+          this.#client.send(json, (error) => (error ? reject(error) : resolve()));
+        });
       }
-      loop.assertNotWaiting();
-      conversation.addMessage(message.value.role, message.value.content);
-      loop.startOrJoin();
+      if (this.#isStateDue) this.#sendState();
+    } catch {
+      this.#client.terminate();
+    } finally {
+      this.#isPumping = false;
+    }
+  }
+
+  *#unsent(): Generator<string> {
+    while (this.#client.readyState === this.#client.OPEN) {
+      const batch = this.#conversation.shown.readAfter(this.#position, BATCH);
+      if (batch.length === 0) return;
+      for (const { sequence, json } of batch) {
+        this.#position = sequence;
+        yield json;
+      }
+    }
+  }
+
+  /** At the beginning and after each run: openhands-sdk 1.58.0 takes this alone as its end. */
+  #sendState(): void {
+    this.#isStateDue = false;
+    this.onPassing(stateUpdate('full_state', conversationView(this.#conversation)));
+  }
+
+  /** A message of the client starts a run. */
+  #receive(data: RawData): void {
+    const refuse = (code: string, detail: string): void =>
+      this.onPassing({ source: 'environment', code, detail, kind: 'ServerErrorEvent' });
+    const message = check(socketMessage, parseFrame(data), 'body');
+    if (!message.ok) {
+      const mistakes = message.detail.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`);
+      return refuse('ValidationError', mistakes.join('; '));
+    }
+    try {
+      this.#loop.assertNotWaiting();
+      this.#conversation.addMessage(message.value.role, message.value.content);
+      this.#loop.startOrJoin();
     } catch (error) {
       const { status, body } = httpErrorOf(error as Error, agentErrorOf);
       refuse(status === 409 ? 'Conflict' : 'InternalError', (body as { detail: string }).detail);
     }
-  });
-  sendState();
-  void pump();
+  }
 }
 
 /** The JSON of a frame; undefined when it is not JSON or nested too deeply. */

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import type * as v from 'valibot';
 import type { RawData, WebSocket } from 'ws';
 import { shellQuote } from '../../base/text/shell-quote.ts';
 import {
@@ -19,6 +20,9 @@ import { parseFrame } from './event-feed.ts';
 import type { RunningProgram, Sandbox } from '../isolation/sandbox.ts';
 import { SHELL } from './shell.ts';
 
+type ExecControl = v.InferOutput<typeof execControl>;
+type TerminalSize = NonNullable<ExecStart['terminal']>;
+
 /** Of one frame to the helper, which answers when the program has taken it. */
 const PIECE = 64 * 1024;
 /** Of util-linux. Inside are the programs of this machine. */
@@ -26,125 +30,131 @@ const SCRIPT = ['/usr/bin/script', '/bin/script', '/usr/local/bin/script'].find(
   existsSync(file),
 );
 
-export function serveProgram(client: WebSocket, sandbox: Sandbox): void {
-  let program: Promise<RunningProgram> | null = null;
+export class ProgramSession {
+  readonly #client: WebSocket;
+  readonly #sandbox: Sandbox;
+  #program: Promise<RunningProgram> | null = null;
   /** The file that holds the name of the pseudo-terminal; empty without one. */
-  let ttyFile = '';
-  let stdin: Promise<void> = Promise.resolve();
+  #ttyFile = '';
+  #stdin: Promise<void> = Promise.resolve();
   /** Bytes of stdin that the program has not taken. */
-  let waiting = 0;
+  #waiting = 0;
   /** Of two sizes set at once the older one could be set last. */
-  let resized: Promise<unknown> = Promise.resolve();
+  #resized: Promise<unknown> = Promise.resolve();
 
-  const answer = (frame: object): void => {
-    if (client.readyState === client.OPEN) client.send(JSON.stringify(frame));
-  };
-  const signal = (name: ProgramSignal): void => {
-    program
-      ?.then(({ connection, run }) => connection.ask('signal', { run, signal: name }).answer)
-      .catch(ignore);
-  };
+  constructor(client: WebSocket, sandbox: Sandbox) {
+    this.#client = client;
+    this.#sandbox = sandbox;
+    client.on('message', (data: RawData, isBinary: boolean) => {
+      const isValid = isBinary
+        ? this.#receiveStdin(data as Buffer)
+        : this.#receiveFrame(parseFrame(data));
+      if (!isValid) client.close(1008, 'Invalid frame');
+    });
+    client.once('close', () => this.#signal('SIGKILL'));
+  }
 
-  const begin = async ({
-    argv,
-    cwd,
-    env,
-    stdin: hasStdin,
-    terminal,
-  }: ExecStart): Promise<RunningProgram> => {
-    let commandLine = argv;
-    if (terminal !== null) {
-      if (SCRIPT === undefined) {
-        const why = 'A terminal needs the program script (util-linux), which is not installed';
-        throw new IsolationError('unsupported', why);
-      }
-      // `script` makes the pseudo-terminal and writes its name to a file; the size is changed
-      // through that file.
-      ttyFile = path.join((await sandbox.folders()).scratch, `tty-${randomUUID()}`);
-      const setUp = `tty >${shellQuote(ttyFile)}; stty ${sizeOf(terminal)} echo`;
-      const shown = (argv ?? [SHELL]).map(shellQuote).join(' ');
-      commandLine = [SCRIPT, '-qefc', `${setUp}; exec ${shown}`, '/dev/null'];
-    }
-    if (commandLine === null) throw new IsolationError('invalid', 'A shell needs a terminal');
-    const parameters = { argv: commandLine, cwd: cwd ?? '.', env, inherits: true, stdin: hasStdin };
-    return sandbox.start(
-      { ...parameters, until: 'closed', window: EXEC_WINDOW },
-      (stream, data) => {
-        client.send(Buffer.concat([Buffer.of(stream === 'stdout' ? 1 : 2), data]));
-      },
-    );
-  };
+  /** False: more stdin than the window. */
+  #receiveStdin(data: Buffer): boolean {
+    this.#waiting += data.length;
+    if (this.#program === null || this.#waiting > EXEC_WINDOW + PIECE) return false;
+    for (let offset = 0; offset < data.length; offset += PIECE)
+      this.#send(data.subarray(offset, offset + PIECE).toString('base64'), false);
+    return true;
+  }
 
-  const runToEnd = async (started: Promise<RunningProgram>): Promise<void> => {
-    let last: object;
-    try {
-      const { ended } = await started;
-      answer({ type: 'started' });
-      last = { type: 'exit', exit_code: (await ended).exitCode };
-    } catch (error) {
-      const code = error instanceof IsolationError ? error.code : 'failed';
-      last = { type: 'failed', code, message: (error as Error).message };
-    }
-    answer(last);
-    client.close(1000);
-  };
-
-  const send = (data: string, last: boolean): void => {
-    const bytes = Buffer.byteLength(data, 'base64');
-    stdin = stdin
-      .then(async () => {
-        if (program === null) return;
-        const { connection, run } = await program;
-        await connection.ask('write', { run, data, last }).answer;
-        waiting -= bytes;
-        if (bytes > 0) answer({ type: 'taken', bytes });
-      })
-      .catch(ignore);
-  };
-
-  /** False: not a valid frame, or more stdin than the window. */
-  const receive = (data: Buffer, isBinary: boolean): boolean => {
-    if (isBinary) {
-      waiting += data.length;
-      if (program === null || waiting > EXEC_WINDOW + PIECE) return false;
-      for (let offset = 0; offset < data.length; offset += PIECE) {
-        send(data.subarray(offset, offset + PIECE).toString('base64'), false);
-      }
-      return true;
-    }
-    const frame = parseFrame(data);
-    if (program === null) {
+  #receiveFrame(frame: unknown): boolean {
+    if (this.#program === null) {
       const start = check(execStart, frame, 'body');
-      if (start.ok) void runToEnd((program = begin(start.value)));
+      if (start.ok) void this.#runToEnd((this.#program = this.#begin(start.value)));
       return start.ok;
     }
     const control = check(execControl, frame, 'body');
-    if (!control.ok) return false;
-    const wanted = control.value;
-    if (wanted.type === 'end') send('', true);
-    else if (wanted.type === 'kill') signal('SIGKILL');
-    else if (wanted.type === 'signal') signal(wanted.signal);
-    else if (wanted.type === 'taken') {
-      void program.then(({ connection, run }) => {
-        connection.grant(run, wanted.bytes);
-      }, ignore);
-    } else {
-      const command = `stty -F "$(cat ${shellQuote(ttyFile)})" ${sizeOf(wanted.size)}`;
+    if (control.ok) this.#controls[control.value.type](control.value as never);
+    return control.ok;
+  }
+
+  readonly #controls: {
+    [Type in ExecControl['type']]: (control: Extract<ExecControl, { type: Type }>) => void;
+  } = {
+    end: () => this.#send('', true),
+    kill: () => this.#signal('SIGKILL'),
+    signal: ({ signal }) => this.#signal(signal),
+    taken: ({ bytes }) => {
+      this.#program?.then(({ connection, run }) => connection.grant(run, bytes), ignore);
+    },
+    resize: ({ size }) => {
+      const command = `stty -F "$(cat ${shellQuote(this.#ttyFile)})" ${sizeOf(size)}`;
       const resize = { argv: ['/bin/sh', '-c', command], cwd: '/' };
-      resized = resized.then(() => sandbox.run(resize, { onOutput: ignore })).catch(ignore);
-    }
-    return true;
+      this.#resized = this.#resized
+        .then(() => this.#sandbox.run(resize, { onOutput: ignore }))
+        .catch(ignore);
+    },
   };
 
-  client.on('message', (data: RawData, isBinary: boolean) => {
-    if (!receive(data as Buffer, isBinary)) client.close(1008, 'Invalid frame');
-  });
-  client.once('close', () => {
-    signal('SIGKILL');
-  });
+  async #begin({ argv, cwd, env, stdin, terminal }: ExecStart): Promise<RunningProgram> {
+    const commandLine =
+      terminal === null ? argv : await this.#inTerminal(argv ?? [SHELL], terminal);
+    if (commandLine === null) throw new IsolationError('invalid', 'A shell needs a terminal');
+    return this.#sandbox.start(
+      {
+        ...{ argv: commandLine, cwd: cwd ?? '.', env, stdin },
+        ...{ inherits: true, until: 'closed', window: EXEC_WINDOW },
+      },
+      (stream, data) =>
+        this.#client.send(Buffer.concat([Buffer.of(stream === 'stdout' ? 1 : 2), data])),
+    );
+  }
+
+  /** `script` makes the pseudo-terminal and writes its name to a file, for changes of the size. */
+  async #inTerminal(argv: string[], size: TerminalSize): Promise<string[]> {
+    if (SCRIPT === undefined) {
+      const why = 'A terminal needs the program script (util-linux), which is not installed';
+      throw new IsolationError('unsupported', why);
+    }
+    this.#ttyFile = path.join((await this.#sandbox.folders()).scratch, `tty-${randomUUID()}`);
+    const setUp = `tty >${shellQuote(this.#ttyFile)}; stty ${sizeOf(size)} echo`;
+    const command = `${setUp}; exec ${argv.map(shellQuote).join(' ')}`;
+    return [SCRIPT, '-qefc', command, '/dev/null'];
+  }
+
+  async #runToEnd(started: Promise<RunningProgram>): Promise<void> {
+    try {
+      const { ended } = await started;
+      this.#answer({ type: 'started' });
+      this.#answer({ type: 'exit', exit_code: (await ended).exitCode });
+    } catch (error) {
+      const code = error instanceof IsolationError ? error.code : 'failed';
+      this.#answer({ type: 'failed', code, message: (error as Error).message });
+    }
+    this.#client.close(1000);
+  }
+
+  #send(data: string, last: boolean): void {
+    const bytes = Buffer.byteLength(data, 'base64');
+    this.#stdin = this.#stdin
+      .then(async () => {
+        if (this.#program === null) return;
+        const { connection, run } = await this.#program;
+        await connection.ask('write', { run, data, last }).answer;
+        this.#waiting -= bytes;
+        if (bytes > 0) this.#answer({ type: 'taken', bytes });
+      })
+      .catch(ignore);
+  }
+
+  #signal(signal: ProgramSignal): void {
+    this.#program
+      ?.then(({ connection, run }) => connection.ask('signal', { run, signal }).answer)
+      .catch(ignore);
+  }
+
+  #answer(frame: object): void {
+    if (this.#client.readyState === this.#client.OPEN) this.#client.send(JSON.stringify(frame));
+  }
 }
 
-function sizeOf({ columns, rows }: { columns: number; rows: number }): string {
+function sizeOf({ columns, rows }: TerminalSize): string {
   return `columns ${String(columns)} rows ${String(rows)}`;
 }
 
