@@ -4,8 +4,6 @@ const FILES = {
     'src/client/agent-server/exec-bash.ts',
     'src/commands/api.ts',
     'src/commands/conv/resume.ts',
-    'src/service/agent-server/event-feed.ts',
-    'src/service/sandboxes/cut-off-runs.ts',
   ],
   'max-lines-per-function': [
     'src/cli/create-context/local-service.ts',
@@ -20,8 +18,6 @@ const FILES = {
     'src/commands/shared/change.ts',
     'src/local/checkout/pull.ts',
     'src/output/emit.ts',
-    'src/service/agent-server/event-feed.ts',
-    'src/service/agent-server/program-session.ts',
     'src/service/serve.ts',
     'src/service/settings/git-providers.ts',
     'src/terminal/prompt.ts',
@@ -38,10 +34,6 @@ const FILES = {
     'src/commands/shared/bulk.ts',
     'src/runs/outcome.ts',
     'src/runs/tracker.ts',
-    'src/service/agent-server/event-feed.ts',
-    'src/service/agent-server/events.ts',
-    'src/service/agent-server/git.ts',
-    'src/service/agents/model/history.ts',
   ],
   'sonarjs/cognitive-complexity': [
     'src/client/probe.ts',
@@ -56,8 +48,6 @@ const FILES = {
     'src/commands/shared/named-items.ts',
     'src/runs/outcome.ts',
     'src/runs/tracker.ts',
-    'src/service/agents/model/call.ts',
-    'src/service/agents/model/history.ts',
     'src/terminal/prompt.ts',
   ],
 };

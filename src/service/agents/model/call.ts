@@ -26,6 +26,11 @@ const LONGEST_WAIT_MS = 120_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Characters of text, reasoning and arguments. */
 const LONGEST_ANSWER = 1024 * 1024;
+const TOO_LONG =
+  'is longer than 1 MiB. Use another model, or set agent_settings.llm.max_output_tokens.';
+const CUT_OFF =
+  'was cut off at its limit of tokens. Raise agent_settings.llm.max_output_tokens, or the ' +
+  'context of the endpoint.';
 
 /**
  * `input` is not a record when the model wrote no JSON object; `error`: an unknown tool, or no
@@ -58,19 +63,15 @@ export async function callModel(
   request: ModelRequest,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
+  const retries = llm.num_retries ?? RETRIES;
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await callOnce(llm, request, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (
-        !(error instanceof ModelFailure) ||
-        !error.isPassing ||
-        attempt >= (llm.num_retries ?? RETRIES)
-      )
-        throw error;
-      const waitMs = error.retryAfterMs ?? FIRST_WAIT_MS * 2 ** attempt;
-      if (waitMs > LONGEST_WAIT_MS) throw error;
+      const retry = error instanceof ModelFailure ? error.retry : null;
+      const waitMs = retry?.afterMs ?? FIRST_WAIT_MS * 2 ** attempt;
+      if (retry === null || attempt >= retries || waitMs > LONGEST_WAIT_MS) throw error;
       await delay(waitMs, undefined, { signal });
     }
   }
@@ -83,13 +84,11 @@ async function callOnce(
 ): Promise<ModelAnswer> {
   const endpoint = endpointOf(llm);
   if (endpoint === null) {
-    const named = llm.model
+    const why = llm.model
       ? `The URL of the model ${llm.model} is not known`
       : 'The conversation has no model';
-    throw new ModelFailure(
-      'NoModel',
-      `${named}. Set both: acs settings set llm_model=<model> llm_base_url=<url>.`,
-    );
+    const next = 'Set both: acs settings set llm_model=<model> llm_base_url=<url>.';
+    throw new ModelFailure('NoModel', `${why}. ${next}`);
   }
   if (/^https?:\/\/[^/]*@/i.test(endpoint.baseUrl)) {
     const detail =
@@ -108,7 +107,7 @@ async function callOnce(
     const answer = await readAnswer(result.fullStream, request.onText, () => timer.refresh());
     if (answer.calls.length === 0 && answer.text.trim() === '') {
       const detail = `The model ${endpoint.model} gave an empty answer. Use another model.`;
-      throw new ModelFailure('LLMNoResponseError', detail, { retryAfterMs: null });
+      throw new ModelFailure('LLMNoResponseError', detail, { afterMs: null });
     }
     // Read only here: the getter creates a promise, whose rejection would be unhandled after a
     // failure above.
@@ -169,28 +168,22 @@ function accepted(
   { baseUrl, model }: { baseUrl: string; model: string },
   body: Record<string, unknown>,
 ) {
-  const { messages, stream_options, max_tokens, temperature, top_p, ...rest } = body;
   const { hostname } = new URL(baseUrl);
   const isReasoning = /(?:^|\/)(?:o\d|gpt-5)/.test(model);
+  const omitted = new Set<string>();
+  if (hostname === 'api.mistral.ai') omitted.add('stream_options');
+  if (hostname === 'api.anthropic.com' && body['temperature'] != null) omitted.add('top_p');
+  if (isReasoning) omitted.add('temperature').add('top_p');
+  const members = Object.entries(body).filter(([name]) => !omitted.has(name));
+  const { max_tokens, messages, ...rest } = Object.fromEntries(members);
+  const limit =
+    isReasoning || hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
   // Other endpoints refuse their own reasoning in the history.
   const takesReasoning = /kimi|deepseek|minimax/i.test(model);
-  return {
-    ...rest,
-    messages: (messages as Record<string, unknown>[]).map(
-      ({ reasoning_content: thought, ...each }) =>
-        takesReasoning && thought !== undefined ? { ...each, reasoning_content: thought } : each,
-    ),
-    ...(hostname === 'api.mistral.ai' ? {} : { stream_options }),
-    ...(isReasoning || hostname === 'api.openai.com'
-      ? { max_completion_tokens: max_tokens }
-      : { max_tokens }),
-    ...(isReasoning
-      ? {}
-      : {
-          temperature,
-          ...(hostname === 'api.anthropic.com' && temperature != null ? {} : { top_p }),
-        }),
-  };
+  const shown = (messages as Record<string, unknown>[]).map(({ reasoning_content, ...message }) =>
+    takesReasoning ? { ...message, reasoning_content } : message,
+  );
+  return { ...rest, [limit]: max_tokens, messages: shown };
 }
 
 async function readAnswer(
@@ -200,47 +193,47 @@ async function readAnswer(
 ): Promise<Pick<ModelAnswer, 'text' | 'reasoning' | 'calls'>> {
   const answer = { text: '', reasoning: '', calls: [] as ToolCall[] };
   let length = 0;
-  const count = (text: string): void => {
-    length += text.length;
-    if (length <= LONGEST_ANSWER) return;
-    const detail = 'The answer of the model is longer than 1 MiB. Use another model';
-    throw new ModelFailure(
-      'LLMBadResponseError',
-      `${detail}, or set agent_settings.llm.max_output_tokens.`,
-    );
-  };
   for await (const part of parts) {
     onPart();
-    if (part.type === 'text-delta') {
-      count(part.text);
-      answer.text += part.text;
-      onText?.(part.text);
-    } else if (part.type === 'reasoning-delta') {
-      count(part.text);
-      answer.reasoning += part.text;
-    } else if (part.type === 'tool-input-delta') count(part.delta);
-    else if (part.type === 'tool-call') {
-      const error = part.invalid ? (part.error as Error).message : null;
-      const signature = part.providerMetadata?.['model']?.['thoughtSignature'];
-      answer.calls.push({
-        name: part.toolName,
-        input: part.input,
-        error,
-        signature: typeof signature === 'string' ? signature : null,
-      });
-    } else if (
-      part.type === 'finish' &&
-      part.finishReason === 'length' &&
-      answer.calls.length === 0
-    ) {
-      const detail = 'The answer of the model was cut off at its limit of tokens';
-      const raise = 'Raise agent_settings.llm.max_output_tokens, or the context of the endpoint.';
-      throw new ModelFailure('LLMBadResponseError', `${detail}. ${raise}`);
-    } else if (part.type === 'error') throw part.error;
-    else if (part.type === 'abort') throw new Error('the call was aborted');
+    const { text = '', delta = '' } = part as { text?: string; delta?: string };
+    length += text.length + delta.length;
+    if (length > LONGEST_ANSWER) throw limitFailure(TOO_LONG);
+    switch (part.type) {
+      case 'text-delta':
+        answer.text += part.text;
+        onText?.(part.text);
+        break;
+      case 'reasoning-delta':
+        answer.reasoning += part.text;
+        break;
+      case 'tool-call': {
+        const signature = part.providerMetadata?.['model']?.['thoughtSignature'];
+        answer.calls.push({
+          name: part.toolName,
+          input: part.input,
+          error: part.invalid ? (part.error as Error).message : null,
+          signature: typeof signature === 'string' ? signature : null,
+        });
+        break;
+      }
+      case 'finish':
+        // Calls before the limit are complete.
+        if (part.finishReason === 'length' && answer.calls.length === 0)
+          throw limitFailure(CUT_OFF);
+        break;
+      case 'error':
+        throw part.error;
+      case 'abort':
+        throw new Error('the call was aborted');
+      default:
+    }
   }
   onText?.('', true);
   return { ...answer, text: wellFormed(answer.text) };
+}
+
+function limitFailure(why: string): ModelFailure {
+  return new ModelFailure('LLMBadResponseError', `The answer of the model ${why}`);
 }
 
 function usageOf(llm: Llm, usage: LanguageModelUsage): ModelUsage {

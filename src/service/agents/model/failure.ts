@@ -6,18 +6,13 @@ import { cut } from '../../../base/text/well-formed.ts';
 export class ModelFailure extends Error {
   override readonly name = 'ModelFailure';
   readonly code: string;
-  readonly retryAfterMs: number | null;
-  readonly isPassing: boolean;
+  /** Not null: the call may succeed later; the endpoint may have said when. */
+  readonly retry: { afterMs: number | null } | null;
 
-  constructor(
-    code: string,
-    message: string,
-    passing: { retryAfterMs: number | null } | null = null,
-  ) {
+  constructor(code: string, message: string, retry: ModelFailure['retry'] = null) {
     super(message);
     this.code = code;
-    this.isPassing = passing !== null;
-    this.retryAfterMs = passing?.retryAfterMs ?? null;
+    this.retry = retry;
   }
 }
 
@@ -31,8 +26,11 @@ const CONNECTIONS: Readonly<Record<string, string>> = {
 /**
  * OpenAI sends a code for it; vLLM, llama.cpp, ollama, Gemini, xAI and others send only a message.
  */
-const OVERFLOW =
-  /context_length_exceeded|context (?:length|window|size)|maximum (?:context|prompt)|too many tokens|prompt is too long|token count .*exceeds/i;
+const OVERFLOW = new RegExp(
+  'context_length_exceeded|context (?:length|window|size)|maximum (?:context|prompt)|' +
+    'too many tokens|prompt is too long|token count .*exceeds',
+  'i',
+);
 const CUT_OFF = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** The failure for any error that a call of the model throws. */
@@ -46,27 +44,25 @@ export function failureOf(
   const { message = 'unknown error' } = error as Partial<Error>;
   const said = cut(message, LONGEST_SAID);
   const status = statusOf(error);
-  if (status !== null) return refusal(error, status, said, baseUrl, model);
+  if (status !== null)
+    return refusalOf(error as Partial<APICallError>, status, said, baseUrl, model);
   if (
     causes.some((each) => JSONParseError.isInstance(each) || TypeValidationError.isInstance(each))
   ) {
-    const [read] = said.split('\nError message');
-    const detail =
-      `The answer of ${baseUrl} is not of an OpenAI-compatible interface: ` +
-      `${read} Correct llm_base_url.`;
-    return new ModelFailure('LLMBadResponseError', detail);
+    const [reason] = said.split('\nError message');
+    const what = `The answer of ${baseUrl} is not of an OpenAI-compatible interface`;
+    return new ModelFailure('LLMBadResponseError', `${what}: ${reason} Correct llm_base_url.`);
   }
-  const codes = causes.map((each) => (each as NodeJS.ErrnoException).code);
+  const codes = causes.map((each) => (each as NodeJS.ErrnoException).code ?? '');
   const isUnanswered = APICallError.isInstance(error) && error.statusCode === undefined;
-  if (isUnanswered && !codes.some((code) => CUT_OFF.has(code ?? ''))) {
-    const why =
-      codes.map((code) => CONNECTIONS[code ?? '']).find((each) => each !== undefined) ?? said;
-    const detail =
-      `Cannot reach the model at ${baseUrl}: ${why}. Start it, or correct ` + `llm_base_url.`;
+  if (isUnanswered && !codes.some((code) => CUT_OFF.has(code))) {
+    const why = codes.map((code) => CONNECTIONS[code]).find(Boolean) ?? said;
+    const what = `Cannot reach the model at ${baseUrl}: ${why}`;
+    const detail = `${what}. Start it, or correct llm_base_url.`;
     return new ModelFailure('LLMServiceUnavailableError', detail);
   }
   const detail = `The answer of ${baseUrl} was cut off: ${said}. ${LATER}.`;
-  return new ModelFailure('LLMServiceUnavailableError', detail, { retryAfterMs: null });
+  return new ModelFailure('LLMServiceUnavailableError', detail, { afterMs: null });
 }
 
 function causesOf(error: unknown): object[] {
@@ -91,37 +87,59 @@ function statusOf(error: unknown): number | null {
   return typeof code === 'number' ? code : 500;
 }
 
-function refusal(
-  error: unknown,
+type Refusal = {
+  code: string;
+  next: string;
+  mayRetry?: true;
+  matches: (status: number, text: string) => boolean;
+};
+
+/** The first row that matches. 429 is before the texts: some rate limits name tokens. */
+const REFUSALS: readonly Refusal[] = [
+  {
+    matches: (status) => status === 401 || status === 403,
+    code: 'LLMAuthenticationError',
+    next: `Set another key: acs settings set llm_api_key=-. ${THEN}`,
+  },
+  {
+    matches: (status) => status === 404,
+    code: 'LLMNotFoundError',
+    next: `Correct llm_base_url, or llm_model (MODEL). ${THEN}`,
+  },
+  { matches: (status) => status === 429, code: 'LLMRateLimitError', next: LATER, mayRetry: true },
+  {
+    matches: (status, text) => status === 413 || (status !== 503 && OVERFLOW.test(text)),
+    code: 'LLMContextWindowExceedError',
+    next: 'Use a model with a longer context, or start a new conversation',
+  },
+  {
+    matches: (status) => status === 408 || status >= 500,
+    code: 'LLMServiceUnavailableError',
+    next: LATER,
+    mayRetry: true,
+  },
+  {
+    matches: () => true,
+    code: 'LLMBadRequestError',
+    next: 'Correct the settings of the model (acs settings list)',
+  },
+];
+
+function refusalOf(
+  { responseBody = '', responseHeaders = {} }: Partial<APICallError>,
   status: number,
   said: string,
   baseUrl: string,
   model: string,
 ): ModelFailure {
-  const { responseBody = '', responseHeaders = {} } = error as Partial<APICallError>;
-  const at = `${baseUrl} answered with HTTP ${String(status)}: ${said.replace(/[.\s]+$/, '')}`;
-  if (status === 401 || status === 403)
-    return new ModelFailure(
-      'LLMAuthenticationError',
-      `${at}. Set another key: acs settings set llm_api_key=-. ${THEN}.`,
-    );
-  if (status === 404)
-    return new ModelFailure(
-      'LLMNotFoundError',
-      `${at}. Correct llm_base_url, or llm_model (${model}). ${THEN}.`,
-    );
-  const passing = { retryAfterMs: retryAfterMs(responseHeaders) };
-  // Before the words: some rate limits name tokens.
-  if (status === 429) return new ModelFailure('LLMRateLimitError', `${at}. ${LATER}.`, passing);
-  if (status === 413 || (status !== 503 && OVERFLOW.test(`${said} ${responseBody}`))) {
-    const detail = `${at}. Use a model with a longer context, or start a new conversation.`;
-    return new ModelFailure('LLMContextWindowExceedError', detail);
-  }
-  if (status === 408 || status >= 500)
-    return new ModelFailure('LLMServiceUnavailableError', `${at}. ${LATER}.`, passing);
+  const row = REFUSALS.find(({ matches }) => matches(status, `${said} ${responseBody}`));
+  const { code, next, mayRetry } = row as Refusal;
+  const answer = `${baseUrl} answered with HTTP ${status}: ${said.replace(/[.\s]+$/, '')}`;
+  const detail = `${answer}. ${next.replace('MODEL', () => model)}.`;
   return new ModelFailure(
-    'LLMBadRequestError',
-    `${at}. Correct the settings of the model (acs settings list).`,
+    code,
+    detail,
+    mayRetry ? { afterMs: retryAfterMs(responseHeaders) } : null,
   );
 }
 

@@ -1,5 +1,6 @@
 /** The messages of a request to the model, derived from the events of the conversation. */
-import type { ModelMessage, ToolContent, UserContent } from 'ai';
+import type { AssistantContent, ModelMessage } from 'ai';
+import { isRecord } from '../../../protocol/shape.ts';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
 
 /** Events that stay together: a message, or the calls of one answer with their results. */
@@ -16,35 +17,25 @@ interface Part {
 }
 
 export function exchangesOf(events: Iterable<StoredEvent>): Exchange[] {
-  const { kept, summary } = withoutForgotten(events);
-  const exchanges: Exchange[] = [];
-  const answers = new Map<string, Exchange>();
-  /** By tool call: the exchange that its result belongs to. */
-  const calls = new Map<string, Exchange>();
-  let count = 0;
-  for (const event of kept) {
-    if (summary !== null && count === summary.offset) exchanges.push(summaryExchange(summary.text));
-    count += 1;
-    if (event.kind === 'MessageEvent') exchanges.push(messageExchange(event));
+  const exchanges = new Set<Exchange>();
+  const answers = new Map<string, Answer>();
+  /** By tool call. */
+  const answerOf = new Map<string, Answer>();
+  for (const event of withoutForgotten(events)) {
+    if (event.kind === 'Condensation') exchanges.add(summaryExchange(event));
+    else if (event.kind === 'MessageEvent') exchanges.add(messageExchange(event));
     else if (event.source === 'user') {
-      if (event.kind === 'ObservationEvent') exchanges.push(commandExchange(event));
+      if (event.kind === 'ObservationEvent') exchanges.add(commandExchange(event));
     } else if (event.kind === 'ActionEvent') {
-      const answer = String(event['llm_response_id']);
-      let exchange = answers.get(answer);
-      if (exchange === undefined) {
-        exchange = { ids: [], messages: [{ role: 'assistant', content: [] }] };
-        answers.set(answer, exchange);
-        exchanges.push(exchange);
-      }
-      calls.set(String(event['tool_call_id']), exchange);
-      addCall(exchange, event);
-    } else {
-      const exchange = calls.get(String(event['tool_call_id']));
-      if (exchange !== undefined) addResult(exchange, event);
-    }
+      const id = String(event['llm_response_id']);
+      const answer = answers.get(id) ?? new Answer();
+      answers.set(id, answer);
+      answerOf.set(String(event['tool_call_id']), answer);
+      exchanges.add(answer);
+      answer.addCall(event);
+    } else answerOf.get(String(event['tool_call_id']))?.addResult(event);
   }
-  if (summary !== null && count <= summary.offset) exchanges.push(summaryExchange(summary.text));
-  return exchanges.map(withEveryResult);
+  return [...exchanges].map(({ ids, messages }) => ({ ids, messages }));
 }
 
 const SHOWN = [
@@ -55,142 +46,123 @@ const SHOWN = [
   'UserRejectObservation',
 ];
 
-/**
- * The events of a request to the model. The summary is of the newest condensation; its offset
- * counts these events.
- */
-function withoutForgotten(events: Iterable<StoredEvent>) {
+/** The events of a request to the model, with the newest condensation in place of the forgotten. */
+function withoutForgotten(events: Iterable<StoredEvent>): StoredEvent[] {
   let kept: StoredEvent[] = [];
-  let summary: { text: string; offset: number } | null = null;
+  let newest: StoredEvent | null = null;
   for (const event of events) {
     if (event.kind === 'Condensation') {
       const forgotten = new Set(event['forgotten_event_ids'] as string[]);
       kept = kept.filter(({ id }) => !forgotten.has(id));
-      summary = { text: String(event['summary']), offset: Number(event['summary_offset']) };
+      newest = event;
     } else if (SHOWN.includes(event.kind)) kept.push(event);
   }
-  return { kept, summary };
+  if (newest !== null) kept.splice(Number(newest['summary_offset']), 0, newest);
+  return kept;
 }
 
-function summaryExchange(text: string): Exchange {
-  return {
-    ids: [],
-    messages: [
-      { role: 'user', content: `Summary of the earlier part of this conversation:\n\n${text}` },
-    ],
-  };
+function summaryExchange(event: StoredEvent): Exchange {
+  const title = 'Summary of the earlier part of this conversation';
+  const content = `${title}:\n\n${String(event['summary'])}`;
+  return { ids: [], messages: [{ role: 'user', content }] };
 }
 
 /** A command that the user ran beside the agent. */
 function commandExchange(event: StoredEvent): Exchange {
-  const { command, content } = event['observation'] as { command: string; content: Part[] };
-  const shown = `The user ran the command \`${command}\`:\n${textOf(content)}`;
-  return { ids: [event.id], messages: [{ role: 'user', content: shown }] };
+  const observation = event['observation'] as { command: string; content: Part[] };
+  const output = textOf(observation.content);
+  const content = `The user ran the command \`${observation.command}\`:\n${output}`;
+  return { ids: [event.id], messages: [{ role: 'user', content }] };
 }
 
 function messageExchange(event: StoredEvent): Exchange {
   const { role, content } = event['llm_message'] as { role: string; content: Part[] };
   const text = textOf(content);
-  if (role === 'assistant') return { ids: [event.id], messages: [{ role, content: text }] };
-  const images = content.flatMap((part) => part.image_urls ?? []);
-  const parts: UserContent = [
-    { type: 'text', text },
-    ...images.map((url) => ({ type: 'image' as const, image: url })),
-  ];
-  return {
-    ids: [event.id],
-    messages: [{ role: 'user', content: images.length === 0 ? text : parts }],
-  };
+  const images = imagesOf(content);
+  const parts = images.length === 0 ? text : [{ type: 'text' as const, text }, ...images];
+  const message: ModelMessage =
+    role === 'assistant' ? { role, content: text } : { role: 'user', content: parts };
+  return { ids: [event.id], messages: [message] };
 }
 
-function addCall(exchange: Exchange, event: StoredEvent): void {
-  exchange.ids.push(event.id);
-  const [message] = exchange.messages;
-  if (message?.role !== 'assistant' || typeof message.content === 'string') return;
-  const reasoning = event['reasoning_content'];
-  if (typeof reasoning === 'string') message.content.push({ type: 'reasoning', text: reasoning });
-  const thought = textOf((event['thought'] ?? []) as Part[]);
-  if (thought !== '') message.content.push({ type: 'text', text: thought });
-  const call = event['tool_call'] as {
-    id: string;
-    name: string;
-    arguments: string;
-    thought_signature?: string;
-  };
-  const { id: toolCallId, name: toolName, thought_signature: thoughtSignature } = call;
-  const signed =
-    thoughtSignature === undefined ? {} : { providerOptions: { google: { thoughtSignature } } };
-  message.content.push({
-    type: 'tool-call',
-    toolCallId,
-    toolName,
-    input: inputOf(call.arguments),
-    ...signed,
-  });
+/** The calls of one answer of the model, with their results. */
+class Answer implements Exchange {
+  readonly ids: string[] = [];
+  readonly #content: Exclude<AssistantContent, string> = [];
+  /** By tool call. */
+  readonly #results = new Map<string, string>();
+  readonly #images: ModelMessage[] = [];
+
+  addCall(event: StoredEvent): void {
+    this.ids.push(event.id);
+    const { reasoning_content: reasoning, thought = [], tool_call } = event;
+    if (typeof reasoning === 'string') this.#content.push({ type: 'reasoning', text: reasoning });
+    const text = textOf(thought as Part[]);
+    if (text !== '') this.#content.push({ type: 'text', text });
+    const call = tool_call as Record<'id' | 'name' | 'arguments', string> & {
+      thought_signature?: string;
+    };
+    const { thought_signature: thoughtSignature } = call;
+    this.#content.push({
+      type: 'tool-call',
+      toolCallId: call.id,
+      toolName: call.name,
+      input: inputOf(call.arguments),
+      ...(thoughtSignature && { providerOptions: { google: { thoughtSignature } } }),
+    });
+  }
+
+  addResult(event: StoredEvent): void {
+    this.ids.push(event.id);
+    this.#results.set(String(event['tool_call_id']), resultOf(event) || '(no output)');
+    const { content = [] } = (event['observation'] ?? {}) as { content?: Part[] };
+    const images = imagesOf(content);
+    const title = { type: 'text', text: `Images of ${String(event['tool_name'])}:` } as const;
+    if (images.length > 0) this.#images.push({ role: 'user', content: [title, ...images] });
+  }
+
+  /**
+   * Endpoints refuse a tool call without exactly one result: a run may have ended between both.
+   * Images follow all results.
+   */
+  get messages(): ModelMessage[] {
+    const results = this.#content.flatMap((part): ModelMessage[] => {
+      if (part.type !== 'tool-call') return [];
+      const { toolCallId, toolName } = part;
+      const value =
+        this.#results.get(toolCallId) ?? 'This call has no result: it was not completed.';
+      const output = { type: 'text', value } as const;
+      return [{ role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] }];
+    });
+    return [{ role: 'assistant', content: this.#content }, ...results, ...this.#images];
+  }
 }
 
 /** Endpoints refuse arguments that are not the JSON of an object. */
 function inputOf(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    if (isRecord(value)) return value;
   } catch {
     // Returned as a text below.
   }
   return { malformed: text };
 }
 
-function addResult(exchange: Exchange, event: StoredEvent): void {
-  exchange.ids.push(event.id);
-  const { content = [], metadata } = (event['observation'] ?? {}) as {
+function resultOf(event: StoredEvent): string {
+  if (event.kind === 'AgentErrorEvent') return String(event['error']);
+  if (event.kind === 'UserRejectObservation')
+    return `The user rejected this action: ${String(event['rejection_reason'])}`;
+  const { content = [], metadata } = event['observation'] as {
     content?: Part[];
     metadata?: { suffix: string };
   };
-  const text =
-    event.kind === 'AgentErrorEvent'
-      ? String(event['error'])
-      : event.kind === 'UserRejectObservation'
-        ? `The user rejected this action: ${String(event['rejection_reason'])}`
-        : `${textOf(content)}${metadata?.suffix ?? ''}`.trimStart();
-  const name = String(event['tool_name']);
-  const images = content.flatMap((part) => part.image_urls ?? []);
-  exchange.messages.push(
-    toolMessage(String(event['tool_call_id']), name, text === '' ? '(no output)' : text),
-  );
-  if (images.length > 0) {
-    const parts = images.map((url) => ({ type: 'image' as const, image: url }));
-    exchange.messages.push({
-      role: 'user',
-      content: [{ type: 'text', text: `Images of ${name}:` }, ...parts],
-    });
-  }
+  return `${textOf(content)}${metadata?.suffix ?? ''}`.trimStart();
 }
 
-function toolMessage(toolCallId: string, toolName: string, value: string): ModelMessage {
-  const content: ToolContent = [
-    { type: 'tool-result', toolCallId, toolName, output: { type: 'text', value } },
-  ];
-  return { role: 'tool', content };
-}
-
-/**
- * Endpoints refuse a tool call without exactly one result: a run may have ended between both.
- * Images follow all results.
- */
-function withEveryResult({ ids, messages }: Exchange): Exchange {
-  const [first, ...rest] = messages;
-  if (first?.role !== 'assistant' || typeof first.content === 'string') return { ids, messages };
-  const results = first.content.flatMap((part) => {
-    if (part.type !== 'tool-call') return [];
-    const { toolCallId: id, toolName } = part;
-    const found = rest.find(
-      ({ role, content }) =>
-        role === 'tool' &&
-        content.some((each) => each.type === 'tool-result' && each.toolCallId === id),
-    );
-    return [found ?? toolMessage(id, toolName, 'This call has no result: it was not completed.')];
-  });
-  return { ids, messages: [first, ...results, ...rest.filter(({ role }) => role !== 'tool')] };
+function imagesOf(content: Part[]) {
+  const urls = content.flatMap((part) => part.image_urls ?? []);
+  return urls.map((image) => ({ type: 'image' as const, image }));
 }
 
 function textOf(content: Part[]): string {
