@@ -24,7 +24,13 @@ export async function recover(
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   rmSync(paths.staging, { recursive: true, force: true, maxRetries: 3 });
   const rows = store.sandboxes.all();
-  for (const row of rows) await endLeftovers(row, paths.workspaces, log);
+  // The rows of a copied data directory name the workers of the original, which have other marks.
+  const marks = rows
+    .filter(({ worker_pid }) => worker_pid !== null)
+    .map(({ id }) => sandboxMark(id, path.join(paths.workspaces, id)));
+  for (const row of rows) await endWorker(row, marks, log);
+  const reaped = reapLeftovers(...marks);
+  if (reaped > 0) log(`ended ${reaped} processes that sandboxes had left behind`);
   const readLogs = (sandboxId: string, how: CutOff): void => {
     endCutOffRuns(path.join(paths.events, sandboxId), how, {
       clock,
@@ -61,25 +67,16 @@ export async function recover(
   });
 }
 
-/**
- * The rows of a copied data directory name the workers of the original, which do not have the mark
- * of this one.
- */
-async function endLeftovers(
-  row: SandboxRow,
-  workspaces: string,
+async function endWorker(
+  { id, worker_pid: pid, worker_start: start }: SandboxRow,
+  marks: string[],
   log: (line: string) => void,
 ): Promise<void> {
-  const { id, worker_pid: pid, worker_start: start } = row;
-  if (pid === null) return;
-  const mark = sandboxMark(id, path.join(workspaces, id));
-  // Without its start time the pid may belong to any process, and a pid below 2 names more than one
-  // process.
-  if (pid > 1 && start !== null && isAlive({ pid, start }) && commandLineOf(pid).includes(mark)) {
-    log(`sandbox ${id}: its worker (pid ${pid}) outlived the service and is ended`);
-    sendSignal(-pid, 'SIGKILL');
-    await poll(() => (isAlive({ pid, start }) ? null : true), 2000);
-  }
-  const reaped = reapLeftovers(mark);
-  if (reaped > 0) log(`sandbox ${id}: ended ${reaped} processes that had been left behind`);
+  // Without its start time the pid may be of any process, and one below 2 names more than one.
+  if (pid === null || pid < 2 || start === null || !isAlive({ pid, start })) return;
+  const commandLine = commandLineOf(pid);
+  if (!marks.some((mark) => commandLine.includes(mark))) return;
+  log(`sandbox ${id}: its worker (pid ${pid}) outlived the service and is ended`);
+  sendSignal(-pid, 'SIGKILL');
+  await poll(() => (isAlive({ pid, start }) ? null : true), 2000);
 }

@@ -257,10 +257,14 @@ export class Conversation {
   }
 
   report(deleted: boolean): void {
-    const { execution_status, title, metrics, updated_at } = this.#state;
-    const state = { execution_status, title, metrics, updated_at };
-    this.#notify({ type: 'conversation', conversation_id: this.id, ...state, deleted });
+    this.#notify({ ...noticeOf(this.#state), deleted });
   }
+}
+
+export function noticeOf(state: ConversationState): ConversationNotice {
+  const { conversation_id, execution_status, title, metrics, updated_at } = state;
+  const members = { conversation_id, execution_status, title, metrics, updated_at };
+  return { type: 'conversation', ...members, deleted: false };
 }
 
 function titleOf(text: string): string | null {

@@ -108,24 +108,23 @@ export class Conversations {
     instructions: Instructions,
   ): ConversationEntry {
     const replay = wanted.replay == null ? this.#options.defaultReplay : readSteps(wanted.replay);
+    const agent = wanted.agent ?? wanted.agent_settings;
+    const model = agent?.llm?.model ?? (replay === null ? '' : 'replay');
+    const { title = null, security_analyzer = null, max_budget_per_task = null } = wanted;
     const log = openEventLog(eventLogFile(this.#options.eventsDir, id));
     const now = zonedTimestamp(this.#options.nowMicroseconds());
-    const model =
-      wanted.agent?.llm?.model ??
-      wanted.agent_settings?.llm?.model ??
-      (replay === null ? '' : 'replay');
     const state: ConversationState = {
       conversation_id: id,
       execution_status: 'idle',
-      title: wanted.title ?? null,
+      title,
       created_at: now,
       updated_at: now,
       working_dir: workingDir,
       max_iterations: wanted.max_iterations,
       confirmation_policy: policyOf(wanted.confirmation_policy),
-      security_analyzer: wanted.security_analyzer ?? null,
+      security_analyzer,
       model,
-      metrics: { ...noMetrics(model), max_budget_per_task: wanted.max_budget_per_task ?? null },
+      metrics: { ...noMetrics(model), max_budget_per_task },
       last_user_message_id: null,
       steps_done: 0,
       pending_action_id: null,
@@ -133,20 +132,14 @@ export class Conversations {
     };
     if (replay !== null) log.write('replay', replay);
     else {
-      const { llm, tools, mcp_config, agent_context } = wanted.agent ?? wanted.agent_settings ?? {};
-      const system_prompt = systemPrompt(
-        workingDir,
-        instructions,
-        agent_context?.system_message_suffix ?? '',
-      );
-      const names = tools?.map(({ name }) => name) ?? null;
-      const of_settings = wanted.llm_of_settings === true;
+      const { llm, tools, mcp_config, agent_context } = agent ?? {};
+      const suffix = agent_context?.system_message_suffix ?? '';
       log.write('model', {
         llm: llm ?? {},
-        tools: names,
+        tools: tools?.map(({ name }) => name) ?? null,
         mcp_config: mcp_config ?? {},
-        system_prompt,
-        of_settings,
+        system_prompt: systemPrompt(workingDir, instructions, suffix),
+        of_settings: wanted.llm_of_settings === true,
       });
     }
     // Written last: a log without a state is ignored.

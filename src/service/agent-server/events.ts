@@ -39,8 +39,9 @@ export function textContent(text: string): { cache_prompt: boolean; type: 'text'
 
 export function messageEvent(role: string, content: MessageContent[]): NewEvent {
   const parts = content.map((part) => ({ cache_prompt: false, ...part }));
+  const source = { user: 'user', assistant: 'agent' }[role] ?? 'environment';
   return {
-    source: role === 'user' ? 'user' : role === 'assistant' ? 'agent' : 'environment',
+    source: source as NewEvent['source'],
     llm_message: { role, content: parts, thinking_blocks: [] },
     activated_skills: [],
     extended_content: [],

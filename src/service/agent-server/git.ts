@@ -100,7 +100,7 @@ export async function gitChanges(
         changes.push(...prefixed(await changesOf(sandbox, below, ref), path.basename(below)));
     }
   }
-  return changes.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  return changes.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 async function changesOf(

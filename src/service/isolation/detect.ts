@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process';
+import { execFile, type ExecFileException } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { cut } from '../../base/text/well-formed.ts';
 import { bubblewrapTrial } from './bubblewrap.ts';
 import { bubblewrapCommand } from './namespace-limit.ts';
@@ -44,7 +45,7 @@ export async function whyNoBubblewrap(
   } catch (error) {
     return (error as Error).message;
   }
-  const failure = await failureOf(command.file, command.args, { PATH, LC_ALL: 'C' }, signal);
+  const failure = await failureOf(command.file, command.args, env, signal);
   if (failure === null) return null;
   if (NOT_PERMITTED.test(failure)) return failure;
   const missing = missingFromKernel();
@@ -52,29 +53,22 @@ export async function whyNoBubblewrap(
   throw new TrialFailed(failure);
 }
 
-function failureOf(
+/** The first line of its error output, or how it ended; null: it ended with exit code 0. */
+export async function failureOf(
   file: string,
   args: string[],
-  env: Record<string, string>,
+  { PATH }: Environment,
   signal?: AbortSignal,
 ): Promise<string | null> {
-  return new Promise((resolve) => {
-    const options = {
-      timeout: 10_000,
-      killSignal: 'SIGKILL',
-      encoding: 'utf8',
-      env,
-      signal,
-    } as const;
-    execFile(file, args, options, (error, _stdout, stderr) => {
-      if (error === null) resolve(null);
-      else {
-        const { signal, code } = error;
-        const end = signal == null ? `with exit code ${String(code)}` : `by signal ${signal}`;
-        resolve(firstLine(stderr) || `bwrap ended ${end}`);
-      }
-    });
-  });
+  const env = { PATH, LC_ALL: 'C' };
+  try {
+    await promisify(execFile)(file, args, { timeout: 10_000, killSignal: 'SIGKILL', env, signal });
+    return null;
+  } catch (error) {
+    const { stderr = '', signal, code } = error as ExecFileException;
+    const end = signal == null ? `with exit code ${code}` : `by signal ${signal}`;
+    return firstLine(stderr) || `bwrap ended ${end}`;
+  }
 }
 
 function missingFromKernel(): string | null {

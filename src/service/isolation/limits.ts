@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
-import { promisify } from 'node:util';
+import { failureOf } from './detect.ts';
 import { findProgram } from './namespace-limit.ts';
 
 /** Null: no limit. */
@@ -39,7 +38,7 @@ export async function chooseLimits(
     asked;
   const wanted = { memory: sandboxMemory, processes: sandboxProcesses, temporary: sandboxMemory };
   const canSet = async (why: string, file: string, args: string[]) =>
-    (await succeeds(file, args, env)) ? null : why;
+    (await failureOf(file, args, env)) === null ? null : why;
   const isolated: typeof canSet = async (...trial) =>
     isolates ? await canSet(...trial) : 'bubblewrap does not work';
   const refusals = {
@@ -87,17 +86,4 @@ function within(name: string, limit: number): string {
       readFileSync('/proc/self/limits', 'latin1'),
     ) ?? [];
   return String(hard === undefined ? limit : Math.min(limit, Number(hard)));
-}
-
-async function succeeds(file: string, args: string[], { PATH }: Environment): Promise<boolean> {
-  try {
-    await promisify(execFile)(file, args, {
-      env: { PATH, LC_ALL: 'C' },
-      timeout: 10_000,
-      killSignal: 'SIGKILL',
-    });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { folderIdentity } from '../../base/process.ts';
+import { folderIdentity, sendSignal } from '../../base/process.ts';
 
 /**
  * In the environment of every process of a sandbox: one that left the process tree is still found.
@@ -31,12 +31,12 @@ interface ProcessEntry {
 }
 
 /**
- * Which processes are meant. `below`: descendants of this one; `marked`: `NAME=value` in the
- * environment as well.
+ * Which processes are meant. `below`: descendants of this one; `marked`: also those with one of
+ * these `NAME=value` in the environment, and their descendants.
  */
 export interface Selection {
   below: number | null;
-  marked: string | null;
+  marked: string | readonly string[] | null;
   except: readonly number[];
 }
 
@@ -45,31 +45,46 @@ export function selectProcesses(selection: Selection): number[] {
   return select(selection).map(({ pid }) => pid);
 }
 
-function select(selection: Selection): ProcessEntry[] {
+function select({ below, marked, except }: Selection): ProcessEntry[] {
   const entries = listProcesses();
-  const wanted = new Set<number>();
-  if (selection.below !== null) addDescendants(entries, selection.below, wanted);
-  if (selection.marked !== null) {
-    const { marked } = selection;
-    const [name, mark = ''] = marked.split('=');
-    const limit = name === SANDBOX_MARKER ? realtimeLimitOf(mark) : null;
-    for (const entry of entries) {
-      if (
-        !wanted.has(entry.pid) &&
-        (hasMark(entry.pid, marked) || (limit !== null && hasLimit(entry.pid, limit)))
-      ) {
-        wanted.add(entry.pid);
-        addDescendants(entries, entry.pid, wanted);
-      }
+  const selected = new Set<number>();
+  if (below !== null) addDescendants(entries, below, selected);
+  if (marked !== null) {
+    const isMarked = markTest([marked].flat());
+    for (const { pid } of entries) {
+      if (selected.has(pid) || !isMarked(pid)) continue;
+      selected.add(pid);
+      addDescendants(entries, pid, selected);
     }
   }
+  const spared = [process.pid, ...except];
   return entries.filter(
-    ({ pid, state }) =>
-      wanted.has(pid) &&
-      !ENDED.has(state) &&
-      pid !== process.pid &&
-      !selection.except.includes(pid),
+    ({ pid, state }) => selected.has(pid) && !ENDED.has(state) && !spared.includes(pid),
   );
+}
+
+/** A process keeps the limit of its sandbox where it has not kept the environment. */
+function markTest(marks: readonly string[]): (pid: number) => boolean {
+  const limits = marks.flatMap((mark) => {
+    const [name, value = ''] = mark.split('=');
+    return name === SANDBOX_MARKER ? [realtimeLimitOf(value)] : [];
+  });
+  return (pid) => {
+    const variables = readOf(pid, 'environ').split('\0');
+    if (marks.some((mark) => variables.includes(mark))) return true;
+    if (limits.length === 0) return false;
+    const [, limit = ''] = /^Max realtime timeout +(\d+) /m.exec(readOf(pid, 'limits')) ?? [];
+    return limits.includes(limit);
+  };
+}
+
+/** Empty: the process has ended, or belongs to another user. */
+function readOf(pid: number, file: 'environ' | 'limits'): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
+  } catch {
+    return '';
+  }
 }
 
 /**
@@ -82,7 +97,7 @@ export function stopProcesses(selection: Selection): number[] {
     const found = select(selection);
     const fresh = found.filter(({ pid }) => !stopped.has(pid));
     for (const { pid } of fresh) {
-      signal(pid, 'SIGSTOP');
+      sendSignal(pid, 'SIGSTOP');
       stopped.add(pid);
     }
     const isStill = fresh.length === 0 && found.every(({ state }) => STANDING.has(state));
@@ -93,7 +108,7 @@ export function stopProcesses(selection: Selection): number[] {
 }
 
 export function continueProcesses(selection: Selection): void {
-  for (const pid of selectProcesses(selection)) signal(pid, 'SIGCONT');
+  for (const pid of selectProcesses(selection)) sendSignal(pid, 'SIGCONT');
 }
 
 /**
@@ -102,16 +117,14 @@ export function continueProcesses(selection: Selection): void {
  */
 export function killProcesses(selection: Selection): number[] {
   const stopped = stopProcesses(selection);
-  for (const pid of stopped) signal(pid, 'SIGKILL');
+  for (const pid of stopped) sendSignal(pid, 'SIGKILL');
   return stopped;
 }
 
-/**
- * Ends the processes that an earlier worker of the sandbox with this mark has left; returns their
- * number.
- */
-export function reapLeftovers(mark: string): number {
-  return killProcesses({ below: null, marked: `${SANDBOX_MARKER}=${mark}`, except: [] }).length;
+/** Ends what earlier workers of the sandboxes with these marks have left; returns the number. */
+export function reapLeftovers(...marks: string[]): number {
+  const marked = marks.map((mark) => `${SANDBOX_MARKER}=${mark}`);
+  return killProcesses({ below: null, marked, except: [] }).length;
 }
 
 /**
@@ -120,14 +133,6 @@ export function reapLeftovers(mark: string): number {
  */
 export function sandboxMark(sandboxId: string, workspaceDir: string): string {
   return `${sandboxId}-${folderIdentity(path.resolve(workspaceDir, '..', '..'))}`;
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It ended by itself.
-  }
 }
 
 function addDescendants(entries: ProcessEntry[], root: number, found: Set<number>): void {
@@ -181,22 +186,4 @@ function listWithPs(): ProcessEntry[] {
 export function realtimeLimitOf(mark: string): string {
   const own = createHash('sha256').update(mark).digest().readUIntBE(0, 6);
   return String(2 ** 52 + own);
-}
-
-function hasLimit(pid: number, limit: string): boolean {
-  try {
-    return new RegExp(`^Max realtime timeout +${limit} `, 'm').test(
-      readFileSync(`/proc/${String(pid)}/limits`, 'latin1'),
-    );
-  } catch {
-    return false;
-  }
-}
-
-function hasMark(pid: number, mark: string): boolean {
-  try {
-    return `\0${readFileSync(`/proc/${String(pid)}/environ`, 'latin1')}`.includes(`\0${mark}\0`);
-  } catch {
-    return false;
-  }
 }

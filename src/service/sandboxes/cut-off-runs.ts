@@ -1,9 +1,8 @@
 import type { Clock } from '../lifecycle/clock.ts';
 import { eventLogFile, openEventLog } from '../storage/event-log.ts';
 import type { Store } from '../storage/index.ts';
-import { Conversation } from '../agent-server/conversation.ts';
+import { Conversation, noticeOf } from '../agent-server/conversation.ts';
 import type { ConversationNotice } from '../base/worker-protocol.ts';
-import type { ConversationState } from '../storage/conversation-state.ts';
 import { readLogStates } from '../storage/event-logs.ts';
 
 /**
@@ -12,6 +11,13 @@ import { readLogStates } from '../storage/event-logs.ts';
  */
 export type CutOff = { end: 'paused' } | { end: 'failed'; why: string };
 
+interface Surroundings {
+  clock: Clock;
+  log(line: string): void;
+  store: Pick<Store, 'conversations'>;
+  onConversation(notice: ConversationNotice): void;
+}
+
 /**
  * `onConversation` gets the state of each conversation whose log is ahead of the store, after the
  * log is written; a second call writes nothing. A log has one writer at a time.
@@ -19,17 +25,7 @@ export type CutOff = { end: 'paused' } | { end: 'failed'; why: string };
 export function endCutOffRuns(
   eventsDir: string,
   how: CutOff,
-  {
-    clock,
-    store,
-    onConversation,
-    log,
-  }: {
-    clock: Clock;
-    log(line: string): void;
-    store: Pick<Store, 'conversations'>;
-    onConversation(notice: ConversationNotice): void;
-  },
+  { clock, store, onConversation, log }: Surroundings,
 ): void {
   const passOn = (notice: ConversationNotice): void => {
     const stored = store.conversations.get(notice.conversation_id);
@@ -41,49 +37,31 @@ export function endCutOffRuns(
       stored.execution_status === notice.execution_status && stored.updated_at === updated_at;
     if (!isKnown) onConversation({ ...notice, updated_at });
   };
-  const passOnState = ({
-    conversation_id,
-    execution_status,
-    title,
-    metrics,
-    updated_at,
-  }: ConversationState): void => {
-    passOn({
-      type: 'conversation',
-      conversation_id,
-      execution_status,
-      title,
-      metrics,
-      updated_at,
-      deleted: false,
-    });
-  };
   for (const [id, state] of readLogStates(eventsDir, log)) {
     if (state.execution_status !== 'running') {
-      passOnState(state);
+      passOn(noticeOf(state));
       continue;
     }
     try {
       const file = openEventLog(eventLogFile(eventsDir, id));
-      const conversation = new Conversation(state, file, () => clock.now() * 1000, passOn);
-      try {
-        if (how.end === 'paused') conversation.recover();
-        else {
-          const detail = `The sandbox broke down in the middle of the run: ${how.why}. ${NEXT}`;
-          conversation.fail(
-            'SandboxCrashed',
-            detail,
-            'The sandbox ended before this tool call was complete.',
-          );
-        }
-      } finally {
-        conversation.close();
-      }
+      endRun(new Conversation(state, file, () => clock.now() * 1000, passOn), how);
     } catch (error) {
       log(`conversation ${id}: the end of its run could not be written: ${String(error)}`);
-      passOnState({ ...state, execution_status: how.end === 'paused' ? 'paused' : 'error' });
+      const execution_status = how.end === 'paused' ? 'paused' : 'error';
+      passOn(noticeOf({ ...state, execution_status }));
     }
   }
 }
 
 const NEXT = 'Its files are kept: resume the sandbox, and send a message to continue the run.';
+
+function endRun(conversation: Conversation, how: CutOff): void {
+  try {
+    if (how.end === 'paused') return conversation.recover();
+    const detail = `The sandbox broke down in the middle of the run: ${how.why}. ${NEXT}`;
+    const lost = 'The sandbox ended before this tool call was complete.';
+    conversation.fail('SandboxCrashed', detail, lost);
+  } finally {
+    conversation.close();
+  }
+}

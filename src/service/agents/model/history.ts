@@ -114,7 +114,9 @@ class Answer implements Exchange {
 
   addResult(event: StoredEvent): void {
     this.ids.push(event.id);
-    this.#results.set(String(event['tool_call_id']), resultOf(event) || '(no output)');
+    const id = String(event['tool_call_id']);
+    // The first result: a run that was cut off has one before that of its tool.
+    this.#results.set(id, this.#results.get(id) ?? (resultOf(event) || '(no output)'));
     const { content = [] } = (event['observation'] ?? {}) as { content?: Part[] };
     const images = imagesOf(content);
     const title = { type: 'text', text: `Images of ${String(event['tool_name'])}:` } as const;

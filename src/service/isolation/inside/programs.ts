@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sendSignal } from '../../../base/process.ts';
 import { COMMAND_MARKER, killProcesses } from '../processes.ts';
 import type { ProgramSignal, RunEnd, RunParameters } from '../protocol.ts';
 import { OperationError } from './files.ts';
@@ -58,17 +59,7 @@ export class Programs {
       env: { ...(wanted.inherits ? process.env : {}), ...wanted.env, [COMMAND_MARKER]: mark },
       stdio: [wanted.stdin === false ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
-    const ended = new Promise<{ code: number; error: NodeJS.ErrnoException | null }>((resolve) => {
-      child.once('error', (error) => {
-        resolve({ code: -1, error });
-      });
-      child.once('exit', (code, signal) => {
-        resolve({
-          code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]),
-          error: null,
-        });
-      });
-    });
+    const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
     child.stdin?.on('error', () => undefined);
     if (typeof wanted.stdin === 'string') child.stdin?.end(wanted.stdin);
     const { until, window } = wanted;
@@ -76,16 +67,18 @@ export class Programs {
     this.#running.set(id, program);
     try {
       const output = this.#pass(program, send);
-      const { code, error } = await ended;
-      if (error !== null) {
-        if (error.code === 'EAGAIN') this.#onExhausted();
-        const reason = REASONS[error.code ?? ''] ?? error.message;
+      const end = await ended.catch((error: NodeJS.ErrnoException) => error);
+      if (end instanceof Error) {
+        if (end.code === 'EAGAIN') this.#onExhausted();
+        const reason = REASONS[end.code ?? ''] ?? end.message;
         send('stderr', Buffer.from(`${file}: ${reason}\n`).toString('base64'));
-        return { exitCode: error.code === 'ENOENT' ? 127 : 126, pid: -1 };
+        return { exitCode: end.code === 'ENOENT' ? 127 : 126, pid: -1 };
       }
       if (program.interrupted) endTree(program);
       await (until === 'closed' ? output.closed : output.silent());
-      return { exitCode: code, pid: child.pid ?? -1 };
+      const [code, signal] = end;
+      const exitCode = code ?? 128 + constants.signals[signal as NodeJS.Signals];
+      return { exitCode, pid: child.pid ?? -1 };
     } finally {
       this.#running.delete(id);
       // A process in the background that holds them must neither wait nor get SIGPIPE.
@@ -160,19 +153,11 @@ export class Programs {
       if (program.until === 'silent') return;
       child.stdout?.destroy();
       child.stderr?.destroy();
-    } else sendTo(-program.child.pid, signal);
+    } else sendSignal(-program.child.pid, signal);
   }
 }
 
 function endTree({ child: { pid = -1 }, mark }: Program): void {
   killProcesses({ below: pid, marked: `${COMMAND_MARKER}=${mark}`, except: [] });
-  if (pid > 1) for (const target of [-pid, pid]) sendTo(target, 'SIGKILL');
-}
-
-function sendTo(target: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(target, signal);
-  } catch {
-    // It ended by itself.
-  }
+  if (pid > 1) for (const target of [-pid, pid]) sendSignal(target, 'SIGKILL');
 }
