@@ -103,15 +103,17 @@ export class BashService {
    */
   search(wanted: BashEventSearch): { items: BashEvent[]; next_page_id: string | null } {
     const { kind__eq, command_id__eq, timestamp__gte, timestamp__lt, order__gt, limit } = wanted;
+    const isOr = (value: unknown, wished: unknown): boolean =>
+      wished === undefined || value === wished;
     const found = this.#events.filter((event) => {
       const { command_id, order } =
-        event.kind === 'BashOutput' ? event : { command_id: null, order: -1 };
+        event.kind === 'BashOutput' ? event : { command_id: null, order: -Infinity };
       return (
-        (kind__eq === undefined || event.kind === kind__eq) &&
-        (command_id__eq === undefined || command_id === command_id__eq) &&
-        (timestamp__gte === undefined || event.timestamp >= timestamp__gte) &&
+        isOr(event.kind, kind__eq) &&
+        isOr(command_id, command_id__eq) &&
+        event.timestamp >= (timestamp__gte ?? '') &&
         (timestamp__lt === undefined || event.timestamp < timestamp__lt) &&
-        (order__gt === undefined || (command_id !== null && order > order__gt))
+        (order__gt === undefined || order > order__gt)
       );
     });
     if (wanted.sort_order === 'TIMESTAMP_DESC') found.reverse();

@@ -59,7 +59,7 @@ export class Editor {
       const [first, end] = range ?? [1, -1];
       const last = end === -1 ? count : Math.min(end, count);
       if (range !== undefined && (first < 1 || first > Math.max(1, count) || last < first))
-        refuse(`view_range must lie between 1 and ${String(count)}.`);
+        refuse(`view_range must lie between 1 and ${count}.`);
       return { text: `Lines of ${file}:\n${numbered(content, first, last)}` };
     },
 
@@ -128,7 +128,7 @@ export class Editor {
       .map(({ name, isFolder }) => (isFolder ? `${name}/` : name))
       .sort();
     const rest = names.length - LONGEST_LISTING;
-    const more = rest > 0 ? [`[... ${String(rest)} more ...]`] : [];
+    const more = rest > 0 ? [`[... ${rest} more ...]`] : [];
     const title = `Entries of ${path}, hidden ones left out:`;
     return [title, ...names.slice(0, LONGEST_LISTING), ...more].join('\n');
   }
@@ -151,7 +151,7 @@ const insertAfterLine: Modify = (content, step, file) => {
   const lines = content === '' ? [] : content.split(/(?<=\n)/);
   const { insert_line: at = -1 } = step;
   if (at < 0 || at > lines.length)
-    refuse(`insert_line must lie between 0 and ${String(lines.length)} in ${file}.`);
+    refuse(`insert_line must lie between 0 and ${lines.length} in ${file}.`);
   const ended = (line: string): string =>
     line.endsWith('\n') ? line : line + withLineEnds('\n', content);
   const rest = lines.slice(at).join('');

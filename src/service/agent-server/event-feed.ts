@@ -69,9 +69,9 @@ export class EventFeed implements ConversationListener {
     this.#isPumping = true;
     try {
       for (const json of this.#unsent()) {
-        await new Promise<void>((resolve, reject) => {
-          this.#client.send(json, (error) => (error ? reject(error) : resolve()));
-        });
+        await new Promise<void>((resolve, reject) =>
+          this.#client.send(json, (error) => (error ? reject(error) : resolve())),
+        );
       }
       if (this.#isStateDue) this.#sendState();
     } catch {

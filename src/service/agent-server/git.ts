@@ -33,7 +33,8 @@ if [ -d "$KEPT" ] && { [ -z "$2" ] || [ "$2" = "$kept" ]; }; then
 elif [ -n "$new" ] && [ "$1/" = "$TOP" ] && ! git -C "$1" rev-parse --git-dir >/dev/null 2>&1; then
   git init --quiet --bare "$NONE.git" && export GIT_DIR="$NONE.git" GIT_WORK_TREE="$1"
 fi
-cd "$1" 2>/dev/null && [ "$(git rev-parse --is-inside-work-tree 2>/dev/null)" = true ] || exit ${String(NO_REPOSITORY)}
+cd "$1" 2>/dev/null && [ "$(git rev-parse --is-inside-work-tree 2>/dev/null)" = true ] ||
+  exit ${NO_REPOSITORY}
 own_config 2>/dev/null
 base=
 case \${index:+kept}$2 in
@@ -42,7 +43,9 @@ case \${index:+kept}$2 in
   ?*) base=$(commit "$2") || [ "$2" = HEAD ] || exit ${String(UNKNOWN_REF)} ;;
   *)
     branch=$(git symbolic-ref --short -q HEAD) && base=$(commit "refs/remotes/origin/$branch")
-    if [ -z "$base" ] && main=$(commit refs/remotes/origin/HEAD); then base=$(git merge-base HEAD "$main") || base=$main; fi ;;
+    if [ -z "$base" ] && main=$(commit refs/remotes/origin/HEAD); then
+      base=$(git merge-base HEAD "$main") || base=$main
+    fi ;;
 esac
 tree=$base
 [ -n "$tree" ] || tree=$(git hash-object -t tree /dev/null) || exit
@@ -70,7 +73,8 @@ const DELTA = `new=1${BEGIN}
 t=$3/delta-$$
 trap 'rm -rf "$t"' EXIT
 objects=$(cd "$(git rev-parse --git-path objects)" && pwd) && mkdir -p "$t/objects" || exit
-export GIT_INDEX_FILE="$t/index" GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects"
+export GIT_INDEX_FILE="$t/index"
+export GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects"
 { cp -p "$index" "$t/index" 2>/dev/null || git read-tree "$tree"; } || exit
 # 1: a path cannot be read, or a repository in it has no commit.
 git add --all --ignore-errors -- . || [ $? = 1 ] || exit

@@ -34,7 +34,7 @@ function closeInheritedFiles(): void {
   }
   for (const descriptor of descriptors.filter((each) => each > 2)) {
     try {
-      const info = readFileSync(`/proc/self/fdinfo/${String(descriptor)}`, 'latin1');
+      const info = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1');
       const [, flags = ''] = /^flags:\s+(\d+)$/m.exec(info) ?? [];
       if ((parseInt(flags, 8) & CLOSE_ON_EXEC) === 0) closeSync(descriptor);
     } catch {
@@ -109,9 +109,7 @@ for (const [stream, event, code] of [
   [process.stdin, 'error', 1],
   [process.stdout, 'error', 1],
 ] as const) {
-  stream.on(event, () => {
-    end(code);
-  });
+  stream.on(event, () => end(code));
 }
 // The app server handles Ctrl-C at the terminal: it ends this process by closing its stdin.
 process.on('SIGINT', () => undefined);

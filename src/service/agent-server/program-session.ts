@@ -155,7 +155,7 @@ export class ProgramSession {
 }
 
 function sizeOf({ columns, rows }: TerminalSize): string {
-  return `columns ${String(columns)} rows ${String(rows)}`;
+  return `columns ${columns} rows ${rows}`;
 }
 
 function ignore(): void {

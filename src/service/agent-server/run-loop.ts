@@ -169,7 +169,7 @@ export class RunLoop {
         return;
       }
       if (iteration >= limit) {
-        const detail = `Agent reached maximum iterations limit (${String(limit)}).`;
+        const detail = `Agent reached maximum iterations limit (${limit}).`;
         this.#conversation.setStatus('error', [conversationError('MaxIterationsReached', detail)]);
         return;
       }
@@ -191,7 +191,7 @@ export class RunLoop {
         `${what}. Set ${prices}, or unset max_budget_per_task.`,
       );
     }
-    const detail = `The agent has used its budget of $${String(budget)} (max_budget_per_task).`;
+    const detail = `The agent has used its budget of $${budget} (max_budget_per_task).`;
     return cost >= budget ? conversationError('MaxBudgetReached', detail) : null;
   }
 

@@ -195,7 +195,7 @@ export class BoundedText {
     const tail = cut(rest, -this.#keepTail);
     const dropped = this.#dropped + rest.length - tail.length;
     if (dropped === 0) return this.#head + tail;
-    return `${this.#head}\n[... ${String(dropped)} characters of output left out ...]\n${tail}`;
+    return `${this.#head}\n[... ${dropped} characters of output left out ...]\n${tail}`;
   }
 
   #add(text: string): string {

@@ -158,7 +158,5 @@ function keepAlive(client: WebSocket): void {
     hasAnswered = false;
     client.ping();
   }, 30_000);
-  client.once('close', () => {
-    clearInterval(timer);
-  });
+  client.once('close', () => clearInterval(timer));
 }

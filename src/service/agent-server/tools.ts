@@ -79,7 +79,7 @@ export class Tools {
       if (killed && signal?.aborted) return null;
       const suffix = timedOut
         ? '\n[The command ran longer than its time limit and was ended.]'
-        : `\n[The command completed with exit code ${String(exitCode)}.]`;
+        : `\n[The command completed with exit code ${exitCode}.]`;
       const working_dir = this.#session.cwd;
       return {
         content: this.#content(`${stdout}${stderr}`.replace(/\r?\n$/, '')),
@@ -122,7 +122,7 @@ export class Tools {
         ({ title, notes, status }) => `- [${status}] ${title}${notes === '' ? '' : `: ${notes}`}`,
       );
       const list = lines.join('\n') || 'There are no tasks. Use "plan" to make a list.';
-      const content = isPlan ? `The list has ${String(tasks.length)} tasks now.` : list;
+      const content = isPlan ? `The list has ${tasks.length} tasks now.` : list;
       return {
         is_error: false,
         command,

@@ -115,11 +115,9 @@ export class IsolationConnection {
         this.#end(why);
         resolve();
       };
-      child.once('error', (error) => {
-        end(error.message);
-      });
+      child.once('error', (error) => end(error.message));
       child.once('close', (code, signal) => {
-        end(firstLine(this.#stderr) || `ended with ${signal ?? `exit code ${String(code)}`}`);
+        end(firstLine(this.#stderr) || `ended with ${signal ?? `exit code ${code}`}`);
       });
     });
     const reader = new LineReader((line) => {
@@ -198,7 +196,7 @@ export class IsolationConnection {
       return;
     }
     const pending = this.#pending.get(answer.id);
-    if (pending === undefined) throw new Error(`there is no request ${String(answer.id)}`);
+    if (pending === undefined) throw new Error(`there is no request ${answer.id}`);
     if (answer.type === 'output') {
       const data = Buffer.from(answer.data, 'base64');
       pending.room -= data.length;
@@ -207,7 +205,7 @@ export class IsolationConnection {
       return;
     }
     if (answer.type === 'result' && !v.is(pending.schema, answer.result)) {
-      throw new Error(`the result of ${String(answer.id)} has another shape`);
+      throw new Error(`the result of ${answer.id} has another shape`);
     }
     this.#pending.delete(answer.id);
     if (answer.type === 'result') pending.resolve(answer.result);

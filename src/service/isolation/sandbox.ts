@@ -83,7 +83,7 @@ export class Sandbox {
     );
     if (size <= largest) return data;
     await this.readChunk({ path, token, offset: 0, length: 0 }, signal);
-    throw new IsolationError('invalid', `${path} is larger than ${String(largest)} bytes.`);
+    throw new IsolationError('invalid', `${path} is larger than ${largest} bytes.`);
   }
 
   /**

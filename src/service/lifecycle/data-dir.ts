@@ -191,7 +191,7 @@ const REASONS: [RegExp, string][] = [
 export function dataDirError(dataDir: string, error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  const text = `${String(code)} ${message}`;
+  const text = `${code} ${message}`;
   if (/not a database|malformed|SQLITE_NOTADB|SQLITE_CORRUPT/i.test(text)) {
     return new ServiceError('data-dir', `${dataPaths(dataDir).database} is damaged: ${message}`, {
       hint: `Move ${dataDir} away and start again; what is damaged in it has not been overwritten.`,

@@ -50,7 +50,7 @@ export function createAdmission(options: Options): Admission {
   const next = (): void => {
     if (isWorking) return;
     work().catch((error: unknown) => {
-      log(`starts that wait for a sandbox: ${String(error)}`);
+      log(`starts that wait for a sandbox: ${error}`);
     });
   };
 
@@ -64,7 +64,7 @@ export function createAdmission(options: Options): Admission {
         tried.add(id);
         await evict(id, `paused because more than ${maxRunning} sandboxes were running`).catch(
           (error: unknown) => {
-            log(`sandbox ${id}: ${String(error)}`);
+            log(`sandbox ${id}: ${error}`);
           },
         );
       }

@@ -82,9 +82,9 @@ function send(
         });
       }, reject);
     });
-    outgoing.setTimeout(request.timeoutMs ?? 30_000, () => {
-      outgoing.destroy(new Error('the agent server does not answer'));
-    });
+    outgoing.setTimeout(request.timeoutMs ?? 30_000, () =>
+      outgoing.destroy(new Error('the agent server does not answer')),
+    );
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       // The agent server has closed the idle connection when the request was sent: it has not read
       // the request.

@@ -46,7 +46,7 @@ export function endCutOffRuns(
       const file = openEventLog(eventLogFile(eventsDir, id));
       endRun(new Conversation(state, file, () => clock.now() * 1000, passOn), how);
     } catch (error) {
-      log(`conversation ${id}: the end of its run could not be written: ${String(error)}`);
+      log(`conversation ${id}: the end of its run could not be written: ${error}`);
       const execution_status = how.end === 'paused' ? 'paused' : 'error';
       passOn(noticeOf({ ...state, execution_status }));
     }

@@ -131,7 +131,7 @@ export class Supervisor {
   start(id: string): Promise<unknown> {
     return new Promise((resolve) => {
       this.use(id, (running) => running, resolve)
-        .catch((error: unknown) => this.#options.log(`sandbox ${id}: ${String(error)}`))
+        .catch((error: unknown) => this.#options.log(`sandbox ${id}: ${error}`))
         .finally(() => resolve(null));
     });
   }
@@ -194,7 +194,7 @@ export class Supervisor {
         return this.#bringUp(id);
       });
       resuming.catch((error: unknown) => {
-        this.#options.log(`sandbox ${id}: ${String(error)}`);
+        this.#options.log(`sandbox ${id}: ${error}`);
         reject(error);
       });
     });
@@ -288,7 +288,7 @@ export class Supervisor {
         }
       });
     } catch (error) {
-      log(`the end of the sandboxes could not be written: ${String(error)}`);
+      log(`the end of the sandboxes could not be written: ${error}`);
     }
     this.#client.close();
   }
@@ -321,15 +321,11 @@ export class Supervisor {
     const worker = new WorkerProcess(config, env, {
       log,
       onNotice: (notice) => {
-        const isWritten = this.#guarded(id, () => {
-          this.#receive(id, notice);
-        });
+        const isWritten = this.#guarded(id, () => this.#receive(id, notice));
         if (!isWritten && notice.type === 'ready') worker.kill();
       },
       onEnd: (text) => {
-        this.#guarded(id, () => {
-          this.#workerEnded(id, text, worker.pid);
-        });
+        this.#guarded(id, () => this.#workerEnded(id, text, worker.pid));
       },
     });
     this.#live.set(id, { worker, isPaused: false, isEnding: false });
@@ -354,9 +350,7 @@ export class Supervisor {
       work();
       return true;
     } catch (error) {
-      this.#options.log(
-        `sandbox ${id}: what its worker reported could not be written: ${String(error)}`,
-      );
+      this.#options.log(`sandbox ${id}: what its worker reported could not be written: ${error}`);
       return false;
     }
   }

@@ -61,9 +61,7 @@ export class WorkerProcess {
     child.stdin.on('error', () => undefined);
     child.stdin.write(`${JSON.stringify(config)}\n`);
     this.ready = this.#answerTo('ready', 30_000, 'the worker did not become ready in time');
-    this.ready.catch(() => {
-      this.kill();
-    });
+    this.ready.catch(() => this.kill());
     createInterface({ input: child.stdout }).on('line', (line) => {
       const notice = parseNotice(line);
       if (notice === null)
@@ -82,9 +80,7 @@ export class WorkerProcess {
         for (const { reject } of this.#waiting.values()) reject(new Error(this.#failure));
         resolve();
       };
-      child.on('error', (error) => {
-        end(error.message);
-      });
+      child.on('error', (error) => end(error.message));
       // `close` comes after the last line of its output has been read.
       child.on('close', (code, signal) => {
         end(signal === null ? `exit code ${code ?? 'unknown'}` : `signal ${signal}`);

@@ -134,13 +134,11 @@ export class McpClient {
     signal.throwIfAborted();
     const silence = new AbortController();
     const stop = this.#around.sandbox.countdown(seconds * 1000, () => {
-      silence.abort(new Error(`it did not answer within ${String(seconds)} s`));
+      silence.abort(new Error(`it did not answer within ${seconds} s`));
     });
     const either = AbortSignal.any([signal, silence.signal]);
     const aborted = new Promise<never>((_, reject) => {
-      either.addEventListener('abort', () => {
-        reject(either.reason as Error);
-      });
+      either.addEventListener('abort', () => reject(either.reason as Error));
     });
     const options = { signal: either, timeout: NO_TIMEOUT };
     const { client, transport, connected } =
@@ -183,7 +181,7 @@ export class McpClient {
       // The error of a call has the reason; a program that has ended by itself is only started
       // again.
       if (transport.received.isExceeded && !transport.received.isInCall)
-        this.#around.notice(`The MCP server ${server.name} was ended: ${String(transport.why)}.`);
+        this.#around.notice(`The MCP server ${server.name} was ended: ${transport.why}.`);
     };
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
       this.#offered = null;

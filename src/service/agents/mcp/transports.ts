@@ -81,9 +81,7 @@ export class ProgramTransport implements McpTransport {
   onerror?: (error: Error) => void;
   onmessage?: <T extends JSONRPCMessage>(message: T) => void;
   why: string | null = null;
-  readonly received = new Received((why) => {
-    this.#end(why);
-  });
+  readonly received = new Received((why) => this.#end(why));
   readonly #sandbox: Sandbox;
   readonly #program: Pick<RunParameters, 'argv' | 'cwd' | 'env'>;
   readonly #before: unknown;
@@ -108,9 +106,7 @@ export class ProgramTransport implements McpTransport {
 
   async start(): Promise<void> {
     await this.#before;
-    const reader = new LineReader((line) => {
-      this.#receive(line);
-    });
+    const reader = new LineReader((line) => this.#receive(line));
     const parameters = {
       ...this.#program,
       inherits: true,
@@ -131,7 +127,7 @@ export class ProgramTransport implements McpTransport {
     running.ended.then(
       ({ exitCode }) => {
         const said = this.#stderr.trim().split('\n').at(-1) ?? '';
-        this.#end(`it ended with exit code ${String(exitCode)}${said === '' ? '' : ` (${said})`}`);
+        this.#end(`it ended with exit code ${exitCode}${said === '' ? '' : ` (${said})`}`);
       },
       (error: unknown) => {
         this.#end((error as Error).message);

@@ -9,7 +9,9 @@ import { cut } from '../../../base/text/well-formed.ts';
 const BEGINNING = /[;\n|&`()]+|\b(?:ba|da|z)?sh\s+-\w*c\s+/;
 const BEFORE = /^(?:["'\s]|\w+=\S*\s|(?:command|env|exec|nohup|time|xargs)\s)+/;
 /** The whole workspace, a home, or a folder of the system; not one of /tmp. */
-const TREE = String.raw`["']?(?:(?:/|~/?|\$\{?HOME\}?["']?/?|\.{1,2}/?)\*?|\*|\.git/?|/(?!tmp/)[^\s/]+(?:/[^\s/]+)?/?)["']?(?=\s|$)`;
+const TREE =
+  String.raw`["']?(?:(?:/|~/?|\$\{?HOME\}?["']?/?|\.{1,2}/?)\*?|\*` +
+  String.raw`|\.git/?|/(?!tmp/)[^\s/]+(?:/[^\s/]+)?/?)["']?(?=\s|$)`;
 
 const OF_ONE_COMMAND: readonly RegExp[] = [
   new RegExp(String.raw`^rm(?=.*\s-(?:\w*[rR]|-recursive)).*\s${TREE}`),
@@ -19,7 +21,10 @@ const OF_ONE_COMMAND: readonly RegExp[] = [
   />\s*\/dev\/(?:sd|nvme|hd|vd)/,
   /^git\s(?:.*\s)?push\s(?:.*\s)?(?:-\w*f\b|-d\b|--force|--delete|--mirror|\+\w|:\w)/,
   /^(?:cargo|npm|pnpm|poetry|uv|yarn)\s+publish\b|^twine\s+upload\b|^docker\s+push\b/,
-  /^curl(?!.*(?:\blocalhost|\b127\.0\.0\.1|\[::1\])).*\s(?:-[dFT]|--data|--json|--form|--upload-file)/,
+  new RegExp(
+    String.raw`^curl(?!.*(?:\blocalhost|\b127\.0\.0\.1|\[::1\]))` +
+      String.raw`.*\s(?:-[dFT]|--data|--json|--form|--upload-file)`,
+  ),
   /^wget\s.*--post-/,
   /^(?:scp|sftp|rsync)\s.*[^\s/]:|^(?:nc|ncat|netcat)\s/,
   /^(?:mariadb|mysql|psql|sqlite3)\s.*\b(?:DROP|TRUNCATE)\s/i,

@@ -7,6 +7,7 @@ import {
   EDITOR_COMMANDS,
   type EditStep,
   type ModelCall,
+  type Risk,
   RISKS,
   type Step,
   TASK_STATUSES,
@@ -122,51 +123,55 @@ export function stepOf(
   const { security_risk, ...data } = input;
   const risk = RISKS.find((each) => each === security_risk);
   if (mcpTools.has(name)) return { type: 'mcp', name, data, thought, risk, call: modelCall };
-  const parse = <Schema extends v.ObjectSchema<v.ObjectEntries, undefined>>(
-    schema: Schema,
-  ): v.InferOutput<Schema> => v.parse(schema, corrected(data, schema.entries));
-  try {
-    switch (name as BuiltInTool['name']) {
-      case 'terminal': {
-        const { command, timeout, reset = false } = parse(ARGUMENTS.terminal);
-        // Not offered, as no command is left running; models that know the tool of openhands-sdk
-        // use it.
-        const is_input = data['is_input'] === true || data['is_input'] === 'true';
-        const step = {
-          type: 'terminal',
-          command,
-          is_input,
-          reset,
-          thought,
-          call: modelCall,
-        } as const;
-        return { ...step, timeout_seconds: timeout, risk: riskOf(command, risk) };
-      }
-      case 'file_editor':
-        return {
-          ...(parse(ARGUMENTS.file_editor) as EditStep),
-          type: 'edit',
-          thought,
-          risk,
-          call: modelCall,
-        };
-      case 'task_tracker':
-        return { type: 'task_tracker', ...parse(ARGUMENTS.task_tracker), thought, call: modelCall };
-      case 'think':
-        return { type: 'think', ...parse(ARGUMENTS.think), call: modelCall };
-      case 'finish':
-        return { type: 'finish', ...parse(ARGUMENTS.finish), thought, call: modelCall };
-      default:
-        return refuse(`There is no tool ${name}.`);
-    }
-  } catch (error) {
-    if (!v.isValiError(error)) throw error;
-    const issues = error.issues.map(
-      (issue) => `${v.getDotPath(issue) ?? 'arguments'}: ${issue.message}`,
-    );
-    return refuse(`Wrong arguments for ${name}: ${issues.join('; ')}`);
-  }
+  if (!isBuiltIn(name)) return refuse(`There is no tool ${name}.`);
+  const parsed = v.safeParse(ARGUMENTS[name], corrected(data, ARGUMENTS[name].entries));
+  if (parsed.success)
+    return STEPS[name](parsed.output as never, { data, thought, risk, call: modelCall });
+  const issues = parsed.issues.map(
+    (issue) => `${v.getDotPath(issue) ?? 'arguments'}: ${issue.message}`,
+  );
+  return refuse(`Wrong arguments for ${name}: ${issues.join('; ')}`);
 }
+
+type Arguments = typeof ARGUMENTS;
+
+function isBuiltIn(name: string): name is keyof Arguments {
+  return Object.hasOwn(ARGUMENTS, name);
+}
+
+interface CallParts {
+  data: Record<string, unknown>;
+  thought: string;
+  risk: Risk | undefined;
+  call: ModelCall;
+}
+
+const STEPS: {
+  [Name in keyof Arguments]: (args: v.InferOutput<Arguments[Name]>, parts: CallParts) => Step;
+} = {
+  terminal: ({ command, timeout, reset = false }, { data, thought, risk, call }) => ({
+    type: 'terminal',
+    command,
+    // Not offered, as no command is left running; models that know the tool of openhands-sdk use
+    // it.
+    is_input: data['is_input'] === true || data['is_input'] === 'true',
+    reset,
+    thought,
+    call,
+    timeout_seconds: timeout,
+    risk: riskOf(command, risk),
+  }),
+  file_editor: (args, { thought, risk, call }) => ({
+    ...(args as EditStep),
+    type: 'edit',
+    thought,
+    risk,
+    call,
+  }),
+  task_tracker: (args, { thought, call }) => ({ type: 'task_tracker', ...args, thought, call }),
+  think: (args, { call }) => ({ type: 'think', ...args, call }),
+  finish: (args, { thought, call }) => ({ type: 'finish', ...args, thought, call }),
+};
 
 /** Models write "true" for true, "5" for 5, and null for an absent argument. */
 function corrected(

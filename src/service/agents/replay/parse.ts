@@ -36,7 +36,7 @@ export function parseTrajectory(text: string): {
   }
   const readings = list
     .flatMap(servedForm)
-    .flatMap((event, index) => readEvent(event, `event ${String(index + 1)}`));
+    .flatMap((event, index) => readEvent(event, `event ${index + 1}`));
   const steps = readings.flatMap((reading, index): ReplayStep[] => {
     if (reading.type !== 'message') return reading.type === 'user' ? [] : [reading];
     // A message of the agent ends its turn when a user message or nothing follows.
@@ -66,7 +66,7 @@ function parseDocument(text: string): unknown {
   }
   if (lines.length === 1) return read(clean, '');
   return lines.flatMap((line, index) =>
-    line.trim() === '' ? [] : [read(line, `line ${String(index + 1)}: `)],
+    line.trim() === '' ? [] : [read(line, `line ${index + 1}: `)],
   );
 }
 

@@ -51,7 +51,7 @@ export class Programs {
     if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
       throw new OperationError('not-found', `No such directory: ${cwd}`);
     }
-    const mark = `${String(process.pid)}-${String(id)}`;
+    const mark = `${process.pid}-${id}`;
     const [file = '', ...args] = wanted.argv;
     const child = spawn(file, args, {
       cwd,
