@@ -4,7 +4,6 @@
  * At the end of stdin the worker kills every process of the sandbox and exits.
  */
 import type { ReplayStep } from './steps.ts';
-import type { SandboxLimits } from '../isolation/limits.ts';
 import type { FaultRule } from '../faults/schema.ts';
 import type { ExecutionStatus, Metrics } from '../storage/conversation-state.ts';
 
@@ -25,6 +24,19 @@ export const WORKSPACE_INSIDE = '/workspace/project';
  * (repository.ts).
  */
 export const basesOf = (workspaceDir: string): string => `${workspaceDir}.base`;
+
+/** Null: no limit. */
+export interface SandboxLimits {
+  /**
+   * Bytes of private memory of one process: heap, stacks of threads, private writable mappings
+   * (RLIMIT_DATA).
+   */
+  memory: number | null;
+  /** Processes and threads of the sandbox together (RLIMIT_NPROC). Not with the spec `process`. */
+  processes: number | null;
+  /** Bytes of all temporary folders together (tmpfs). Not with the spec `process`. */
+  temporary: number | null;
+}
 
 export interface WorkerConfig {
   sandbox_id: string;

@@ -1,20 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
+import type { SandboxLimits } from '../base/worker-protocol.ts';
 import { failureOf } from './detect.ts';
 import { findProgram } from './namespace-limit.ts';
-
-/** Null: no limit. */
-export interface SandboxLimits {
-  /**
-   * Bytes of private memory of one process: heap, stacks of threads, private writable mappings
-   * (RLIMIT_DATA).
-   */
-  memory: number | null;
-  /** Processes and threads of the sandbox together (RLIMIT_NPROC). Not with the spec `process`. */
-  processes: number | null;
-  /** Bytes of all temporary folders together (tmpfs). Not with the spec `process`. */
-  temporary: number | null;
-}
 
 export const NO_LIMITS: SandboxLimits = { memory: null, processes: null, temporary: null };
 

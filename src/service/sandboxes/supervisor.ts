@@ -6,11 +6,15 @@
 import type { Clock } from '../lifecycle/clock.ts';
 import { startOf } from '../../base/process.ts';
 import type { ReplayStep } from '../base/steps.ts';
-import type { SandboxLimits } from '../isolation/limits.ts';
 import type { Store } from '../storage/index.ts';
 import type { SandboxRow, SandboxStore } from '../storage/sandboxes.ts';
 import type { FaultRule } from '../faults/schema.ts';
-import type { ConversationNotice, SandboxSpecName, WorkerNotice } from '../base/worker-protocol.ts';
+import type {
+  ConversationNotice,
+  SandboxLimits,
+  SandboxSpecName,
+  WorkerNotice,
+} from '../base/worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import {

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import type { SandboxLimits } from '../../../../src/service/isolation/limits.ts';
+import type { SandboxLimits } from '../../../../src/service/base/worker-protocol.ts';
 import type {
   SandboxSpecName,
   WorkerNotice,
