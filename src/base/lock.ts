@@ -39,10 +39,7 @@ export function isHeld(result: HeldLock | ProcessIdentity): result is HeldLock {
   return 'release' in result;
 }
 
-/**
- * Null also for a lock without a start time where this machine reports them: the pid may be of any
- * process.
- */
+/** A lock without a start time has no owner: the pid may be of any process. */
 export function liveOwner(lock: string): ProcessIdentity | null {
   const holder = readHolder(lock);
   if (holder === null || (holder.start === null && selfIdentity().start !== null)) return null;

@@ -42,10 +42,7 @@ export async function poll<Found>(
   }
 }
 
-/**
- * Sends a signal to a process, or to its group when `target` is negative. False when no such
- * process exists.
- */
+/** A negative target is a process group. False when no such process exists. */
 export function sendSignal(target: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(target, signal);
@@ -55,10 +52,7 @@ export function sendSignal(target: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/**
- * When the process started; `zombie` when it has ended and only its number is left; null when
- * unknown.
- */
+/** When the process started; `zombie`: it has ended; null: unknown. */
 export function startOf(pid: number): string | null {
   try {
     // The name in parentheses may hold anything, so the fields are counted from the last
@@ -90,10 +84,7 @@ function askPs(column: 'args' | 'lstart', pid: number): string | null {
   }
 }
 
-/**
- * A folder by its device and inode: the same after a move, another one for a copy. Throws when it
- * is not there.
- */
+/** Device and inode: the same after a move, others for a copy. Throws when there is none. */
 export function folderIdentity(folder: string): string {
   const { dev, ino } = statSync(folder, { bigint: true });
   return `${dev}-${ino}`;

@@ -16,10 +16,7 @@ import { ConflictError } from './run-loop.ts';
 
 /** A message is read into memory whole; the file of an upload is not, and has no limit. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
-/**
- * The agent server and openhands-sdk release that is served. The TypeScript client refuses one
- * below 1.23.0.
- */
+/** The release that is served. The TypeScript client refuses one below 1.23.0. */
 export const RELEASE = '1.34.0';
 const TOOLS = ['file_editor', 'terminal'];
 

@@ -1,7 +1,4 @@
-/**
- * Commands that a client runs beside the agent (`/api/bash/...`); the newest events are kept in
- * memory only.
- */
+/** Commands of clients (`/api/bash/...`); the newest events are kept in memory only. */
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
 import type { BashCommandRequest, BashEventSearch } from '../../protocol/agent-server/requests.ts';
@@ -15,10 +12,7 @@ const KEPT_CHARACTERS = 64 * 1024 * 1024;
 const KEPT_IN_ONE = 2 * 1024 * 1024;
 const KEPT_HEAD = 8 * 1024 * 1024;
 const KEPT_TAIL = 1024 * 1024;
-/**
- * A running command has an event for each output of this size, as on genuine servers; the last
- * event has the rest.
- */
+/** A running command has an event for each output of this size, as on genuine servers. */
 const PIECE_CHARACTERS = 1024 * 1024;
 /** A subscriber that is this far behind is disconnected. */
 const LARGEST_LAG = 32 * 1024 * 1024;
@@ -97,10 +91,7 @@ export class BashService {
     return command;
   }
 
-  /**
-   * A search for the output of a command does not find the command itself, which has no
-   * `command_id`.
-   */
+  /** A search by `command_id` does not find the command itself, which has none. */
   search(wanted: BashEventSearch): { items: BashEvent[]; next_page_id: string | null } {
     const { kind__eq, command_id__eq, timestamp__gte, timestamp__lt, order__gt, limit } = wanted;
     const isOr = (value: unknown, wished: unknown): boolean =>

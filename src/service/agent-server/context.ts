@@ -11,10 +11,7 @@ export interface WorkerContext {
   /** Of the package. */
   root: string;
   conversations: Conversations;
-  /**
-   * False: the sandbox has no isolation because bubblewrap does not work, not because `process` was
-   * named.
-   */
+  /** False: the sandbox has fallen back to no isolation; true also where `process` was named. */
   mayRunModels: boolean;
   bash: BashService;
   sandbox: Sandbox;

@@ -191,10 +191,7 @@ export class Conversation {
     this.#mask = this.log.mask();
   }
 
-  /**
-   * Sends each part of an answer to the sockets. Null: no socket is open, or `llm.stream` is not
-   * set.
-   */
+  /** Sends parts of answers. Null: no socket is open, or `llm.stream` is not set. */
   get onText(): Situation['onText'] {
     if (this.#model?.llm.stream !== true || this.listeners.size === 0) return null;
     let rest = '';
@@ -228,10 +225,7 @@ export class Conversation {
     this.record([...lost, stateUpdate('execution_status', 'paused')], change);
   }
 
-  /**
-   * A run in progress has failed; `detail` has the reason in sentences. `lost` is for its pending
-   * action.
-   */
+  /** Ends a run in an error. `detail` is in sentences; `lost` is for its pending action. */
   fail(code: string, detail: string, lost: string): void {
     const events = [...this.#lost(lost), conversationError(code, detail)];
     this.setStatus('error', events, { pending_action_id: null });
@@ -242,10 +236,7 @@ export class Conversation {
     return cause === null ? [] : [agentError(cause, why)];
   }
 
-  /**
-   * Ends a run that cannot be written because the disk is full. In the log it ends when the sandbox
-   * ends.
-   */
+  /** Ends a run on a full disk. In the log it ends when the sandbox ends. */
   breakOff(): void {
     this.#state = { ...this.#state, execution_status: 'error', pending_action_id: null };
     this.report(false);

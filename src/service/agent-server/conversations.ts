@@ -149,10 +149,7 @@ export class Conversations {
     return entry;
   }
 
-  /**
-   * An idle copy with another id and the events up to `from_event_id`. Null: the source has no such
-   * event.
-   */
+  /** An idle copy up to `from_event_id`. Null: the source has no such event. */
   fork(source: Conversation, id: string, wanted: ForkConversation): ConversationEntry | null {
     const { from_event_id: last, title = null, tags, reset_metrics: isFresh } = wanted;
     const { metrics, model } = source.state;

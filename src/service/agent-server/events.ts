@@ -1,7 +1,4 @@
-/**
- * The events of a conversation as agent server 1.34.0 writes them: members that are null are left
- * out.
- */
+/** The events of agent server 1.34.0, without members that are null. */
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import type { CondensationStep, InvalidStep, ToolStep } from '../base/steps.ts';

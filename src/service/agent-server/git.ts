@@ -1,7 +1,4 @@
-/**
- * Git runs inside the isolation: the agent controls the repository, whose configuration must not
- * run programs.
- */
+/** Git runs inside: the agent controls the repository, whose configuration may run programs. */
 import path from 'node:path';
 import { GIT_IN_SHELL } from '../../base/git-config.ts';
 import { IsolationError, onRefusal } from '../isolation/connection.ts';
@@ -51,10 +48,7 @@ tree=$base
 [ -n "$tree" ] || tree=$(git hash-object -t tree /dev/null) || exit
 `;
 
-/**
- * Prints the files that differ, each with the letter of its change, an empty field, and the files
- * that git does not track.
- */
+/** Prints changed files with their letters, an empty field, and the untracked files. */
 const CHANGES = `${BEGIN}
 git diff --name-status -z --no-renames --no-ext-diff --relative "$tree" -- . || exit
 printf '\\0'
@@ -86,10 +80,7 @@ for d in "$1"/*/ "$1"/.[!.]*/; do
   if [ -e "$d/.git" ] && [ ! -L "\${d%/}" ]; then printf '%s\\0' "$d"; fi
 done`;
 
-/**
- * Changed and new files, relative to `folder`, or of the repositories directly below it. Throws
- * IsolationError.
- */
+/** Changed and new files of `folder`, or of the repositories directly below it. */
 export async function gitChanges(
   sandbox: Sandbox,
   folder: string,
@@ -140,10 +131,7 @@ function prefixed(changes: GitChange[] | null, folder: string): GitChange[] {
   return (changes ?? []).map((change) => ({ ...change, path: `${folder}/${change.path}` }));
 }
 
-/**
- * Both sides without their last line end, as genuine servers; null: not in a repository. Throws
- * IsolationError.
- */
+/** Without their last line end, as on genuine servers; null: not in a repository. */
 export async function gitDiff(
   sandbox: Sandbox,
   file: string,

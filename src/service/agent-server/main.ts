@@ -1,7 +1,4 @@
-/**
- * The process of a worker, outside of the isolation: only processes that sandbox.ts starts run
- * inside.
- */
+/** The process of a worker. Only processes that sandbox.ts starts run inside the isolation. */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { LineReader } from '../isolation/inside/lines.ts';
 import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../base/worker-protocol.ts';
@@ -10,10 +7,7 @@ import type { RunningWorker } from './server.ts';
 
 declare const ACS_VERSION: string;
 
-/**
- * O_CLOEXEC on Linux. Files that node opens have it; files that a shell opened for the service do
- * not.
- */
+/** O_CLOEXEC on Linux, which files that node opens have, and those that a shell opened lack. */
 const CLOSE_ON_EXEC = 0o2000000;
 
 closeInheritedFiles();
@@ -21,10 +15,7 @@ let worker: Promise<RunningWorker> | null = null;
 let queue: Promise<void> = Promise.resolve();
 let isEnding = false;
 
-/**
- * Programs inside would inherit the files that the program that started the service had open. Only
- * on Linux.
- */
+/** Closes what a shell had opened for the service: programs inside would inherit it. Linux only. */
 function closeInheritedFiles(): void {
   let descriptors: number[];
   try {

@@ -1,7 +1,4 @@
-/**
- * A step is done when its observation is written; one that was cut off is tried again by the next
- * run.
- */
+/** A step is done when its observation is written; the next run repeats one that was cut off. */
 import type { Agent } from '../agents/agent.ts';
 import { RISKS, type Step, type ToolStep } from '../base/steps.ts';
 import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
@@ -45,10 +42,7 @@ export class RunLoop {
     this.tools = tools;
   }
 
-  /**
-   * Runs in the background. Throws ConflictError while a run is in progress or a confirmation is
-   * pending.
-   */
+  /** Throws ConflictError while a run is in progress or a confirmation is pending. */
   start(): void {
     if (this.#running !== null) {
       throw new ConflictError('Conversation already running. Wait for completion or pause first.');

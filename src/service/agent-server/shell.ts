@@ -7,10 +7,7 @@ import { cut } from '../../base/text/well-formed.ts';
 import { onRefusal } from '../isolation/connection.ts';
 import type { RunResult, Sandbox } from '../isolation/sandbox.ts';
 
-/**
- * Characters of the output of a tool that are kept, half from each end; the limit of genuine
- * servers.
- */
+/** Characters of a tool's output that are kept, half from each end, as on genuine servers. */
 export const KEPT_OUTPUT = 30_000;
 const LARGEST_STATE = 16 * 1024 * 1024;
 
@@ -19,28 +16,16 @@ export const SHELL =
   ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((file) => existsSync(file)) ??
   '/bin/sh';
 const IS_BASH = SHELL.endsWith('/bash');
-/**
- * Executes its stdin. In the command line of the shell, `pkill -f` of a command would find the
- * command itself.
- */
+/** Executes its stdin: in a command line, `pkill -f` of the command would find the shell itself. */
 const READ = `eval "$(command -p cat)"${IS_BASH ? "$'\\n'" : ''}`;
 
-/**
- * Prints what a shell does not pass to its children: functions, and variables that are not exported
- * (bash 4.4 and later).
- */
+/** Prints functions, and variables that are not exported (bash 4.4 and later). */
 const DEFINITIONS =
   'declare -f; compgen -A variable | while IFS= read -r acs_name; do ' +
   'case ${!acs_name@a} in *[rx]*) ;; *) declare -p "$acs_name";; esac; done';
-/**
- * Leaves the exit code of the command in `$?`, also after `set -e`. Its trace (`set -x`) and errors
- * are not output.
- */
+/** Keeps `$?`, also after `set -e`. Its trace (`set -x`) and errors are not output. */
 const KEEP = '{ acs_keep && :; } 2>/dev/null';
-/**
- * A trap of the command for EXIT is carried out after KEEP, not in its place. In POSIX mode no
- * function has this name.
- */
+/** A command's trap for EXIT runs after KEEP. In POSIX mode no function may have this name. */
 const TRAP =
   '[[ -o posix ]] || trap() { builtin trap "$@" && { [ "$BASHPID" != "$$" ] || case ' +
   '"$(builtin trap -p EXIT)" in ' +
@@ -55,10 +40,7 @@ export interface ShellCommand {
   env: Record<string, string>;
   /** True: stderr goes where stdout goes, in order, as on a terminal. */
   merged: boolean;
-  /**
-   * Characters kept from the beginning and from the end of each stream; the part between is counted
-   * and dropped.
-   */
+  /** Characters kept of each stream at both ends; the part between is counted and dropped. */
   keepHead: number;
   keepTail: number;
   timeoutMs: number;
@@ -149,10 +131,7 @@ function stateOf(written: string): Omit<ShellSession, 'id'> | null {
   };
 }
 
-/**
- * One line that restores the definitions, and writes to the file when the shell ends what the next
- * command begins with.
- */
+/** Restores the definitions, and writes the state for the next command when the shell ends. */
 function keeping(file: string, definitions: string, command: string): string {
   const escaped = definitions.replace(/[\\'\n]/g, (character) =>
     character === '\n' ? '\\n' : `\\${character}`,

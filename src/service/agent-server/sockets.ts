@@ -37,10 +37,7 @@ export class Sockets {
     this.#onCount = onCount;
   }
 
-  /**
-   * The `upgrade` listener of the HTTP server. Refusals before the upgrade are HTTP 403, as on
-   * genuine servers.
-   */
+  /** The `upgrade` listener. It refuses with HTTP 403, as genuine servers do. */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     const { sessionApiKey, faultRules } = this.#worker;
     socket.on('error', () => undefined);

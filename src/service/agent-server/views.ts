@@ -1,7 +1,4 @@
-/**
- * The records of a conversation that the agent server returns, with the members of agent server
- * 1.34.0.
- */
+/** The records of a conversation, with the members of agent server 1.34.0. */
 import { createRedactor } from '../../base/text/redact.ts';
 import { toDashedId } from '../../protocol/detail.ts';
 import { AGENT_CONTEXT } from '../settings/settings.ts';

@@ -95,10 +95,7 @@ export interface ModelCall {
   signature: string | null;
 }
 
-/**
- * A tool call that cannot be executed: an unknown tool, or wrong arguments. `error` is for the
- * model.
- */
+/** A call of an unknown tool, or with wrong arguments. `error` is for the model. */
 export interface InvalidStep {
   type: 'invalid';
   thought: string;
@@ -134,10 +131,7 @@ export type Step = (ReplayStep | ToolStep | InvalidStep | CondensationStep) & {
   usage?: ModelUsage;
 };
 
-/**
- * Steps that come over the wire from the app server, checked. Throws ReplayError with the path of
- * the first error.
- */
+/** Throws ReplayError with the path of the first error. */
 export function readSteps(document: unknown): ReplayStep[] {
   const result = v.safeParse(v.pipe(v.array(replayStep), v.minLength(1)), document);
   if (result.success) return result.output;

@@ -7,30 +7,18 @@ import type { ReplayStep } from './steps.ts';
 import type { FaultRule } from '../faults/schema.ts';
 import type { ExecutionStatus, Metrics } from '../storage/conversation-state.ts';
 
-/**
- * How a sandbox is isolated. `bubblewrap-offline` has no network but its own loopback; `process`
- * isolates nothing.
- */
+/** `bubblewrap-offline` has no network but its own loopback; `process` isolates nothing. */
 export type SandboxSpecName = 'bubblewrap' | 'bubblewrap-offline' | 'process';
 
-/**
- * Where the workspace of a sandbox is seen by the commands inside bubblewrap, as in a genuine
- * container.
- */
+/** The workspace as commands inside bubblewrap see it, as in a genuine container. */
 export const WORKSPACE_INSIDE = '/workspace/project';
 
-/**
- * Folder on the host that has `<folder>.git` for each repository that was cloned into a workspace
- * (repository.ts).
- */
+/** On the host: `<folder>.git` for each repository cloned into a workspace (repository.ts). */
 export const basesOf = (workspaceDir: string): string => `${workspaceDir}.base`;
 
 /** Null: no limit. */
 export interface SandboxLimits {
-  /**
-   * Bytes of private memory of one process: heap, stacks of threads, private writable mappings
-   * (RLIMIT_DATA).
-   */
+  /** Bytes of private memory of one process: heap, stacks, writable mappings (RLIMIT_DATA). */
   memory: number | null;
   /** Processes and threads of the sandbox together (RLIMIT_NPROC). Not with the spec `process`. */
   processes: number | null;

@@ -23,10 +23,7 @@ const SYSTEM_FOLDERS = [
   '/gnu',
 ];
 
-/**
- * Of /etc only what programs need to find libraries, names, certificates and time; no password
- * hash, no host key.
- */
+/** What programs need of /etc: libraries, names, certificates, time. No password, no host key. */
 const SYSTEM_SETTINGS = [
   'alternatives',
   'bash.bashrc',
@@ -92,15 +89,9 @@ export function bubblewrapPlan(plan: {
   dist: string;
   node: string;
   offline: boolean;
-  /**
-   * Folders that must not be seen though a system folder may hold them: the user's home, the
-   * service's data.
-   */
+  /** Folders inside system folders that are hidden: the user's home, the service's data. */
   hidden: string[];
-  /**
-   * Bytes of all temporary folders together; null: the default of the kernel for each, half of the
-   * memory.
-   */
+  /** Bytes of all temporary folders; null: the kernel's default for each, half of the memory. */
   temporary: number | null;
 }): { options: string[]; program: string[] } {
   const node = nodeMount(plan.node, plan.hidden);

@@ -1,7 +1,4 @@
-/**
- * A command can write to the output of the helper: each frame is checked, and an invalid one ends
- * the helper.
- */
+/** A command may write to the helper's output: an invalid frame ends the helper. */
 import type { ChildProcess } from 'node:child_process';
 import * as v from 'valibot';
 import { firstLine } from './detect.ts';
@@ -9,10 +6,7 @@ import { LineReader } from './inside/lines.ts';
 import { FAILURE_CODES, LONGEST_LINE, type Operation, type Operations } from './protocol.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
-/**
- * A refusal of `inside.ts`; `code` as in protocol.ts, `gone` when the process ended before it
- * answered.
- */
+/** `code`: of protocol.ts, or `gone` when the process ended before it answered. */
 export class IsolationError extends Error {
   readonly code: string;
 
@@ -75,10 +69,7 @@ const RESULTS: {
     }),
 };
 
-/**
- * A stream is paused after the piece that has filled the window: of each stream one piece may be
- * larger than it.
- */
+/** The piece that fills the window may exceed it, once for each stream. */
 const LARGEST_PIECES = 2 * 64 * 1024;
 
 export type OutputListener = (stream: 'stdout' | 'stderr', data: Buffer) => void;

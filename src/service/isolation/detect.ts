@@ -30,10 +30,7 @@ export async function tryIsolation(
   }
 }
 
-/**
- * Null: bubblewrap works; a text: not installed or not permitted. Throws TrialFailed on any other
- * failure.
- */
+/** Null: it works; a text: not installed or not permitted. Throws TrialFailed otherwise. */
 export async function whyNoBubblewrap(
   env: Environment,
   signal?: AbortSignal,

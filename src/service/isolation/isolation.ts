@@ -101,10 +101,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
   };
 }
 
-/**
- * Sets the resource limit that marks the processes; without prlimit only their environment marks
- * them.
- */
+/** Sets the resource limit that marks processes. Without prlimit their environment does. */
 const MARKED = 'prlimit --pid $$ "--rttime=$0:" > /dev/null 2>&1; exec "$@"';
 
 /** No isolation: commands run as the user. The environment is cleaned, because it may hold keys. */

@@ -8,10 +8,7 @@ export const NO_LIMITS: SandboxLimits = { memory: null, processes: null, tempora
 
 const DEFAULT_PROCESSES = 4096;
 
-/**
- * Succeeds where the kernel counts by user namespace (Linux 5.14, not for root). The shell and
- * `unshare` are two.
- */
+/** Succeeds where the kernel counts by user namespace (Linux 5.14, not for root). */
 const COUNTS = 'prlimit --nproc=3 unshare --fork true && ! prlimit --nproc=2 unshare --fork true';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -30,10 +30,7 @@ const SET_LIMIT = [
   'done',
 ].join(' ');
 
-/**
- * Where /proc/sys is read-only, as in many containers, the limit is set through another mount of
- * /proc.
- */
+/** Where /proc/sys is read-only, as in containers, the limit is set through another /proc. */
 function limitedShell(searchPath: string): string {
   const inOwnProc = `limit() { ${SET_LIMIT}; }; mount -t proc proc /proc && limit`;
   return [

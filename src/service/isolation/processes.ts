@@ -18,10 +18,7 @@ export const COMMAND_MARKER = 'ACS_COMMAND_ID';
 const ENDED = new Set(['Z', 'X']);
 const STANDING = new Set(['T', 't']);
 const STOP_ROUNDS = 500;
-/**
- * The flag of a thread of the kernel (`PF_KTHREAD`): it has no environment and is not part of a
- * sandbox.
- */
+/** `PF_KTHREAD`: a thread of the kernel has no environment and is in no sandbox. */
 const KERNEL_THREAD = 0x00200000;
 
 interface ProcessEntry {
@@ -87,10 +84,7 @@ function readOf(pid: number, file: 'environ' | 'limits'): string {
   }
 }
 
-/**
- * Repeats the search until all are stopped: before a signal takes effect, a process may start
- * another.
- */
+/** Searches until all are stopped: a process may start another before the signal takes effect. */
 export function stopProcesses(selection: Selection): number[] {
   const stopped = new Set<number>();
   for (let patience = STOP_ROUNDS; ; patience -= 1) {
@@ -111,10 +105,7 @@ export function continueProcesses(selection: Selection): void {
   for (const pid of selectProcesses(selection)) sendSignal(pid, 'SIGCONT');
 }
 
-/**
- * Ends every process of a selection. They are stopped first, so that none can start another while
- * it is searched.
- */
+/** Stops the processes first, so that none can start another, and ends them. */
 export function killProcesses(selection: Selection): number[] {
   const stopped = stopProcesses(selection);
   for (const pid of stopped) sendSignal(pid, 'SIGKILL');
@@ -127,10 +118,7 @@ export function reapLeftovers(...marks: string[]): number {
   return killProcesses({ below: null, marked, except: [] }).length;
 }
 
-/**
- * A copy of the data directory has the same sandbox ids. `workspaceDir`: `<data
- * directory>/workspaces/<sandbox>`.
- */
+/** Distinguishes a copied data directory. `workspaceDir`: `<data directory>/workspaces/<id>`. */
 export function sandboxMark(sandboxId: string, workspaceDir: string): string {
   return `${sandboxId}-${folderIdentity(path.resolve(workspaceDir, '..', '..'))}`;
 }
@@ -179,10 +167,7 @@ function listWithPs(): ProcessEntry[] {
   });
 }
 
-/**
- * Microseconds, more than a century. Unlike the environment it is inherited through `env -i`,
- * `sudo` and daemons.
- */
+/** Microseconds, over a century. The limit is inherited through `env -i`, `sudo` and daemons. */
 export function realtimeLimitOf(mark: string): string {
   const own = createHash('sha256').update(mark).digest().readUIntBE(0, 6);
   return String(2 ** 52 + own);

@@ -11,36 +11,24 @@ export interface RunParameters {
   inherits: boolean;
   /** False: stdin is /dev/null; true: what `write` sends. */
   stdin: boolean | string;
-  /**
-   * `closed`: the outputs have ended, also those of processes in the background; `silent`: they are
-   * silent.
-   */
+  /** `closed`: also processes in the background have closed the outputs; `silent`: are silent. */
   until: 'closed' | 'silent';
   window: number;
 }
 
-/**
- * 126: the program cannot be run; 127: it does not exist; 128 and the number of the signal that
- * ended it.
- */
+/** 126: cannot be run; 127: does not exist; 128 and the number of the signal that ended it. */
 export interface RunEnd {
   exitCode: number;
   pid: number;
 }
 
-/**
- * Signals that a client may send to the process group of its program; SIGKILL ends everything it
- * started.
- */
+/** Signals to the process group of a program; SIGKILL ends everything it started. */
 export type ProgramSignal = 'SIGHUP' | 'SIGINT' | 'SIGPIPE' | 'SIGTERM' | 'SIGKILL';
 
 /** Chunks of one download or upload share a token. */
 export interface ReadParameters {
   path: string;
-  /**
-   * Names the file that the chunk at offset 0 has opened, whatever its path names later. Length 0
-   * closes it.
-   */
+  /** Names the file that the chunk at offset 0 has opened. Length 0 closes it. */
   token: string;
   offset: number;
   length: number;
@@ -50,10 +38,7 @@ export interface WriteParameters {
   path: string;
   token: string;
   data: string;
-  /**
-   * With `done` the file replaces the one at its path; with `abandoned` what was written of it is
-   * removed.
-   */
+  /** `done`: the file replaces the one at its path; `abandoned`: the part is removed. */
   then: 'more' | 'done' | 'abandoned';
 }
 
@@ -92,8 +77,5 @@ export type Answer =
   | { type: 'result'; id: number; result: unknown }
   | { type: 'failure'; id: number; failure: Failure };
 
-/**
- * Longest line the worker accepts, in bytes: more than a chunk of a file, and than the names in a
- * large folder.
- */
+/** In bytes: more than a chunk of a file, and than the names in a large folder. */
 export const LONGEST_LINE = 32 * 1024 * 1024;

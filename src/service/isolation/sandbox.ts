@@ -1,7 +1,4 @@
-/**
- * The isolation for the worker: restarted when a command has ended it, closed for requests during a
- * pause.
- */
+/** Starts the isolation again when a command has ended it; requests wait during a pause. */
 import { randomUUID } from 'node:crypto';
 import { type IsolationConnection, IsolationError, type OutputListener } from './connection.ts';
 import { type StartedIsolation, startIsolation } from './isolation.ts';
@@ -17,10 +14,7 @@ const TICK_MS = 250;
 /** Bytes of output on their way from a command. */
 const WINDOW = 1024 * 1024;
 
-/**
- * How a command ended. `exitCode` is -1 when it was ended: by its timeout, or `killed` by the
- * signal.
- */
+/** `exitCode` is -1 for a command that was ended, by its timeout or by the signal (`killed`). */
 export interface RunResult extends RunEnd {
   timedOut: boolean;
   killed: boolean;
@@ -86,10 +80,7 @@ export class Sandbox {
     throw new IsolationError('invalid', `${path} is larger than ${largest} bytes.`);
   }
 
-  /**
-   * The signal, and the end of its time, end the program with everything it started. Throws
-   * IsolationError.
-   */
+  /** The signal, or its timeout, ends the program and all it started. Throws IsolationError. */
   async run(
     program: Pick<RunParameters, 'argv' | 'cwd'> & Partial<RunParameters>,
     {
@@ -131,20 +122,14 @@ export class Sandbox {
     }
   }
 
-  /**
-   * Starts a program without a limit of time, whose output the caller grants. Throws
-   * IsolationError.
-   */
+  /** Starts a program without a timeout, whose output the caller grants. */
   async start(parameters: RunParameters, onOutput: OutputListener): Promise<RunningProgram> {
     const { connection } = await this.#connected();
     const { id, answer } = connection.ask('run', parameters, onOutput);
     return { run: id, connection, ended: answer };
   }
 
-  /**
-   * The answer, for which the helper has its time and then `KILL_MS`; after that the whole
-   * isolation is ended.
-   */
+  /** After its time and `KILL_MS` without an answer the whole isolation is ended. */
   async #within<Result>(
     isolation: StartedIsolation,
     answer: Promise<Result>,

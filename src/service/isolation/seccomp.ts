@@ -4,10 +4,7 @@
  * without a call that a filter could refuse.
  */
 
-/**
- * Numbers of system calls; `refused`: add_key, request_key, keyctl, io_uring_setup and, on i386,
- * socketcall.
- */
+/** `refused`: add_key, request_key, keyctl, io_uring_setup and, on i386, socketcall. */
 interface Architecture {
   /** AUDIT_ARCH_* of linux/audit.h */
   id: number;

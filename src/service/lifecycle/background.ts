@@ -73,10 +73,7 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
   }
 }
 
-/**
- * The service that listens; one that ends, or has not begun to listen, is waited for. Null: none
- * runs.
- */
+/** Waits for a service that ends, or has not begun to listen. Null: none runs. */
 export async function settledService(
   dataDir: string,
   signal?: AbortSignal,
@@ -87,10 +84,7 @@ export async function settledService(
   return found === 'none' ? null : found;
 }
 
-/**
- * How many rules the scenario has. Throws ServiceError `scenario` or `replay` for a file that
- * cannot be used.
- */
+/** The number of rules. Throws ServiceError `scenario` or `replay` for an unusable file. */
 export async function checkFiles({
   scenario,
   replay,
@@ -188,10 +182,7 @@ function failureOf(log: string, from: number, text: string): ServiceError {
   return new ServiceError(code, message, options);
 }
 
-/**
- * A service that does not end in time is killed. Throws ServiceError `stop-failed`; the reason of
- * the signal.
- */
+/** Kills a service that does not end. Throws ServiceError `stop-failed`, or the reason. */
 export async function stopService(
   dataDir: string,
   signal?: AbortSignal,

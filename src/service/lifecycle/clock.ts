@@ -1,7 +1,4 @@
-/**
- * `now`: milliseconds since 1970; `stamp`: RFC 3339, UTC, six digits and `Z`, each later than the
- * one before.
- */
+/** `now` in ms since 1970; `stamp` in RFC 3339 with six digits, each later than the last. */
 export interface Clock {
   now(): number;
   stamp(): string;

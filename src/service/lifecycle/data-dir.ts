@@ -16,10 +16,7 @@ import { makeFolder } from '../../base/make-folder.ts';
 import { ServiceError } from '../base/failure.ts';
 import { readKey, refuseUnless } from './small-file.ts';
 
-/**
- * The files of a data directory. Everything in it belongs to the service; nothing outside of it is
- * ever written.
- */
+/** Everything in a data directory is the service's; it writes nothing outside of it. */
 export function dataPaths(dataDir: string) {
   const at = (name: string): string => path.join(dataDir, name);
   return {
@@ -84,10 +81,7 @@ function makeOwnFolder(dataDir: string): void {
   refuseForeign(dataDir);
 }
 
-/**
- * Writes a file to the disk, and removes it and the folders made for it. Throws ServiceError
- * `data-dir`.
- */
+/** Writes a file and removes it, with the folders made. Throws ServiceError `data-dir`. */
 export function tryDataDir(dataDir: string): void {
   const made: string[] = [];
   for (let folder = dataDir; !existsSync(folder); folder = path.dirname(folder)) made.push(folder);
@@ -109,10 +103,7 @@ export function tryDataDir(dataDir: string): void {
 
 const RESERVE_BYTES = 4 * 1024 * 1024;
 
-/**
- * Removes the reserve where the disk has no space besides; writes it again where the disk has
- * plenty.
- */
+/** Removes the reserve on a full disk; writes it again where there is space. */
 function keepReserve(file: string): void {
   const { bavail, bsize } = statfsSync(path.dirname(file));
   if (bavail * bsize < RESERVE_BYTES / 2) rmSync(file, { force: true });
@@ -126,10 +117,7 @@ function keepReserve(file: string): void {
   }
 }
 
-/**
- * What may be there before the database is, whenever a first start was cut off; a new volume is not
- * quite empty.
- */
+/** What a first start that was cut off may leave, and what a new volume holds. */
 const BEFORE_THE_DATABASE =
   /^(?:service\.lock|start\.lock|service\.log|service\.reserve)(?:\.|$)|^key\.|^lost\+found$/;
 

@@ -9,25 +9,16 @@ export interface ServeFlags {
   port?: number | undefined;
   host?: string | undefined;
   api?: ServiceApi | undefined;
-  /**
-   * The spec of sandboxes whose creator names none. Default: bubblewrap where it works, else
-   * process.
-   */
+  /** The spec where none is named. Default: bubblewrap where it works, else process. */
   spec?: SandboxSpecName | undefined;
-  /**
-   * Bytes of private memory of one process in a sandbox; default half of the machine's. 0: no
-   * limit.
-   */
+  /** Bytes of private memory of one process; default half of the machine's. 0: no limit. */
   sandboxMemory?: number | undefined;
   /** Processes of one sandbox; default 4096. 0: no limit. */
   sandboxProcesses?: number | undefined;
   /** End after so long without client and running conversation. Default 30 minutes; 0: never. */
   idleTimeoutMs?: number | undefined;
   scenario?: string | undefined;
-  /**
-   * The replay of conversations that name none, also when a model is set: `demo` or the absolute
-   * path of a trajectory.
-   */
+  /** The replay of conversations that name none: `demo` or the absolute path of a trajectory. */
   replay?: string | undefined;
 }
 

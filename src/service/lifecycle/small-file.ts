@@ -12,10 +12,7 @@ import {
 import { readSmallFile } from '../../base/small-file.ts';
 import { ServiceError } from '../base/failure.ts';
 
-/**
- * The name may belong to somebody else, and opening a pipe may wait for ever. Throws ServiceError
- * `data-dir`.
- */
+/** Opening a pipe may wait for ever. Throws ServiceError `data-dir`. */
 export function refuseUnless(kind: 'file' | 'directory', name: string): void {
   const found = statSync(name, { throwIfNoEntry: false });
   if (found === undefined || (kind === 'file' ? found.isFile() : found.isDirectory())) return;
@@ -41,10 +38,7 @@ export function writePrivateFile(file: string, text: string): void {
   }
 }
 
-/**
- * 43 letters of base64url, 256 bits. An invalid key is not replaced. Throws ServiceError
- * `data-dir`.
- */
+/** 256 bits in base64url. An invalid key is not replaced. Throws ServiceError `data-dir`. */
 export function ensureKey(file: string): string {
   const stored = readKey(file);
   if (stored !== null) return stored;

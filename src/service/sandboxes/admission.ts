@@ -21,22 +21,13 @@ interface Options {
 
 export interface Admission {
   isWaiting(id: string): boolean;
-  /**
-   * `begin` takes the place; `onWait` is called when none is free. Rejects with a refusal, or the
-   * error of `begin`.
-   */
+  /** `begin` takes the place; `onWait`: none is free. Rejects with a refusal or its error. */
   enter<Begun>(id: string, begin: () => Begun, onWait: (why: string) => void): Promise<Begun>;
-  /**
-   * To be called after each change that may free a place, make a sandbox idle, or end a waiting
-   * start.
-   */
+  /** Called after a change that may free a place or end a waiting start. */
   next(): void;
 }
 
-/**
- * Starts of sandboxes take places in the order in which they ask, one at a time, and one eviction
- * at a time.
- */
+/** Starts take places in the order of the requests; one eviction at a time. */
 export function createAdmission(options: Options): Admission {
   const { store, clock, log, maxRunning, keepMs, running, isIdle, refusal, evict } = options;
   /** `settle` begins the start, or rejects it; `onWait` is null once it was called. */
@@ -119,10 +110,7 @@ export function createAdmission(options: Options): Admission {
   };
 }
 
-/**
- * The one that has been idle longest; one whose run waits for an approval last, one with a run in
- * progress never.
- */
+/** The longest idle; one whose run awaits approval last, one with a run in progress never. */
 export function toEvict(store: Store, ids: string[]): SandboxRow | null {
   const rows = ids.flatMap((id) => {
     const row = store.sandboxes.get(id);

@@ -5,10 +5,7 @@ interface Queue {
   deletion: AbortController;
 }
 
-/**
- * Each sandbox has a queue: a change is applied when all earlier ones have ended, with or without
- * an error.
- */
+/** Changes of one sandbox are applied one after the other, also after an error. */
 export class SandboxChanges {
   readonly #queues = new Map<string, Queue>();
   readonly #deletedReason: () => Error;
@@ -50,10 +47,7 @@ export class SandboxChanges {
     return this.takeDown(id, change);
   }
 
-  /**
-   * As `apply`; `deleted` is aborted, and the work fails, when the deletion of the sandbox is
-   * requested.
-   */
+  /** As `apply`; a deletion of the sandbox aborts `deleted`, and the work fails. */
   use<Result>(id: string, work: (deleted: AbortSignal) => Promise<Result>): Promise<Result> {
     const { signal } = this.#queueOf(id).deletion;
     return this.apply(id, async () => {

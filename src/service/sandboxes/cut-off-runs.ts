@@ -5,10 +5,7 @@ import { Conversation, noticeOf } from '../agent-server/conversation.ts';
 import type { ConversationNotice } from '../base/worker-protocol.ts';
 import { readLogStates } from '../storage/event-logs.ts';
 
-/**
- * `paused`: the service was stopped, and the run can continue. `failed`: the sandbox failed; `why`
- * is the reason.
- */
+/** `paused`: the service was stopped, and the run can continue. `failed`: the sandbox failed. */
 export type CutOff = { end: 'paused' } | { end: 'failed'; why: string };
 
 interface Surroundings {

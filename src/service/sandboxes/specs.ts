@@ -138,10 +138,7 @@ export function assertModelMayRun(
   throw new SpecRefused(`an agent with a model needs isolation, ${why}`, 'SANDBOX$NEEDS_ISOLATION');
 }
 
-/**
- * Throws SpecRefused. A sandbox that ran without its isolation is resumed so only when `named` is
- * `process`.
- */
+/** A sandbox that ran without its isolation is resumed so only when `named` is `process`. */
 export function assertResumable(
   { id, spec_id, isolation }: Pick<SandboxRow, 'id' | 'spec_id' | 'isolation'>,
   named: string | null,

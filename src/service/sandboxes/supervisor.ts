@@ -48,15 +48,9 @@ export interface SupervisorOptions {
   initialEnv?(): Record<string, string>;
   faults?: FaultRule[];
   defaultReplay: ReplayStep[] | null;
-  /**
-   * Sandboxes that may run at once, 20 by default; one more pauses the one that has been idle
-   * longest, or waits.
-   */
+  /** Sandboxes that may run at once, 20 by default; one more pauses the longest idle, or waits. */
   maxRunning?: number;
-  /**
-   * How long a sandbox is kept for its clients after its start and after the end of its run, 10 s
-   * by default.
-   */
+  /** How long a sandbox is kept after its start and after its run, 10 s by default. */
   keepMs?: number;
 }
 
@@ -107,10 +101,7 @@ export class Supervisor {
     });
   }
 
-  /**
-   * `start` and `use` start it. Null: the default spec. `onStore`: in the same transaction. Throws
-   * SpecRefused.
-   */
+  /** Does not start it. `onStore` is in the same transaction. Throws SpecRefused. */
   create(named: SandboxSpecName | null, onStore?: (id: string) => void): SandboxRow {
     const { store, specs, clock } = this.#options;
     const spec = named ?? specs.byDefault;
@@ -152,10 +143,7 @@ export class Supervisor {
     );
   }
 
-  /**
-   * Stops every process inside, after all earlier changes; settles when it is PAUSED. False: no
-   * such sandbox.
-   */
+  /** Pauses it after all earlier changes; settles when it is PAUSED. False: no such sandbox. */
   pause(id: string): Promise<boolean> {
     return this.#changes.takeDown(id, () => this.#pauseNow(id, null));
   }
@@ -184,10 +172,7 @@ export class Supervisor {
     return true;
   }
 
-  /**
-   * Settles when the start has begun. False: no such sandbox. `named` null: no spec. Throws
-   * SpecRefused.
-   */
+  /** Settles when the start has begun. False: no such sandbox. Throws SpecRefused. */
   async resume(id: string, named: string | null = null): Promise<boolean> {
     const row = this.#rows.get(id);
     // No queued change stops it: there is nothing to do, and nothing to wait for.
@@ -274,10 +259,7 @@ export class Supervisor {
     }
   }
 
-  /**
-   * Ends every worker. What cannot be written is written by the next service
-   * (lifecycle/recover.ts).
-   */
+  /** Ends every worker. The next service writes what could not be written (recover.ts). */
   async close(): Promise<void> {
     const { store, log } = this.#options;
     this.#isClosing = true;
@@ -427,10 +409,7 @@ export class Supervisor {
     this.#cutOff(id, { end: 'paused' });
   }
 
-  /**
-   * A worker that ended on request has written and reported the end of its runs; one that was
-   * killed has not.
-   */
+  /** A worker that was killed has not written the end of its runs. */
   #cutOff(id: string, how: CutOff): void {
     const onConversation = (notice: ConversationNotice): void =>
       this.#options.onConversation(id, notice);

@@ -17,10 +17,7 @@ export interface WorkerEvents {
 export class WorkerProcess {
   readonly pid: number;
   subscribers = 0;
-  /**
-   * Settles after its notice `ready` was passed on. Rejects when it ends before, or is killed for
-   * lateness.
-   */
+  /** Settles after `ready` was passed on. Rejects when the worker ends before, or is late. */
   readonly ready: Promise<unknown>;
   readonly ended: Promise<void>;
   readonly #child;
@@ -32,10 +29,7 @@ export class WorkerProcess {
   #failure: string | null = null;
   #isEnded = false;
 
-  /**
-   * Starts `node <root>/dist/worker.js <mark>` in a process group of its own, so that a Ctrl-C does
-   * not reach it.
-   */
+  /** Starts `node dist/worker.js <mark>` in an own process group, which no Ctrl-C reaches. */
   constructor(
     config: WorkerConfig,
     env: Readonly<Record<string, string | undefined>>,

@@ -1,7 +1,4 @@
-/**
- * The client of the MCP servers of one conversation. A server that ends is connected again by the
- * next call.
- */
+/** The MCP servers of one conversation. The next call connects a server that has ended again. */
 import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
@@ -121,10 +118,7 @@ export class McpClient {
     return this.#offered;
   }
 
-  /**
-   * Runs `work` with a connected server. A server that does not answer is disconnected: its program
-   * is ended.
-   */
+  /** Runs `work` with a connected server. One that does not answer is disconnected and ended. */
   async #within<Result>(
     server: McpServer,
     seconds: number,

@@ -17,10 +17,7 @@ import { cut } from '../../../base/text/well-formed.ts';
 const LARGEST_MESSAGE = 10 * 1024 * 1024;
 const TOO_MUCH = `it sent more than ${String(LARGEST_MESSAGE / 1024 / 1024)} MiB`;
 const MINUTE_MS = 60_000;
-/**
- * Bytes counted for a line, a message or not, that nothing waits for: parsing it takes longer than
- * reading it.
- */
+/** Bytes counted for a line that nothing waits for: parsing it takes longer than reading it. */
 const LINE = 1024;
 /** A program has this time to end after its stdin, as the libraries of MCP give it. */
 const CLOSING_MS = 2000;
@@ -90,10 +87,7 @@ export class ProgramTransport implements McpTransport {
   #stderr = '';
   #ended = false;
 
-  /**
-   * `before`: a promise after which the program may start: an earlier one may hold a port or a
-   * lock.
-   */
+  /** `before`: settles when an earlier program, which may hold a port or a lock, has ended. */
   constructor(
     sandbox: Sandbox,
     program: Pick<RunParameters, 'argv' | 'cwd' | 'env'>,
@@ -204,10 +198,7 @@ export class ProgramTransport implements McpTransport {
   }
 }
 
-/**
- * The transports of the library follow a redirect only to the same origin, so that headers go
- * nowhere else.
- */
+/** The library follows a redirect only to the same origin, so that headers go nowhere else. */
 export function webTransport({ kind, url, headers }: WebServer): McpTransport {
   const limited = async (...given: Parameters<typeof fetch>): Promise<Response> => {
     const response = await fetchByProxy(...given);

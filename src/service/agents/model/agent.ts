@@ -1,7 +1,4 @@
-/**
- * An agent that a model drives: one answer of the model is one step, or several when it calls
- * several tools.
- */
+/** An agent with a model: one answer is one step, or several when it calls several tools. */
 import type { Agent, Situation } from '../agent.ts';
 import type { ModelCall, Step } from '../../base/steps.ts';
 import type { StoredEvent } from '../../storage/conversation-state.ts';

@@ -32,10 +32,7 @@ const CUT_OFF =
   'was cut off at its limit of tokens. Raise agent_settings.llm.max_output_tokens, or the ' +
   'context of the endpoint.';
 
-/**
- * `input` is not a record when the model wrote no JSON object; `error`: an unknown tool, or no
- * JSON.
- */
+/** `input`: a text where the model wrote no JSON object. `error`: an unknown tool, or no JSON. */
 export interface ToolCall {
   name: string;
   input: unknown;

@@ -23,10 +23,7 @@ const SYSTEM = [
 
 export type Condensed = CondensationStep & { usage: ModelUsage };
 
-/**
- * `least`: the smallest number of exchanges to forget. Null: nothing could be forgotten. Throws as
- * callModel.
- */
+/** Forgets at least `least` exchanges. Null: nothing could be forgotten. Throws as callModel. */
 export async function condense(
   llm: Llm,
   exchanges: readonly Exchange[],

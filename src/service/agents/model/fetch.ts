@@ -7,10 +7,7 @@ import { cut, wellFormedJson } from '../../../base/text/well-formed.ts';
 const LARGEST_ANSWER = 64 * 1024 * 1024;
 const SHOWN = 200;
 
-/**
- * A redirect is not followed: it would get the key and the conversation. The caller ends a call
- * that takes too long.
- */
+/** A redirect is not followed: it would get the key. The caller limits the time. */
 export async function fetchAnswer(
   input: Parameters<typeof fetch>[0],
   init: Parameters<typeof fetch>[1],

@@ -123,10 +123,7 @@ class Answer implements Exchange {
     if (images.length > 0) this.#images.push({ role: 'user', content: [title, ...images] });
   }
 
-  /**
-   * Endpoints refuse a tool call without exactly one result: a run may have ended between both.
-   * Images follow all results.
-   */
+  /** Endpoints require exactly one result of each call, directly behind the calls. */
   get messages(): ModelMessage[] {
     const results = this.#content.flatMap((part): ModelMessage[] => {
       if (part.type !== 'tool-call') return [];

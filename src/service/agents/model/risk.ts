@@ -1,7 +1,4 @@
-/**
- * A command that deletes, publishes or sends data irreversibly is of high risk, whatever risk the
- * model gives.
- */
+/** The risk of commands that delete, publish or send data irreversibly is high. */
 import type { Risk } from '../../base/steps.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 

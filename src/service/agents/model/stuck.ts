@@ -1,7 +1,4 @@
-/**
- * When an agent repeats itself. Source: stuck_detector.py of openhands-sdk 1.58.0 with its default
- * thresholds.
- */
+/** By stuck_detector.py of openhands-sdk 1.58.0 with its default thresholds. */
 import { isDeepStrictEqual } from 'node:util';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
 

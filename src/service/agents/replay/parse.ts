@@ -1,7 +1,4 @@
-/**
- * V0 or V1 events as a JSON array, an object that holds one, or JSON lines; as served or as acs
- * prints them.
- */
+/** V0 or V1 events, as served or as acs prints them: a JSON array, its object, or JSON lines. */
 import { shellQuote } from '../../../base/text/shell-quote.ts';
 import { isTooDeep } from '../../../protocol/detail.ts';
 import { isRecord, type Json } from '../../../protocol/shape.ts';

@@ -21,10 +21,7 @@ interface Program {
   window: number;
 }
 
-/**
- * Output is silent after this time without data, or complete after `LONGEST_WAIT` though a process
- * still writes.
- */
+/** Output is silent after this time without data; `LONGEST_WAIT` is the limit of the wait. */
 const SILENCE = 60;
 const LONGEST_WAIT = 1000;
 
