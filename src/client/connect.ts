@@ -127,6 +127,16 @@ class Connection {
         // V0's route renames conversations of both dialects, and no document is read for it.
         return feature === 'rename' && shown === 'absent' && v0 !== null ? 'unknown' : shown;
       },
+      async account() {
+        // The probe may be cached, and other routes may accept a wrong key.
+        const { keyCheckingRoute } = await import('./shared/quirks/unchecked-key.ts');
+        await links.app.request({
+          method: 'GET',
+          path: keyCheckingRoute(now.dialects),
+          safe: 'read',
+        });
+        return await (adapter as Adapter).account();
+      },
       call: async (call) => (await import('./raw-call.ts')).rawCall(links, call),
       redact: (text) => network.redaction.text(text),
       close: () => Promise.resolve(network.close()),

@@ -179,6 +179,8 @@ export interface ConnectTarget {
   base_url: string;
   key: string | null;
   local?: boolean;
+  /** Of the local service: another process on the same port may serve another dialect. */
+  pid?: number | undefined;
   sources?: Pick<ResolvedTarget, 'base_url_source' | 'key_source'>;
   /** `none`: the server is probed, and nothing is stored. */
   cache?: 'none';

@@ -91,7 +91,7 @@ const GROUPS: readonly (readonly [title: string, entries: readonly Entry[]])[] =
       {
         usage: 'doctor',
         description: 'check the configuration, the server and this machine',
-        load: async () => (await import('./doctor.ts')).declareDoctor,
+        load: async () => (await import('./doctor/index.ts')).declareDoctor,
       },
       {
         usage: 'serve',

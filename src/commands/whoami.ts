@@ -121,34 +121,26 @@ export function identityOf(target: ResolvedTarget): Identity {
  * server's port throws.
  */
 export async function identify(target: ResolvedTarget, ctx: Context): Promise<Identity> {
-  const { base_url, key, local, base_url_source, key_source } = target;
+  const { base_url, key, local, pid, base_url_source, key_source } = target;
   if (base_url === null) {
     throw new AppError('network', 'the local service is not running', {
       hint: '`acs serve --detach` starts it; so does any command that needs it',
     });
   }
+  const sources = { base_url_source, key_source };
   // Not ctx.server(): for the local service that would replace one of another version.
-  const server = await ctx.servers.connect({
-    base_url,
-    key,
-    local,
-    sources: { base_url_source, key_source },
-  });
+  const server = await ctx.servers.connect({ base_url, key, local, pid, sources });
   const account = await checkKey(server);
-  const version =
-    server.info.version ?? (local ? (await (await ctx.local.service()).status()).version : null);
+  const version = server.info.version ?? target.version ?? null;
   return { ...identityOf(target), ...server.info, version, ...account };
 }
 
 /** The probe may be cached; only a request shows that the server accepts the key. Throws `auth`. */
 export async function checkKey(server: Server): Promise<Account> {
-  await server.conversations.list({ pageSize: 1 }, null);
   try {
     return await server.account();
   } catch (error) {
-    if (isAppError(error) && (error.kind === 'unsupported' || error.kind === 'not-found')) {
-      return { user: null, email: null, organization: null };
-    }
-    throw error;
+    if (!isAppError(error) || !['unsupported', 'not-found'].includes(error.kind)) throw error;
+    return { user: null, email: null, organization: null };
   }
 }

@@ -75,7 +75,7 @@ const EDGES =
 const FILE_LINES = 450;
 
 /** Files that are longer. */
-const LONGER = ['src/commands/api.ts', 'src/commands/doctor.ts'];
+const LONGER = ['src/commands/api.ts'];
 
 /** Every breach as a sentence; empty when no rule is broken. */
 export function breaches(sources: Sources): string[] {

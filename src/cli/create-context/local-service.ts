@@ -86,12 +86,12 @@ export async function createLocalService(wiring: {
         return { ...found, started: found.started ? ('now' as const) : ('before' as const) };
       }),
     /** Null when none runs; starts nothing. */
-    running: (): Promise<{ url: string; key: string; pid: number } | null> =>
+    running: (): Promise<{ url: string; key: string; pid: number; version: string } | null> =>
       translated(() => {
         const running = service.runningService(dataDir);
-        return Promise.resolve(
-          running && { url: running.state.url, key: running.key, pid: running.state.pid },
-        );
+        if (running === null) return Promise.resolve(null);
+        const { url, pid, version } = running.state;
+        return Promise.resolve({ url, key: running.key, pid, version });
       }),
     status: () =>
       translated(async (): Promise<LocalServiceStatus> => {

@@ -22,11 +22,6 @@ const RESTART_MS = 10_000;
 
 interface LocatedTarget extends ConnectTarget {
   restart?: () => Promise<unknown>;
-  /**
-   * The process id of the server, where known: another process on the same port may serve another
-   * dialect.
-   */
-  pid?: number;
 }
 
 /** What contexts are made of, and share. */

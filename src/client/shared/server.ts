@@ -102,6 +102,7 @@ export interface Server {
     unknown_features: Feature[];
   };
   presence(feature: Feature): Presence;
+  /** Throws `auth` for a key that the server refuses. */
   account(): Promise<Account>;
   /** Resolves with answers of every status; throws what prevents an answer. */
   call(call: RawCall): Promise<RawAnswer>;

@@ -23,12 +23,11 @@ export function createV1(links: Links, facts: ProbeFacts): Adapter {
     async account() {
       // A self-hosted server has no users: all members are null there. Before settings are stored
       // some releases answer 500.
-      const known = [404, 405, 500];
+      const call = { method: 'GET', safe: 'read', mayBeMissing: true } as const;
       const read = await links.app.request({
-        method: 'GET',
+        ...call,
         path: '/api/v1/users/me',
-        safe: 'read',
-        accept: known,
+        accept: [404, 405, 500],
       });
       const me = read.status === 200 && isRecord(read.body) ? read.body : {};
       const text = (name: string): string | null =>
@@ -36,12 +35,7 @@ export function createV1(links: Links, facts: ProbeFacts): Adapter {
       const user = { user: text('id'), email: text('email') ?? text('git_user_email') };
       if (facts.flavour !== 'cloud') return { ...user, organization: null };
       const accept = [400, 401, 403, 404, 405, 500];
-      const { body } = await links.app.request({
-        method: 'GET',
-        path: '/api/keys/current',
-        safe: 'read',
-        accept,
-      });
+      const { body } = await links.app.request({ ...call, path: '/api/keys/current', accept });
       const organization = isRecord(body) ? body['org_id'] : null;
       return { ...user, organization: typeof organization === 'string' ? organization : null };
     },

@@ -13,7 +13,7 @@ import { answerView } from '../conv/result.ts';
 import { conversationView, outcomeView, startedShape } from '../conv/conversations.ts';
 import { ERROR_MEMBERS, unreadShape } from '../conv/wait.ts';
 import { gitProviderView } from '../git-provider.ts';
-import { checkView } from '../doctor.ts';
+import { checkView } from '../doctor/index.ts';
 import { profileView, showView } from '../profile.ts';
 import { branchView, repositoryView } from '../repo.ts';
 import { copiedView, sandboxView } from '../sandbox/sandboxes.ts';

@@ -6,7 +6,7 @@ export interface KeyReaders {
   readStdin(): Promise<Uint8Array>;
   runCommand(command: string): Promise<string>;
   /** Null when the local service does not run; it is not started. */
-  local(): Promise<{ url: string; key: string } | null>;
+  local(): Promise<{ url: string; key: string; pid: number; version: string } | null>;
 }
 
 const MAX_KEY_BYTES = 16_384;
@@ -20,6 +20,8 @@ export async function fillTarget(plan: TargetPlan, readers: KeyReaders): Promise
       base_url: running?.url ?? null,
       key: running?.key ?? null,
       key_source: 'local',
+      pid: running?.pid,
+      version: running?.version,
     };
   }
   const key = await fetchKey(plan.key, readers);

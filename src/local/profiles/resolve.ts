@@ -73,6 +73,9 @@ export interface ResolvedTarget {
   /** `file`, `stdin`, `profile:<name>`, `command`, `env:<NAME>`, `local`, null without a key. */
   key_source: string | null;
   local: boolean;
+  /** Of the local service while it runs. */
+  pid?: number | undefined;
+  version?: string | undefined;
   notices: string[];
 }
 

@@ -1,0 +1,417 @@
+/** Sends reads and one call of the model, starts nothing, and leaves nothing on the disk. */
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import { type AppError, isAppError, fileProblem } from '../../base/errors.ts';
+import { KEY_VARIABLES } from '../../base/text/secret-names.ts';
+import type { Server } from '../../client/shared/server.ts';
+import { collectPages } from '../../domain/pages.ts';
+import { sourceWords } from '../../domain/target-sources.ts';
+import type { ResolvedTarget } from '../../local/profiles/resolve.ts';
+import { callsModelFromHere, modelOf, tryModel } from '../shared/model-check.ts';
+import { checkKey } from '../whoami.ts';
+
+export interface Result {
+  /** Stable: scripts select by it. */
+  id: string;
+  status: 'pass' | 'warn' | 'fail' | 'skip';
+  text: string;
+  hint: string | null;
+  data: Record<string, unknown> | null;
+}
+
+interface Finding extends Pick<Result, 'status' | 'text'> {
+  hint?: string;
+  data?: Record<string, unknown>;
+  /** Why the checks that need this one cannot run; an error that is thrown blocks them, too. */
+  blocks?: string;
+}
+
+/** What the checks find, for those that need them. */
+interface Facts {
+  ctx: Context;
+  machine: ReturnType<Context['local']['machine']>;
+  isStoreReadable: boolean;
+  target: ResolvedTarget | null;
+  /** The server was reached, and did not answer as a server of OpenHands does. */
+  refusal: AppError | null;
+  server: Server;
+  dataDir: string;
+}
+
+interface Check {
+  id: string;
+  needs?: string;
+  run(facts: Facts): Promise<Finding>;
+}
+
+const LARGE_SKEW_S = 60;
+const LITTLE_SPACE_BYTES = 1024 ** 3;
+/** A release below this one has V1 routes that check no key (interface 1.1). */
+const OLDEST_MAJOR = 1;
+const MOST_SANDBOXES = 1000;
+
+/** An AppError is the finding `fail`, `unsupported` is `skip`. */
+export async function runChecks(ctx: Context, onCheck: (id: string) => void): Promise<Result[]> {
+  // The server and the data directory are set by the checks that others need.
+  const facts = {
+    ctx,
+    machine: ctx.local.machine(),
+    isStoreReadable: false,
+    target: null,
+    refusal: null,
+  } as unknown as Facts;
+  const blocks = new Map<string, string>();
+  const results: Result[] = [];
+  for (const { id, needs = '', run } of CHECKS) {
+    onCheck(id);
+    const blocked = blocks.get(needs);
+    const finding =
+      blocked === undefined
+        ? await run(facts).catch((error: unknown) => failed(id, error))
+        : notChecked(blocked);
+    const { status, text, hint = null, data = null } = finding;
+    if (finding.blocks !== undefined) blocks.set(id, finding.blocks);
+    results.push({ id, status, text, hint, data });
+  }
+  return results;
+}
+
+function failed(id: string, error: unknown): Finding {
+  if (!isAppError(error) || RETHROWN.has(error.kind)) throw error;
+  const blocks = `${id} failed`;
+  if (error.kind === 'unsupported' && id !== 'server') return { ...skip(error.message), blocks };
+  const hint =
+    error.details.hint ?? 'check the URL (http or https, port, path) and the log of the server';
+  return { status: 'fail', text: error.message, hint, blocks };
+}
+
+const CHECKS: readonly Check[] = [
+  { id: 'store', run: checkStore },
+  { id: 'config', run: checkConfig },
+  { id: 'environment', run: checkEnvironment },
+  { id: 'connection', needs: 'config', run: checkConnection },
+  { id: 'server', needs: 'connection', run: checkServer },
+  {
+    id: 'key',
+    needs: 'server',
+    async run({ refusal, server, target }) {
+      if (refusal !== null) throw refusal;
+      const { email, user } = await checkKey(server);
+      const from = sourceWords(target as ResolvedTarget).key;
+      if (from === null) return pass('the server requires no key');
+      const name = email ?? user;
+      return pass(`the key from ${from} is accepted${name === null ? '' : `, for ${name}`}`);
+    },
+  },
+  { id: 'clock', needs: 'key', run: checkClock },
+  { id: 'model', needs: 'key', run: checkModel },
+  {
+    id: 'sandboxes',
+    needs: 'key',
+    async run({ server }) {
+      const { items, has_more } = await collectPages({
+        fetch: (page, pageSize) => server.sandboxes.list(page, pageSize, 'none'),
+        id: (sandbox) => sandbox.id,
+        limit: MOST_SANDBOXES,
+      });
+      const running = items.filter(({ status }) => ['running', 'starting'].includes(status)).length;
+      const text = `${running} of ${items.length} running${has_more ? '; there are more' : ''}`;
+      return pass(text, { running, total: items.length });
+    },
+  },
+  { id: 'local-service', run: checkLocalService },
+  {
+    id: 'disk',
+    needs: 'local-service',
+    async run({ dataDir }) {
+      let folder = dataDir;
+      // It is created at the first start.
+      while ((await statOf(folder)) === null && folder !== path.dirname(folder))
+        folder = path.dirname(folder);
+      const { bavail, bsize } = await statfs(folder);
+      const free = bavail * bsize;
+      const data = { path: folder, free_bytes: free };
+      const text = `${(free / 1024 ** 3).toFixed(1)} GiB free at ${folder}`;
+      const hint = 'free space for the local service, or set ACS_DATA_DIR to another file system';
+      return free >= LITTLE_SPACE_BYTES ? pass(text, data) : warn(text, hint, data);
+    },
+  },
+  {
+    id: 'isolation',
+    async run(facts) {
+      const { ctx, machine } = facts;
+      if (machine.platform === 'win32') return notChecked(NOT_ON_WINDOWS);
+      const trial = await (await ctx.local.service()).isolation(ctx.signal);
+      const data = { state: trial.state };
+      if (trial.state === 'works') return pass('bubblewrap works', data);
+      if (trial.state === 'unavailable') {
+        const text = `the local service cannot isolate sandboxes: ${trial.why}`;
+        return warn(text, 'install bubblewrap, or permit user namespaces to this user', data);
+      }
+      const hint =
+        'remove the cause, or run commands without isolation: acs serve --detach --spec process';
+      return unusable(facts, `the trial of bubblewrap failed: ${trial.why}`, hint, data);
+    },
+  },
+  {
+    id: 'node',
+    run({ machine: { nodeVersion: node, acsVersion: acs, platform } }) {
+      const text = `Node ${node}, acs ${acs}, ${platform}`;
+      return Promise.resolve(pass(text, { node, acs, platform }));
+    },
+  },
+  {
+    id: 'git',
+    async run({ machine }) {
+      const version = await machine.gitVersion();
+      if (version !== null) return pass(`git ${version}`, { version });
+      const hint = 'install git: conv new --repo, conv diff and conv pull need it';
+      return warn('git is not installed', hint, { version });
+    },
+  },
+];
+
+async function checkStore(facts: Facts): Promise<Finding> {
+  const store = await facts.ctx.profiles.store();
+  const file = store.path;
+  const folder = path.dirname(file);
+  // Before the first read, which sets the mode of the file to 0600.
+  const [of, ofFolder] = await Promise.all([statOf(file), statOf(folder)]);
+  const { length: count } = await store.list();
+  facts.isStoreReadable = true;
+  const data = { path: file };
+  if (of === null || ofFolder === null) return pass(`no profiles are stored (${file})`, data);
+  if (isOpen(facts, of)) {
+    const hint = 'acs has set it to 0600; renew the stored keys if others use this machine';
+    return warn(`other users had access to ${file} (mode ${modeOf(of)})`, hint, data);
+  }
+  if (isOpen(facts, ofFolder)) return openFolder(folder, ofFolder, data);
+  return pass(`${file}: ${count} profile${count === 1 ? '' : 's'}, mode ${modeOf(of)}`, data);
+}
+
+async function checkConfig(facts: Facts): Promise<Finding> {
+  try {
+    facts.target = await facts.ctx.servers.target();
+  } catch (error) {
+    if (facts.isStoreReadable || !isAppError(error) || error.kind !== 'config') throw error;
+    return notChecked('store failed');
+  }
+  const { profile, base_url, base_url_source, key_source } = facts.target;
+  const { base_url: from, key } = sourceWords(facts.target);
+  const data = { profile, base_url, base_url_source, key_source };
+  if (base_url === null) {
+    const text = `the local service, from ${from}; it starts when a command needs it`;
+    return { ...pass(text, data), blocks: 'the local service is not running' };
+  }
+  const ofKey = key === null ? 'no key' : `key from ${key}`;
+  return pass(`${base_url} from ${from}; ${ofKey}`, data);
+}
+
+async function checkEnvironment({ ctx, target }: Facts): Promise<Finding> {
+  const { env } = ctx.local;
+  const used = KEY_VARIABLES.find((name) => target?.key_source === `env:${name}`);
+  const others = KEY_VARIABLES.filter(
+    (name) => used !== undefined && env[name] !== undefined && env[name] !== env[used],
+  );
+  const authorities = env.NODE_EXTRA_CA_CERTS;
+  const unread = authorities
+    ? await access(authorities, constants.R_OK).then(() => null, fileProblem)
+    : null;
+  const isOtherServer =
+    target?.base_url_source === 'env:ACS_BASE_URL' &&
+    env.ACS_PROFILE !== undefined &&
+    target.profile === null;
+  const problems = [
+    ...(target?.notices ?? []),
+    isOtherServer &&
+      'ACS_BASE_URL and ACS_PROFILE name different servers, and ACS_BASE_URL is used',
+    ...others.map((name) => `${used} and ${name} have different keys, and ${used} is used`),
+    ...['http_proxy', 'https_proxy', 'no_proxy'].flatMap((name) => proxyProblems(env, name)),
+    unread !== null && `NODE_EXTRA_CA_CERTS is not used: ${unread.reason}`,
+    env.NODE_TLS_REJECT_UNAUTHORIZED === '0' &&
+      'NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not checked',
+  ].filter((problem) => problem !== false);
+  if (problems.length === 0) return pass('no variables contradict each other');
+  return warn(problems.join('; '), 'unset what is not meant: acs help environment');
+}
+
+function proxyProblems(env: Context['local']['env'], name: string): (string | false)[] {
+  const upperName = name.toUpperCase();
+  const [lower, upper] = [env[name], env[upperName]];
+  const proxy = lower || upper;
+  const isUrl = proxy && URL.canParse(proxy) && /^https?:$/.test(new URL(proxy).protocol);
+  const isWrong = name !== 'no_proxy' && proxy && !isUrl;
+  return [
+    lower && upper && lower !== upper
+      ? `${name} and ${upperName} differ, and ${name} is used`
+      : false,
+    isWrong ? `${lower ? name : upperName} is not a URL such as http://proxy.example:3128` : false,
+  ];
+}
+
+async function checkConnection(facts: Facts): Promise<Finding> {
+  const { base_url, key, local, base_url_source, key_source } = facts.target as ResolvedTarget & {
+    base_url: string;
+  };
+  try {
+    const sources = { base_url_source, key_source };
+    facts.server = await facts.ctx.servers.connect({
+      base_url,
+      key,
+      local,
+      sources,
+      cache: 'none',
+    });
+  } catch (error) {
+    if (!isAppError(error) || !ANSWERS.has(error.kind)) throw error;
+    facts.refusal = error;
+  }
+  const { origin, protocol, hostname } = new URL(base_url);
+  if (protocol !== 'http:' || /^(.*\.)?localhost$|^127\.|^\[::1\]$/.test(hostname))
+    return pass(`${origin} answers`);
+  const text = `${origin} answers; http sends key and data without encryption`;
+  return warn(text, 'use https, or a tunnel such as ssh -L');
+}
+
+function checkServer({ refusal, server }: Facts): Promise<Finding> {
+  if (refusal?.kind === 'auth')
+    return Promise.resolve(skip('not known: the server answers only with an accepted key'));
+  if (refusal !== null) return Promise.reject(refusal);
+  const { dialects, version, flavour, unknown_features } = server.info;
+  const data = { dialects, version, flavour, unknown_features };
+  const spoken = dialects.map((dialect) => dialect.toUpperCase()).join(' and ');
+  const release = ['OpenHands', version, flavour && `(${flavour})`].filter(Boolean).join(' ');
+  const name = `${release}, ${spoken}`;
+  const finding = (): Finding => {
+    if (flavour === 'local') return pass(`the local service, with ${spoken}`, data);
+    if (!dialects.includes('v1')) {
+      const hint =
+        'update the server, or remove ENABLE_V1=0 from its environment: acs sandbox needs V1';
+      return warn(`${name}: V1 is missing`, hint, data);
+    }
+    if (version !== null && Number.parseInt(version, 10) < OLDEST_MAJOR)
+      return warn(`${name}: an old release`, 'update the server: its V1 routes check no key', data);
+    if (unknown_features.length === 0) return pass(name, data);
+    const text = `${name}; what it supports is not known`;
+    return warn(text, 'make /openapi.json of the server readable', data);
+  };
+  return Promise.resolve(finding());
+}
+
+async function checkClock({ ctx, server }: Facts): Promise<Finding> {
+  const sentMs = ctx.clock.now();
+  const call = { method: 'GET', path: '/health', headers: {}, body: null } as const;
+  const { headers } = await server.call(call);
+  const receivedMs = ctx.clock.now();
+  const dateMs = Date.parse(headers['date'] ?? '');
+  // A cache sends the date of the time when it stored the answer.
+  if (Number.isNaN(dateMs) || headers['age'] !== undefined) return skip('the server sends no date');
+  // The date has whole seconds, and was written between the two times of this machine.
+  const skew = Math.round((dateMs + 500 - (sentMs + receivedMs) / 2) / 1000);
+  const data = { skew_seconds: skew };
+  const seconds = Math.abs(skew);
+  if (seconds - (receivedMs - sentMs) / 2000 <= LARGE_SKEW_S)
+    return pass(`the clocks of this machine and the server differ by ${seconds} s`, data);
+  const side = skew > 0 ? 'behind' : 'ahead of';
+  const text = `the clock of this machine is ${seconds} s ${side} that of the server`;
+  return warn(text, 'set the clock that is wrong: --since and --older-than compare times', data);
+}
+
+async function checkModel({ ctx, server }: Facts): Promise<Finding> {
+  const snapshot = await server.settings.read();
+  const { flavour } = server.info;
+  const name = modelOf(snapshot).llm_model;
+  const keyState = snapshot.secrets['llm_api_key'] ?? 'unknown';
+  const data = { llm_model: name === '' ? null : name, llm_api_key: keyState };
+  if (name === '' && flavour === 'local') {
+    const hint = 'acs settings set llm_model=<model> llm_base_url=<url>';
+    return { ...skip('no model is set: conversations need a replay', data), hint };
+  }
+  if (name === '') {
+    const hint = 'acs settings set llm_model=<provider/model> llm_api_key=@<file>';
+    return warn('no model is set', hint, data);
+  }
+  if (await callsModelFromHere(ctx, server)) {
+    const { url, llm_model } = await tryModel(ctx, modelOf(snapshot), 30_000);
+    if (llm_model === name) return pass(`${name} at ${url} answers`, data);
+    const text = `${url} has the model under its whole name, which is stored as ${llm_model}`;
+    return { status: 'fail', text, hint: `acs settings set llm_model=${llm_model}`, data };
+  }
+  if (keyState === 'unset' && flavour !== 'cloud') {
+    const hint = 'if the model requires a key: acs settings set llm_api_key=@<file>';
+    return warn(`${name}, without a key`, hint, data);
+  }
+  return pass(keyState === 'set' ? `${name}, with a key` : name, data);
+}
+
+async function checkLocalService(facts: Facts): Promise<Finding> {
+  const { ctx, machine } = facts;
+  if (machine.platform === 'win32') return notChecked(NOT_ON_WINDOWS);
+  const service = await ctx.local.service();
+  const { running, url, pid, version, data_dir, sandboxes_running } = await service.status();
+  facts.dataDir = data_dir;
+  const data = { running, url, pid, version, data_dir };
+  try {
+    await service.tryDataDir();
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const { message, details } = error;
+    return unusable(facts, message, details.hint ?? SEE_LOG, data);
+  }
+  const folder = await statOf(data_dir);
+  if (folder !== null && isOpen(facts, folder)) return openFolder(data_dir, folder, data);
+  if (!running) return pass(`not running; its data is in ${data_dir}`, data);
+  const text = `${url} (pid ${pid}, version ${version}), data in ${data_dir}`;
+  if (sandboxes_running === null) return warn(`${text}; it does not answer`, SEE_LOG, data);
+  if (version === machine.acsVersion) return pass(text, data);
+  const hint = 'acs replaces it when it is idle; to stop it now: acs serve --stop';
+  return warn(`${text}; acs has version ${machine.acsVersion}`, hint, data);
+}
+
+const NOT_ON_WINDOWS = 'the local service does not run on Windows';
+const SEE_LOG = 'see its log: acs serve --logs';
+
+/**
+ * Kinds of errors that show that the server was reached; the checks after `connection` report them.
+ */
+const ANSWERS: ReadonlySet<string> = new Set(['auth', 'server', 'unsupported', 'rate-limited']);
+const RETHROWN: ReadonlySet<string> = new Set(['interrupted', 'usage', 'internal']);
+
+function pass(text: string, data?: Finding['data']): Finding {
+  return { status: 'pass', text, data };
+}
+
+function skip(text: string, data?: Finding['data']): Finding {
+  return { status: 'skip', text, data };
+}
+
+function warn(text: string, hint: string, data?: Finding['data']): Finding {
+  return { status: 'warn', text, hint, data };
+}
+
+function notChecked(blocks: string): Finding {
+  return { ...skip(`not checked: ${blocks}`), blocks };
+}
+
+/** The local service does not start. */
+function unusable({ target }: Facts, ...[text, hint, data]: Parameters<typeof warn>): Finding {
+  return { ...warn(text, hint, data), status: target?.local === true ? 'fail' : 'warn' };
+}
+
+function openFolder(folder: string, of: { mode: number }, data: Finding['data']): Finding {
+  const text = `other users have access to ${folder} (mode ${modeOf(of)})`;
+  return warn(text, `chmod 700 ${folder}`, data);
+}
+
+function statOf(file: string): Promise<{ mode: number } | null> {
+  return stat(file).catch(() => null);
+}
+
+function isOpen({ machine }: Facts, { mode }: { mode: number }): boolean {
+  return machine.platform !== 'win32' && (mode & 0o077) !== 0;
+}
+
+function modeOf({ mode }: { mode: number }): string {
+  return (mode & 0o777).toString(8).padStart(4, '0');
+}
