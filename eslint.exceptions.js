@@ -1,10 +1,6 @@
 /** Files that do not hold a limit of eslint.config.js. The list only shrinks. */
 const FILES = {
-  'max-depth': [
-    'src/client/agent-server/exec-bash.ts',
-    'src/commands/api.ts',
-    'src/commands/conv/resume.ts',
-  ],
+  'max-depth': ['src/client/agent-server/exec-bash.ts', 'src/commands/conv/resume.ts'],
   'max-lines-per-function': [
     'src/cli/create-context/local-service.ts',
     'src/client/agent-server/exec-socket.ts',
@@ -22,22 +18,14 @@ const FILES = {
     'src/terminal/prompt.ts',
   ],
   'no-nested-ternary': [
-    'src/client/agent-server/exec-bash.ts',
-    'src/client/probe.ts',
-    'src/client/raw-call.ts',
-    'src/commands/api.ts',
     'src/commands/conv/confirm.ts',
     'src/commands/conv/conversations.ts',
     'src/commands/conv/event-view.ts',
     'src/commands/sandbox/exec.ts',
     'src/commands/shared/bulk.ts',
-    'src/runs/outcome.ts',
-    'src/runs/tracker.ts',
   ],
   'sonarjs/cognitive-complexity': [
-    'src/client/probe.ts',
     'src/client/v1/events.ts',
-    'src/commands/api.ts',
     'src/commands/conv/batch/tasks.ts',
     'src/commands/conv/chat.ts',
     'src/commands/conv/events.ts',

@@ -57,6 +57,8 @@ export interface ConnectOptions {
   use?: 'calls' | undefined;
 }
 
+const UNKNOWN_FEATURES = Object.fromEntries(FEATURES.map((name) => [name, 'unknown'])) as Features;
+
 const MOST_PROBE_BYTES = 16 * 1024 * 1024;
 /**
  * All but transient ones: a request that fails so is repeated, and is an error when it still fails.
@@ -108,41 +110,39 @@ export async function probe(app: Transport, options: ConnectOptions): Promise<Pr
   if (isRefusal(countAnswer) && (v1 || !v0)) throw keyError(options, countAnswer);
   // Without a document only this 401 identifies V0 and a wrong key (quirks/unchecked-key.ts).
   if (isRefusal(optionsAnswer) && (v0 || document === null)) throw keyError(options, optionsAnswer);
-  if (!v1 && !v0) {
-    const isUnknown = !isAppError(countAnswer) && countAnswer.status === 404;
-    const titled =
-      isUnknown && !isAgentServer(json(documentAnswer))
-        ? await request('/server_info')
-        : documentAnswer;
-    if (!isAgentServer(json(titled))) throw notAServer(answers);
-  }
-  const config = isRecord(webClient)
-    ? webClient['app_mode']
-    : isRecord(serverOptions)
-      ? serverOptions['APP_MODE']
-      : null;
-  const isLocal = local || document?.local === true || config === 'local';
-  const facts: ProbeFacts = {
-    format: 2,
-    dialects: [...(v1 ? (['v1'] as const) : []), ...(v0 ? (['v0'] as const) : [])],
-    flavour: isLocal
-      ? 'local'
-      : config === 'saas'
-        ? 'cloud'
-        : config === 'oss'
-          ? 'self-hosted'
-          : null,
-    version: document?.version ?? null,
-    features:
-      document?.features ??
-      (Object.fromEntries(FEATURES.map((name) => [name, 'unknown'])) as Features),
-    v1_start_members: document?.v1StartMembers ?? null,
-    echoes_ids: false,
-    probed_at_ms: clock.now(),
-  };
+  if (!v1 && !v0 && !(await isAgent())) throw notAServer(answers);
   const isNotServed =
     !isAppError(documentAnswer) && [401, 403, 404, 405, 410].includes(documentAnswer.status);
-  return { facts, holds: document !== null || isNotServed ? 'lasting' : 'transient' };
+  return {
+    facts: {
+      format: 2,
+      dialects: [v1 && ('v1' as const), v0 && ('v0' as const)].filter((each) => each !== false),
+      flavour: local || document?.local ? 'local' : flavourOf(webClient, serverOptions),
+      version: document?.version ?? null,
+      features: document?.features ?? { ...UNKNOWN_FEATURES },
+      v1_start_members: document?.v1StartMembers ?? null,
+      echoes_ids: false,
+      probed_at_ms: clock.now(),
+    },
+    holds: document !== null || isNotServed ? 'lasting' : 'transient',
+  };
+
+  async function isAgent(): Promise<boolean> {
+    if (isAgentServer(json(documentAnswer))) return true;
+    const isUnknown = !isAppError(countAnswer) && countAnswer.status === 404;
+    return isUnknown && isAgentServer(json(await request('/server_info')));
+  }
+}
+
+const FLAVOURS: ReadonlyMap<unknown, ProbeFacts['flavour']> = new Map([
+  ['local', 'local'],
+  ['saas', 'cloud'],
+  ['oss', 'self-hosted'],
+]);
+
+function flavourOf(webClient: unknown, serverOptions: unknown): ProbeFacts['flavour'] {
+  const v0Mode = isRecord(serverOptions) ? serverOptions['APP_MODE'] : null;
+  return FLAVOURS.get(isRecord(webClient) ? webClient['app_mode'] : v0Mode) ?? null;
 }
 
 function json(answer: Answer | AppError): unknown {

@@ -1,5 +1,5 @@
 import type { RawAnswer, RawCall } from '../domain/raw-call.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, type ErrorKind } from '../base/errors.ts';
 import { REDACTED, isSecretName } from '../base/text/secret-names.ts';
 import type { Links } from './shared/links.ts';
 import { foundNothing, isJsonType, type Answer } from './http/answer.ts';
@@ -60,14 +60,15 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
+const KINDS: Readonly<Record<number, ErrorKind>> = { 400: 'usage', 422: 'usage', 404: 'not-found' };
+
 /**
  * 400 and 422 are errors of the user, who wrote the request; a 404 without a text does not suggest
  * a wrong server.
  */
 function errorFor({ status, error, request }: Answer): AppError | null {
   if (error === undefined || status === 304) return null;
-  const kind =
-    status === 400 || status === 422 ? 'usage' : status === 404 ? 'not-found' : error.kind;
+  const kind = KINDS[status] ?? error.kind;
   if (kind !== 'usage' && kind !== 'not-found') return error;
   const message =
     error.kind === 'server' && status === 404 ? 'the server answered 404' : error.message;

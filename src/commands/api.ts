@@ -99,7 +99,8 @@ async function callServer(
       `${method} has no body: --input is for the others`,
     ],
   ];
-  for (const [isGiven, message] of exclusions) if (isGiven) throw new AppError('usage', message);
+  const excluded = exclusions.find(([isGiven]) => isGiven);
+  if (excluded !== undefined) throw new AppError('usage', excluded[1]);
 
   const address = addressOf(path);
   const { query, headers, body } = await contentOf(method, options, ctx);
@@ -116,21 +117,22 @@ async function callServer(
   const answer = await server.call(call);
   const isForPeople = format === undefined;
   if (answer.error !== null && (!isForPeople || output !== undefined)) throw answer.error;
-  if (include) {
-    const status = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}`.trimEnd();
-    const lines = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\n`);
-    await ctx.out.raw(`${status}\n${lines.join('')}\n`);
-  }
-  if (!isForPeople) await ctx.out.documents(documentsOf(answer));
-  else if (ctx.out.onTerminal && answer.json !== undefined)
-    await ctx.out.raw(jsonDocument(answer.json));
-  else {
-    await ctx.out.raw(answer.bytes);
-    // On a terminal the prompt that follows belongs on a line of its own.
-    if (ctx.out.onTerminal && answer.bytes.length > 0 && answer.bytes.at(-1) !== 0x0a)
-      await ctx.out.raw('\n');
-  }
+  if (isForPeople) await printAnswer(answer, include === true, ctx);
+  else await ctx.out.documents(documentsOf(answer));
   if (answer.error !== null) throw answer.error;
+}
+
+async function printAnswer(answer: RawAnswer, include: boolean, { out }: Context): Promise<void> {
+  const { status, headers, json, bytes } = answer;
+  if (include) {
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd();
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`);
+    await out.raw(`${head}\n${lines.join('')}\n`);
+  }
+  if (out.onTerminal && json !== undefined) return await out.raw(jsonDocument(json));
+  await out.raw(bytes);
+  // On a terminal the prompt that follows belongs on a line of its own.
+  if (out.onTerminal && bytes.length > 0 && bytes.at(-1) !== 0x0a) await out.raw('\n');
 }
 
 function documentsOf({ bytes, json, contentType, status }: RawAnswer): unknown[] {
@@ -182,13 +184,8 @@ function listOf(document: unknown): ListPage {
   >;
   const name = ['items', 'results'].find((each) => Array.isArray(page[each]));
   if (name === undefined) {
-    throw new AppError(
-      'usage',
-      '--paginate: the answer is not a list, and has neither "items" nor "results"',
-      {
-        hint: 'omit --paginate',
-      },
-    );
+    const message = '--paginate: the answer is not a list, and has neither "items" nor "results"';
+    throw new AppError('usage', message, { hint: 'omit --paginate' });
   }
   const { next_page_id: next } = page;
   const hasNext = (typeof next === 'string' && next !== '') || typeof next === 'number';
@@ -202,8 +199,6 @@ function listOf(document: unknown): ListPage {
     }),
   };
 }
-
-/** No flag and no path takes a secret as its value. */
 
 const WITHOUT_BODY: readonly RawMethod[] = ['GET', 'HEAD', 'OPTIONS'];
 
@@ -243,19 +238,10 @@ function checkJson(bytes: Uint8Array, input: string): void {
   }
 }
 
-const OF_CONNECTION = [
-  ...[
-    'accept-encoding',
-    'connection',
-    'content-length',
-    'expect',
-    'host',
-    'keep-alive',
-    'te',
-    'trailer',
-  ],
-  ...['transfer-encoding', 'upgrade'],
-];
+const OF_CONNECTION = (
+  'accept-encoding connection content-length expect host keep-alive te trailer ' +
+  'transfer-encoding upgrade'
+).split(' ');
 
 function headersOf(texts: readonly string[]): Record<string, string> {
   const headers = new Map<string, string>();
@@ -295,12 +281,8 @@ function addressOf(text: string): Address {
   const bad = /[\x00-\x20\x7f-\xa0\u2028\u2029\\#]/.exec(text)?.[0];
   if (bad !== undefined) {
     const code = (bad.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-    const what =
-      bad === '\\' || bad === '#'
-        ? `"${bad}"`
-        : bad === ' '
-          ? 'a space'
-          : `the character U+${code}`;
+    const names: Record<string, string> = { ' ': 'a space', '\\': '"\\"', '#': '"#"' };
+    const what = names[bad] ?? `the character U+${code}`;
     throw new AppError('usage', `a path with ${what} is not sent`, {
       hint: 'in a value of the query write it as %XX',
     });
@@ -319,15 +301,10 @@ function addressOf(text: string): Address {
     });
   }
   if (isUrl) return { url: text };
-  if (text === '' || text.startsWith('//')) {
-    throw new AppError(
-      'usage',
-      text === '' ? 'the path is empty' : 'a path begins with one slash: "//" names a host',
-      {
-        hint: 'write a path such as /api/v1/users/me',
-      },
-    );
-  }
+  const hint = 'write a path such as /api/v1/users/me';
+  if (text === '') throw new AppError('usage', 'the path is empty', { hint });
+  if (text.startsWith('//'))
+    throw new AppError('usage', 'a path begins with one slash: "//" names a host', { hint });
   return { path: text.startsWith('/') ? text : `/${text}` };
 }
 
@@ -380,30 +357,36 @@ interface Field {
 const withoutSecrets = memberRedaction((text) => text);
 
 async function readFields(inQuery: boolean, options: ApiOptions, ctx: Context): Promise<Field[]> {
-  const { rawField = [], field = [] } = options;
-  const texts = [
-    ...rawField.map((text) => ['-f', text] as const),
-    ...field.map((text) => ['-F', text] as const),
-  ];
   const fields: Field[] = [];
-  for (const [flag, text] of texts) {
-    const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-    if (name === undefined) throw new AppError('usage', `${flag} needs key=value`);
-    const path = inQuery ? [name] : pathOf(name);
-    const file = flag === '-F' && value.startsWith('@') ? value.slice(1) : null;
-    const content =
-      file !== null ? await textOf(name, file, ctx) : flag === '-F' ? typed(name, value) : value;
-    const read: Field = { name, path, value: content };
-    if (typeof content === 'string' && content !== '') {
-      const body = bodyOf([read]);
-      if (isSecretName(name, inQuery ? 'query' : 'member') || withoutSecrets(body) !== body) {
-        if (file === null) throw secretGiven(name);
-        ctx.terminal.keepSecret(content);
-      }
-    }
-    fields.push(read);
-  }
+  for (const text of options.rawField ?? []) fields.push(await readField('-f', text, inQuery, ctx));
+  for (const text of options.field ?? []) fields.push(await readField('-F', text, inQuery, ctx));
   return fields;
+}
+
+async function readField(
+  flag: '-f' | '-F',
+  text: string,
+  inQuery: boolean,
+  ctx: Context,
+): Promise<Field> {
+  const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined) throw new AppError('usage', `${flag} needs key=value`);
+  const path = inQuery ? [name] : pathOf(name);
+  if (flag === '-F' && value.startsWith('@')) {
+    const content = await textOf(name, value.slice(1), ctx);
+    const field = { name, path, value: content };
+    if (content !== '' && isSecret(field, inQuery)) ctx.terminal.keepSecret(content);
+    return field;
+  }
+  const field = { name, path, value: flag === '-F' ? typed(name, value) : value };
+  if (typeof field.value === 'string' && value !== '' && isSecret(field, inQuery))
+    throw secretGiven(name);
+  return field;
+}
+
+function isSecret(field: Field, inQuery: boolean): boolean {
+  const body = bodyOf([field]);
+  return isSecretName(field.name, inQuery ? 'query' : 'member') || withoutSecrets(body) !== body;
 }
 
 async function textOf(name: string, file: string, ctx: Context): Promise<string> {
@@ -445,15 +428,14 @@ function bodyOf(fields: readonly Field[]): object {
   const root = Object.create(null) as Record<string, unknown>;
   for (const { name, path, value } of fields) {
     const isItem = path.length > 1 && path.at(-1) === '';
-    const parents = isItem ? path.slice(0, -1) : [...path];
-    const member = parents.pop() ?? '';
-    let tree = root;
-    for (const part of parents) {
-      if (!(part in tree)) tree[part] = Object.create(null);
-      const below = tree[part];
+    const names = isItem ? path.slice(0, -1) : path;
+    const member = names.at(-1) ?? '';
+    const tree = names.slice(0, -1).reduce((above, part) => {
+      if (!(part in above)) above[part] = Object.create(null);
+      const below = above[part];
       if (typeof below !== 'object' || below === null || Array.isArray(below)) throw twice(name);
-      tree = below as Record<string, unknown>;
-    }
+      return below as Record<string, unknown>;
+    }, root);
     const before = tree[member];
     if (isItem && Array.isArray(before)) before.push(value);
     else if (member in tree) throw twice(name);

@@ -12,6 +12,7 @@ import type { ConversationEvent, RunSignal } from '../domain/event.ts';
 import { AppError, EXIT_CODES } from '../base/errors.ts';
 import { formatDuration } from '../base/text/time.ts';
 import {
+  type End,
   endOfStatus,
   endWith,
   hasEnded,
@@ -147,8 +148,7 @@ export function judge(
   if (isContradicted && isOwnUnseen && record.sandbox_status === 'running') return open;
   const shown = isContradicted ? 'contradicted' : 'end';
   if (isWanted) return { shown, outcome: outcomeOf(record, summary, EXIT_CODES.ok, record.reason) };
-  const idleEnd = summary.rejected ? REJECTED : summary.awaits_user ? AWAITS_USER : null;
-  const end = record.status === 'idle' ? idleEnd : endOfStatus(record.status);
+  const end = record.status === 'idle' ? endOfIdle(summary) : endOfStatus(record.status);
   if (end === null) return open;
   const ended = {
     ...record,
@@ -187,6 +187,11 @@ const REJECTED = endWith(
 );
 const NO_ANSWER = 'the agent stopped without an answer and waits for a message';
 const AWAITS_USER = endWith('needs-input', 'awaiting-user', NO_ANSWER, 'user');
+
+function endOfIdle({ rejected, awaits_user }: EventSummary): End | null {
+  if (rejected) return REJECTED;
+  return awaits_user ? AWAITS_USER : null;
+}
 
 export function isOfLatestRun(conversation: Conversation, summary: EventSummary): boolean {
   return isWorking(conversation.status) || !isStale(conversation, summary);

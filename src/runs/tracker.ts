@@ -163,7 +163,8 @@ class Tracker {
     }
     const { lastEvent } = this.state;
     const from = lastEvent === null ? since : lastEvent.timestamp;
-    const after = lastEvent === null ? afterEventId : this.isLate() ? lastEvent.id : undefined;
+    const lateAfter = this.isLate() ? lastEvent?.id : undefined;
+    const after = lastEvent === null ? afterEventId : lateAfter;
     yield* server.conversations.follow(this.id, {
       signal,
       request: this.request,

@@ -77,8 +77,8 @@ export async function execOverBash(
   streams.onControl((each) => {
     isKilled ||= each.type === 'kill';
     isInterrupted = true;
-    const name =
-      each.type === 'signal' ? each.signal.slice(3) : each.type === 'kill' ? 'KILL' : 'WINCH';
+    const names = { kill: 'KILL', resize: 'WINCH' };
+    const name = each.type === 'signal' ? each.signal.slice(3) : names[each.type];
     control = control.then(() => run(signalScript(folder, name), 'idempotent'));
     control.catch(() => undefined);
   });
