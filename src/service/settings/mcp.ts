@@ -120,13 +120,26 @@ export function fromV1(config: JsonValue, before: McpServers): McpServers {
 
 /** Masked values are those of the stored server. */
 function withSecrets(server: JsonObject, stored: JsonObject): JsonObject {
-  const { auth, api_key, ...other } = mapSecrets(server, (value, member, name) => {
+  const { auth, api_key, headers, ...other } = mapSecrets(server, (value, member, name) => {
     const values = stored[member];
     return value === MASK ? (isJsonObject(values) && values[name]) || '' : value;
   });
   const { strategy, token, value } = isJsonObject(auth) ? auth : {};
+  const [inHeader, rest] = splitBearer(isJsonObject(headers) ? headers : {});
   // A stored token is not sent to another address.
   const kept = strategy === 'bearer' && stored.url === server.url ? stored.api_key : null;
-  const key = api_key ?? token ?? (value === MASK ? null : value) ?? kept;
-  return typeof key === 'string' ? { ...other, api_key: key } : other;
+  const key = api_key ?? token ?? (value === MASK ? null : value) ?? inHeader ?? kept;
+  return {
+    ...other,
+    ...(Object.keys(rest).length > 0 ? { headers: rest } : {}),
+    ...(typeof key === 'string' ? { api_key: key } : {}),
+  };
+}
+
+/** The bearer token of the headers, which genuine servers show as `auth`, and the other headers. */
+function splitBearer(headers: JsonObject): [token: string | null, rest: JsonObject] {
+  const name = Object.keys(headers).find((each) => /^authorization$/i.test(each)) ?? '';
+  const { [name]: value, ...rest } = headers;
+  const token = /^Bearer\s+(.+)$/i.exec(typeof value === 'string' ? value : '')?.[1];
+  return token === undefined ? [null, headers] : [token, rest];
 }
