@@ -6,7 +6,6 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command, Argument, Option } from 'commander';
 import type { Context } from './context.ts';
-import { derivedContext } from './shared/derived-context.ts';
 import type { RecordShape } from '../output/view.ts';
 import { explain, explanationOf, childNamed, TOPICS } from './shared/declare.ts';
 import { oneOf, type WithWords } from './shared/option-parsers.ts';
@@ -95,7 +94,8 @@ async function candidates(
   const position = positionAfter(flag === undefined ? before : [...before, flag], root);
   if (position === null) return [];
   const { command, values, operands, open } = position;
-  const own = derivedContext(ctx, { server: values });
+  const { clock, profiles, local } = ctx;
+  const own: Reading = { clock, profiles, local, servers: ctx.servers.of(values) };
   if (open !== undefined) {
     // Of several values separated by commas the last one is completed.
     const list = last.slice(prefix.length).replace(/[^,]*$/, '');
@@ -119,6 +119,9 @@ async function candidates(
   const parameter = parameters[operands.length] ?? parameters.find(({ variadic }) => variadic);
   return parameter === undefined ? [] : await valuesOf(parameter, own, pathOf(command));
 }
+
+/** What candidates are read with; the servers are those of the flags before the word. */
+type Reading = Pick<Context, 'clock' | 'profiles' | 'local' | 'servers'>;
 
 /** Where the word after others stands. */
 interface Position {
@@ -183,7 +186,7 @@ function fieldsOf(command: Command): Candidate[] {
 
 async function valuesOf(
   parameter: Option | Argument,
-  ctx: Context,
+  ctx: Reading,
   command = '',
 ): Promise<Candidate[]> {
   const [name = '', form = ''] =
@@ -212,7 +215,7 @@ function pathOf(command: Command): string {
 
 const NAMES: readonly (readonly [
   parameter: RegExp,
-  names: (ctx: Context) => Promise<Candidate[]>,
+  names: (ctx: Reading) => Promise<Candidate[]>,
 ])[] = [
   [
     /^--profile$|^(profile (show|use|rename|delete)|login|logout) name$/,
@@ -290,7 +293,7 @@ async function listSandboxes({ sandboxes }: Server): Promise<Candidate[]> {
 
 /** The local service is read first: its conversation is known under its name, and not its URL. */
 async function afterLast(
-  ctx: Context,
+  ctx: Reading,
   read: (server: Server) => Promise<Candidate[]>,
 ): Promise<Candidate[]> {
   const listed = await fromLocal(ctx, read);
@@ -300,7 +303,7 @@ async function afterLast(
   return [...(last === null ? [] : [{ word: '@last', title: last }]), ...listed];
 }
 
-async function activeUrl(ctx: Context): Promise<string | null> {
+async function activeUrl(ctx: Reading): Promise<string | null> {
   try {
     return (await ctx.servers.plan()).base_url;
   } catch (error) {
@@ -312,7 +315,7 @@ async function activeUrl(ctx: Context): Promise<string | null> {
 }
 
 async function fromLocal(
-  ctx: Context,
+  ctx: Reading,
   read: (server: Server) => Promise<Candidate[]>,
 ): Promise<Candidate[]> {
   const running =
