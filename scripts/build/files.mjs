@@ -19,7 +19,6 @@ const ROOTS = {
     'src/local/profiles/cache.ts',
     'src/client/connect.ts',
     'src/client/v1/index.ts',
-    'src/commands/selectors.ts',
   ],
   conv: ['src/commands/conv/index.ts', 'src/commands/conv/list.ts'],
 };

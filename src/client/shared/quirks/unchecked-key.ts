@@ -7,7 +7,8 @@
  *           permission.
  * Evidence: interface 13 "Keys"; recording exchanges-1.6.0.jsonl, auth.wrong;
  *           test/client/key-error.test.ts
- * Cost:     0 requests; after a 401 the same request as for other servers, at a route of V0
+ * Cost:     0 requests; `whoami`, `login`, `doctor` and a 401 check the key by one request, which
+ *           is sent to a route of V0 here
  * Remove:   when servers with V0 are no longer supported
  */
 import type { Dialect } from '../../../domain/conversation.ts';
