@@ -78,6 +78,18 @@ export function toV1(servers: McpServers, secrets: 'masked' | 'clear' = 'masked'
   return Object.fromEntries(Object.entries(servers).map(([name, one]) => [name, shown(one)]));
 }
 
+/** For an agent: with the secrets, and a token as the header in which it is sent. */
+export function toAgent(servers: McpServers): McpServers {
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, { api_key: key, ...server }]) => [
+      name,
+      typeof key === 'string' && key !== ''
+        ? { ...server, headers: { ...(server.headers as object), Authorization: `Bearer ${key}` } }
+        : server,
+    ]),
+  );
+}
+
 const texts = maybe(mapOf(text()));
 const members = {
   command: maybe(text()),

@@ -31,7 +31,7 @@ import {
   type Cloned,
 } from '../repository.ts';
 import { isJsonObject, type JsonObject } from '../../../protocol/settings.ts';
-import type { McpServers } from '../../settings/mcp.ts';
+import { toAgent, type McpServers } from '../../settings/mcp.ts';
 import { emptySettings, readSettings } from '../../settings/settings.ts';
 import type { StartRequest } from './start-request.ts';
 
@@ -372,7 +372,7 @@ function modelAgent(
       Array.isArray(tools) && tools.length > 0
         ? tools
         : ['terminal', 'file_editor', 'task_tracker'].map((name) => ({ name, params: {} })),
-    mcp_config: mcp ?? ofSettings,
+    mcp_config: toAgent(mcp ?? ofSettings),
     ...(instructions === null ? {} : { agent_context: { system_message_suffix: instructions } }),
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../../src/protocol/settings.ts';
 import { MASK } from '../../../../src/service/settings/fields.ts';
-import { fromV0, fromV1, toV0, toV1 } from '../../../../src/service/settings/mcp.ts';
+import { fromV0, fromV1, toAgent, toV0, toV1 } from '../../../../src/service/settings/mcp.ts';
 import { readSettings } from '../../../../src/service/settings/settings.ts';
 
 const STORED = {
@@ -19,6 +19,12 @@ const STORED = {
   },
   files: { command: 'npx', args: ['-y'], env: { TOKEN: 'secret-3' }, cwd: '/srv' },
 };
+
+it('an agent gets the MCP servers with their secrets, and a token as a header', () => {
+  const { api_key: key, ...search } = STORED.search;
+  const headers = { Authorization: `Bearer ${key}` };
+  expect(toAgent(STORED)).toEqual({ ...STORED, search: { ...search, headers } });
+});
 
 it('a list of an earlier build is read as a map', () => {
   const { search, events, files } = STORED;
