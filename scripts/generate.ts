@@ -47,8 +47,8 @@ async function commandList(): Promise<string> {
     return [`\`${path}\``, aliases.join(', '), escaped(command.description())];
   });
   const intro =
-    '`acs <command> --help` prints the flags of a command, the members of its JSON, its exit ' +
-    'codes and examples.';
+    '`acs <command> --help` prints the flags of a command, the members of its JSON, its ' +
+    'exit codes and examples.';
   return `${[GENERATED, '# Commands', intro, table(['Command', 'Aliases', 'Description'], rows)].join('\n\n')}\n`;
 }
 

@@ -42,8 +42,8 @@ describe('the rules', () => {
       breachesOf({ ...v1, 'src/commands/conv/list.ts': statement });
 
     const breach =
-      'src/commands/conv/list.ts may not import src/client/v1/index.ts: client is not allowed ' +
-      'in commands';
+      'src/commands/conv/list.ts may not import src/client/v1/index.ts: client is not ' +
+      'allowed in commands';
     expect(asked(`import { list } from '../../client/v1/index.ts';`)).toEqual([breach]);
     expect(asked(`import type { List } from '../../client/v1/index.ts';`)).toEqual([breach]);
     expect(asked(`export * from '../../client/v1/index.ts';`)).toEqual([breach]);
@@ -64,8 +64,8 @@ describe('the rules', () => {
     expect(found).toEqual([
       'src/commands/conv/stop.ts may not import src/commands/sandbox/pause.ts: the noun ' +
         'sandbox is not allowed in conv',
-      'src/commands/shared/bulk.ts may not import src/commands/sandbox/pause.ts: the noun sandbox is ' +
-        'not allowed in what nouns share',
+      'src/commands/shared/bulk.ts may not import src/commands/sandbox/pause.ts: the noun ' +
+        'sandbox is not allowed in what nouns share',
     ]);
   });
 
@@ -74,23 +74,25 @@ describe('the rules', () => {
       'src/service/app/routes.ts': `import { AppError } from '../../base/errors.ts';`,
       'src/client/v1/list.ts': `import { page } from '../../service/page.ts';`,
       'src/service/page.ts': `import { Page } from '../protocol/v1/page.ts';`,
-      'src/protocol/v1/page.ts': `import { Item } from '../../domain/item.ts'; export class Page {}`,
+      'src/protocol/v1/page.ts':
+        `import { Item } from '../../domain/item.ts'; export ` + `class Page {}`,
       'src/domain/item.ts': `export class Item {}`,
       'src/base/errors.ts': `export class AppError extends Error {}`,
     });
 
     expect(found).toEqual([
-      'src/service/app/routes.ts may not import src/base/errors.ts: errors is not ' +
-        'allowed in service',
+      'src/service/app/routes.ts may not import src/base/errors.ts: errors is not allowed ' +
+        'in service',
       'src/client/v1/list.ts may not import src/service/page.ts: service is not allowed in client',
-      'src/protocol/v1/page.ts may not import src/domain/item.ts: domain is not allowed ' +
-        'in protocol',
+      'src/protocol/v1/page.ts may not import src/domain/item.ts: domain is not allowed in ' +
+        'protocol',
     ]);
   });
 
   it('allow only its owner to load a library, and every module to import its types', () => {
     const found = breachesOf({
-      'src/commands/conv/list.ts': `import type { Command } from 'commander'; import width from 'fast-string-width';`,
+      'src/commands/conv/list.ts':
+        `import type { Command } from 'commander'; import width ` + `from 'fast-string-width';`,
       'src/base/text/width.ts': `export const width = () => import('fast-string-width');`,
       'src/base/text/case.ts': `import { camelCase } from 'change-case/dist/index.js';`,
     });
@@ -109,8 +111,10 @@ describe('the rules', () => {
         import process from 'node:process';
         console.log(globalThis.fetch);
         export const now = () => [Date.now(), new Date(), new Date(0)];`,
-      'src/domain/item.ts': `export const ended = (process: { exitCode: number }) => process.exitCode;`,
-      'src/domain/item-state.ts': `export const state = (item: { process: string }) => item.process;`,
+      'src/domain/item.ts':
+        `export const ended = (process: { exitCode: number }) => ` + `process.exitCode;`,
+      'src/domain/item-state.ts':
+        `export const state = (item: { process: string }) => ` + `item.process;`,
     });
 
     expect(found).toEqual([
@@ -132,8 +136,7 @@ describe('the rules', () => {
     });
 
     expect(found).toEqual([
-      'cycle: src/base/text/a.ts → src/base/text/b.ts → src/base/text/c.ts → ' +
-        'src/base/text/a.ts',
+      'cycle: src/base/text/a.ts → src/base/text/b.ts → src/base/text/c.ts → src/base/text/a.ts',
       'cycle: src/base/text/d.ts → src/base/text/e.ts → src/base/text/d.ts',
     ]);
   });

@@ -87,9 +87,9 @@ export async function commandLine(options, script) {
         const files = [...offered.get(home)];
         const contents = EVALUATED_WHOLE.includes(home)
           ? files.map((file) => `export * as "${file}" from "./${file}";`).join('\n')
-          : `module.exports = { ` +
+          : 'module.exports = { ' +
             `${files.map((file) => `get "${file}"() { return ` + `require("./${file}"); }`).join()} ` +
-            `};`;
+            '};';
         return { contents, resolveDir: root };
       });
       build.onResolve({ filter: /^\.\.?\// }, ({ path: to, importer, namespace, resolveDir }) => {

@@ -17,7 +17,7 @@ export const lazyBuiltins = {
     // it inherits from.
     build.onLoad({ filter: /.*/, namespace }, ({ path }) => ({
       contents:
-        `module.exports = Object.create(new Proxy({}, { get: (_, name) => ` +
+        'module.exports = Object.create(new Proxy({}, { get: (_, name) => ' +
         `require('${path}')[name] }));`,
     }));
   },

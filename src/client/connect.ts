@@ -226,8 +226,8 @@ class Connection {
       case 'failed':
         return statusError(answer).with({
           hint:
-            'the route that checks the key fails, so it is not known whether this is about the ' +
-            'key: acs doctor',
+            'the route that checks the key fails, so it is not known whether this is about ' +
+            'the key: acs doctor',
         });
       case 'refused': {
         const { keyError } = await import('./probe.ts');

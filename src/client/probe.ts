@@ -171,7 +171,7 @@ function notAServer(all: readonly (Answer | AppError)[]): AppError {
   const fails = `the server answered ${status} to every request that would identify it`;
   if (status >= 500) return new AppError('server', fails, { status, request, retryable: true });
   const text =
-    `the server at this URL is not an OpenHands server (it sent ` +
+    'the server at this URL is not an OpenHands server (it sent ' +
     `${cut(contentType, 80) || 'no content type'})`;
   return new AppError('server', text, { status, request, hint: RIGHT_URL });
 }
@@ -188,7 +188,7 @@ export function keyError(
     request,
     hint:
       `${url}give ${key === null ? 'a' : 'another'} key with --api-key-file <file>, ` +
-      `ACS_API_KEY, or a profile: acs login`,
+      'ACS_API_KEY, or a profile: acs login',
   });
 }
 

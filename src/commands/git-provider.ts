@@ -37,10 +37,11 @@ const PROVIDERS: NamedItems<GitProvider> = {
   },
   deleteHelp: {
     notes: [
-      'The tokens for other providers are kept. The token stays valid until it is revoked at ' +
-        'the provider.',
+      'The tokens for other providers are kept. The token stays valid until it is revoked ' +
+        'at the provider.',
       'A server without settings does not report which providers it has tokens for. Then ' +
-        'nothing is deleted (exit 6); with --allow-loss the tokens for all providers are deleted.',
+        'nothing is deleted (exit 6); with --allow-loss the tokens for all providers are ' +
+        'deleted.',
     ],
     exits: ['conflict', 'unsupported'],
   },
@@ -99,8 +100,8 @@ function declareSet(parent: Command, ctx: Context): void {
         'OpenHands servers try it at the provider before they store it; a token that is ' +
         'refused is exit 4. The tokens for other providers are kept.',
       'A server without settings does not report which providers it has tokens for. Then ' +
-        'nothing is stored, because their tokens would be lost (exit 6), unless ' +
-        '--allow-loss is given.',
+        'nothing is stored, because their tokens would be lost (exit 6), unless --allow-loss ' +
+        'is given.',
     ],
     json: ({ objectForm }) => [objectForm(gitProviderView, 'changed')],
     exits: ['conflict', 'unsupported'],

@@ -38,10 +38,11 @@ export function declareLogin(root: Command, ctx: Context): void {
         'required. A profile without a key uses ACS_API_KEY. Replacing a stored key or URL ' +
         'needs a confirmation, or -y.',
       'The key is tried before it is stored, and is never printed. --key-command is run for ' +
-        'each command. The first profile becomes the default. The local service needs no login.',
-      'With --device the address and a code are printed to stderr; on a terminal a browser is ' +
-        'opened. acs waits until the sign-in is approved, or is refused or expired (exit code ' +
-        '4). A key that the cloud issues for --device is valid for 7 days.',
+        'each command. The first profile becomes the default. The local service needs no ' +
+        'login.',
+      'With --device the address and a code are printed to stderr; on a terminal a browser ' +
+        'is opened. acs waits until the sign-in is approved, or is refused or expired (exit ' +
+        'code 4). A key that the cloud issues for --device is valid for 7 days.',
     ],
     json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     exits: ['conflict', 'rate-limited', 'unsupported', 'interrupted'],
@@ -413,8 +414,8 @@ async function logout(argument: string | undefined, ctx: Context): Promise<void>
   const variable = KEY_VARIABLES.find((each) => ctx.local.env[each]);
   if (profile.key_command !== undefined) {
     await ctx.notice(
-      `profile "${name}" gets its key from a command, which is kept; \`acs profile ` +
-        `delete\` removes it`,
+      `profile "${name}" gets its key from a command, which is kept; \`acs profile delete\` ` +
+        'removes it',
     );
   } else if (variable !== undefined) {
     await ctx.notice(`${variable} is set, and is used with profile "${name}" now`);

@@ -276,9 +276,9 @@ function declareDelete(parent: Command, ctx: Context): void {
     });
   explain(command, {
     notes: [
-      'Asks for confirmation unless -y is given. The name - reads names from stdin. The keys ' +
-        'stay valid until they are revoked at the server. After the default is deleted there ' +
-        'is no default.',
+      'Asks for confirmation unless -y is given. The name - reads names from stdin. The ' +
+        'keys stay valid until they are revoked at the server. After the default is deleted ' +
+        'there is no default.',
     ],
     json: ({ changeForms }) => changeForms(profileView, ['one name', 'several names']),
     exits: ['failed', 'not-found'],

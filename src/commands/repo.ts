@@ -146,8 +146,8 @@ async function listBranches(
           search === undefined
         )
           await ctx.notice(
-            `${git_provider} lists no branch of ${repository}: check the name and the rights ` +
-              `of the token`,
+            `${git_provider} lists no branch of ${repository}: check the name and the ` +
+              'rights of the token',
           );
         return found;
       },
@@ -201,11 +201,11 @@ function single(names: readonly string[] | null, what: string): string {
   const reason =
     names === null
       ? 'the server does not report which ones it has tokens for'
-      : `the server has ` +
+      : 'the server has ' +
         `${only === undefined ? 'no git provider token' : `tokens for ${names.join(', ')}`}`;
   throw new AppError('usage', `no git provider is named for ${what}: ${reason}`, {
     hint:
-      `add --git-provider ` +
+      'add --git-provider ' +
       `${only === undefined ? 'github, gitlab, bitbucket, forgejo, …' : [only, ...others].join(' or ')}`,
   });
 }

@@ -34,8 +34,8 @@ const SECRETS: NamedItems<Secret> = {
   },
   deleteHelp: {
     notes: [
-      'Running conversations keep the value they were started with; revoke it at its issuer. ' +
-        'A secret of an organization is kept (6).',
+      'Running conversations keep the value they were started with; revoke it at its ' +
+        'issuer. A secret of an organization is kept (6).',
     ],
     exits: ['conflict', 'unsupported'],
   },
@@ -74,9 +74,9 @@ function declareSet(parent: Command, ctx: Context): void {
       'The value is read from a file, stdin, the environment or a prompt, never from the ' +
         'command line. A line end after the value is removed. Running conversations keep the ' +
         'value they were started with.',
-      'Newer V1 servers replace the value of an existing secret. Where the server cannot, the ' +
-        'secret is deleted and created again, and a failure in between loses the old value. A ' +
-        'notice says so before the requests are sent.',
+      'Newer V1 servers replace the value of an existing secret. Where the server cannot, ' +
+        'the secret is deleted and created again, and a failure in between loses the old ' +
+        'value. A notice says so before the requests are sent.',
       'A secret of an organization ("scope") is not changed: a personal one is stored beside it.',
     ],
     json: ({ objectForm }) => [objectForm(secretView, 'changed')],

@@ -144,8 +144,8 @@ export function declareServe(root: Command, ctx: Context): void {
     .action(async (flags: ServeFlags) => serve(flags, ctx));
   explain(command, {
     notes: [
-      'Without a flag the service runs in the foreground until Ctrl-C. Commands that use the ' +
-        'built-in profile `local` start it in the background.',
+      'Without a flag the service runs in the foreground until Ctrl-C. Commands that use ' +
+        'the built-in profile `local` start it in the background.',
       '--scenario tests scripts: its file is a JSON list of rules such as ' +
         '{"path":"/api/**","status":503,"times":2}; docs/fault-injection.md lists their ' +
         'members. --replay is for clients that cannot name one; conv new --replay takes ' +
@@ -251,8 +251,8 @@ async function startInBackground(
   if (options.scenario !== undefined) {
     const count = `${rules} ${rules === 1 ? 'rule' : 'rules'}`;
     await ctx.notice(
-      `fault injection: ${count} of ${options.scenario}; acs serve --logs lists the requests ` +
-        'they change',
+      `fault injection: ${count} of ${options.scenario}; acs serve --logs lists the ` +
+        'requests they change',
     );
   }
   if (notice !== null) await ctx.notice(notice);

@@ -286,8 +286,8 @@ function checkFile(output: string | undefined, cwd: string): void {
   if (format)
     throw new AppError('usage', `-o takes a file, and "${output}" is a format`, {
       hint:
-        `${format === 'json' ? 'use --json' : `use --format ${format}`}; for a file of ` +
-        `that name: -o ./${output}`,
+        `${format === 'json' ? 'use --json' : `use --format ${format}`}; for a file of that ` +
+        `name: -o ./${output}`,
     });
   if (['yaml', 'wide', 'csv'].includes(output))
     throw new AppError('usage', `-o takes a file, and "${output}" is not a format of acs`, {

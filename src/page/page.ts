@@ -221,8 +221,8 @@ export function changesSection({ source, files, omissions, patch }: Conversation
   const left = Math.max(0, files.length - MOST_FILES);
   const { added, removed } = lineTotals(files);
   const total =
-    `${number(files.length)} ${files.length === 1 ? 'file' : 'files'} changed, ` +
-    `lines added: ${number(added)}, removed: ${number(removed)}`;
+    `${number(files.length)} ${files.length === 1 ? 'file' : 'files'} changed, lines added: ` +
+    `${number(added)}, removed: ${number(removed)}`;
   return markup`<section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes</h2>
 ${source === 'edit-events' ? markup`<p class="warn">This diff is ${RECONSTRUCTED}.</p>` : null}
 ${files.length === 0 ? markup`<p class="quiet">No changed file is known.</p>` : markup`<p>${total}</p>`}

@@ -233,8 +233,8 @@ export function deadlinePassed({ id, status }: Conversation, waitMs: number): Ap
 
 export function deadlinePassedUnanswered({ id, status }: Conversation, waitMs: number): AppError {
   const text =
-    `the server did not answer within ${formatDuration(waitMs)}; the last known ` +
-    `status of conversation ${id} is ${status}`;
+    `the server did not answer within ${formatDuration(waitMs)}; the last known status of ` +
+    `conversation ${id} is ${status}`;
   return timeout(text, 'timeout', { id, status }, showStatus(id));
 }
 

@@ -62,8 +62,8 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
         `another local service (pid ${lock.pid}) is using ${dataDir}`,
         {
           hint:
-            'Use that one, stop it with `acs serve --stop`, or set ACS_DATA_DIR to ' +
-            'another folder.',
+            'Use that one, stop it with `acs serve --stop`, or set ACS_DATA_DIR to another ' +
+            'folder.',
         },
       );
     }

@@ -88,8 +88,8 @@ describe('login --device', () => {
       '--json',
     );
     const notice =
-      `to sign in, open ${CODE.verification_uri_complete} in a browser and check ` +
-      `that it shows the code WDJB-MJHT`;
+      `to sign in, open ${CODE.verification_uri_complete} in a browser and check that it ` +
+      'shows the code WDJB-MJHT';
     expect(err.split('\n')[0]).toBe(JSON.stringify({ notice }));
     expect(await readFile(path.join(at.configDir, 'profiles.json'), 'utf8')).toContain(key);
     expect(pauses).toEqual([5, 5, 5]);

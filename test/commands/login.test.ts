@@ -172,8 +172,8 @@ describe('login on a terminal', () => {
   it('prompts for the server, its URL, the name and the key', async () => {
     await asks('', ['url', url, 'work', key], {
       questions: [
-        'Server [OpenHands Cloud (app.all-hands.dev) | another server, by its URL | the local ' +
-          'service (needs no login)]',
+        'Server [OpenHands Cloud (app.all-hands.dev) | another server, by its URL | the ' +
+          'local service (needs no login)]',
         'URL of the server',
         'Name of the profile',
         'Key (empty: none)',

@@ -43,8 +43,8 @@ describe.each(['v1', 'v0', 'both'] as const)('secret over %s', (api) => {
     async (value) => {
       await at.file('value.txt', value);
       const warning =
-        'the value of WORD cannot be distinguished from ordinary words, so it is not ' +
-        'masked in text';
+        'the value of WORD cannot be distinguished from ordinary words, so it is not masked ' +
+        'in text';
       await at.ends('set WORD @value.txt', { err: `warning: ${warning}` });
       await at.ends('set WORD @value.txt --json', {
         err: JSON.stringify({ notice: warning, level: 'warning' }),

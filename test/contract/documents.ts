@@ -172,7 +172,7 @@ const CASES: Record<string, (tool: string) => ContractCase[]> = {
 function tested(tool: string, tests: Server['name']): ContractCase {
   return {
     name:
-      `finds no failure, undocumented status or other shape of an answer at the ` +
+      'finds no failure, undocumented status or other shape of an answer at the ' +
       `${tests.replace('-', ' ')}`,
     async run(target) {
       // A conversation of each dialect to work with, a third one to delete, and a sandbox to pause.

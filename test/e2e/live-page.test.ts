@@ -214,16 +214,15 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     await untilText('#connection', 'Connected.');
     const before = browser.tab.requests();
     const attack =
-      `<img src=x onerror="globalThis.ran = 1"><a ` +
-      `href="javascript:globalThis.ran = 2">x</a><iframe srcdoc="<script>parent.ran = ` +
-      `3</script>"></iframe>`;
+      '<img src=x onerror="globalThis.ran = 1"><a href="javascript:globalThis.ran = ' +
+      '2">x</a><iframe srcdoc="<script>parent.ran = 3</script>"></iframe>';
     await browser.tab.evaluate(
       `document.getElementById('steps').insertAdjacentHTML('beforeend', ${JSON.stringify(attack)})`,
     );
     await browser.tab.evaluate("document.querySelector('a[href^=javascript]').click()");
     const inline =
-      "const script = document.createElement('script'); script.textContent = 'globalThis.ran " +
-      "= 4'; document.body.append(script);";
+      "const script = document.createElement('script'); script.textContent = " +
+      "'globalThis.ran = 4'; document.body.append(script);";
     await browser.tab.evaluate(`{ ${inline} }`);
     const out =
       `fetch('http://127.0.0.1:9/', { mode: 'no-cors' }).then(() => 'sent', () ` + `=> 'blocked')`;
@@ -262,8 +261,8 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     await untilText('#connection', 'Connected.');
     const show = (hidden: boolean) =>
       browser.tab.evaluate(
-        `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true }); ` +
-          `document.dispatchEvent(new Event('visibilitychange'))`,
+        `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true ` +
+          `}); document.dispatchEvent(new Event('visibilitychange'))`,
       );
     await show(true);
     await release('go');
@@ -347,9 +346,9 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
       await browser.tab.send('Input.dispatchKeyEvent', enter);
     }
     const isVisible =
-      `{ const { top, bottom } = ` +
-      `document.getElementById('steps').lastElementChild.getBoundingClientRect(); top >= 0 && ` +
-      `bottom <= innerHeight }`;
+      '{ const { top, bottom } = ' +
+      `document.getElementById('steps').lastElementChild.getBoundingClientRect(); top >= 0 ` +
+      '&& bottom <= innerHeight }';
     await until(() => browser.tab.evaluate<boolean>(isVisible));
     expect(await browser.tab.evaluate('scrollY')).toBeGreaterThan(0);
   });

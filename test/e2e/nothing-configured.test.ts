@@ -57,7 +57,7 @@ describe('with ACS_PROFILE=local and an empty home', () => {
     const script = [
       'git init -q repository && cd repository',
       'git -c user.name=Test -c user.email=test@example.com commit -q --allow-empty -m first',
-      `id=$(acs conv new --repo . --branch "$(git branch --show-current)" --replay ` +
+      'id=$(acs conv new --repo . --branch "$(git branch --show-current)" --replay ' +
         `"${PACKAGE_ROOT}/examples/$FILE" --wait -q)`,
       'acs conv follow "$id" --format ndjson | tail -n 1',
       'acs conv diff "$id" --stat',

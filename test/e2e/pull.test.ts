@@ -23,8 +23,8 @@ beforeAll(async () => {
   git(original, 'commit', '-q', '-m', 'first');
   const replay = path.join(world.dir, 'many.json');
   const command =
-    `for i in $(seq ${FILES}); do echo more >>d$((i % 20))/f$i; echo new >n$i; ` +
-    `done; rm -r d0; head -c 200000 /dev/urandom >big`;
+    `for i in $(seq ${FILES}); do echo more >>d$((i % 20))/f$i; echo new >n$i; done; rm -r ` +
+    'd0; head -c 200000 /dev/urandom >big';
   shell(
     world.dir,
     `cat >${replay} <<'E'\n${JSON.stringify([

@@ -81,8 +81,8 @@ const LONGEST_HOLD_S = 20;
  */
 export function heldCommand(released: string): string {
   return (
-    `for i in $(seq ${LONGEST_HOLD_S * 10}); do [ -e '${released}' ] && break; sleep ` +
-    `0.1; done; date`
+    `for i in $(seq ${LONGEST_HOLD_S * 10}); do [ -e '${released}' ] && break; sleep 0.1; ` +
+    'done; date'
   );
 }
 

@@ -78,7 +78,7 @@ describe('a server that does not answer the rename of --title', () => {
     const ended = await start(124, `${TITLE} --wait-timeout 3s`);
     expect(errorOf(ended).message).toBe(
       `conversation ${sentId} has started, but --title was not set: the server did not ` +
-        `answer within 3s`,
+        'answer within 3s',
     );
     expect(errorOf(ended).hint).toContain(`stop it: acs conv stop ${sentId}`);
     expect(JSON.parse(ended.out)).toMatchObject({ id: sentId, changed: true });

@@ -63,8 +63,8 @@ it.each<
     list(TASKS),
     [
       `${A}\t${first.title}\trunning\t0.0042\tbug,a,b\t2026-03-01T11:56:59.123456Z\n`,
-      `${B}\te\u0301vil \\x1b[2J\\x9b31m \\u202egpj.exe\\ttab\\nline ` +
-        `\\\\ end\tfailed\t\t\t2025-12-24T00:00:00Z\n`,
+      `${B}\te\u0301vil \\x1b[2J\\x9b31m \\u202egpj.exe\\ttab\\nline \\\\ ` +
+        `end\tfailed\t\t\t2025-12-24T00:00:00Z\n`,
     ].join(''),
   ],
   [

@@ -63,8 +63,8 @@ describe('a connection that is cut', () => {
     };
     await source.clock.pass(20_000);
     const answer =
-      '!the server answered 500 to GET /api/x: out of memory; trying again, and missed events ' +
-      'will be shown';
+      '!the server answered 500 to GET /api/x: out of memory; trying again, and missed ' +
+      'events will be shown';
     expect(source.lines).toEqual(['=running', answer]);
   });
 

@@ -36,8 +36,8 @@ export function readOnlySettings(folder: string, { elsewhere }: { elsewhere: boo
   const script = [
     '#!/bin/sh',
     `[ "$1" = --user ] || exec ${unshare} "$@"`,
-    `exec ${unshare} --user --map-root-user --mount /bin/sh -c '${mounts} && exec ${unshare} ` +
-      `"$@"' sh "$@"`,
+    `exec ${unshare} --user --map-root-user --mount /bin/sh -c '${mounts} && exec ` +
+      `${unshare} "$@"' sh "$@"`,
   ];
   writeFileSync(path.join(folder, 'unshare'), `${script.join('\n')}\n`, { mode: 0o755 });
   return `${folder}:${process.env.PATH ?? ''}`;

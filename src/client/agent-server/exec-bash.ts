@@ -127,7 +127,7 @@ function startScript(folder: string, { program, workingDir }: BashExec): string 
     `echo $$ >"$0/pid.new" && mv "$0/pid.new" "$0/pid"${variables.join('')} || exit 1`,
     // A word with "=" would be a variable for env.
     `case $1 in *=*) ;; *) ${DEFAULT_SIGNALS} true 2>/dev/null && set -- ${DEFAULT_SIGNALS} ` +
-      `-- "$@" ;; esac`,
+      '-- "$@" ;; esac',
     'exec "$@"',
   ].join('\n');
   const supervise = [

@@ -129,8 +129,8 @@ function createProviders(
         status,
         request,
         hint:
-          'a server tries a token at its provider before it stores it: check the token, ' +
-          'its expiry and --host',
+          'a server tries a token at its provider before it stores it: check the token, its ' +
+          'expiry and --host',
       });
     if (status >= 400)
       throw new AppError('usage', `the server refuses this: ${reasonOf(answer)}`, {

@@ -217,8 +217,8 @@ function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
     (version === null ? '' : ` (release ${version})`);
   return new AppError(
     'server',
-    `the server has changed since acs last read its features: it spoke ${words(before)}, now ` +
-      `${words(after)}`,
+    `the server has changed since acs last read its features: it spoke ${words(before)}, ` +
+      `now ${words(after)}`,
     { hint: 'run the command again: it uses the new facts', retryable: true },
   );
 }

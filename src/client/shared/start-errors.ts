@@ -86,8 +86,8 @@ export function ignoredBranch(asked: string, got: string, id: string): AppError 
 
 export function notCloned(what: string, id: string): AppError {
   const message =
-    `${what} did not arrive in the workspace, though the server reports the ` +
-    `conversation as started`;
+    `${what} did not arrive in the workspace, though the server reports the conversation as ` +
+    'started';
   return new AppError('not-found', message, {
     hint: `check the name, and whether the server may read it; the conversation is ${id}`,
     data: { conversation_id: id },
@@ -97,8 +97,8 @@ export function notCloned(what: string, id: string): AppError {
 /** The repository arrived; nothing is left to compare with. */
 export function lostClone(id: string): AppError {
   const what =
-    'the agent has removed or replaced .git of the repository, and this server keeps no copy ' +
-    'of its commit';
+    'the agent has removed or replaced .git of the repository, and this server keeps no ' +
+    'copy of its commit';
   return new AppError('conflict', `what the run changed cannot be determined: ${what}`, {
     hint: `copy the files: acs sandbox cp ${id}:. <folder>`,
     data: { conversation_id: id },

@@ -90,8 +90,8 @@ async function sendStart(
       hint:
         asked === null
           ? `it was sent at ${sentAt}\nlook for it: acs conv list\nstop it: acs conv stop <id>`
-          : `it was sent at ${sentAt}\nlook: acs conv show ${asked}\nstop it: acs conv ` +
-            `stop ${asked}`,
+          : `it was sent at ${sentAt}\nlook: acs conv show ${asked}\nstop it: acs conv stop ` +
+            `${asked}`,
       data: { conversation_id: asked },
     });
   try {

@@ -57,8 +57,8 @@ export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
         status,
         request,
         hint:
-          'set one with acs settings set llm_model=…, or give it: acs settings profile ' +
-          'save <name> llm_model=…',
+          'set one with acs settings set llm_model=…, or give it: acs settings profile save ' +
+          '<name> llm_model=…',
       });
     if (status < 400) return;
     const text = serverText(answer.body) ?? `status ${status}`;

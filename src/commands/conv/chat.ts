@@ -53,8 +53,8 @@ const COMMANDS = {
 const HELP = [
   ...Object.entries(COMMANDS).map(([name, does]) => `/${name.padEnd(8)} ${does}`),
   '//…       send a message that begins with a slash',
-  'Enter sends; Alt-Enter, Ctrl-J, or a backslash before Enter begins a new line; Up and Down ' +
-    'recall what was sent.',
+  'Enter sends; Alt-Enter, Ctrl-J, or a backslash before Enter begins a new line; Up and ' +
+    'Down recall what was sent.',
   'Ctrl-C stops the run, and leaves when pressed again; at an empty prompt Ctrl-C and ' +
     'Ctrl-D leave.',
 ];
@@ -75,8 +75,8 @@ export function declare(command: Command, ctx: Context): void {
         'line. Up and Down recall what was typed.',
       'Commands at the prompt: /diff, /stop, /approve, /reject [reason], /quit, /help; // ' +
         'begins a message with a slash.',
-      'Ctrl-C stops the run; pressed again, or at an empty prompt, it leaves (130). /quit and ' +
-        'Ctrl-D exit 0. The conversation remains.',
+      'Ctrl-C stops the run; pressed again, or at an empty prompt, it leaves (130). /quit ' +
+        'and Ctrl-D exit 0. The conversation remains.',
     ],
     json: ({ objectForm }) => [['one a line', objectForm(eventView(null))]],
     exits: [

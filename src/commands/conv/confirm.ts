@@ -64,7 +64,8 @@ export function declare(command: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'Without --accept or --reject acs asks for the answer on a terminal: y, yes, n or no. ' +
-        'Outside a terminal the action is printed and the exit code is 8; -y does not answer it.',
+        'Outside a terminal the action is printed and the exit code is 8; -y does not answer ' +
+        'it.',
       'With --action <id> the exit code is 6 when another action, or none, awaits approval. ' +
         'The risk is low, medium, high or unknown.',
     ],
@@ -112,8 +113,8 @@ async function confirm(word: string, options: ConfirmOptions, ctx: Context): Pro
       ctx.exitCode = EXIT_CODES['needs-input'];
       await ctx.out.item(confirmationView, shown, { changed: false });
       return await ctx.notice(
-        `the action is pending; answer it: acs conv confirm ${id} --action ${shown.action_id} ` +
-          `--accept or --reject`,
+        `the action is pending; answer it: acs conv confirm ${id} --action ` +
+          `${shown.action_id} --accept or --reject`,
       );
     }
     reply = { ...(await askApproval(ctx, server, id, pending)), action_id: shown.action_id };

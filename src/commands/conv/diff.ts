@@ -41,8 +41,8 @@ export function declare(command: Command, ctx: Context): void {
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'Prints a unified diff as git does, byte for byte; --json and --fields list the changed ' +
-        'files. Without changes there is only a notice on stderr.',
+      'Prints a unified diff as git does, byte for byte; --json and --fields list the ' +
+        'changed files. Without changes there is only a notice on stderr.',
       'No filter of git runs: files of Git LFS are pointers in the workspace, and changed ' +
         'ones are left out by name.',
     ],

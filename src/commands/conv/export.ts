@@ -31,9 +31,9 @@ export function declare(command: Command, ctx: Context): void {
     .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'Writes to stdout, or to the file of --output, which replaces an existing file once the ' +
-        'export is complete. The keys of the server and the sandbox, and values with a name ' +
-        'or a form of secrets, are redacted, also in the diff; other secrets are not.',
+      'Writes to stdout, or to the file of --output, which replaces an existing file once ' +
+        'the export is complete. The keys of the server and the sandbox, and values with a ' +
+        'name or a form of secrets, are redacted, also in the diff; other secrets are not.',
       {
         title: 'Forms',
         items: [
@@ -49,9 +49,9 @@ export function declare(command: Command, ctx: Context): void {
           ],
         ],
       },
-      'The diff is that of the workspace while its sandbox runs; the local service also reads ' +
-        'that of a paused one. Otherwise the diff is reconstructed from the edit events and ' +
-        'marked as such, and does not include the changes made by commands.',
+      'The diff is that of the workspace while its sandbox runs; the local service also ' +
+        'reads that of a paused one. Otherwise the diff is reconstructed from the edit events ' +
+        'and marked as such, and does not include the changes made by commands.',
     ],
     exits: ['not-found', 'conflict'],
     examples: [
@@ -79,8 +79,8 @@ export async function exportConversation(
   const conversation = await findStarted(ctx, server, word);
   if (needsResume(conversation) && (options.resume === true || !readsStopped(server))) {
     const message =
-      `the sandbox of conversation ${conversation.id} is paused. Resume it for ` +
-      `the complete diff?`;
+      `the sandbox of conversation ${conversation.id} is paused. Resume it for the complete ` +
+      'diff?';
     const isAgreed =
       options.resume === true ||
       (ctx.terminal.interactive &&

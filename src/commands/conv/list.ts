@@ -16,8 +16,8 @@ export function declare(command: Command, ctx: Context): void {
   addPagingOptions(addSelectorOptions(command, CONVERSATION_STATUSES));
   explain(command, {
     notes: [
-      'A conversation is listed when it matches all selectors. --limit applies after ' +
-        'the selectors.',
+      'A conversation is listed when it matches all selectors. --limit applies after the ' +
+        'selectors.',
       'cost_usd and tokens are null in a list; acs conv show <id> prints them.',
     ],
     json: ({ listForm }) => [listForm(conversationView)],

@@ -35,9 +35,9 @@ export function declare(command: Command, ctx: Context): void {
   addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
-      'A run that was stopped, paused or failed continues; a running or finished one is left ' +
-        'unchanged. A run that waits for a confirmation does not continue: its paused sandbox ' +
-        'is started, and when its sandbox was not paused the exit code is 8.',
+      'A run that was stopped, paused or failed continues; a running or finished one is ' +
+        'left unchanged. A run that waits for a confirmation does not continue: its paused ' +
+        'sandbox is started, and when its sandbox was not paused the exit code is 8.',
     ],
     json: ({ changeForms, objectForm }) => [
       ...changeForms(conversationView),

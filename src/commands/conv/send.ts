@@ -39,8 +39,8 @@ export function declare(command: Command, ctx: Context): void {
   addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
-      'While a confirmation is pending the message is refused (8), because it would make the ' +
-        'server run the pending action; --accept or --reject answers it first.',
+      'While a confirmation is pending the message is refused (8), because it would make ' +
+        'the server run the pending action; --accept or --reject answers it first.',
       'A text from the editor that could not be sent is kept in a file.',
     ],
     json: ({ objectForm }) => [
@@ -204,12 +204,12 @@ function refuseWaiting({ id, status, sandbox_status }: Conversation): void {
   const flags =
     sandbox_status === 'paused' ? '--resume and --accept or --reject' : '--accept or --reject';
   const text =
-    `conversation ${id} waits for a confirmation: a message would make the server ` +
-    `run the pending action`;
+    `conversation ${id} waits for a confirmation: a message would make the server run the ` +
+    'pending action';
   throw new AppError('needs-input', text, {
     hint:
-      `see the action: acs conv confirm ${id}\nthen answer it, alone or with the ` +
-      `message: ${flags}`,
+      `see the action: acs conv confirm ${id}\nthen answer it, alone or with the message: ` +
+      `${flags}`,
     data: { id, waiting_for: 'confirmation' },
   });
 }

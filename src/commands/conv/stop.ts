@@ -16,9 +16,9 @@ export function declare(command: Command, ctx: Context): void {
   addChoice(command, conversations, CONVERSATION_STATUSES);
   explain(command, {
     notes: [
-      'A conversation that is not running is left unchanged: exit 0, "changed":false. On V1 a ' +
-        'conversation that waits for a confirmation is also left unchanged: its run continues ' +
-        'only after the answer.',
+      'A conversation that is not running is left unchanged: exit 0, "changed":false. On V1 ' +
+        'a conversation that waits for a confirmation is also left unchanged: its run ' +
+        'continues only after the answer.',
     ],
     json: ({ changeForms }) => changeForms(conversationView),
     exits: ['failed', 'not-found', 'conflict', 'unsupported', 'timeout'],

@@ -52,8 +52,8 @@ export function declare(command: Command, ctx: Context): void {
   addWaitTimeout(command);
   explain(command, {
     notes: [
-      'Exits with the code of the outcome: finished 0, failed or stuck 1, waiting 8, paused, ' +
-        'stopped or archived 6, deleted 5.',
+      'Exits with the code of the outcome: finished 0, failed or stuck 1, waiting 8, ' +
+        'paused, stopped or archived 6, deleted 5.',
       'With several ids the worst code is used, in this order: a signal, 124, the code of ' +
         'another error, 1, 5, 6, 8; 0 when all have finished. An id that cannot be read does ' +
         'not end the wait for the others; with --any it is a warning.',

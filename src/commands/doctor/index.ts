@@ -74,7 +74,8 @@ export function declareDoctor(root: Command, ctx: Context): void {
         'connection (DNS, proxy, TLS), server, key, clock, model, sandboxes, local-service, ' +
         'disk, isolation (bubblewrap), node and git.',
       'Elsewhere `model` reads the settings, because no server has a route that only calls ' +
-        'the model. A run shows whether it answers: acs conv new --no-repo "Reply with OK" --wait',
+        'the model. A run shows whether it answers: acs conv new --no-repo "Reply with OK" ' +
+        '--wait',
       'The result of a check is pass, warn, fail or skip. The exit code is 1 when a check ' +
         'failed, whatever the reason; warnings do not change it. The exit code is 3 only when ' +
         'the file of --output cannot be written.',

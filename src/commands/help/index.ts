@@ -78,8 +78,8 @@ const EXIT_MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   internal: 'a bug in acs',
   timeout: "the command's wait deadline passed; the run continues",
   interrupted:
-    'Ctrl-C; 129 for SIGHUP, 143 for SIGTERM, 141 when the reader of follow or wait ' +
-    'closed the pipe',
+    'Ctrl-C; 129 for SIGHUP, 143 for SIGTERM, 141 when the reader of follow or wait closed ' +
+    'the pipe',
 };
 
 const EXIT_CODE_PAGE: Page = [
@@ -117,9 +117,10 @@ const EXIT_CODE_PAGE: Page = [
 ];
 
 const ENVIRONMENT: Page = [
-  'Server: the first of --base-url, --profile, ACS_BASE_URL, ACS_PROFILE, the default profile ' +
-    '(acs profile use), and on a terminal the built-in profile `local`. Outside a terminal ' +
-    '(stdin or stderr is not a terminal, or CI is set) there is no fallback: exit code 3.',
+  'Server: the first of --base-url, --profile, ACS_BASE_URL, ACS_PROFILE, the default ' +
+    'profile (acs profile use), and on a terminal the built-in profile `local`. Outside a ' +
+    'terminal (stdin or stderr is not a terminal, or CI is set) there is no fallback: exit ' +
+    'code 3.',
   "Key: --api-key-file, else the profile's own key, else ACS_API_KEY. `acs login` stores a " +
     'key, `acs logout` removes it. A stored key is sent only to the server it was stored for. ' +
     '`local` uses only its own key.',
@@ -203,11 +204,12 @@ const OUTPUT: Page = [
       ['a dry run', '{"dry_run":true,"requests":[{"method","url","body"},…]}'],
     ],
   },
-  'A --jq expression is checked before any request; an error of its syntax is exit code 2. It ' +
-    'is applied to the document, and in streams and with --format ndjson to each object. When ' +
-    'it fails, the results before are printed and the exit code is 1, although the command ' +
-    'itself has succeeded. An expression that does not end is ended after --request-timeout ' +
-    '(default 30s), and at the deadline of a command that waits: exit code 124. It can read neither files nor variables of the environment.',
+  'A --jq expression is checked before any request; an error of its syntax is exit code 2. ' +
+    'It is applied to the document, and in streams and with --format ndjson to each object. ' +
+    'When it fails, the results before are printed and the exit code is 1, although the ' +
+    'command itself has succeeded. An expression that does not end is ended after ' +
+    '--request-timeout (default 30s), and at the deadline of a command that waits: exit code ' +
+    '124. It can read neither files nor variables of the environment.',
   'With json and ndjson every line on stderr is an object: <notice>, or <error> as the last line.',
 ];
 
@@ -271,9 +273,9 @@ const RECORD_LISTS: Page = [
 ];
 
 const AFTER_RECORDS: Page = [
-  'In a <bulk result> "before" and "after" are the status of the conversation or sandbox, or ' +
-    '"present" for a secret or profile. null: it did not exist before, does not exist after, ' +
-    'or was not read.',
+  'In a <bulk result> "before" and "after" are the status of the conversation or sandbox, ' +
+    'or "present" for a secret or profile. null: it did not exist before, does not exist ' +
+    'after, or was not read.',
   'Keys, tokens and secret values are never printed, also not with --debug. The only ' +
     'exception is `acs sandbox show --show-secrets`.',
 ];

@@ -33,14 +33,15 @@ export function declareCopy(parent: Command, ctx: Context): void {
         'machine with a colon needs a slash before it: ./a:b.',
       'As with `cp -r`: into a folder that is there, else under the name of <dst>, whose ' +
         'folder has to be there. Folders are merged, and files of the same name replaced. ' +
-        '<folder>/. copies what is in a folder. A file never replaces a folder, nor a ' +
-        'folder a file.',
+        '<folder>/. copies what is in a folder. A file never replaces a folder, nor a folder ' +
+        'a file.',
       'A file or folder is written under a temporary name and renamed when it is complete. ' +
         'The executable bit is kept. Links within a folder are copied as links; devices and ' +
         'links that lead out of it are skipped, with a warning.',
-      'What git would run is left out of a copy from a sandbox, with a warning: hooks, config ' +
-        'and attributes of any repository (.git/hooks, .git/config, .git/info/attributes), ' +
-        'and a .git that is a file. A .gitattributes is copied: it names no program.',
+      'What git would run is left out of a copy from a sandbox, with a warning: hooks, ' +
+        'config and attributes of any repository (.git/hooks, .git/config, ' +
+        '.git/info/attributes), and a .git that is a file. A .gitattributes is copied: it ' +
+        'names no program.',
       '- is stdin or stdout: the bytes of one file.',
     ],
     json: ({ objectForm }) => [objectForm(copiedView, 'changed')],

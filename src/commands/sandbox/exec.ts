@@ -47,8 +47,8 @@ export function declareExec(parent: Command, ctx: Context): void {
       'The program is started without a shell. Its output is printed as it arrives, and acs ' +
         'exits with its code, when it has ended and closed its output. Signals are passed on ' +
         'to it; a second one ends both.',
-      'The local service passes all bytes on unchanged. Other servers return the output about ' +
-        'every 200 ms; there the sandbox needs a shell, setsid and base64.',
+      'The local service passes all bytes on unchanged. Other servers return the output ' +
+        'about every 200 ms; there the sandbox needs a shell, setsid and base64.',
     ],
     json: () => [
       ['each part of the output', '{"type":"output","stream":"stdout"|"stderr","text"}'],

@@ -103,14 +103,14 @@ export function declareSettings(root: Command, ctx: Context): void {
     .option(...NO_CHECK);
   explain(set, {
     notes: [
-      'Values are checked before they are sent. The changes are printed to stderr; unchanged ' +
-        'settings are not written.',
+      'Values are checked before they are sent. The changes are printed to stderr; ' +
+        'unchanged settings are not written.',
       'A secret is read from a file, stdin or a prompt, never from the command line.',
       'On the local service, a change of llm_model, llm_base_url or llm_api_key is stored ' +
         'when the model has answered one call with a tool.',
       'A secret that is null or masked in --file is left unchanged.',
-      'mcp_config has the form of the server: on V0 three lists (sse_servers, shttp_servers, ' +
-        'stdio_servers), on V1 an object of servers by name.',
+      'mcp_config has the form of the server: on V0 three lists (sse_servers, ' +
+        'shttp_servers, stdio_servers), on V1 an object of servers by name.',
     ],
     json: () => [ALL_SETTINGS],
     exits: ['not-found', 'conflict', 'rate-limited', 'unsupported'],

@@ -64,7 +64,7 @@ export async function warnOfUnmasked(ctx: Context, name: string, value: unknown)
   } else if (typeof value === 'string' && value !== '' && !isMaskable(value))
     await ctx.warn(
       `the value of ${name} cannot be distinguished from ordinary words, so it is not ` +
-        `masked in text`,
+        'masked in text',
     );
 }
 

@@ -148,8 +148,8 @@ export function checkWord<R extends StatusRecord>(
   if (named !== null) return named;
   throw new AppError('usage', `"${cut(word, 200)}" is not a ${noun} id`, {
     hint:
-      `give a full id, its first ${PREFIX_MIN} or more characters, a URL that contains ` +
-      `it, or @last`,
+      `give a full id, its first ${PREFIX_MIN} or more characters, a URL that contains it, ` +
+      'or @last',
   });
 }
 

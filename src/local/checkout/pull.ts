@@ -114,8 +114,8 @@ export function createRetriever(options: Pick<GitOptions, 'env' | 'signal'>): Re
     throw new AppError('conflict', `the changes do not apply to ${onto}: ${reason}`, {
       hint: flags.includes('--3way')
         ? 'nothing was changed; write the changed files to a folder: -o <dir>'
-        : 'nothing was changed; merge them: --3way, commit them on a branch: --branch <name>, ' +
-          'or write files: -o <dir>',
+        : 'nothing was changed; merge them: --3way, commit them on a branch: --branch ' +
+          '<name>, or write files: -o <dir>',
       ...(errors.length > 1 ? { data: { errors: errors.slice(0, 50) } } : {}),
     });
   }

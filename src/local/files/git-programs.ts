@@ -11,8 +11,7 @@ const END = '[ .]*(?::[^/]*)?';
  * programs or another place with such files. Only folders end with a slash.
  */
 const PROGRAMS = new RegExp(
-  `/(?:[.]git|git~1)${END}(?:$|/(?:info|modules|worktrees)${END}$|` +
-    `/(?:hooks|config|config[.]worktree|commondir|rebase-merge|info${END}/attributes)${END}(?:/|$))`,
+  `/(?:[.]git|git~1)${END}(?:$|/(?:info|modules|worktrees)${END}$|/(?:hooks|config|config[.]worktree|commondir|rebase-merge|info${END}/attributes)${END}(?:/|$))`,
   'i',
 );
 /** HFS+ does not read them. */

@@ -93,8 +93,8 @@ async function fileText(path: string, readers: Pick<KeyReaders, 'readFile'>): Pr
       `cannot read the file that --api-key-file names: ${fileProblem(error).reason}`,
       {
         hint:
-          'the flag takes the path of a file that holds the key, or - for stdin; not ' +
-          'the key itself',
+          'the flag takes the path of a file that holds the key, or - for stdin; not the ' +
+          'key itself',
         cause: error,
       },
     );

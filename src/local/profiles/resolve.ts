@@ -18,8 +18,8 @@ export function checkNewProfileName(name: string): void {
   if (!NAME.test(name)) {
     throw new AppError('usage', `${JSON.stringify(cut(name, 80))} is not a valid profile name`, {
       hint:
-        'use 1 to 64 letters, digits, dots, dashes and underscores, starting with a ' +
-        'letter or digit',
+        'use 1 to 64 letters, digits, dots, dashes and underscores, starting with a letter ' +
+        'or digit',
     });
   }
 }

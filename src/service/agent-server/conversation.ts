@@ -28,8 +28,8 @@ import {
 } from './events.ts';
 
 const REPLAY_PROMPT =
-  'You work in a sandbox with a terminal and a file editor. Carry out what the user asks for, ' +
-  'and finish with a message that says what was done.';
+  'You work in a sandbox with a terminal and a file editor. Carry out what the user asks ' +
+  'for, and finish with a message that says what was done.';
 const LONGEST_TITLE = 60;
 
 export interface ConversationListener {

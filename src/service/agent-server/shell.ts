@@ -21,17 +21,15 @@ const READ = `eval "$(command -p cat)"${IS_BASH ? "$'\\n'" : ''}`;
 
 /** Prints functions, and variables that are not exported (bash 4.4 and later). */
 const DEFINITIONS =
-  'declare -f; compgen -A variable | while IFS= read -r acs_name; do ' +
-  'case ${!acs_name@a} in *[rx]*) ;; *) declare -p "$acs_name";; esac; done';
+  'declare -f; compgen -A variable | while IFS= read -r acs_name; do case ${!acs_name@a} in ' +
+  '*[rx]*) ;; *) declare -p "$acs_name";; esac; done';
 /** Keeps `$?`, also after `set -e`. Its trace (`set -x`) and errors are not output. */
 const KEEP = '{ acs_keep && :; } 2>/dev/null';
 /** A command's trap for EXIT runs after KEEP. In POSIX mode no function may have this name. */
 const TRAP =
   '[[ -o posix ]] || trap() { builtin trap "$@" && { [ "$BASHPID" != "$$" ] || case ' +
-  '"$(builtin trap -p EXIT)" in ' +
-  `*acs_keep*) ;; *) eval "set -- $(builtin trap -p EXIT)"; builtin trap -- '${KEEP}; ` +
-  `'"\${3-}" EXIT;; esac; } ` +
-  '2>/dev/null; }; ';
+  '"$(builtin trap -p EXIT)" in *acs_keep*) ;; *) eval "set -- $(builtin trap -p EXIT)"; ' +
+  `builtin trap -- '${KEEP}; '"\${3-}" EXIT;; esac; } 2>/dev/null; }; `;
 
 export interface ShellCommand {
   command: string;

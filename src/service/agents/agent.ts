@@ -29,8 +29,8 @@ export class ReplayAgent implements Agent {
   /** Returns the same step until it is done. */
   next({ done }: Situation): Promise<Step> {
     const detail =
-      'The replay is at its end. Start a conversation with a replay or a model: acs settings ' +
-      'set llm_model=<model>.';
+      'The replay is at its end. Start a conversation with a replay or a model: acs ' +
+      'settings set llm_model=<model>.';
     return Promise.resolve(
       this.#steps[done] ?? { type: 'break', status: 'error', code: 'NoModel', detail },
     );

@@ -350,8 +350,8 @@ async function run(
 }
 
 const PROGRESS = new RegExp(
-  '^(?:Cloning into|Receiving|Resolving|Updating files|Filtering content|' +
-    'remote: (?:Enumerating|Counting|Compressing|Total)|warning: redirecting)',
+  '^(?:Cloning into|Receiving|Resolving|Updating files|Filtering content|remote: ' +
+    '(?:Enumerating|Counting|Compressing|Total)|warning: redirecting)',
 );
 
 /** Without progress and credentials. */

@@ -85,8 +85,8 @@ const WRITTEN_RULE = v.strictObject(
     headers: v.optional(
       v.custom<Record<string, string>>(
         areHeaders,
-        'it must be an object of header names and texts, without those that the server writes ' +
-          'itself (Content-Length, Transfer-Encoding, Connection)',
+        'it must be an object of header names and texts, without those that the server ' +
+          'writes itself (Content-Length, Transfer-Encoding, Connection)',
       ),
     ),
     body: v.optional(v.unknown()),
@@ -210,8 +210,9 @@ function mistakesIn(it: WrittenRule): string[] {
       isOfSocket && (alters || it.delivered === false),
     'nothing of an answer is sent when it is cut before its headers':
       it.cut === 'before-headers' && alters,
-    ['"delivered": false needs an answer in place of the one of the service: status, body, or ' +
-    '"cut": "before-headers"']: it.delivered === false && !answers && it.cut !== 'before-headers',
+    ['"delivered": false needs an answer in place of the one of the service: status, body, ' +
+    'or "cut": "before-headers"']:
+      it.delivered === false && !answers && it.cut !== 'before-headers',
     [`status ${it.status} has no body`]:
       (it.status === 204 || it.status === 304) && it.body !== undefined,
   };

@@ -25,8 +25,8 @@ const SET_LIMIT = [
   `for limit in ${LIMITS.join(' ')}; do`,
   'file=/proc/sys/user/max_${limit%=*};',
   // A kernel may lack a kind. Without the limit on user namespaces nothing is limited.
-  'if [ -e "$file" ] || [ ${limit%=*} = user_namespaces ]; then echo ${limit#*=} > "$file" || ' +
-    'return 1; fi;',
+  'if [ -e "$file" ] || [ ${limit%=*} = user_namespaces ]; then echo ${limit#*=} > "$file" ' +
+    '|| return 1; fi;',
   'done',
 ].join(' ');
 

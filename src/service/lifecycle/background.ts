@@ -61,8 +61,8 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
       const why = await whyKept(now, asked);
       if (why !== null) {
         const notice =
-          `the local service (pid ${state.pid}) has version ${state.version}, ` +
-          `this acs has version ${version}: ${why}`;
+          `the local service (pid ${state.pid}) has version ${state.version}, this acs has ` +
+          `version ${version}: ${why}`;
         return { ...found(now), notice };
       }
       await stopService(dataDir, signal);

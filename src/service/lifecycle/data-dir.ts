@@ -153,7 +153,7 @@ export function refuseNewStore(dataDir: string): void {
       hint:
         `Restore ${database}, and ${database}-wal if there was one, from the original ` +
         `directory or a backup. To start without them, move ${dataDir} away. Its workspaces ` +
-        `and logs are unchanged.`,
+        'and logs are unchanged.',
     },
   );
 }

@@ -112,9 +112,8 @@ export class SpecRefused extends Error {
 export function assertSpecWorks(spec: SandboxSpecName, { whyNoBubblewrap }: SpecChoice): void {
   if (spec === 'process' || whyNoBubblewrap === null) return;
   throw new SpecRefused(
-    `the spec ${spec} is not available: ${whyNoBubblewrap}. ` +
-      'Remove the cause and restart the service, or use the spec process, which runs commands ' +
-      'without isolation',
+    `the spec ${spec} is not available: ${whyNoBubblewrap}. Remove the cause and restart ` +
+      'the service, or use the spec process, which runs commands without isolation',
   );
 }
 
@@ -147,7 +146,7 @@ export function assertResumable(
   assertSpecWorks(isolation, choice);
   if (isolation === spec_id || named === isolation) return;
   throw new SpecRefused(
-    `sandbox ${id} was created with the spec ${spec_id} and has run without isolation; ` +
-      `to resume it without isolation: acs sandbox start ${id} --spec ${isolation}`,
+    `sandbox ${id} was created with the spec ${spec_id} and has run without isolation; to ` +
+      `resume it without isolation: acs sandbox start ${id} --spec ${isolation}`,
   );
 }

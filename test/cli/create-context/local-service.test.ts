@@ -53,8 +53,8 @@ describe('--wait-timeout while the local service does not start', () => {
     await mkdir(path.join(dir, 'dist'));
     const pidFile = path.join(dir, 'pid');
     const program =
-      `require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, ` +
-      `String(process.pid)); setInterval(() => {}, 1000);`;
+      `require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid)); ` +
+      'setInterval(() => {}, 1000);';
     await writeFile(path.join(dir, 'dist', 'service.js'), program);
     const ended = await acs('-p', 'local', 'conv', 'wait', ID, '--wait-timeout', '2s', '--json');
     expect(ended.code, ended.err).toBe(124);

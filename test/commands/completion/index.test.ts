@@ -61,8 +61,8 @@ export function checkScript(script: string, program: string, flags: string[]) {
 /** What bash offers for the last word of a line. */
 export function bash(line: string): string[] {
   const script =
-    `source '${scriptFor('bash')}'; COMP_LINE='${line}'; ` +
-    `COMP_POINT=\${#COMP_LINE}; _acs; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    `source '${scriptFor('bash')}'; COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; _acs; ` +
+    `printf '%s\\n' "\${COMPREPLY[@]}"`;
   return lines(execFileSync('bash', ['--norc', '-c', script], { cwd: dir, env, encoding: 'utf8' }));
 }
 

@@ -34,8 +34,8 @@ const escapes: Event = {
       {
         type: 'text',
         text:
-          'C1 \u009b31m, delete \u007f, bidi \u202egpj.exe\u2066, joiner a\u200db, ' +
-          'tag \u{e0041}',
+          'C1 \u009b31m, delete \u007f, bidi \u202egpj.exe\u2066, joiner a\u200db, tag ' +
+          '\u{e0041}',
       },
     ],
   },

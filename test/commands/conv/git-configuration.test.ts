@@ -200,7 +200,7 @@ describe('the configuration of git', () => {
     expect(plain.patch).not.toContain('untouched');
     const configure =
       `cat '${inDir('hostile')}' >>.git/config; printf '* filter=planted\\n' ` +
-      `>.git/info/attributes`;
+      '>.git/info/attributes';
     const odd = await results('odd', hostile, `mkdir -p .git/info; ${configure}`);
     expect(odd).toEqual(plain);
     expect(existsSync(trace) ? readFileSync(trace, 'utf8') : '').toBe('');
@@ -255,8 +255,8 @@ describe('the configuration of git', () => {
     git(repository, 'commit', '-qm', 'with a submodule');
     const plant = 'config filter.planted.clean false; git -C . config filter.planted.required true';
     const inSub =
-      `git clone -q '${inDir('plain')}' sub; git -C sub ` +
-      `${plant.replace('-C .', '-C sub')}; echo more >>sub/a.txt; touch -d 2020-01-01 sub/*.txt`;
+      `git clone -q '${inDir('plain')}' sub; git -C sub ${plant.replace('-C .', '-C sub')}; ` +
+      'echo more >>sub/a.txt; touch -d 2020-01-01 sub/*.txt';
     const id = await ranOn(repository, `git ${plant}; echo more >>untouched.txt; ${inSub}`);
     await at.ends(`conv diff ${id} --name-only`, { out: 'untouched.txt\n' });
     for (const flags of ['', '--3way', '--branch made', '-o made']) {

@@ -133,8 +133,8 @@ describe('conv pull', () => {
       const base = (await git(checkout, 'rev-parse', 'HEAD')).slice(0, 12);
       await unrelated();
       const lacks =
-        `the conversation is on the repository ${seed}, at commit ${base}, which ` +
-        `this checkout does not have`;
+        `the conversation is on the repository ${seed}, at commit ${base}, which this ` +
+        'checkout does not have';
       for (const line of flags)
         await pull(line, { code: 6, err: `${lacks}; this checkout is of ${checkout}\n` });
       await git(checkout, 'remote', 'add', 'origin', 'https://github.com/acme/web.git');

@@ -105,8 +105,8 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
     const bare = path.join(at.dir, 'bare.git');
     await git(source, 'clone', '-q', '--bare', source, bare);
     const push =
-      `git remote set-url origin "$PWD"; git add -A; git commit -qm mine; git push ` +
-      `-q origin HEAD:refs/heads/x; git fetch -q`;
+      'git remote set-url origin "$PWD"; git add -A; git commit -qm mine; git push -q ' +
+      'origin HEAD:refs/heads/x; git fetch -q';
     const { id } = await ran(`${CHANGE}; ${push}`, '--api', 'v0');
     await at.ends(`diff ${id} --stat`, { out: CHANGED });
   });
@@ -126,8 +126,8 @@ describeEachSpec('in a sandbox with the spec %s', (spec) => {
     await git(folders, 'add', '-A');
     await git(folders, 'commit', '-qm', 'folders');
     const track =
-      'printf "*.log\\nREADME.md\\n" >.gitignore; echo 1 >new.log; git add -f new.log; git rm ' +
-      '-q --cached README.md';
+      'printf "*.log\\nREADME.md\\n" >.gitignore; echo 1 >new.log; git add -f new.log; git ' +
+      'rm -q --cached README.md';
     const { id } = await ran(`${track}; git sparse-checkout set kept`, '--repo', folders);
     await at.ends(`diff ${id} --name-only`, { out: '.gitignore\nREADME.md\nnew.log\n' });
     await putToSleep(at, id);

@@ -177,8 +177,8 @@ describe.each(['v1', 'v0'] as const)('conv send over %s', (api) => {
       const id = await endedRun(at.world);
       const { ACS_BASE_URL, ACS_API_KEY } = at.world.env;
       const acs =
-        `ACS_BASE_URL='${ACS_BASE_URL}' ACS_API_KEY='${ACS_API_KEY}' ` +
-        `'${process.execPath}' '${BIN}'`;
+        `ACS_BASE_URL='${ACS_BASE_URL}' ACS_API_KEY='${ACS_API_KEY}' '${process.execPath}' ` +
+        `'${BIN}'`;
       const sent = await edited(
         id,
         `echo "too late" >> "$1"\n${acs} conv delete ${id} -y --with-sandbox`,

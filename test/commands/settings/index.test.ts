@@ -85,8 +85,8 @@ describe.each(DIALECTS)(
 
     it('set warns of a key that is an ordinary word, from an argument and from a file', async () => {
       const err =
-        'warning: the value of llm_api_key cannot be distinguished from ordinary words, so it ' +
-        'is not masked in text';
+        'warning: the value of llm_api_key cannot be distinguished from ordinary words, so ' +
+        'it is not masked in text';
       await at.file('key', 'test');
       await at.ends('set llm_api_key=@key', { err });
       await at.file('settings.json', '{"llm_api_key":"ollama"}');
@@ -273,7 +273,7 @@ describe.each(DIALECTS)(
       },
       'set exits 2 for the MCP form of the other dialect and names the form of this server': {
         acs:
-          `set ` +
+          'set ' +
           `mcp_config=${api === 'v0' ? '{"two":{"url":"https://x.example"}}' : '{"sse_servers":[{"url":"https://x.example"}]}'}`,
         code: 2,
         err:

@@ -166,8 +166,8 @@ export const AUTH: ContractCase[] = [
   },
   ...LIMITS.map(({ form, headers, body }): ContractCase => ({
     name:
-      `a server that limits requests (${form}): the request is repeated after the time ` +
-      `that it names, and is exit 7 when the limit remains`,
+      `a server that limits requests (${form}): the request is repeated after the time that ` +
+      'it names, and is exit 7 when the limit remains',
     async run(target) {
       const limited = { status: 429, headers, body };
       const args = ['conv', 'list', '--json'];

@@ -140,8 +140,8 @@ async function executed(target: Target, id: string): Promise<EventJson[]> {
 
 export const CONFIRMING: ContractCase[] = [
   ...inEachDialect(
-    'confirm: an action is shown, an id of another one is refused, and the accepted one ' +
-      'is executed',
+    'confirm: an action is shown, an id of another one is refused, and the accepted one is ' +
+      'executed',
     (target, dialect) =>
       confirming(target, async () => {
         const id = await waiting(target, dialect);
@@ -207,8 +207,8 @@ export const CONFIRMING: ContractCase[] = [
         expectCode(await target.acs('conv', 'send', id, 'QUICK now', '--wait'), 0);
         return {
           notHere:
-            `a start of a stopped run is answered ${JSON.stringify(start)}, and the ` +
-            `agent then waits for a message: its last states, the newest first: ${states}`,
+            `a start of a stopped run is answered ${JSON.stringify(start)}, and the agent ` +
+            `then waits for a message: its last states, the newest first: ${states}`,
         };
       }
       await target.releaseCommands();

@@ -62,8 +62,8 @@ async function stopsLate(target: Target): Promise<Verdict> {
   const answers = `conv stop "${errorOf(stop).message}", conv list "${errorOf(list).message}"`;
   return {
     notHere:
-      `after a stop the server answers no request until the model has answered: ` +
-      `${answers}; then ${status}`,
+      `after a stop the server answers no request until the model has answered: ${answers}; ` +
+      `then ${status}`,
   };
 }
 
@@ -113,8 +113,8 @@ async function fails(
     const states = await lastStates(target, await continues(target, dialect, scenario));
     return {
       notHere:
-        `the server never says that the run has ended, and wait ends with 124; its ` +
-        `last states, the newest first: ${states}`,
+        'the server never says that the run has ended, and wait ends with 124; its last ' +
+        `states, the newest first: ${states}`,
     };
   }
   const ended = expectCode(await conversation(target, dialect, scenario, '--wait', '--json'), 1);
@@ -157,8 +157,8 @@ export const FAILURES: ContractCase[] = [
           expect(answer).toBe('404 {"detail":"Not Found"}');
           return {
             notHere:
-              `a stop waits for the model: the agent server answers POST …/interrupt ` +
-              `with ${answer}`,
+              'a stop waits for the model: the agent server answers POST …/interrupt with ' +
+              `${answer}`,
           };
         }
         await continues(target, dialect, 'SILENT');
@@ -175,8 +175,8 @@ export const FAILURES: ContractCase[] = [
         expect(done).toBeGreaterThan(3);
         return {
           notHere:
-            `the server does not apply the limit to V1: it has stored ` +
-            `${max_iterations} and the run did more`,
+            `the server does not apply the limit to V1: it has stored ${max_iterations} and ` +
+            'the run did more',
         };
       }
       const ended = expectCode(await conversation(target, dialect, 'COUNT', '--wait', '--json'), 1);

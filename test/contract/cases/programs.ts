@@ -157,8 +157,8 @@ const CASES: ContractCase[] = [
       );
       expect(errorOf(expectCode(ended, 125)).code).toBe('timeout');
       const find =
-        `for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done ` +
-        `2>/dev/null | grep '^sleep ${mark}'`;
+        `for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null | grep ` +
+        `'^sleep ${mark}'`;
       expectCode(
         await target.acs('sandbox', 'exec', id, '--', 'sh', '-c', find),
         1,

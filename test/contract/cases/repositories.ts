@@ -225,8 +225,8 @@ export const EXPORTING: ContractCase[] = [
   ),
   withSandboxes({
     name:
-      'export: every step of a paused sandbox, which stays paused, and its diff, or ' +
-      'what is missing',
+      'export: every step of a paused sandbox, which stays paused, and its diff, or what is ' +
+      'missing',
     async run(target) {
       const { id, sandbox_id } = await started(
         target,

@@ -243,8 +243,8 @@ describe('a pull into a checkout', () => {
       git(root, 'add', '-A');
       git(root, 'commit', '-qm', 'line ends');
       const edit =
-        'echo more >>a.txt; echo more >>keep.txt; echo more >>"[b] c.txt"; printf ' +
-        '"z\\r\\n" >>crlf;';
+        'echo more >>a.txt; echo more >>keep.txt; echo more >>"[b] c.txt"; printf "z\\r\\n" ' +
+        '>>crlf;';
       const patch = patchOf(
         `${edit} printf "rem two\\n" >>run.bat; echo new >new.txt; printf "\\000\\n" >new.bin`,
       );

@@ -121,9 +121,9 @@ describe('a key command', () => {
     const file = path.join(dir, 'pids');
     const controller = new AbortController();
     const command =
-      `(sleep 60 & echo $! >${file}.tmp; sh -c 'echo $$; sleep 60; :' ` +
-      `>>${file}.tmp & while [ $(wc -l <${file}.tmp) -lt 2 ]; do sleep 0.05; done; mv ` +
-      `${file}.tmp ${file}; wait); echo key`;
+      `(sleep 60 & echo $! >${file}.tmp; sh -c 'echo $$; sleep 60; :' >>${file}.tmp & while ` +
+      `[ $(wc -l <${file}.tmp) -lt 2 ]; do sleep 0.05; done; mv ${file}.tmp ${file}; wait); ` +
+      'echo key';
     const { printed } = run(command, { signal: controller.signal });
     const refused = message(printed);
     await until(() => existsSync(file));

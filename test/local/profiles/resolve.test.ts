@@ -200,7 +200,7 @@ describe('which key', () => {
     ],
     [
       { env: { ACS_PROFILE: 'work', ACS_BASE_URL: 'http://work.example' } },
-      `http://work.example | env:ACS_BASE_URL | - | none | ` +
+      'http://work.example | env:ACS_BASE_URL | - | none | ' +
         `${notSent('work', 'http://work.example')}`,
     ],
     [{ profile: 'vault', baseUrl: FLAG }, `${FLAG} | flag | - | none | ${notSent('vault', FLAG)}`],

@@ -91,8 +91,8 @@ it('a page with a message names the command to run', () => {
 
 it('a patch that is too long for the page is cut, which the page states', () => {
   const patch =
-    `diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n@@ -0,0 ` +
-    `+1,1 @@\n+${'x'.repeat(5_000_000)}\n`;
+    `diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n@@ -0,0 +1,1 ` +
+    `@@\n+${'x'.repeat(5_000_000)}\n`;
   const diff = diffOfPatch(patch);
   expect(diff.files).toMatchObject([{ path: 'a', status: 'added', added: 1, removed: 0 }]);
   expect(diff.patch.byteLength).toBe(4_000_000);

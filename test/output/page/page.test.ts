@@ -247,8 +247,8 @@ describe.runIf(hasChromium)('the page in Chromium', () => {
   it('has a policy under which markup in it could neither run nor load', async () => {
     const page = await pageOf({ answer: 'PLACE' });
     const attack =
-      '<script>globalThis.ran = 1</script><img src="data:," onerror="globalThis.ran = 2"><img ' +
-      'src="http://127.0.0.1:9/">';
+      '<script>globalThis.ran = 1</script><img src="data:," onerror="globalThis.ran = ' +
+      '2"><img src="http://127.0.0.1:9/">';
     const url = await open(page.replace('PLACE', () => attack));
     expect(await browser.tab.evaluate("document.querySelectorAll('main img').length")).toBe(2);
     expect(await browser.tab.evaluate('globalThis.ran ?? null')).toBeNull();

@@ -125,8 +125,8 @@ describe('a run on a full disk', () => {
     const log = openEventLog(file);
     const other = new Database(file);
     other.exec(
-      "CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(FAIL, 'database or disk " +
-        "is full'); END",
+      "CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(FAIL, 'database or " +
+        "disk is full'); END",
     );
     const notices: ConversationNotice[] = [];
     const now = () => 1_800_000_000_000_000;

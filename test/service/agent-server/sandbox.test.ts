@@ -80,7 +80,7 @@ describe.concurrent('limits', () => {
               : [
                   step.run(
                     `(setsid sh -c 'while ! test -e go; do :; done; kill -STOP '$PPID > ` +
-                      `/dev/null 2>&1 &)`,
+                      '/dev/null 2>&1 &)',
                   ),
                 ];
           const edits = Array.from({ length: what === 'an edit' ? 5000 : 0 }, (_, at) =>

@@ -244,8 +244,8 @@ const STEPS = [
     action: 'run',
     args: {
       command:
-        'echo "ghp_$(printf a1B2%.0s 1 2 3 4 5 6 7 8 9)" > by-command.txt; echo "$CUSTOM" ' +
-        '> custom.txt',
+        'echo "ghp_$(printf a1B2%.0s 1 2 3 4 5 6 7 8 9)" > by-command.txt; echo "$CUSTOM" > ' +
+        'custom.txt',
     },
   },
   { id: 3, source: 'agent', action: 'finish', args: { final_thought: 'Done.' } },

@@ -90,11 +90,10 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
       );
       const count = (flags: string, more = ''): string =>
         `${more}made=0; pids=; for i in $(seq 66); do mkfifo held$i; unshare ${flags} sh -c ` +
-        `"echo up; read x < held$i" > up$i 2>/dev/null & ` +
-        'pids="$pids $!"; done; ' +
-        'for i in $(seq 66); do while kill -0 $(echo $pids | cut -d" " -f$i) 2>/dev/null && ! ' +
-        'test -s up$i; do sleep 0.01; done; test -s up$i && made=$((made + 1)); done; ' +
-        'kill $pids 2>/dev/null; wait 2>/dev/null; rm -f held* up*; echo $made';
+        '"echo up; read x < held$i" > up$i 2>/dev/null & pids="$pids $!"; done; for i in ' +
+        '$(seq 66); do while kill -0 $(echo $pids | cut -d" " -f$i) 2>/dev/null && ! test ' +
+        '-s up$i; do sleep 0.01; done; test -s up$i && made=$((made + 1)); done; kill $pids ' +
+        '2>/dev/null; wait 2>/dev/null; rm -f held* up*; echo $made';
       const raise = 'echo 9999 > /proc/sys/user/max_user_namespaces';
       const [first, , again, nets, rights] = await worker.outputsOf(
         count('--user'),

@@ -97,7 +97,7 @@ const ROWS: Row[] = [
     'signals and traces processes of the host',
     ({ workerPid }) =>
       `kill -9 ${process.pid}; kill -STOP ${workerPid}; cat /proc/${workerPid}/mem; ls -d ` +
-      `/proc/[0-9]* | wc -l`,
+      '/proc/[0-9]* | wc -l',
     /^(.*No such (process|file).*\n){3}\d$/,
   ],
   [
@@ -152,8 +152,8 @@ const ROWS: Row[] = [
   [
     'follows a link out of the workspace',
     ({ place, home }) =>
-      `ln -s ${place.events} logs; ln -s ${home}/.ssh/id key; ln -s ${place.dir}/written out; ` +
-      `cat logs/* key; echo x > out`,
+      `ln -s ${place.events} logs; ln -s ${home}/.ssh/id key; ln -s ${place.dir}/written ` +
+      'out; cat logs/* key; echo x > out',
     times(3, 'No such file or directory'),
   ],
 ];
@@ -311,15 +311,15 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
     it('writes a configuration of git whose commands no process of the host runs', async () => {
       const ran = path.join(tmpdir(), LEFT);
       const program =
-        `git config core.fsmonitor "touch ${ran}"; git config diff.external ` +
-        `"touch ${ran}"; git config diff.x.textconv "touch ${ran}; cat"; git config ` +
-        `filter.x.clean "touch ${ran}; cat"`;
+        `git config core.fsmonitor "touch ${ran}"; git config diff.external "touch ${ran}"; ` +
+        `git config diff.x.textconv "touch ${ran}; cat"; git config filter.x.clean "touch ` +
+        `${ran}; cat"`;
       const attributes =
         'echo "* diff=x filter=x" > .gitattributes; printf "#!/bin/sh\\ntouch %s" $f > ' +
         '.git/hooks/post-index-change';
       await use({
         command:
-          `git init -q r && cd r && echo a > a && git add a && git commit -qm a; ` +
+          'git init -q r && cd r && echo a > a && git add a && git commit -qm a; ' +
           `${program}; ${attributes}; echo b > a; cd ..`,
       });
       const repository = `${worker.workingDir}/r`;
@@ -337,10 +337,10 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
       metadata: { suffix: '\n[The command ran longer than its time limit and was ended.]' },
     };
     const BOMB =
-      `const fill = () => { const child = require('child_process').spawn('sleep', ` +
-      `['600'], { stdio: 'ignore' }); child.once('error', () => { ` +
-      `require('fs').writeFileSync('full', ''); setTimeout(fill, 5); }).once('spawn', fill); ` +
-      `}; setTimeout(fill, 300)`;
+      `const fill = () => { const child = require('child_process').spawn('sleep', ['600'], ` +
+      `{ stdio: 'ignore' }); child.once('error', () => { ` +
+      `require('fs').writeFileSync('full', ''); setTimeout(fill, 5); }).once('spawn', ` +
+      'fill); }; setTimeout(fill, 300)';
 
     it.runIf(limits.processes !== null)(
       'that starts processes without end has all of them ended, and goes on',
@@ -402,8 +402,8 @@ describe.runIf(hasBubblewrap).each(['bubblewrap', 'bubblewrap-offline'] as const
     it('leaves no process when its sandbox ends', async () => {
       await use({
         command:
-          `env -i setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.1; done' ${LEFT} ` +
-          `> /dev/null 2>&1 &`,
+          `env -i setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.1; done' ${LEFT} > ` +
+          '/dev/null 2>&1 &',
       });
       const isRunning = (): boolean =>
         execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' }).includes(LEFT);

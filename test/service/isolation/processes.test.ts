@@ -71,8 +71,8 @@ it.runIf(hasSetpriv)('a program gets the signal when its parent is killed', asyn
     `trap 'echo > got; exit' TERM; echo > ready; while test -e ready; do ` + `sleep 0.02; done`;
   const { file, args } = withParentDeathSignal('TERM', ['/bin/sh', '-c', program]);
   const script =
-    `require('node:child_process').spawn(process.argv[1], process.argv.slice(2), ` +
-    `{ stdio: 'ignore' })`;
+    `require('node:child_process').spawn(process.argv[1], process.argv.slice(2), { stdio: ` +
+    `'ignore' })`;
   starter = spawn(process.execPath, ['-e', script, file, ...args], {
     cwd: folder.path,
     stdio: 'ignore',

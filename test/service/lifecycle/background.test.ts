@@ -228,8 +228,8 @@ describe('a background process that does not become a service', () => {
   it('and writes a reason is reported with it, not with one of an earlier start; a real one writes its reason', async () => {
     const fail = (message: string): string =>
       packageWith(
-        `console.log('x acs-service-failure: ' + '{"code":"listen","message":"${message}"}'); ` +
-          `process.exit(1)`,
+        `console.log('x acs-service-failure: ' + ` +
+          `'{"code":"listen","message":"${message}"}'); process.exit(1)`,
       );
     for (const message of ['the first', 'the second']) {
       const starting = ensureLocalService(services.options({ root: fail(message) }));
@@ -245,7 +245,7 @@ describe('a background process that does not become a service', () => {
     const file = path.join(services.dir, 'pid');
     const root = packageWith(
       `require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid)); ` +
-        `setInterval(() => {}, 1000);`,
+        'setInterval(() => {}, 1000);',
     );
     const gaveUp = new AbortController();
     const starting = ensureLocalService({ ...services.options({ root }), signal: gaveUp.signal });

@@ -116,8 +116,8 @@ it('a service on a copy of a data directory leaves the service and the sandboxes
   const client = clientOf(original);
   const file = path.join(services.dir, 'pid');
   const command =
-    `(setsid sh -c 'echo $$ > ${file}.new; mv ${file}.new ${file}; exec sleep ` +
-    `4321' &); sleep 4321`;
+    `(setsid sh -c 'echo $$ > ${file}.new; mv ${file}.new ${file}; exec sleep 4321' &); ` +
+    'sleep 4321';
   const task = await startedTask(client, { replay_json: trajectory(command) });
   await until(() => existsSync(file));
   const daemon = { pid: Number(readFileSync(file, 'utf8')), start: null };

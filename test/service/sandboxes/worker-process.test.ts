@@ -68,8 +68,8 @@ it('a worker starts no program of its workspace, whatever PATH and NODE_OPTIONS 
 
 it('a worker gets its configuration as its first line, and no key of a server in its environment', async () => {
   const program =
-    `next = (config) => { require('node:fs').writeFileSync(config.workspace_dir ` +
-    `+ '/got', JSON.stringify({ config, env: process.env })); ${READY} };`;
+    `next = (config) => { require('node:fs').writeFileSync(config.workspace_dir + '/got', ` +
+    `JSON.stringify({ config, env: process.env })); ${READY} };`;
   await start(program, { ACS_API_KEY: 'hush', OPENHANDS_API_KEY: 'hush', KEPT: 'yes' }).ready;
   const { config, env } = JSON.parse(readFileSync(path.join(folder.path, 'got'), 'utf8')) as Record<
     string,

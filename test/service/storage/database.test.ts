@@ -39,7 +39,7 @@ describe('a database of an older version', () => {
     const older = new Database(db.file);
     older.exec(
       `${WITHOUT_COUNTS} ALTER TABLE sandboxes DROP COLUMN isolation; ALTER TABLE sandboxes ` +
-        `DROP COLUMN fell_back`,
+        'DROP COLUMN fell_back',
     );
     const insert = older.prepare(
       `INSERT INTO sandboxes (id, spec_id, status, session_api_key, working_dir, created_at, last_active_at)

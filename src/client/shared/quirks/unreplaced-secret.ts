@@ -33,7 +33,7 @@ export async function recreateSecret(
 ): Promise<void> {
   links.notice(
     `this server does not replace the value of ${name}: it is deleted and created again; if ` +
-      `that fails in between, the old value is lost`,
+      'that fails in between, the old value is lost',
   );
   let isDeleted = false;
   try {

@@ -37,8 +37,8 @@ export async function refuseNeighbours(
   if (others.length === 0) return;
   throw new AppError(
     'conflict',
-    `conversation ${id} was not deleted: this server may delete its sandbox ${sandboxId} with ` +
-      `it, and that holds ` +
+    `conversation ${id} was not deleted: this server may delete its sandbox ${sandboxId} ` +
+      'with it, and that holds ' +
       `${others.length === 1 ? 'another conversation' : `${others.length} other conversations`}: ` +
       `${others.map((other) => `${other.id} (${other.status})`).join(', ')}`,
     {

@@ -74,7 +74,7 @@ export function createCopyNotices(links: Links) {
       )
         return;
       const lack =
-        `the app server may lack its newest events; they are in the ` +
+        'the app server may lack its newest events; they are in the ' +
         `sandbox${resumeHint(record)}`;
       links.notice(`the sandbox does not run (${nowText(record)}), and ${lack}`);
     },
@@ -83,8 +83,8 @@ export function createCopyNotices(links: Links) {
       links.notice(
         record.sandbox_status === 'MISSING'
           ? 'the server has kept no events of this conversation, and its sandbox is gone'
-          : `the app server has no events of this conversation; if there are any, they are in ` +
-              `its sandbox (${nowText(record)})${resumeHint(record)}`,
+          : 'the app server has no events of this conversation; if there are any, they are ' +
+              `in its sandbox (${nowText(record)})${resumeHint(record)}`,
       );
     },
   };
@@ -143,8 +143,8 @@ export function createCopySource(links: Links) {
         return;
       isNoticed = true;
       links.notice(
-        'the sandbox does not answer; events are shown as they reach the app server, up to 30 ' +
-          's after they happened',
+        'the sandbox does not answer; events are shown as they reach the app server, up to ' +
+          '30 s after they happened',
       );
     },
     /**
@@ -155,8 +155,8 @@ export function createCopySource(links: Links) {
       if (!isCopy || status === null || isImmediate(links)) return 'complete';
       if (!(await untilCopyHas(links, id, status)))
         links.notice(
-          `the last events of this run have not reached the app server, and its sandbox does ` +
-            `not answer; read them later: acs conv events ${normalId(id)}`,
+          'the last events of this run have not reached the app server, and its sandbox ' +
+            `does not answer; read them later: acs conv events ${normalId(id)}`,
         );
       return 'read-again';
     },

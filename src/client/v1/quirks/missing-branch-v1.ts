@@ -53,8 +53,8 @@ ${branch === null ? 'exit 0' : branchCheck(branch)}`;
   if (branch !== null && recorded !== null && recorded !== branch)
     throw ignoredBranch(branch, recorded, id);
   links.notice(
-    `warning: whether ${repository} arrived in the workspace cannot be read; see: acs ` +
-      `conv diff ${id}`,
+    `warning: whether ${repository} arrived in the workspace cannot be read; see: acs conv ` +
+      `diff ${id}`,
   );
 }
 

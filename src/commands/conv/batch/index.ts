@@ -52,11 +52,14 @@ export function declareBatch(parent: Command, ctx: Context): void {
         'errors.","repo":"owner/name"}. Members are the long flags of `acs conv new` (a flag ' +
         'without a value is true, a repeatable one may be a list), `message` and `key`, a ' +
         'name that no other line has. The limit of a task is its "wait-timeout".',
-      'The results file of -o (default: <tasks>.results.jsonl beside the tasks) has one line ' +
-        'for each task that has ended; the state is in <results>.state. The same command ' +
+      'The results file of -o (default: <tasks>.results.jsonl beside the tasks) has one ' +
+        'line for each task that has ended; the state is in <results>.state. The same command ' +
         'continues after Ctrl-C, a kill or a restart: it skips tasks whose run has ended, ' +
         'waits for runs that continue, and starts no task twice. A start whose answer was ' +
-        'lost and that the server does not show is "unknown" (exit code 11); --retry unknown starts it again, --retry failed starts those that ended in error, were stopped or deleted. With --diff-dir the exit code is 1 when the diff of a finished task could not be read; the same command reads it again.',
+        'lost and that the server does not show is "unknown" (exit code 11); --retry unknown ' +
+        'starts it again, --retry failed starts those that ended in error, were stopped or ' +
+        'deleted. With --diff-dir the exit code is 1 when the diff of a finished task could ' +
+        'not be read; the same command reads it again.',
       'A start that the server refuses at its limit of running sandboxes is repeated. While ' +
         'tasks are left to start, the sandbox of an ended run is paused, after its diff was ' +
         'taken. Ctrl-C ends acs; the runs continue.',

@@ -60,7 +60,7 @@ async function currentRepository(
   const chosen = await ofCheckout(ctx, server, checkout, options);
   await ctx.notice(
     `repository ${chosen.repository}, branch ${chosen.branch} (the current checkout; ` +
-      `--no-repo for none)`,
+      '--no-repo for none)',
   );
   return chosen;
 }

@@ -203,8 +203,8 @@ function readId(text: string): string {
   if (id !== null && !/^\d+$/.test(id)) return id;
   throw new AppError('usage', `--id: "${cut(text, 100)}" is not a valid id`, {
     hint:
-      'give a UUID (32 hexadecimal digits) that is not all digits 0 to 9, such as ' +
-      'that of uuidgen',
+      'give a UUID (32 hexadecimal digits) that is not all digits 0 to 9, such as that of ' +
+      'uuidgen',
   });
 }
 

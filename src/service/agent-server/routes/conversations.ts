@@ -20,8 +20,8 @@ import { lookedUp } from './settings.ts';
 
 const MAX_IDS = 99;
 const NEEDS_ISOLATION =
-  'An agent with a model needs isolation, which this sandbox does not have. Use a sandbox of ' +
-  'the spec process to permit that.';
+  'An agent with a model needs isolation, which this sandbox does not have. Use a sandbox ' +
+  'of the spec process to permit that.';
 const NO_MODEL =
   'A replay has no model, so no answer is possible. Start a conversation with a model.';
 

@@ -15,10 +15,10 @@ const LONGEST_RESULT = 2000;
 const SYSTEM = [
   'You summarize the earlier part of the work of a software engineer, who goes on with your ' +
     'summary instead of it.',
-  'Keep what is needed to go on: what the user wants, word for word where it matters; what is ' +
-    'done and how it was checked; what',
-  'is left; files and names; commands that work; errors that are open; the list of tasks with ' +
-    'each status. Write plain notes.',
+  'Keep what is needed to go on: what the user wants, word for word where it matters; what ' +
+    'is done and how it was checked; what',
+  'is left; files and names; commands that work; errors that are open; the list of tasks ' +
+    'with each status. Write plain notes.',
 ].join('\n');
 
 export type Condensed = CondensationStep & { usage: ModelUsage };

@@ -12,21 +12,18 @@ export const BUILT_IN: readonly BuiltInTool[] = [
     name: 'terminal',
     kind: 'Terminal',
     description:
-      'Runs a command in a shell that keeps its directory and variables from one call to the ' +
-      'next. Returns when ' +
-      'the command ends: start a program that does not end with `&` and its output in a file. ' +
-      'Of a long output the ' +
-      'beginning and the end are returned.',
+      'Runs a command in a shell that keeps its directory and variables from one call to ' +
+      'the next. Returns when the command ends: start a program that does not end with `&` ' +
+      'and its output in a file. Of a long output the beginning and the end are returned.',
   },
   {
     name: 'file_editor',
     kind: 'FileEditor',
     description:
-      'Views and edits text files. `view` shows a file with line numbers, or the entries of a ' +
-      'directory; `create` ' +
-      'writes a whole file; `str_replace` replaces `old_str`, which must occur exactly once, ' +
-      'with `new_str`; `insert` ' +
-      'puts `new_str` after line `insert_line`; `undo_edit` takes the last edit of the file back.',
+      'Views and edits text files. `view` shows a file with line numbers, or the entries of ' +
+      'a directory; `create` writes a whole file; `str_replace` replaces `old_str`, which ' +
+      'must occur exactly once, with `new_str`; `insert` puts `new_str` after line ' +
+      '`insert_line`; `undo_edit` takes the last edit of the file back.',
   },
   {
     name: 'task_tracker',

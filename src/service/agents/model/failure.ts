@@ -27,8 +27,8 @@ const CONNECTIONS: Readonly<Record<string, string>> = {
  * OpenAI sends a code for it; vLLM, llama.cpp, ollama, Gemini, xAI and others send only a message.
  */
 const OVERFLOW = new RegExp(
-  'context_length_exceeded|context (?:length|window|size)|maximum (?:context|prompt)|' +
-    'too many tokens|prompt is too long|token count .*exceeds',
+  'context_length_exceeded|context (?:length|window|size)|maximum (?:context|prompt)|too ' +
+    'many tokens|prompt is too long|token count .*exceeds',
   'i',
 );
 const CUT_OFF = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);

@@ -29,8 +29,8 @@ export async function fetchAnswer(
   if (!answer.ok || !/html|json/i.test(type)) return limited;
   const said = cut((await limited.text()).trim(), SHOWN);
   const detail =
-    `${origin} answered with ${type} in place of a stream: ${said}. Correct ` +
-    `llm_base_url: most end with /v1.`;
+    `${origin} answered with ${type} in place of a stream: ${said}. Correct llm_base_url: ` +
+    'most end with /v1.';
   throw new ModelFailure('LLMBadResponseError', detail);
 }
 

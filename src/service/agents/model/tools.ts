@@ -79,8 +79,8 @@ const SECURITY_RISK: JSONSchema7 = {
   enum: ['LOW', 'MEDIUM', 'HIGH'],
   description:
     'LOW: reads, or changes files of the workspace. MEDIUM: changes more than that, and can ' +
-    'be undone. ' +
-    'HIGH: cannot be undone, sends data out of the sandbox, or runs code from an unknown source.',
+    'be undone. HIGH: cannot be undone, sends data out of the sandbox, or runs code from an ' +
+    'unknown source.',
 };
 
 export function toolSet(builtIn: readonly BuiltInTool[], mcp: readonly McpTool[]): ToolSet {

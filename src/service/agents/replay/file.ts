@@ -65,8 +65,8 @@ export function demoSteps(): ReplayStep[] {
     {
       type: 'finish',
       message:
-        `Created ${script}, which counts the files of this workspace, and ran it. ` +
-        'The commands were executed in a sandbox; show the changes with `acs conv diff`.',
+        `Created ${script}, which counts the files of this workspace, and ran it. The ` +
+        `commands were executed in a sandbox; show the changes with \`acs conv diff\`.`,
       thought: '',
     },
   ];

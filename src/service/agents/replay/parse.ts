@@ -193,7 +193,7 @@ function readV0(event: Members): Reading[] {
   if (read !== undefined) return [read(args, args.optionalText('thought'))];
   throw new ReplayError(
     `${event.at}: the action "${action}" cannot be replayed; allowed are run, write, read, ` +
-      `edit, message and finish`,
+      'edit, message and finish',
   );
 }
 
@@ -266,7 +266,7 @@ function readAction(action: Members, thought: string): ReplayStep[] {
   if (read !== undefined) return [read(new Members(json, `${at} (${kind})`), thought)];
   throw new ReplayError(
     `${at}: the action "${kind}" cannot be replayed; allowed are TerminalAction, ` +
-      `FileEditorAction, ThinkAction and FinishAction`,
+      'FileEditorAction, ThinkAction and FinishAction',
   );
 }
 

@@ -74,10 +74,9 @@ describe('a start where bubblewrap is not installed', () => {
         errorOf(await at.ends(`${line} --spec bubblewrap --json`, { code: 12 })),
       ).toMatchObject({
         message:
-          'the server does not support this: the spec bubblewrap is not available: bubblewrap ' +
-          '(bwrap) is not installed. ' +
-          'Remove the cause and restart the service, or use the spec process, which runs ' +
-          'commands without isolation',
+          'the server does not support this: the spec bubblewrap is not available: ' +
+          'bubblewrap (bwrap) is not installed. Remove the cause and restart the service, ' +
+          'or use the spec process, which runs commands without isolation',
         status: 501,
         retryable: false,
       });
@@ -102,11 +101,11 @@ describe.each(['v1', 'v0'] as const)('a start with a model on the local service 
     await set('llm_model=small llm_base_url=http://127.0.0.1:9/v1');
     expect(errorOf(await at.ends('conv new hi --no-repo --json', { code: 12 }))).toMatchObject({
       message:
-        'an agent with a model needs isolation, and bubblewrap does not work here: bubblewrap ' +
-        '(bwrap) is not installed',
+        'an agent with a model needs isolation, and bubblewrap does not work here: ' +
+        'bubblewrap (bwrap) is not installed',
       hint:
-        'permit commands without isolation: acs conv new … --spec process\n' +
-        'permit it for all: acs settings set default_sandbox_spec_id=process',
+        'permit commands without isolation: acs conv new … --spec process\npermit it for ' +
+        'all: acs settings set default_sandbox_spec_id=process',
     });
   });
 });
