@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -11,7 +9,6 @@ import { failure } from '../support/client.ts';
 import { classifyFailure } from '../../../src/client/http/answer.ts';
 import { Network, type Sending, proxyFor } from '../../../src/client/http/network.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';
-import { startFake } from '../../support/server.ts';
 import { TestClock, until } from '../../support/test-clock.ts';
 
 /** A limit that is not meant to be met. */
@@ -356,54 +353,6 @@ describe('the proxy of a request', () => {
   ])('to %s with %o is %s', (url, env, expected) => {
     expect(proxyFor(url, env)).toBe(expected);
   });
-});
-
-describe('a proxy', () => {
-  it.each([false, true])(
-    'carries requests and web sockets to a far server, with TLS: %s',
-    async (isSecure) => {
-      const pem = (name: string): Buffer =>
-        readFileSync(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url));
-      const far = await startFake(
-        () => ({ json: { ok: true } }),
-        isSecure ? { key: pem('key'), cert: pem('valid') } : undefined,
-      );
-      opened.push(far);
-      far.onSocket = (socket) => socket.send('hello');
-      const targets: string[] = [];
-      const proxy = http.createServer().on('connect', ({ url = '' }, socket: Duplex) => {
-        targets.push(url);
-        const way = net.connect(Number(new URL(far.url).port), '127.0.0.1', () => {
-          socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-          socket.pipe(way).pipe(socket);
-        });
-        for (const end of [way, socket]) end.on('error', () => undefined);
-      });
-      opened.push({ close: () => (proxy.closeAllConnections(), proxy.close()) });
-      const proxyUrl = `http://user:word@127.0.0.1:${await listen(proxy)}`;
-      const network = new Network({
-        env: { HTTPS_PROXY: proxyUrl, HTTP_PROXY: proxyUrl },
-        redaction: new Redaction([]),
-        connectTimeoutMs: LONG_MS,
-      });
-      opened.push(network);
-      // The certificate of the fixture is nobody's.
-      const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-      process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-      try {
-        const s = isSecure ? 's' : '';
-        const answer = await network.send(`http${s}://far.example/x`, 'kept', sending());
-        expect(Buffer.from(answer.bytes).toString()).toBe('{"ok":true}');
-        const socket = await network.openSocket(`ws${s}://far.example/sockets`, {});
-        const [text] = (await once(socket, 'message')) as [Buffer];
-        expect(text.toString()).toBe('hello');
-        expect(targets).toEqual(Array(2).fill(`far.example:${isSecure ? 443 : 80}`));
-      } finally {
-        if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-        else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
-      }
-    },
-  );
 });
 
 it('a request ends when it is aborted while the proxy does not complete its answer to CONNECT', async () => {
