@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { finish, json, replayFile, run } from '../commands/conv/support.ts';
 import {
   expectAccessible,
@@ -19,24 +19,28 @@ import { until } from '../support/test-clock.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 let world: World;
-beforeEach(async () => {
+let tests = 0;
+beforeAll(async () => {
   world = await createWorld({ spec: 'process' });
 });
-afterEach(() => world.close());
+beforeEach(() => void (tests += 1));
+afterAll(() => world.close());
 
 const edit = (members: Record<string, unknown>) => ({
   action: 'edit',
   args: { impl_source: 'oh_aci', ...members },
 });
 
+const releaseOf = (name: string) => path.join(world.dir, `${name}-${tests}`);
 /** A command that runs until the test releases it. */
 const held = (name: string) =>
-  run(`while [ ! -e ${path.join(world.dir, name)} ]; do sleep 0.05; done; echo ${name}`);
-const release = (name: string) => writeFile(path.join(world.dir, name), '');
+  run(`while [ ! -e ${releaseOf(name)} ]; do sleep 0.05; done; echo ${name}`);
+const release = (name: string) => writeFile(releaseOf(name), '');
+const NEVER = run('sleep 600');
 
 /** Starts a run of these steps, and returns its id while it continues. */
 async function start(steps: Record<string, unknown>[], message = 'Do it.'): Promise<string> {
-  const file = await replayFile(world, `run-${steps.length}.json`, steps);
+  const file = await replayFile(world, `run-${tests}.json`, steps);
   const { code, out, err } = await world.acs(
     'conv',
     'new',
@@ -283,6 +287,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     await world.service.close('the test ends it');
     await untilText('#connection', 'The local service has ended.');
     expect(await textOf('#answer')).toContain('Ok.');
+    await world.restart();
   });
 
   it('reports that its access has ended when the service was restarted during a cut', async () => {
@@ -301,7 +306,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
   });
 
   it('shows the stored events of a paused sandbox, and that it is paused', async () => {
-    const id = await start([run('echo kept'), held('never'), finish('Ok.')]);
+    const id = await start([run('echo kept'), NEVER, finish('Ok.')]);
     await until(async () => (await world.acs('conv', 'events', id)).out.includes('kept'));
     await browser.tab.open(await address(id));
     await untilText('#run', 'running');
@@ -353,21 +358,22 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     expect(await browser.tab.evaluate('scrollY')).toBeGreaterThan(0);
   });
 
-  it.each(LOOKS)(
-    'has no violation of axe and fits its window: %s, %i pixels wide',
-    async (scheme, width) => {
-      await look(browser.tab, scheme, width);
+  describe('has no violation of axe and fits its window', () => {
+    let id: string;
+    beforeAll(async () => {
       const all = HOSTILE.join('\n').replaceAll('\0', '');
-      const id = await start(
-        [edit({ command: 'create', path: 'a', file_text: all }), held('never')],
-        all,
-      );
+      const create = edit({ command: 'create', path: 'a', file_text: all });
+      id = await start([create, NEVER], all);
+    });
+
+    it.each(LOOKS)('%s, %i pixels wide', async (scheme, width) => {
+      await look(browser.tab, scheme, width);
       await browser.tab.open(await address(id));
       await untilText('#connection', 'Connected.');
-      await untilText('#steps', 'while [');
+      await untilText('#steps', 'sleep 600');
       await expectAccessible(browser.tab, scheme);
       await browser.tab.open(`${world.service.url}/conversations/${id}?once=used`);
       await expectAccessible(browser.tab, scheme, 10);
-    },
-  );
+    });
+  });
 });

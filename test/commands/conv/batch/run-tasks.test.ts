@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { clockFrom, type Clock } from '../../../../src/base/clock.ts';
 import type { Asked, Reply } from '../../../support/server.ts';
+import { TestClock } from '../../../support/test-clock.ts';
 import { errorOf, finish, replayFile, run } from '../support.ts';
 import { demo, isStart, resultsOf, useBatch } from './batch-world.ts';
 
@@ -11,12 +11,8 @@ const TOO_MANY: Reply = { status: 409, json: { detail: 'Too many conversations a
 const UNAUTHORIZED: Reply = { status: 401, json: { detail: 'no' } };
 const isPause = ({ path: route }: Asked) => /\/sandboxes\/[^/]+\/pause$/.test(route);
 
-const real = clockFrom(() => Date.now());
-/** Real time, but the pauses before another request or another start are short. */
-const clock: Clock = {
-  ...real,
-  sleep: (ms, signal) => real.sleep(ms > 1_000 && ms <= 5_000 ? 50 : ms, signal),
-};
+/** Ten times as fast: the pauses before another request or another start are short. */
+const fast = () => new TestClock({ movedBy: 'real-time', speed: 10, startMs: Date.now() });
 
 describe('a start that the server refuses because too many run', () => {
   /** The server refuses a start while one conversation runs; a pause of its sandbox makes room. */
@@ -41,7 +37,7 @@ describe('a start that the server refuses because too many run', () => {
       return refusal;
     });
     const results = ['a', 'b', 'c'].map((key) => ({ key, exit_code: 0, attempts: 1 }));
-    await at.batch([demo('a'), demo('b'), demo('c')], { results, clock });
+    await at.batch([demo('a'), demo('b'), demo('c')], { results, clock: fast() });
     expect(refused).toBeGreaterThan(0);
   });
 
@@ -50,7 +46,7 @@ describe('a start that the server refuses because too many run', () => {
     const refusal = new Promise<Reply>((resolve) => (refuse = () => resolve(TOO_MANY)));
     limitToOne(() => refusal);
     const onErr = (text: string) => void (/^[ab]: finished/m.test(text) && refuse());
-    await at.batch([demo('a'), demo('b')], { onErr, clock });
+    await at.batch([demo('a'), demo('b')], { onErr, clock: fast() });
   });
 });
 
@@ -131,7 +127,7 @@ describe('the tasks of a batch', () => {
     let cuts = 0;
     at.script((asked) => (isStart(asked) && cuts++ === 0 ? { cut: true } : null));
     await at.batch([demo('a')], {
-      clock,
+      clock: fast(),
       code: 1,
       results: [{ status: 'unknown', exit_code: 11, attempts: 1 }],
     });
