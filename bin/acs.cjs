@@ -17,7 +17,18 @@ if (major < 20 || (major === 20 && (minor < 18 || (minor === 18 && patch < 1))))
 }
 
 function run() {
+  cacheCompiledCode();
   require('../dist/main.js')['src/main.ts'].main(require('node:path').join(__dirname, '..'));
+}
+
+/** Takes a twentieth of the processor time off a list. Node 20 has no such cache. */
+function cacheCompiledCode() {
+  const { enableCompileCache } = require('node:module');
+  if (enableCompileCache === undefined) return;
+  const { env, platform, getuid } = process;
+  const user = { env, platform, home: require('node:os').homedir(), uid: getuid?.() };
+  const folder = require('../dist/compile-cache.js').compileCacheFolder(user);
+  if (folder !== null) enableCompileCache(folder);
 }
 
 /** Without process.stdout, which takes 3 ms to make: a seventh of all it takes to start Node. */

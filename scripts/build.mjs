@@ -59,6 +59,8 @@ const processes = {
     // What the worker loads for an agent with a model.
     model: 'src/service/agents/model/agent.ts',
     inside: 'src/service/isolation/inside.ts',
+    // What bin/acs.cjs loads before main.js, on Node 22 and newer.
+    'compile-cache': 'src/local/compile-cache.ts',
     // The thread of --jq.
     jq: 'src/output/jq-thread.ts',
     openapi: 'scripts/build/openapi.ts',

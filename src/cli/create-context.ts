@@ -17,12 +17,8 @@ import { paletteFor } from '../terminal/palette.ts';
 import { KEY_VARIABLES, withoutKeys } from '../base/text/secret-names.ts';
 import { createSecretKeeper, type SecretKeeper } from '../base/text/redact.ts';
 import { once } from '../base/once.ts';
-import {
-  configDirectory,
-  createServers,
-  keyReaders,
-  type Parts,
-} from './create-context/servers.ts';
+import { configDirectory } from '../local/config-directory.ts';
+import { createServers, keyReaders, type Parts } from './create-context/servers.ts';
 import { ignoreInterrupts, stopProcess, watchTerminal } from './create-context/signals.ts';
 
 declare const ACS_VERSION: string;

@@ -10,6 +10,7 @@ import type { Server } from '../../client/shared/server.ts';
 import type { ServerCache } from '../../local/profiles/cache.ts';
 import type { ResolvedTarget, TargetPlan } from '../../local/profiles/resolve.ts';
 import type { ProfileStore } from '../../local/profiles/store.ts';
+import { configDirectory } from '../../local/config-directory.ts';
 import { withoutKeys } from '../../base/text/secret-names.ts';
 import type { SecretKeeper } from '../../base/text/redact.ts';
 import type { LocalService } from './local-service.ts';
@@ -260,24 +261,4 @@ async function localAddress(
       `started the local service at ${url} (pid ${pid}); stop it with: acs serve --stop`,
     );
   return { base_url: url, key, pid };
-}
-
-/**
- * Repeats the paths of conf for a project `acs` without a suffix, because loading conf takes 67 ms.
- */
-export function configDirectory({
-  env,
-  platform,
-  home,
-}: Pick<Platform, 'env' | 'platform' | 'home'>): string {
-  if (env.ACS_CONFIG_DIR) return path.resolve(env.ACS_CONFIG_DIR);
-  if (platform === 'darwin') return path.join(home, 'Library', 'Preferences', 'acs');
-  if (platform === 'win32')
-    return path.join(env.APPDATA || path.join(home, 'AppData', 'Roaming'), 'acs', 'Config');
-  // The XDG specification requires that a relative path is ignored.
-  const configHome = env.XDG_CONFIG_HOME;
-  return path.join(
-    configHome && path.isAbsolute(configHome) ? configHome : path.join(home, '.config'),
-    'acs',
-  );
 }
