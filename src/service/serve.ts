@@ -10,7 +10,7 @@ import { chooseLimits } from './isolation/limits.ts';
 import { chooseSpecs } from './sandboxes/specs.ts';
 import { Starter } from './app/starts/starter.ts';
 import { Supervisor } from './sandboxes/supervisor.ts';
-import { createEventLogs } from './storage/event-logs.ts';
+import { EventLogs } from './storage/event-logs.ts';
 import { openStore } from './storage/index.ts';
 import { readReplayFile } from './agents/replay/file.ts';
 import { readScenario } from './faults/schema.ts';
@@ -81,7 +81,7 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
       throw dataDirError(dataDir, error);
     });
 
-    const logs = createEventLogs(paths.events);
+    const logs = new EventLogs(paths.events);
     const notices = createNoticeKeeper(store, logs, log);
     parts.push(logs.close, notices.close);
     const pages = createPages(clock);

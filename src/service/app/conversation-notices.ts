@@ -3,7 +3,7 @@
  * authoritative.
  */
 import type { Store } from '../storage/index.ts';
-import { hasDefaultTitle, type ConversationChange } from '../storage/conversations.ts';
+import { hasDefaultTitle, type ConversationRow } from '../storage/conversations.ts';
 import type { EventLogs } from '../storage/event-logs.ts';
 import type { ConversationNotice } from '../base/worker-protocol.ts';
 
@@ -14,7 +14,7 @@ import type { ConversationNotice } from '../base/worker-protocol.ts';
 const WRITE_PAUSE_MS = 500;
 
 export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: string) => void) {
-  const waiting = new Map<string, ConversationChange>();
+  const waiting = new Map<string, Partial<ConversationRow>>();
   const used = new Map<string, string>();
   const last = new Map<string, { status: string | null; title: string | null }>();
   let timer: NodeJS.Timeout | null = null;
@@ -48,7 +48,7 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
         return write();
       }
       const { execution_status, metrics, updated_at } = reported;
-      const change: ConversationChange = {
+      const change: Partial<ConversationRow> = {
         ...waiting.get(id),
         execution_status,
         metrics,

@@ -12,10 +12,7 @@ export const EXECUTION_STATUSES = [
 
 export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number];
 
-/**
- * `timestamp`: naive, UTC, microseconds, strictly increasing in a log. Members that are null are
- * left out.
- */
+/** `timestamp`: naive, UTC, microseconds, strictly increasing in a log. Null is left out. */
 export interface StoredEvent {
   id: string;
   timestamp: string;
@@ -24,10 +21,7 @@ export interface StoredEvent {
   [member: string]: unknown;
 }
 
-/**
- * What a run has cost, in the shape both servers show. `accumulated_cost` in US dollars; null: the
- * price is unknown.
- */
+/** `accumulated_cost` in US dollars; null: the price is unknown. */
 export interface Metrics {
   model_name: string;
   accumulated_cost: number | null;
@@ -64,7 +58,7 @@ export function noMetrics(model: string): Metrics {
   };
 }
 
-/** As genuine servers: a number where the cost is unknown, which a member of our own says. */
+/** Genuine servers send a number also for an unknown cost; `local_cost_unknown` is ours. */
 export function shownMetrics({ accumulated_cost: cost, ...metrics }: Metrics) {
   return {
     ...metrics,
@@ -115,16 +109,11 @@ export interface ConversationState {
   model: string;
   metrics: Metrics;
   last_user_message_id: string | null;
-  /** How many steps of the agent are done: observed, rejected or a message. */
+  /** Steps of the agent that were observed, were rejected or are a message. */
   steps_done: number;
-  /**
-   * Id of the ActionEvent that has no observation yet: it waits for a confirmation, or was cut off.
-   */
+  /** The id of an ActionEvent without observation: it awaits approval, or was cut off. */
   pending_action_id: string | null;
   tags: Record<string, string>;
-  /**
-   * Of a fork: the id with dashes of its source, and the last event that was copied when one was
-   * named.
-   */
+  /** The source of a fork (its id with dashes), and the last copied event if it was named. */
   forked_from?: { conversation_id: string; event_id: string | null };
 }

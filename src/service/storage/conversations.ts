@@ -1,14 +1,11 @@
 import type { Sql } from './database.ts';
 import type { ExecutionStatus, Metrics } from './conversation-state.ts';
-import { createTable, where, type Table } from './table.ts';
+import { Table, where } from './table.ts';
 
 /** A conversation as it is stored. Times RFC 3339 with microseconds and `Z`. */
 export interface ConversationRow {
   id: string;
-  /**
-   * The dialect it was created over. V0 lists and returns those of V1, too; V1 returns only its
-   * own.
-   */
+  /** The dialect it was created over; V0 lists and returns those of V1 too. */
   dialect: 'V0' | 'V1';
   /** `starting` and `failed` exist only for V0, which names a conversation before it has begun. */
   start_state: 'starting' | 'ready' | 'failed';
@@ -43,10 +40,6 @@ export function hasDefaultTitle(row: Pick<ConversationRow, 'id' | 'title'>): boo
   return row.title === defaultTitle(row.id);
 }
 
-export type ConversationChange = Partial<
-  Omit<ConversationRow, 'id' | 'dialect' | 'parent_id' | 'created_at'>
->;
-
 /** Which conversations; times compared as text, so they must be in the stored form. */
 export interface ConversationFilter {
   dialect?: 'V0' | 'V1';
@@ -61,56 +54,53 @@ export interface ConversationFilter {
   topLevelOnly?: boolean;
 }
 
-export interface ConversationStore extends Pick<
-  Table<ConversationRow>,
-  'insert' | 'get' | 'remove'
-> {
-  update(id: string, change: ConversationChange): void;
-  /** As in Table. */
-  page(filter: ConversationFilter, limit: number, from: string): ConversationRow[];
-  count(filter: ConversationFilter): number;
-  ofSandbox(sandboxId: string): ConversationRow[];
-  sandboxesOfUnknown(): string[];
-  childrenOf(id: string): string[];
-  countRunning(): number;
-}
+export class ConversationStore extends Table<ConversationRow> {
+  constructor(sql: Sql) {
+    super(sql, 'conversations', { json: ['pr_number', 'metrics', 'extras'], flags: ['public'] });
+  }
 
-export function createConversationStore(sql: Sql): ConversationStore {
-  const table = createTable<ConversationRow>(sql, 'conversations', {
-    json: ['pr_number', 'metrics', 'extras'],
-    flags: ['public'],
-  });
-  const ids = (query: string, ...values: string[]) =>
-    sql.all<{ id: string }>(query, ...values).map(({ id }) => id);
-  return {
-    ...table,
-    page: (filter, limit, from) => table.page(matching(filter), limit, from),
-    count({ dialect, topLevelOnly, ...filter }) {
-      const isKept = Object.keys(filter).length === 0;
-      const kept = {
-        'dialect = ?': dialect,
-        'is_child = ?': topLevelOnly === true ? 0 : undefined,
-      };
-      const { clause, values } = where(
-        isKept ? kept : matching({ dialect, topLevelOnly, ...filter }),
-      );
-      if (!isKept) return table.count(clause, ...values);
-      return (
-        sql.get<{ n: number }>(`SELECT total(n) AS n FROM conversation_counts ${clause}`, ...values)
-          ?.n ?? 0
-      );
-    },
-    ofSandbox: (sandboxId) => table.select('WHERE sandbox_id = ? ORDER BY created_at', sandboxId),
-    sandboxesOfUnknown: () =>
-      ids(`SELECT DISTINCT sandbox_id AS id FROM conversations
-        WHERE execution_status IS NULL AND start_state = 'ready' AND sandbox_id IS NOT NULL`),
-    childrenOf: (id) =>
-      ids('SELECT id FROM conversations WHERE parent_id = ? ORDER BY created_at', id),
-    // A conversation whose sandbox does not run is not running, whatever its last status.
-    countRunning: () =>
-      table.count(`JOIN sandboxes ON sandboxes.id = conversations.sandbox_id
-        WHERE conversations.execution_status = 'running' AND sandboxes.status = 'RUNNING'`),
-  };
+  /** As `Table.newest`. */
+  page(filter: ConversationFilter, limit: number, from: string): ConversationRow[] {
+    return this.newest(matching(filter), limit, from);
+  }
+
+  count(filter: ConversationFilter): number {
+    const { dialect, topLevelOnly, ...others } = filter;
+    if (Object.keys(others).length > 0) {
+      const { clause, values } = where(matching(filter));
+      return this.countRows(clause, ...values);
+    }
+    const { clause, values } = where({
+      'dialect = ?': dialect,
+      'is_child = ?': topLevelOnly === true ? 0 : undefined,
+    });
+    const text = `SELECT total(n) AS n FROM conversation_counts ${clause}`;
+    return this.sql.get<{ n: number }>(text, ...values)?.n ?? 0;
+  }
+
+  ofSandbox(sandboxId: string): ConversationRow[] {
+    return this.select('WHERE sandbox_id = ? ORDER BY created_at', sandboxId);
+  }
+
+  /** The sandboxes of conversations whose last status is unknown. */
+  sandboxesOfUnknown(): string[] {
+    return this.#ids(`SELECT DISTINCT sandbox_id AS id FROM conversations
+      WHERE execution_status IS NULL AND start_state = 'ready' AND sandbox_id IS NOT NULL`);
+  }
+
+  childrenOf(id: string): string[] {
+    return this.#ids('SELECT id FROM conversations WHERE parent_id = ? ORDER BY created_at', id);
+  }
+
+  /** A conversation whose sandbox does not run is not running, whatever its last status. */
+  countRunning(): number {
+    return this.countRows(`JOIN sandboxes ON sandboxes.id = conversations.sandbox_id
+      WHERE conversations.execution_status = 'running' AND sandboxes.status = 'RUNNING'`);
+  }
+
+  #ids(query: string, ...values: string[]): string[] {
+    return this.sql.all<{ id: string }>(query, ...values).map(({ id }) => id);
+  }
 }
 
 function matching(filter: ConversationFilter) {

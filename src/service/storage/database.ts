@@ -8,18 +8,12 @@ export interface Sql {
   get<Row>(sql: string, ...values: SqlValue[]): Row | undefined;
   all<Row>(sql: string, ...values: SqlValue[]): Row[];
   transaction<Result>(work: () => Result): Result;
-  /**
-   * Writes all changes to the main file and empties the write-ahead log, which still contains
-   * deleted values.
-   */
+  /** Empties the write-ahead log, which still contains deleted values. */
   checkpoint(): void;
   close(): void;
 }
 
-/**
- * Grows by one with each change of the tables; `user_version` of the file has the version that
- * wrote it.
- */
+/** Grows by one with each change of the tables; a file has that of its writer (`user_version`). */
 const SCHEMA_VERSION = 6;
 
 /** SQLite counts by reading each row: the numbers of conversations are kept. */
@@ -85,26 +79,20 @@ const STEPS = [
   `ALTER TABLE start_tasks ADD COLUMN dialect TEXT NOT NULL DEFAULT 'V1';
     UPDATE start_tasks SET dialect = 'V0'
       WHERE conversation_id IN (SELECT id FROM conversations WHERE dialect = 'V0');`,
-  // Version 2 fell back to `process`, with the workspace at its place on the host, and could keep
-  // an old status.
+  // Version 2 fell back to `process`, with the workspace on the host, and could keep an old status.
   `ALTER TABLE sandboxes ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process';
     UPDATE sandboxes SET isolation = spec_id
       WHERE working_dir IS NULL OR working_dir = '/workspace/project';
     UPDATE conversations SET execution_status = NULL;`,
-  // `pending_messages` of version 3 stays: no other place has what users queued for conversations
-  // that never started.
+  // `pending_messages` of version 3 stays: it alone has what users queued for a start that failed.
   '',
-  // Whether `process` was asked for by name is not known: no agent with a model is started in such
-  // a sandbox.
+  // Whether `process` was named is not known: no agent with a model is started in such a sandbox.
   `ALTER TABLE sandboxes ADD COLUMN fell_back INTEGER NOT NULL DEFAULT 0;
     UPDATE sandboxes SET fell_back = 1 WHERE isolation = 'process';`,
   COUNTS,
 ];
 
-/**
- * Creates a database file unless it exists. It and the files that SQLite keeps beside it are their
- * owner's alone.
- */
+/** Creates a database file unless it exists; only its owner can read it and its WAL. */
 export function makePrivateDatabase(file: string): void {
   closeSync(openSync(file, 'a', 0o600));
   for (const each of [file, `${file}-wal`, `${file}-shm`]) {
@@ -113,9 +101,8 @@ export function makePrivateDatabase(file: string): void {
 }
 
 /**
- * Every write is on the disk when the call returns; what is deleted is overwritten. `onNew` is
- * called before tables are created, which it prevents by an error. Throws when the file cannot be
- * written, is damaged, or comes from a newer version.
+ * Every write is on the disk when the call returns; what is deleted is overwritten. `onNew` runs
+ * before tables are created. Throws for a file that is unwritable, damaged or of a newer version.
  */
 export function openDatabase(file: string, onNew = (): void => undefined): Sql {
   // Before it is opened: SQLite deletes the write-ahead log of a file without a byte.
@@ -140,11 +127,7 @@ export function openDatabase(file: string, onNew = (): void => undefined): Sql {
     throw error;
   }
   const statements = new Map<string, Database.Statement>();
-  const prepared = (sql: string): Database.Statement => {
-    const statement = statements.get(sql) ?? database.prepare(sql);
-    statements.set(sql, statement);
-    return statement;
-  };
+  const prepared = (sql: string) => preparedOnce(database, statements, sql);
   const checkpoint = (): void => {
     try {
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -170,7 +153,17 @@ export function openDatabase(file: string, onNew = (): void => undefined): Sql {
   };
 }
 
-/** Reads a document and changes nothing: a service may have the file open. */
+export function preparedOnce(
+  database: Database.Database,
+  statements: Map<string, Database.Statement>,
+  sql: string,
+): Database.Statement {
+  const statement = statements.get(sql) ?? database.prepare(sql);
+  statements.set(sql, statement);
+  return statement;
+}
+
+/** Changes nothing: a service may have the file open. */
 export function readStoredDocument(file: string, name: string): unknown {
   const database = new Database(file, { readonly: true });
   try {
@@ -182,10 +175,7 @@ export function readStoredDocument(file: string, name: string): unknown {
   }
 }
 
-/**
- * Everything in `work` or nothing. A full disk rolls back by itself, which a handler inside `work`
- * may have ignored.
- */
+/** A full disk rolls back by itself, which a handler inside `work` may have ignored. */
 export function transaction<Result>(database: Database.Database, work: () => Result): Result {
   database.exec('BEGIN IMMEDIATE');
   try {

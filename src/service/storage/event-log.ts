@@ -1,12 +1,9 @@
-/**
- * An SQLite file, written before anything is reported. The worker is its only writer; the app
- * server reads it.
- */
+/** An SQLite file, written before anything is reported; its only writer is the worker. */
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'libsql';
 import type { ConversationState, StoredEvent } from './conversation-state.ts';
-import { makePrivateDatabase, transaction } from './database.ts';
+import { makePrivateDatabase, preparedOnce, transaction } from './database.ts';
 import { secretsOf, secretsOfHeaders } from '../base/mcp-servers.ts';
 import type { ModelConfig } from '../base/model-config.ts';
 import type { ReplayStep, ToolStep } from '../base/steps.ts';
@@ -15,10 +12,7 @@ import { damage } from './storage-error.ts';
 import { where } from './table.ts';
 import { wellFormedJson } from '../../base/text/well-formed.ts';
 
-/**
- * Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body` is looked for in the event's
- * texts.
- */
+/** Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body`: a part of the JSON. */
 export interface EventFilter {
   kind?: string;
   exceptKind?: string;
@@ -28,10 +22,7 @@ export interface EventFilter {
   lt?: string;
 }
 
-/**
- * Where a page starts: at an event (an unknown one: the beginning), behind a position in the log,
- * or at the beginning.
- */
+/** A page starts at an event (an unknown one: the beginning), or behind a position in the log. */
 export interface EventPageRequest extends EventFilter {
   fromId?: string;
   after?: number;
@@ -90,15 +81,11 @@ export function openEventLogReadOnly(file: string): EventLog | null {
   return new EventLog(database, 'masked');
 }
 
-/**
- * Opens a log to read and write; creates it, readable by its owner alone. Throws when the disk
- * refuses.
- */
+/** Creates the log unless it exists, readable by its owner alone. Throws when the disk refuses. */
 export function openEventLog(file: string): EventLog {
   makePrivateDatabase(file);
   const database = new Database(file);
-  // Readers hold no lock that stops the writer; the wait is for the moment in which one of them
-  // recovers the log.
+  // No reader stops the writer, except while it recovers the log.
   database.exec(
     'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;',
   );
@@ -106,54 +93,33 @@ export function openEventLog(file: string): EventLog {
   return new EventLog(database);
 }
 
+interface EventRow {
+  sequence: number;
+  body: string;
+}
+
 export class EventLog {
   readonly #database: Database.Database;
-  readonly #insert: Database.Statement;
-  readonly #byId: Database.Statement;
-  readonly #after: Database.Statement;
-  readonly #firstSince: Database.Statement;
-  readonly #readDocument: Database.Statement;
-  readonly #writeDocument: Database.Statement;
-  readonly #ofMask: Database.Statement;
+  readonly #statements = new Map<string, Database.Statement>();
   readonly #events: 'masked' | 'as written';
   #newest: { documents: string; mask: Mask } | null = null;
 
   constructor(database: Database.Database, events: 'masked' | 'as written' = 'as written') {
     this.#database = database;
     this.#events = events;
-    this.#insert = database.prepare(
-      'INSERT INTO events (id, timestamp, kind, source, body) VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#byId = database.prepare('SELECT sequence, body FROM events WHERE id = ?');
-    this.#after = database.prepare(
-      'SELECT sequence, body AS json FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?',
-    );
-    this.#firstSince = database.prepare(
-      'SELECT sequence FROM events WHERE timestamp >= ? ORDER BY timestamp LIMIT 1',
-    );
-    this.#readDocument = database.prepare('SELECT body FROM documents WHERE name = ?');
-    this.#ofMask = database.prepare(
-      "SELECT body FROM documents WHERE name IN ('secrets', 'model', 'former')",
-    );
-    this.#writeDocument = database.prepare(
-      'INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)',
-    );
   }
 
-  /** The same log, for what is shown: without the values of secrets in its events. */
+  /** The same log without the values of secrets in its events. */
   masked(): EventLog {
     return new EventLog(this.#database, 'masked');
   }
 
   /** Writes one event. After the return a kill of this process cannot lose it. */
   append(event: StoredEvent): void {
-    this.#insert.run(
-      event.id,
-      event.timestamp,
-      event.kind,
-      event.source,
-      wellFormedJson(JSON.stringify(event)),
-    );
+    const { id, timestamp, kind, source } = event;
+    this.#prepared(
+      'INSERT INTO events (id, timestamp, kind, source, body) VALUES (?, ?, ?, ?, ?)',
+    ).run(id, timestamp, kind, source, wellFormedJson(JSON.stringify(event)));
   }
 
   appendWithState(events: StoredEvent[], state: ConversationState): void {
@@ -163,10 +129,7 @@ export class EventLog {
     });
   }
 
-  /**
-   * Copies the events of another log up to `sequence`, and its documents, into this new log;
-   * `state` replaces its state.
-   */
+  /** Copies the events of another log up to `sequence`, and its documents except the state. */
   copyFrom(file: string, sequence: number, state: ConversationState): void {
     this.#database.prepare('ATTACH ? AS source').run(file);
     transaction(this.#database, () => {
@@ -181,24 +144,18 @@ export class EventLog {
 
   /** The position of an event; null: there is no such event. */
   sequenceOf(id: string): number | null {
-    return (this.#byId.get(id) as { sequence: number } | undefined)?.sequence ?? null;
+    return this.#eventRow(id)?.sequence ?? null;
   }
 
   /** No event is ever removed: the position of the newest is the number of all. */
   count(filter: EventFilter = {}): number {
     if (Object.keys(filter).length === 0) return this.lastSequence();
     const { clause, values } = where(this.#conditions(filter));
-    return (
-      this.#database.prepare(`SELECT count(*) AS n FROM events ${clause}`).get(...values) as {
-        n: number;
-      }
-    ).n;
+    const statement = this.#database.prepare(`SELECT count(*) AS n FROM events ${clause}`);
+    return (statement.get(...values) as { n: number }).n;
   }
 
-  /**
-   * `next`: the following page, by the id of its first event and by the position before it; null:
-   * no more.
-   */
+  /** `next`: the id of the first event of the following page, and the position before it. */
   search(page: EventPageRequest): {
     items: StoredEvent[];
     next: { id: string; after: number } | null;
@@ -211,7 +168,7 @@ export class EventLog {
     const { clause, values } = where({ ...this.#conditions(page), ...position });
     const rows = this.#database
       .prepare(`SELECT sequence, body FROM events ${clause} ORDER BY sequence ${order} LIMIT ?`)
-      .all(...values, limit + 1) as { sequence: number; body: string }[];
+      .all(...values, limit + 1) as EventRow[];
     const shown = this.#shown();
     const events = rows.map((row) => parseStored<StoredEvent>(shown(row.body)));
     const [last, following] = [rows[limit - 1], events[limit]];
@@ -221,61 +178,57 @@ export class EventLog {
     };
   }
 
-  /**
-   * The events after a position in the log (0: from the beginning), as JSON texts ready to be sent.
-   */
-  readAfter(sequence: number, limit: number): { sequence: number; json: string }[] {
-    const rows = this.#after.all(sequence, limit) as { sequence: number; json: string }[];
+  /** The events after a position in the log (0: from the beginning), as JSON. */
+  readAfter(position: number, limit: number): { sequence: number; json: string }[] {
+    const rows = this.#prepared(
+      'SELECT sequence, body FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?',
+    ).all(position, limit) as EventRow[];
     const shown = this.#shown();
-    return rows.map(({ sequence: at, json }) => ({ sequence: at, json: shown(json) }));
+    return rows.map(({ sequence, body }) => ({ sequence, json: shown(body) }));
   }
 
   /** The position of the newest event; 0 in an empty log. */
   lastSequence(): number {
-    const row = this.#database.prepare('SELECT max(sequence) AS last FROM events').get() as {
-      last: number | null;
-    };
-    return row.last ?? 0;
+    const row = this.#prepared('SELECT max(sequence) AS last FROM events').get();
+    return (row as { last: number | null }).last ?? 0;
   }
 
   /** The position before the first event of that time or later. */
   sequenceBefore(timestamp: string): number {
-    const first = this.#firstSince.get(timestamp) as { sequence: number } | undefined;
+    const first = this.#prepared(
+      'SELECT sequence FROM events WHERE timestamp >= ? ORDER BY timestamp LIMIT 1',
+    ).get(timestamp) as EventRow | undefined;
     return first === undefined ? this.lastSequence() : first.sequence - 1;
   }
 
   get(ids: string[]): (StoredEvent | null)[] {
     const shown = this.#shown();
     return ids.map((id) => {
-      const row = this.#byId.get(id) as { body: string } | undefined;
+      const row = this.#eventRow(id);
       return row === undefined ? null : parseStored<StoredEvent>(shown(row.body));
     });
   }
 
   /** Null: it was not written. */
   read<Name extends keyof Documents>(name: Name): Documents[Name] | null {
-    const row = this.#readDocument.get(name) as { body: string } | undefined;
+    const row = this.#prepared('SELECT body FROM documents WHERE name = ?').get(name) as
+      { body: string } | undefined;
     return row === undefined ? null : parseStored<Documents[Name]>(row.body);
   }
 
   write<Name extends keyof Documents>(name: Name, value: Documents[Name]): void {
-    this.#writeDocument.run(name, JSON.stringify(value));
+    const insert = this.#prepared('INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)');
+    insert.run(name, JSON.stringify(value));
   }
 
-  /**
-   * Of the values that the conversation was given, and those of its model: endpoints repeat a key
-   * that they refuse.
-   */
+  /** The secrets of the conversation and of its model: endpoints repeat a key that they refuse. */
   mask(): Mask {
     const { llm: { api_key, extra_headers } = {}, mcp_config = {} } = this.read('model') ?? {};
-    const ofModel = [
+    const values = [
+      ...Object.values(this.read('secrets') ?? {}),
       api_key ?? '',
       ...secretsOfHeaders(extra_headers ?? {}),
       ...secretsOf(mcp_config),
-    ];
-    const values = [
-      ...Object.values(this.read('secrets') ?? {}),
-      ...ofModel,
       ...(this.read('former') ?? []),
     ];
     return new Mask([...new Set(values)]);
@@ -285,27 +238,30 @@ export class EventLog {
     this.#database.close();
   }
 
+  #prepared(sql: string): Database.Statement {
+    return preparedOnce(this.#database, this.#statements, sql);
+  }
+
+  #eventRow(id: string): EventRow | undefined {
+    const statement = this.#prepared('SELECT sequence, body FROM events WHERE id = ?');
+    return statement.get(id) as EventRow | undefined;
+  }
+
   /** Documents are read anew for each page: a conversation may get further secrets. */
   #shown(): (json: string) => string {
     if (this.#events === 'as written') return (json) => json;
-    const documents = JSON.stringify(this.#ofMask.all());
+    const statement = this.#prepared(
+      "SELECT body FROM documents WHERE name IN ('secrets', 'model', 'former')",
+    );
+    const documents = JSON.stringify(statement.all());
     if (this.#newest?.documents !== documents) this.#newest = { documents, mask: this.mask() };
     const { mask } = this.#newest;
     return (json) => mask.json(json);
   }
 
-  /**
-   * Times as positions, which increase with them: a range of positions is read without what is
-   * before it.
-   */
-  #conditions({
-    kind,
-    exceptKind,
-    source,
-    body,
-    gte,
-    lt,
-  }: EventFilter): Record<string, string | number | undefined> {
+  /** Times as positions, which increase with them: reading a range of positions is fast. */
+  #conditions(filter: EventFilter) {
+    const { kind, exceptKind, source, body, gte, lt } = filter;
     return {
       'kind = ?': kind,
       'kind <> ?': exceptKind,

@@ -7,51 +7,48 @@ import { eventLogFile, openEventLogReadOnly, parseStored, type EventLog } from '
 import type { ConversationRow } from './conversations.ts';
 import { damage } from './storage-error.ts';
 
-/**
- * The logs of a service. They are kept open: the database gives a closed one back only when memory
- * is collected.
- */
-export interface EventLogs {
-  read<Result>(
-    row: Pick<ConversationRow, 'id' | 'sandbox_id'>,
-    work: (log: EventLog) => Result,
-  ): Result | null;
-  forget(conversationId: string): void;
-  close(): void;
-}
-
 const MAX_OPEN = 32;
 
-/** @param eventsDir folder of `<sandbox>/<conversation>.db` */
-export function createEventLogs(eventsDir: string): EventLogs {
-  const open = new Map<string, { file: string; log: EventLog }>();
-  const forget = (id: string): void => {
-    open.get(id)?.log.close();
-    open.delete(id);
-  };
-  return {
-    read({ id, sandbox_id }, work) {
-      if (sandbox_id === null) return null;
-      const file = eventLogFile(path.join(eventsDir, sandbox_id), id);
-      const known = open.get(id);
-      if (known !== undefined && known.file !== file) forget(id);
-      try {
-        const log = known?.file === file ? known.log : openEventLogReadOnly(file);
-        if (log === null) return null;
-        open.delete(id);
-        open.set(id, { file, log }); // the last one is the one used last
-        const [oldest] = open.keys();
-        if (open.size > MAX_OPEN && oldest !== undefined) forget(oldest);
-        return work(log);
-      } catch (error) {
-        throw damage(`${(error as Error).message} (${file})`);
-      }
-    },
-    forget,
-    close() {
-      for (const id of [...open.keys()]) forget(id);
-    },
-  };
+/** Keeps logs open: the driver gives a closed one back only when memory is collected. */
+export class EventLogs {
+  readonly #eventsDir: string;
+  /** The most recently used one is the last. */
+  readonly #open = new Map<string, { file: string; log: EventLog }>();
+
+  /** `eventsDir`: the folder of `<sandbox>/<conversation>.db`. */
+  constructor(eventsDir: string) {
+    this.#eventsDir = eventsDir;
+  }
+
+  /** Null: the conversation has no log. Throws for a damaged one. */
+  read<Result>(
+    { id, sandbox_id }: Pick<ConversationRow, 'id' | 'sandbox_id'>,
+    work: (log: EventLog) => Result,
+  ): Result | null {
+    if (sandbox_id === null) return null;
+    const file = eventLogFile(path.join(this.#eventsDir, sandbox_id), id);
+    if (this.#open.get(id)?.file !== file) this.forget(id);
+    try {
+      const log = this.#open.get(id)?.log ?? openEventLogReadOnly(file);
+      if (log === null) return null;
+      this.#open.delete(id);
+      this.#open.set(id, { file, log });
+      const [oldest = id] = this.#open.keys();
+      if (this.#open.size > MAX_OPEN) this.forget(oldest);
+      return work(log);
+    } catch (error) {
+      throw damage(`${(error as Error).message} (${file})`);
+    }
+  }
+
+  forget(conversationId: string): void {
+    this.#open.get(conversationId)?.log.close();
+    this.#open.delete(conversationId);
+  }
+
+  close(): void {
+    for (const id of [...this.#open.keys()]) this.forget(id);
+  }
 }
 
 export function stateInLog(eventsDir: string, conversationId: string) {
@@ -66,10 +63,7 @@ export function stateInLog(eventsDir: string, conversationId: string) {
   }
 }
 
-/**
- * Leaves out logs that cannot be read. One connection for all: its files stay open until memory is
- * collected.
- */
+/** Leaves out unreadable logs. All share a connection, because its files stay open for long. */
 export function readLogStates(
   eventsDir: string,
   log: (line: string) => void,

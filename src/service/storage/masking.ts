@@ -1,16 +1,10 @@
-/**
- * Replaces the values of secrets: in what commands and tools print before it is stored, in all
- * events when they are read.
- */
+/** Masks secrets in what commands and tools print before it is stored, and in events when read. */
 import { formsOf } from '../../base/text/secret-values.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
 const MASK = '<secret-hidden>';
 
-/**
- * The marks where the helper has omitted the middle, or the end, of a long text; a secret may be
- * cut there.
- */
+/** The mark in place of the middle or the end of a long text; a secret may be cut there. */
 const CUT = /\n\[\.\.\. \d+ characters (?:of output )?left out \.\.\.\]\n?/;
 
 export class Mask {
@@ -30,9 +24,7 @@ export class Mask {
     return JSON.stringify(JSON.parse(event, masked));
   }
 
-  /**
-   * Of a text that arrives in pieces: what can be shown by now, and an end that may begin a secret.
-   */
+  /** Splits a text that arrives in pieces before an end that may begin a secret. */
   beginning(text: string): [shown: string, rest: string] {
     const masked = this.text(text);
     const begun = this.#longestPart((value, length) => masked.endsWith(value.slice(0, length)));
@@ -52,10 +44,7 @@ export class Mask {
     return head + (begun && MASK) + mark[0] + (rest === 0 ? tail : MASK + tail.slice(rest));
   }
 
-  /**
-   * The greatest length, below that of a value, of a part of the value for which this is true; 0:
-   * none.
-   */
+  /** The greatest length of an incomplete part of a value for which this is true; 0: none. */
   #longestPart(isThere: (value: string, length: number) => boolean): number {
     const lengths = this.#values.map((value) => {
       let length = value.length - 1;

@@ -1,20 +1,14 @@
 import type { SandboxSpecName } from '../base/worker-protocol.ts';
 import type { Sql } from './database.ts';
-import { createTable, type Table } from './table.ts';
+import { Table } from './table.ts';
 
 /** A sandbox as it is stored. Times RFC 3339 with `Z`. */
 export interface SandboxRow {
   id: string;
   spec_id: string;
-  /**
-   * The spec that it runs with, in every worker; another one than `spec_id` only in rows of earlier
-   * versions.
-   */
+  /** The spec of every worker; differs from `spec_id` only in rows of earlier versions. */
   isolation: SandboxSpecName;
-  /**
-   * Whether it runs without isolation because bubblewrap did not work, and not because `process`
-   * was named.
-   */
+  /** True: it has no isolation because bubblewrap did not work; `process` was not named. */
   fell_back: boolean;
   /** As in interface section 5.2, where MISSING is one that is not in the store. */
   status: 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR';
@@ -30,21 +24,17 @@ export interface SandboxRow {
   last_active_at: string;
 }
 
-export interface SandboxStore extends Pick<Table<SandboxRow>, 'insert' | 'get' | 'remove'> {
-  update(
-    id: string,
-    change: Partial<Omit<SandboxRow, 'id' | 'created_at' | 'isolation' | 'fell_back'>>,
-  ): void;
-  /** As in Table. */
-  page(limit: number, from: string): SandboxRow[];
-  all(): SandboxRow[];
-}
+export class SandboxStore extends Table<SandboxRow> {
+  constructor(sql: Sql) {
+    super(sql, 'sandboxes', { flags: ['fell_back'] });
+  }
 
-export function createSandboxStore(sql: Sql): SandboxStore {
-  const table = createTable<SandboxRow>(sql, 'sandboxes', { flags: ['fell_back'] });
-  return {
-    ...table,
-    page: (limit, from) => table.page({}, limit, from),
-    all: () => table.select('ORDER BY created_at'),
-  };
+  /** As `Table.newest`. */
+  page(limit: number, from: string): SandboxRow[] {
+    return this.newest({}, limit, from);
+  }
+
+  all(): SandboxRow[] {
+    return this.select('ORDER BY created_at');
+  }
 }

@@ -1,5 +1,5 @@
 import type { Sql } from './database.ts';
-import { createTable, where, type Table } from './table.ts';
+import { Table, where } from './table.ts';
 
 /** A start task as it is stored. Times RFC 3339 with microseconds and `Z`. */
 export interface StartTaskRow {
@@ -25,7 +25,7 @@ export interface StartTaskRow {
   updated_at: string;
 }
 
-export interface StartTaskFilter {
+interface StartTaskFilter {
   dialect?: 'V0' | 'V1';
   conversationId?: string;
   createdGte?: string;
@@ -38,44 +38,36 @@ const ORDER = {
   UPDATED_AT_DESC: 'updated_at DESC',
 } as const;
 
-export interface StartTaskStore extends Pick<Table<StartTaskRow>, 'insert' | 'get'> {
-  update(
-    id: string,
-    change: Partial<Omit<StartTaskRow, 'id' | 'dialect' | 'request' | 'created_at'>>,
-  ): void;
+export class StartTaskStore extends Table<StartTaskRow> {
+  constructor(sql: Sql) {
+    super(sql, 'start_tasks', { json: ['request'] });
+  }
+
   page(
     filter: StartTaskFilter,
     sort: keyof typeof ORDER,
     limit: number,
     offset: number,
-  ): StartTaskRow[];
-  count(filter: StartTaskFilter): number;
-  unfinished(): StartTaskRow[];
+  ): StartTaskRow[] {
+    const { clause, values } = matching(filter);
+    const rest = `${clause} ORDER BY ${ORDER[sort]} LIMIT ? OFFSET ?`;
+    return this.select(rest, ...values, limit, offset);
+  }
+
+  count(filter: StartTaskFilter): number {
+    const { clause, values } = matching(filter);
+    return this.countRows(clause, ...values);
+  }
+
+  unfinished(): StartTaskRow[] {
+    return this.select("WHERE status NOT IN ('READY', 'ERROR')");
+  }
 }
 
-export function createStartTaskStore(sql: Sql): StartTaskStore {
-  const table = createTable<StartTaskRow>(sql, 'start_tasks', { json: ['request'] });
-  const matching = ({ dialect, conversationId, createdGte }: StartTaskFilter) =>
-    where({
-      'dialect = ?': dialect,
-      'conversation_id = ?': conversationId,
-      'created_at >= ?': createdGte,
-    });
-  return {
-    ...table,
-    page(filter, sort, limit, offset) {
-      const { clause, values } = matching(filter);
-      return table.select(
-        `${clause} ORDER BY ${ORDER[sort]} LIMIT ? OFFSET ?`,
-        ...values,
-        limit,
-        offset,
-      );
-    },
-    count(filter) {
-      const { clause, values } = matching(filter);
-      return table.count(clause, ...values);
-    },
-    unfinished: () => table.select("WHERE status NOT IN ('READY', 'ERROR')"),
-  };
+function matching({ dialect, conversationId, createdGte }: StartTaskFilter) {
+  return where({
+    'dialect = ?': dialect,
+    'conversation_id = ?': conversationId,
+    'created_at >= ?': createdGte,
+  });
 }

@@ -14,7 +14,7 @@ const KINDS = [
   [/SQLITE_IOERR|disk I\/O error/, 500, 'The data directory could not be read or written'],
 ] as const;
 
-/** Printed as a sentence, also by libraries: a damaged file is no fault of the code. */
+/** An error without a stack, which libraries print: a damaged file is no fault of the code. */
 export function damage(message: string): Error {
   return Object.assign(new Error(message), { stack: message });
 }

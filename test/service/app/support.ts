@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { APP_ROUTES, createApp } from '../../../src/service/app/app.ts';
-import { createEventLogs } from '../../../src/service/storage/event-logs.ts';
+import { EventLogs } from '../../../src/service/storage/event-logs.ts';
 import type { AppContext } from '../../../src/service/app/context.ts';
 import { createPages } from '../../../src/service/app/pages.ts';
 import { createV0EventReader } from '../../../src/service/app/v0-events.ts';
@@ -63,7 +63,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
   const clock = createClock();
   const env = { PATH: process.env.PATH, HOME: dir };
   const log = (): void => undefined;
-  const logs = createEventLogs(paths.events);
+  const logs = new EventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);
   const pages = createPages(clock);
   store.onWrite(pages.notify);

@@ -14,7 +14,7 @@ import {
   openEventLog,
   type EventLog,
 } from '../../../src/service/storage/event-log.ts';
-import { createEventLogs, type EventLogs } from '../../../src/service/storage/event-logs.ts';
+import { EventLogs } from '../../../src/service/storage/event-logs.ts';
 import { conversationRow } from '../storage/support.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
@@ -338,7 +338,7 @@ const folder = folderOfEachTest();
 let logs: EventLogs;
 const written: EventLog[] = [];
 beforeEach(() => {
-  logs = createEventLogs(folder.path);
+  logs = new EventLogs(folder.path);
 });
 afterEach(() => {
   logs.close();

@@ -8,19 +8,14 @@ import {
   eventLogFile,
   openEventLog,
 } from '../../../src/service/storage/event-log.ts';
-import {
-  createEventLogs,
-  stateInLog,
-  type EventLogs,
-  readLogStates,
-} from '../../../src/service/storage/event-logs.ts';
+import { stateInLog, EventLogs, readLogStates } from '../../../src/service/storage/event-logs.ts';
 import { storageError } from '../../../src/service/storage/storage-error.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
 const folder = folderOfEachTest();
 let logs: EventLogs;
 beforeEach(() => {
-  logs = createEventLogs(folder.path);
+  logs = new EventLogs(folder.path);
 });
 afterEach(() => {
   logs.close();

@@ -3,6 +3,7 @@ import type { JsonValue } from '../../../../src/protocol/settings.ts';
 import { MASK } from '../../../../src/service/settings/fields.ts';
 import { fromV0, fromV1, toAgent, toV0, toV1 } from '../../../../src/service/settings/mcp.ts';
 import { readSettings } from '../../../../src/service/settings/settings.ts';
+import type { DocumentStore } from '../../../../src/service/storage/documents.ts';
 
 const STORED = {
   search: {
@@ -33,7 +34,7 @@ it('a list of an earlier build is read as a map', () => {
     { name: 'events', kind: 'sse', url: events.url, more: { headers: events.headers, note: 'n' } },
     { ...files, name: 'files', kind: 'stdio', cwd: undefined, more: { cwd: '/srv' } },
   ].map((server) => JSON.parse(JSON.stringify(server)) as unknown);
-  const documents = { read: () => ({ plain: {}, mcp }), write: () => undefined };
+  const documents = { read: () => ({ plain: {}, mcp }) } as unknown as DocumentStore;
   expect(readSettings(documents)?.mcp).toEqual(STORED);
 });
 
