@@ -9,6 +9,7 @@ import {
   changeEach,
   changeOne,
   confirmChange,
+  isSingle,
   readIds,
   printWouldDo,
   type Change,
@@ -238,7 +239,7 @@ function declareDelete(parent: Command, ctx: Context): void {
     .description('delete profiles and their stored keys')
     .option('--ignore-not-found', 'succeed when a profile does not exist')
     .action(async (given: string[], options: { ignoreNotFound?: boolean }) => {
-      const single = given.length === 1 && given[0] !== '-';
+      const single = isSingle(given);
       ctx.out.check(profileView, single ? 'item' : 'bulk');
       const names = await readIds(ctx, given);
       for (const name of names) refuseLocal(name, 'deleted');

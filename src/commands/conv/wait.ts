@@ -28,7 +28,8 @@ import { trackRun } from '../../runs/tracker.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { explain } from '../shared/declare.ts';
 import { someOf } from '../shared/option-parsers.ts';
-import { finderOf, readWords, type Finder } from '../shared/resource.ts';
+import { isSingle } from '../shared/bulk.ts';
+import { findOne, finderOf, readWords, type Finder } from '../shared/resource.ts';
 import { addWaitTimeout, limitsOf, type WaitOptions } from '../shared/wait-limit.ts';
 import { conversations, idOf, outcomeView } from './conversations.ts';
 
@@ -80,15 +81,15 @@ async function waitForRuns(
   given: string[],
   options: WaitCommandOptions,
 ): Promise<void> {
-  const isSingle = given.length === 1 && given[0] !== '-';
-  ctx.out.check(outcomeView, isSingle ? 'item' : 'list');
+  const single = isSingle(given);
+  ctx.out.check(outcomeView, single ? 'item' : 'list');
   const limits = limitsOf(ctx, options);
   const words = await readWords(ctx, conversations, given);
   const waited = await withinDeadline(ctx, limits, (timed) =>
     waitForAll(ctx, timed, words, options),
   );
   const [first] = waited;
-  if (!isSingle) await ctx.out.list(waitedView, waited, { has_more: false });
+  if (!single) await ctx.out.list(waitedView, waited, { has_more: false });
   else if (first !== undefined && !first.isUnread) await ctx.out.item(outcomeView, first.outcome);
   const code = worstCode(waited.map(({ outcome }) => outcome.exit_code));
   const worst = waited.find(({ outcome }) => outcome.exit_code === code);
@@ -110,7 +111,7 @@ async function waitForAll(
   });
   if (server === null)
     return words.map((word) => untracked(blankConversation(word, NOT_READ), waitMs));
-  const finder = finderOf(timed, server, conversations);
+  const find = finderOf(timed, server, conversations);
   const otherEnded = new AbortController();
   let progress: Promise<Progress> | null = null;
   const show = (text: string): void => {
@@ -120,7 +121,7 @@ async function waitForAll(
         : progress.then((shown) => (shown.update(text), shown));
   };
   const rules = { wanted: options.for ?? null, signal: otherEnded.signal, show };
-  const waits = words.map((word) => waitForOne(ctx, timed, server, finder, word, rules));
+  const waits = words.map((word) => waitForOne(ctx, timed, server, find, word, rules));
   try {
     if (!options.any) return await Promise.all(waits);
     const unread: Waited[] = [];
@@ -148,7 +149,7 @@ async function waitForOne(
   ctx: Context,
   timed: TimedContext,
   server: Server,
-  finder: Finder<Conversation>,
+  find: Finder<Conversation>,
   word: string,
   {
     show,
@@ -157,10 +158,10 @@ async function waitForOne(
 ): Promise<Waited> {
   let seen = blankConversation(word, NOT_READ);
   try {
-    seen = await finder.find(word).catch(async (error: unknown) => {
+    seen = await find(word).catch(async (error: unknown) => {
       if (!timed.deadline.isOver(error)) throw error;
       const found = await timed.deadline.lastRead(server, (late) =>
-        finderOf(ctx, late, conversations).find(word),
+        findOne(ctx, late, conversations, word),
       );
       if (found === null) throw error;
       return found;

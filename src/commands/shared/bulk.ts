@@ -13,17 +13,24 @@ export interface Change<T> {
   record: T;
 }
 
+/** Whether one thing is named: its result is then an object, and else a list. */
+export function isSingle(given: readonly string[]): boolean {
+  return given.length === 1 && given[0] !== '-';
+}
+
 /** Each id once; `-` stands for ids on stdin, separated by white space. */
 export async function readIds(ctx: Context, given: readonly string[]): Promise<string[]> {
-  if (given.filter((id) => id === '-').length > 1) {
+  if (given.filter((id) => id === '-').length > 1)
     throw new AppError('usage', '"-" is given twice, but stdin can be read only once');
+  const ids = new Set<string>();
+  for (const word of given) {
+    if (word !== '-') ids.add(word);
+    else
+      for (const id of new TextDecoder().decode(await ctx.terminal.io.stdin.readAll()).split(/\s+/))
+        ids.add(id);
   }
-  const ids: string[] = [];
-  for (const id of given) {
-    if (id !== '-') ids.push(id);
-    else ids.push(...new TextDecoder().decode(await ctx.terminal.io.stdin.readAll()).split(/\s+/));
-  }
-  return [...new Set(ids.filter((id) => id !== ''))];
+  ids.delete('');
+  return [...ids];
 }
 
 /** Throws `usage` where prompts are off, and when the answer is no. */
@@ -31,19 +38,17 @@ export async function confirmChange(
   ctx: Context,
   { message, preview }: { message: string; preview: readonly string[] },
 ): Promise<void> {
-  const isAsked =
-    ctx.terminal.interactive && ctx.globals.yes !== 'given' && ctx.globals.mode !== 'dry-run';
-  for (const line of preview) await ctx.notice(line, isAsked ? 'question' : undefined);
-  if (ctx.globals.yes === 'given' || ctx.globals.mode === 'dry-run') return;
-  if (!ctx.terminal.interactive) {
+  const { interactive, prompt } = ctx.terminal;
+  const isConfirmed = ctx.globals.yes === 'given' || ctx.globals.mode === 'dry-run';
+  const of = interactive && !isConfirmed ? 'question' : undefined;
+  for (const line of preview) await ctx.notice(line, of);
+  if (isConfirmed) return;
+  if (!interactive)
     throw new AppError('usage', `confirmation required: ${message}`, {
       hint: 'add -y to confirm it in advance',
     });
-  }
-  const prompt = await ctx.terminal.prompt();
-  if (!(await prompt.confirm({ message, default: 'no' }))) {
+  if (!(await (await prompt()).confirm({ message, default: 'no' })))
     throw new AppError('usage', 'nothing was changed, because the answer was no');
-  }
 }
 
 export async function changeOne<T>(
@@ -56,10 +61,7 @@ export async function changeOne<T>(
   await ctx.out.item(view, record, { changed });
 }
 
-/**
- * Prints one result at any exit code: 1 when something failed. A signal interrupts the targets not
- * yet tried.
- */
+/** Prints all results at any exit code: 1 when something failed. */
 export async function changeEach<S extends { id: string }, T>(
   ctx: Context,
   plan: {
@@ -78,62 +80,55 @@ export async function changeEach<S extends { id: string }, T>(
     targets.length === 0 || isDryRun
       ? null
       : await ctx.terminal.progress(`${targets.length} to be ${pastTense}`);
-  const changed: BulkItem[] = [];
+  const change = async (target: S): Promise<BulkItem> => {
+    const item = unchangedItem(target.id);
+    try {
+      ctx.signal.throwIfAborted();
+      const { changed, before, after } = await apply(target);
+      return { ...item, changed, before, after };
+    } catch (error) {
+      if (!isDryRunStop(error)) return failedItem(target.id, error);
+      return { ...item, changed: true, before: before?.(target) ?? null };
+    }
+  };
+  const items: BulkItem[] = [];
   let ended = 0;
   const queue = targets.entries();
-  const worker = async (): Promise<void> => {
+  const work = async (): Promise<void> => {
     for (const [index, target] of queue) {
-      const { id } = target;
-      let item: BulkItem;
-      try {
-        ctx.signal.throwIfAborted();
-        const { changed, before, after } = await apply(target);
-        item = { id, ok: true, changed, before, after, error: null };
-      } catch (error) {
-        item = isDryRunStop(error)
-          ? {
-              id,
-              ok: true,
-              changed: true,
-              before: before?.(target) ?? null,
-              after: null,
-              error: null,
-            }
-          : failedItem(id, error);
-      }
-      changed[index] = item;
-      ended += 1;
-      const word = item.ok ? (item.changed ? pastTense : 'unchanged') : `not ${pastTense}`;
-      progress?.update(`${ended} of ${targets.length}: ${item.id} ${word}`);
+      const item = (items[index] = await change(target));
+      const unchanged = item.ok ? 'unchanged' : `not ${pastTense}`;
+      const result = item.changed ? pastTense : unchanged;
+      progress?.update(`${++ended} of ${targets.length}: ${item.id} ${result}`);
     }
   };
   try {
-    await Promise.all(Array.from({ length: Math.min(concurrency, targets.length) }, worker));
+    await Promise.all(Array.from({ length: concurrency }, work));
   } finally {
     await progress?.done();
   }
-  const items = [...changed, ...unresolved];
-  const failed = items.filter(({ ok }) => !ok).length;
+  items.push(...unresolved);
+  const failures = items.filter(({ ok }) => !ok);
+  const failed = failures.length;
   await ctx.out.bulk({ items, matched: items.length, failed, ...(isDryRun && { dry_run: true }) });
   if (isDryRun) await ctx.notice('dry run: nothing was changed');
   if (failed === 0) return;
-  for (const { id, error } of items)
-    if (error !== null) await ctx.terminal.quietError(`${id}: ${error.message}`);
+  for (const { id, error } of failures) await ctx.terminal.quietError(`${id}: ${error?.message}`);
   await ctx.warn(`${failed} of ${items.length} could not be ${pastTense}`);
-  const reason: unknown = ctx.signal.reason;
-  ctx.exitCode = ctx.signal.aborted ? (isAppError(reason) ? reason.exitCode : 130) : 1;
+  ctx.exitCode = ctx.signal.aborted ? (ctx.signal.reason as AppError).exitCode : 1;
+}
+
+export function unchangedItem(id: string): BulkItem {
+  return { id, ok: true, changed: false, before: null, after: null, error: null };
 }
 
 export function failedItem(id: string, error: unknown): BulkItem {
   if (!isAppError(error)) throw error;
   const { kind: code, message } = error;
-  return { id, ok: false, changed: false, before: null, after: null, error: { code, message } };
+  return { ...unchangedItem(id), ok: false, error: { code, message } };
 }
 
-/**
- * For a command that changes something and sends no request: the list is empty, and a person reads
- * what would happen.
- */
+/** The dry run of a command that sends no request. @param what for people */
 export async function printWouldDo(ctx: Context, what: string): Promise<void> {
   await ctx.out.record({ dry_run: true, requests: [] }, what);
 }

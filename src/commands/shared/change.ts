@@ -1,9 +1,18 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, DryRunStop, isAppError, isNotFound } from '../../base/errors.ts';
+import { AppError, isAppError, isNotFound } from '../../base/errors.ts';
+import type { Server } from '../../client/shared/server.ts';
 import { collectPages } from '../../domain/pages.ts';
 import type { BulkItem } from '../../output/view.ts';
-import { changeEach, changeOne, confirmChange, failedItem, type Change } from './bulk.ts';
+import {
+  changeEach,
+  changeOne,
+  confirmChange,
+  failedItem,
+  isSingle,
+  unchangedItem,
+  type Change,
+} from './bulk.ts';
 import { addSelectorOptions, hasSelector, readSelection, type SelectorOptions } from './lists.ts';
 import {
   finderOf,
@@ -65,60 +74,23 @@ export async function changeRecords<
   const bySelector = options.all === true || hasSelector(options);
   if (given.length > 0 && bySelector)
     throw new AppError('usage', 'give either ids or selectors, not both');
-  if (given.length === 0 && !bySelector) {
+  if (given.length === 0 && !bySelector)
     throw new AppError('usage', `${command} ${verbWord} needs an id or a selector`, {
       hint: `acs ${command} ${verbWord} <id>, --status <word>, --older-than <duration>, … or --all`,
     });
-  }
-  const isSingle = given.length === 1 && given[0] !== '-';
-  ctx.out.check(view, isSingle ? 'item' : 'bulk');
+  const single = isSingle(given);
+  ctx.out.check(view, single ? 'item' : 'bulk');
   const words = await readWords(ctx, resource, given);
   const server = await ctx.servers.active();
-  const targets: Target<R>[] = [];
   const unresolved: BulkItem[] = [];
-  if (bySelector) {
-    const matches = hasSelector(options)
-      ? await resource.selector(ctx, server, await readSelection(ctx, options))
-      : undefined;
-    const { items } = await collectPages({
-      fetch: (page, pageSize) => resource.list(server, page, pageSize),
-      id: (record) => view.id(record),
-      ...(matches && { filter: matches }),
-    });
-    for (const seen of items) {
-      targets.push({
-        id: idOf(resource, seen),
-        server,
-        seen,
-        chosenBy: 'selector',
-        ...(matches && { matches }),
-      });
-    }
-  }
-  const finder = finderOf(ctx, server, resource);
-  for (const word of words) {
-    try {
-      const seen = await finder.find(word);
-      const id = idOf(resource, seen);
-      if (!targets.some((target) => target.id === id))
-        targets.push({ id, server, seen, chosenBy: 'id' });
-    } catch (error) {
-      const isIgnored = options.ignoreNotFound === true && isNotFound(error);
-      if (isSingle && !isIgnored) throw error;
-      if (isSingle && ctx.globals.mode === 'dry-run') throw new DryRunStop();
-      if (isSingle) return await ctx.out.item(view, resource.gone(word), { changed: false });
-      const untouched = {
-        id: word,
-        ok: true,
-        changed: false,
-        before: null,
-        after: null,
-        error: null,
-      };
-      unresolved.push(isIgnored ? untouched : failedItem(word, error));
-    }
-  }
-
+  const onFailure = (word: string, error: unknown): void => {
+    const isIgnored = options.ignoreNotFound === true && isNotFound(error);
+    if (single && !isIgnored) throw error;
+    unresolved.push(isIgnored ? unchangedItem(word) : failedItem(word, error));
+  };
+  const targets = bySelector
+    ? await selectTargets(ctx, server, resource, options)
+    : await findTargets(ctx, server, resource, words, onFailure);
   const [first] = targets;
   if (first !== undefined && (bySelector || verb.confirms === 'always')) {
     const what = targets.length === 1 ? `${noun} ${first.id}` : `${targets.length} ${plural}`;
@@ -129,10 +101,15 @@ export async function changeRecords<
     options,
     targets,
     unchanged: new Set(),
-    result: isSingle ? 'object' : 'bulk',
+    result: single ? 'object' : 'bulk',
   };
   const apply = (target: Target<R>) => applyToFresh(ctx, verb, target, request);
-  if (isSingle && first !== undefined) return await changeOne(ctx, view, () => apply(first));
+  if (single)
+    return await changeOne(ctx, view, async () =>
+      first === undefined
+        ? { changed: false, before: null, after: null, record: resource.gone(words[0] ?? '') }
+        : await apply(first),
+    );
   await changeEach(ctx, {
     targets,
     unresolved,
@@ -140,6 +117,48 @@ export async function changeRecords<
     pastTense,
     apply,
   });
+}
+
+async function selectTargets<R extends StatusRecord>(
+  ctx: Context,
+  server: Server,
+  resource: Resource<R>,
+  options: ChangeOptions,
+): Promise<Target<R>[]> {
+  const matches = await resource.selector(ctx, server, await readSelection(ctx, options));
+  const { items } = await collectPages({
+    fetch: (page, pageSize) => resource.list(server, page, pageSize),
+    id: (record) => resource.view.id(record),
+    filter: matches,
+  });
+  return items.map((seen) => ({
+    id: idOf(resource, seen),
+    server,
+    seen,
+    chosenBy: 'selector',
+    matches,
+  }));
+}
+
+async function findTargets<R extends StatusRecord>(
+  ctx: Context,
+  server: Server,
+  resource: Resource<R>,
+  words: readonly string[],
+  onFailure: (word: string, error: unknown) => void,
+): Promise<Target<R>[]> {
+  const find = finderOf(ctx, server, resource);
+  const targets = new Map<string, Target<R>>();
+  for (const word of words) {
+    try {
+      const seen = await find(word);
+      const id = idOf(resource, seen);
+      targets.set(id, { id, server, seen, chosenBy: 'id' });
+    } catch (error) {
+      onFailure(word, error);
+    }
+  }
+  return [...targets.values()];
 }
 
 /** Reads the record again right before the change: what a selector chose must still satisfy it. */
@@ -153,12 +172,11 @@ async function applyToFresh<C extends Context, R extends StatusRecord, O extends
   const { server, id, matches } = target;
   try {
     const now = await get(server, id);
-    if (matches?.(now) === false) {
+    if (matches?.(now) === false)
       throw new AppError(
         'conflict',
         `${noun} ${id} is ${now.status} now and no longer matches the selectors`,
       );
-    }
     return await verb.apply(ctx, { ...target, seen: now }, request);
   } catch (error) {
     const change = isNotFound(error) ? verb.ifGone?.(target, request) : undefined;

@@ -1,14 +1,10 @@
-/**
- * `list` and `delete` of what a server keeps under a name: secrets, tokens of git providers, model
- * profiles.
- */
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, type ErrorKind } from '../../base/errors.ts';
+import { AppError, isAppError, type ErrorKind } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import { allPages, type Page } from '../../domain/pages.ts';
 import type { View } from '../../output/view.ts';
-import { changeEach, changeOne, confirmChange, readIds, type Change } from './bulk.ts';
+import { changeEach, changeOne, confirmChange, isSingle, readIds, type Change } from './bulk.ts';
 import { explain } from './declare.ts';
 import { addPagingOptions, printList, type PagingOptions } from './lists.ts';
 import { cut } from '../../base/text/well-formed.ts';
@@ -99,47 +95,45 @@ async function deleteNamed<T>(
   options: DeleteOptions,
 ): Promise<void> {
   const { view, one, several } = items;
-  const isSingle = given.length === 1 && given[0] !== '-';
-  ctx.out.check(view, isSingle ? 'item' : 'bulk');
+  const single = isSingle(given);
+  ctx.out.check(view, single ? 'item' : 'bulk');
   const names = await readIds(ctx, given);
   for (const name of names) items.checkName?.(name);
   const server = await ctx.servers.active();
   const stored = new Map<string, T>();
-  let isKnown = true;
-  if (names.length > 0) {
-    try {
-      for await (const item of allPages(view.id, (page) => items.fetch(server, page)))
-        stored.set(view.id(item), item);
-    } catch (error) {
-      // With --allow-loss a token is deleted although the server does not report which it has.
-      if (!options.allowLoss || !(error instanceof AppError) || error.kind !== 'conflict')
-        throw error;
-      isKnown = false;
-    }
+  try {
+    for await (const item of allPages(view.id, (page) => items.fetch(server, page)))
+      stored.set(view.id(item), item);
+  } catch (error) {
+    // With --allow-loss a token is deleted although the server does not report which it has.
+    if (!options.allowLoss || !isAppError(error) || error.kind !== 'conflict') throw error;
+    for (const name of names) stored.set(name, items.absent(name));
   }
-  const present = names.filter((name) => !isKnown || stored.has(name));
-  if (present.length > 0) {
-    const what = present.length === 1 ? one(present[0] ?? '') : `${present.length} ${several}`;
+  const present = names.filter((name) => stored.has(name));
+  const [first] = present;
+  if (first !== undefined) {
+    const what = present.length === 1 ? one(first) : `${present.length} ${several}`;
     await confirmChange(ctx, {
       message: `delete ${what}?`,
-      preview: isSingle ? [] : present.map(one),
+      preview: single ? [] : present.map(one),
     });
   }
   const apply = async ({ id }: { id: string }): Promise<Change<T>> => {
-    const record = stored.get(id) ?? items.absent(id);
-    if (present.includes(id)) {
+    const record = stored.get(id);
+    if (record !== undefined) {
       await items.remove(server, id, options);
       return { changed: true, before: 'present', after: null, record };
     }
-    if (options.ignoreNotFound) return { changed: false, before: null, after: null, record };
+    if (options.ignoreNotFound)
+      return { changed: false, before: null, after: null, record: items.absent(id) };
     throw new AppError('not-found', `the server has no ${one(cut(id, 100))}`, {
       hint: `list them with: ${items.command} list`,
     });
   };
+  const [id = ''] = names;
+  if (single) return await changeOne(ctx, view, () => apply({ id }));
   const targets = names.map((id) => ({ id }));
-  const [first] = targets;
-  if (isSingle && first !== undefined) return await changeOne(ctx, view, () => apply(first));
   const concurrency = items.oneByOne && { concurrency: 1 };
-  const before = ({ id }: { id: string }) => (present.includes(id) ? 'present' : null);
+  const before = ({ id }: { id: string }) => (stored.has(id) ? 'present' : null);
   await changeEach(ctx, { targets, before, pastTense: 'deleted', ...concurrency, apply });
 }

@@ -6,7 +6,8 @@ import { type Page, collectPages } from '../../domain/pages.ts';
 import type { Selection } from '../../domain/selectors.ts';
 import type { View } from '../../output/view.ts';
 import { AppError, isFailure, isNotFound } from '../../base/errors.ts';
-import { readIds } from './bulk.ts';
+import { isSingle, readIds } from './bulk.ts';
+import { once } from '../../base/once.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
 export interface StatusRecord {
@@ -20,11 +21,8 @@ export interface Resource<R extends StatusRecord> {
   view: View<R>;
   /** Null when the word cannot name a record. */
   readWord(word: string): IdWord | null;
-  /**
-   * All ids that a record is known by; empty ones never match a prefix. The first that is not empty
-   * is printed.
-   */
-  idsOf(record: R): readonly string[];
+  /** The first that is not empty is printed; empty ones never match a prefix. */
+  idsOf: (record: R) => readonly string[];
   ofLast(server: Server, conversationId: string): Promise<R>;
   get(server: Server, id: string): Promise<R>;
   list: (server: Server, page: string | null, pageSize: number) => Promise<Page<R>>;
@@ -39,7 +37,7 @@ export interface Target<R> {
   server: Server;
   /** As it was when it was chosen; in `apply`, as it was read right before. */
   seen: R;
-  /** Undefined for a record that was named, and with --all. */
+  /** Undefined for a record that was named. */
   matches?: (record: R) => boolean;
   chosenBy: 'id' | 'selector';
 }
@@ -54,20 +52,12 @@ export function idOf<R extends StatusRecord>(resource: Resource<R>, record: R): 
   return resource.idsOf(record).find((id) => id !== '') ?? '';
 }
 
-/**
- * Prefixes are matched against the newest records only: a longer list would cost a request for
- * every 100 records.
- */
+/** A longer list would cost a prefix a request for every 100 records. */
 const NEWEST_MAX = 1000;
 const CANDIDATES_PRINTED = 10;
 
-export interface Finder<R> {
-  /**
-   * Throws `not-found`, and `usage` for an ambiguous prefix. `id` is empty while a conversation is
-   * being started.
-   */
-  find(word: string): Promise<R>;
-}
+/** Throws `not-found`, and `usage` for an ambiguous prefix. */
+export type Finder<R> = (word: string) => Promise<R>;
 
 /** One finder per server and command: the list that prefixes need is read once. */
 export function finderOf<R extends StatusRecord>(
@@ -75,58 +65,51 @@ export function finderOf<R extends StatusRecord>(
   server: Server,
   resource: Resource<R>,
 ): Finder<R> {
-  const { noun, plural, command } = resource;
-  let newest: Promise<{ items: R[]; has_more: boolean }> | undefined;
-  return {
-    async find(word) {
-      const named = checkWord(resource, word);
-      if (named === 'last') {
-        const last = await ctx.servers.lastConversation.get(originOf(server));
-        if (last !== null) return await resource.ofLast(server, last);
-        throw new AppError(
-          'not-found',
-          '@last is not set: no conversation was started on this server',
-          {
-            hint: 'start one: acs conv new, or see: acs conv list',
-          },
-        );
-      }
-      const { ids, prefix } = named;
-      for (const [index, id] of ids.entries()) {
-        try {
-          return await resource.get(server, id);
-        } catch (error) {
-          if (!isNotFound(error) || (prefix === null && index === ids.length - 1)) throw error;
-        }
-      }
-      newest ??= collectPages({
-        fetch: (page, pageSize) => resource.list(server, page, pageSize),
-        id: (record) => resource.view.id(record),
-        limit: NEWEST_MAX,
+  const { noun, plural, command, view, idsOf } = resource;
+  const readNewest = once(() =>
+    collectPages({
+      fetch: (page, pageSize) => resource.list(server, page, pageSize),
+      id: (record) => view.id(record),
+      limit: NEWEST_MAX,
+    }),
+  );
+  const byPrefix = async (prefix: string): Promise<R> => {
+    const { items, has_more } = await readNewest();
+    const matches = matchPrefix(prefix, items, idsOf);
+    const [match] = matches;
+    if (match === undefined) {
+      const searched = `the newest ${NEWEST_MAX} were searched; an older one needs its full id`;
+      throw new AppError('not-found', `no ${noun} begins with ${prefix}`, {
+        hint: has_more
+          ? `${searched}: acs ${command} list --all-pages`
+          : `list them with: acs ${command} list`,
       });
-      const { items, has_more } = await newest;
-      const matches = matchPrefix(prefix ?? '', items, (record) => resource.idsOf(record));
-      const [match] = matches;
-      if (match === undefined) {
-        throw new AppError('not-found', `no ${noun} begins with ${prefix}`, {
-          hint: has_more
-            ? `the newest ${NEWEST_MAX} were searched; an older one needs its full id: acs ` +
-              `${command} list --all-pages`
-            : `list them with: acs ${command} list`,
-        });
+    }
+    if (matches.length === 1) return match;
+    const candidates = matches.map((record) => idOf(resource, record));
+    const printed = candidates.slice(0, CANDIDATES_PRINTED).join(', ');
+    const text = `${candidates.length} ${plural} begin with ${prefix}: ${printed}`;
+    const hint = 'give more characters of the id';
+    throw new AppError('usage', text, { hint, data: { candidates } });
+  };
+  return async (word) => {
+    const named = checkWord(resource, word);
+    if (named === 'last') {
+      const last = await ctx.servers.lastConversation.get(originOf(server));
+      if (last !== null) return await resource.ofLast(server, last);
+      const text = '@last is not set: no conversation was started on this server';
+      const hint = 'start one: acs conv new, or see: acs conv list';
+      throw new AppError('not-found', text, { hint });
+    }
+    const { ids, prefix } = named;
+    for (const id of ids) {
+      try {
+        return await resource.get(server, id);
+      } catch (error) {
+        if (!isNotFound(error) || (prefix === null && id === ids.at(-1))) throw error;
       }
-      if (matches.length === 1) return match;
-      const candidates = matches.map((record) => idOf(resource, record));
-      const printed = candidates.slice(0, CANDIDATES_PRINTED).join(', ');
-      throw new AppError(
-        'usage',
-        `${candidates.length} ${plural} begin with ${prefix}: ${printed}`,
-        {
-          hint: 'give more characters of the id',
-          data: { candidates },
-        },
-      );
-    },
+    }
+    return await byPrefix(prefix ?? '');
   };
 }
 
@@ -136,7 +119,7 @@ export async function findOne<R extends StatusRecord>(
   resource: Resource<R>,
   word: string,
 ): Promise<R> {
-  return await finderOf(ctx, server, resource).find(word);
+  return await finderOf(ctx, server, resource)(word);
 }
 
 /** Checks the form of an id before any request; throws `usage`. */
@@ -146,17 +129,13 @@ export function checkWord<R extends StatusRecord>(
 ): IdWord {
   const named = readWord(word);
   if (named !== null) return named;
+  const forms = `a full id, its first ${PREFIX_MIN} or more characters, a URL that contains it`;
   throw new AppError('usage', `"${cut(word, 200)}" is not a ${noun} id`, {
-    hint:
-      `give a full id, its first ${PREFIX_MIN} or more characters, a URL that contains it, ` +
-      'or @last',
+    hint: `give ${forms}, or @last`,
   });
 }
 
-/**
- * The ids that were given, those on stdin for `-`. Throws `usage` for the form of one before any
- * request.
- */
+/** Each id once, those on stdin for `-`. Throws `usage` for the form of one before any request. */
 export async function readWords<R extends StatusRecord>(
   ctx: Context,
   resource: Resource<R>,
@@ -168,43 +147,36 @@ export async function readWords<R extends StatusRecord>(
   return words;
 }
 
-/**
- * One record as an object, several as a list. Throws `failed`, after the list, for those that
- * cannot be read.
- */
+/** Throws `failed`, after the list of several, for those that cannot be read. */
 export async function showRecords<R extends StatusRecord, S>(
   ctx: Context,
   resource: Resource<R>,
   given: readonly string[],
   { view, read }: { view: View<S>; read(server: Server, found: R): Promise<S> },
 ): Promise<S[]> {
-  const isSingle = given.length === 1 && given[0] !== '-';
-  ctx.out.check(view, isSingle ? 'item' : 'list');
+  const single = isSingle(given);
+  ctx.out.check(view, single ? 'item' : 'list');
   const words = await readWords(ctx, resource, given);
   const server = await ctx.servers.active();
-  const finder = finderOf(ctx, server, resource);
+  const find = finderOf(ctx, server, resource);
   const shown: S[] = [];
   const failures: string[] = [];
   for (const word of words) {
     try {
-      shown.push(await read(server, await finder.find(word)));
+      shown.push(await read(server, await find(word)));
     } catch (error) {
-      if (isSingle || !isFailure(error)) throw error;
+      if (single || !isFailure(error)) throw error;
       failures.push(`${word}: ${error.message}`);
     }
   }
   const [first] = shown;
-  if (isSingle && first !== undefined) await ctx.out.item(view, first);
+  if (single && first !== undefined) await ctx.out.item(view, first);
   else await ctx.out.list(view, shown, { has_more: false });
   if (failures.length === 0) return shown;
   await ctx.out.close();
-  throw new AppError(
-    'failed',
-    `${failures.length} of ${words.length} cannot be shown: ${failures.join('; ')}`,
-    {
-      hint: `list them with: acs ${resource.command} list`,
-    },
-  );
+  const text = `${failures.length} of ${words.length} cannot be shown: ${failures.join('; ')}`;
+  const hint = `list them with: acs ${resource.command} list`;
+  throw new AppError('failed', text, { hint });
 }
 
 /** Null: an id that is not known. */
