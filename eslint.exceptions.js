@@ -28,8 +28,6 @@ const FILES = {
     'src/commands/conv/chat.ts',
     'src/commands/conv/events.ts',
     'src/commands/conv/resume.ts',
-    'src/runs/outcome.ts',
-    'src/runs/tracker.ts',
     'src/terminal/prompt.ts',
   ],
 };

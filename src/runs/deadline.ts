@@ -1,9 +1,5 @@
-/**
- * `timeLimit` is the one timer of commands: the other limits, and the deadline of `--wait-timeout`
- * (commands/shared/derived-context.ts), are made of it.
- */
 import type { Clock } from '../base/clock.ts';
-import { type AppError, type ErrorKind, isAppError } from '../base/errors.ts';
+import { type AppError, isAppError } from '../base/errors.ts';
 import type { Server } from '../client/shared/server.ts';
 
 /** The time for one read, or for a stop, after the deadline. */
@@ -11,7 +7,7 @@ export const GRACE_MS = 5_000;
 /** Timers hold at most 2^31 ms. */
 export const LONGEST_TIMER_MS = 2_000_000_000;
 
-/** The signal aborts after `ms` with the error `over`. A limit that no timer holds is none. */
+/** The signal aborts after `ms` with the error `over`; never where no timer is that long. */
 export function timeLimit(
   { clock }: { clock: Clock },
   ms: number,
@@ -81,11 +77,7 @@ export function limitsAfter({ clock }: { clock: Clock }, waitMs: number): Limits
   return { waitMs, deadlineMs: clock.now() + waitMs };
 }
 
-const PASSING: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['network', 'server', 'rate-limited']);
-
-/**
- * Whether the same request may succeed later: no answer, an error of the server, or a rate limit.
- */
-export function isPassing(error: unknown): boolean {
-  return isAppError(error) && PASSING.has(error.kind);
+/** The same request may succeed later: no answer, an error of the server, or a rate limit. */
+export function isPassing(error: unknown): error is AppError {
+  return isAppError(error) && ['network', 'server', 'rate-limited'].includes(error.kind);
 }

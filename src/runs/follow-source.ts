@@ -9,15 +9,12 @@ export type FollowItem =
   | { type: 'notice'; text: string };
 
 export interface FollowOptions {
-  afterEventId?: string;
+  afterEventId?: string | undefined;
   /** Start at this time, inclusive: RFC 3339. */
-  since?: string;
+  since?: string | undefined;
   signal: AbortSignal;
-  /**
-   * `once`: the record as it is now, after the events of a run that does not work, and nothing
-   * else.
-   */
-  extent?: 'once';
+  /** `once`: only the record as it is now, after the events of a run that has stopped. */
+  extent?: 'once' | undefined;
   request?: ReadRequest;
 }
 
@@ -34,10 +31,7 @@ export class ReadRequest {
 export interface SourceEvent {
   id: string;
   timestamp: string | null;
-  /**
-   * Built when it is yielded; null for what is not an event to a user (snapshots, pieces of a
-   * text).
-   */
+  /** Built when it is yielded; null for a snapshot or a piece of a text. */
   event: (() => ConversationEvent) | null;
   execution_status: string | null;
 }
@@ -52,27 +46,19 @@ export interface FollowSocket {
 export interface FollowSource {
   readRecord(): Promise<Conversation>;
   complete(conversation: Conversation, extent?: 'once'): Promise<Conversation>;
-  /** From the window's start on; known ones may come again. */
+  /** From the start of the window on; events may come again. */
   readEvents(window: FollowWindow): AsyncIterable<SourceEvent>;
-  /** Waits for the last events of a run that has ended, where they come later than its state. */
+  /** Waits for the last events of a run that has ended. */
   catchUp?(conversation: Conversation): Promise<'complete' | 'read-again'>;
-  /** Null where there is nothing to connect to, by the newest record. */
+  /** Null where the newest record names no socket. */
   openSocket(): Promise<FollowSocket | null>;
-  /**
-   * After a socket was closed because of the key or the conversation. Throws `auth` or `not-found`.
-   */
+  /** After a close with 4001 or 4004. Throws `auth` or `not-found`. */
   confirmRefusal?(): Promise<void>;
-  /**
-   * `afterEvent`: the first pause without a socket after an event; the pause grows with the time
-   * since the event.
-   */
+  /** `afterEvent`: the first pause without a socket after an event, from which pauses grow. */
   pollMs: { reading: number; listening: number; afterEvent?: number };
 }
 
-/**
- * An event may be stored a little after one that is younger; reading starts this much before the
- * newest.
- */
+/** Servers may store an event after a younger one: a read starts this much before the newest. */
 const OVERLAP_MS = 2_000;
 
 export class FollowWindow {

@@ -1,7 +1,3 @@
-/**
- * The socket is opened before the stored events are read: no event falls between. Without a socket
- * it polls.
- */
 import { AppError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Conversation } from '../domain/conversation.ts';
@@ -36,10 +32,7 @@ const FOLLOW_MS = {
 } as const;
 /** For a record that is older than an event. */
 const STALE_RECORD: Cadence & { forMs: number } = { firstMs: 125, mostMs: 500, forMs: 800 };
-/**
- * Close codes of an agent server that refuses a key, and of one that does not have the
- * conversation.
- */
+/** Close codes of an agent server: it refuses the key, or does not have the conversation. */
 const REFUSALS: ReadonlySet<number | null> = new Set([4001, 4004]);
 
 type Items = AsyncGenerator<FollowItem, void, void>;
@@ -50,12 +43,8 @@ export async function* follow(
   runSignal: AbortSignal,
   options: FollowOptions,
 ): Items {
-  const follower = new Follower(
-    source,
-    clock,
-    AbortSignal.any([runSignal, options.signal]),
-    options,
-  );
+  const signal = AbortSignal.any([runSignal, options.signal]);
+  const follower = new Follower(source, clock, signal, options);
   try {
     yield* options.extent === 'once' ? follower.readOnce() : follower.run();
   } finally {
@@ -79,10 +68,9 @@ class Follower {
   private delivered: Conversation | null = null;
   /** The execution status of the newest event that has one, until a record as new as it is read. */
   private reported: string | null = null;
-  private cutAtMs: number | null = null;
-  private failure: AppError | null = null;
-  private noticed = false;
-  private failures = 0;
+  /** Null: the last attempt to reach the server has succeeded. */
+  private outage: { sinceMs: number; failures: number; error: AppError } | null = null;
+  private isOutageReported = false;
   private connectAtMs = 0;
   private readRecordAtMs = 0;
   private eventAtMs = Number.NEGATIVE_INFINITY;
@@ -94,12 +82,12 @@ class Follower {
     this.clock = clock;
     this.signal = signal;
     signal.addEventListener('abort', () => this.wake());
-    this.window = new FollowWindow(parseTime(options.since ?? null));
+    this.window = new FollowWindow(parseTime(options.since));
     this.skipTo = options.afterEventId ?? null;
     this.request = options.request ?? new ReadRequest();
     this.request.onMade = () => {
-      // While the connection is cut, the next attempt reads it.
-      if (this.cutAtMs === null) this.readRecordAtMs = clock.now();
+      // In an outage the next attempt reads it.
+      if (this.outage === null) this.readRecordAtMs = clock.now();
       this.wake();
     };
   }
@@ -117,9 +105,7 @@ class Follower {
         `there is no event ${cut(this.skipTo, 100)} in this conversation`,
       );
     try {
-      const isNewest = this.reported === null || this.reported === first.execution_status;
-      if (isNewest) this.reported = null;
-      yield* this.deliverRecord(isNewest ? first : await this.freshRecord());
+      yield* this.deliverRecord(await this.freshRecord(first));
     } catch (error) {
       this.failed(error);
     }
@@ -161,79 +147,74 @@ class Follower {
         this.failed(error);
       }
       this.closeSocket();
-      yield* this.reportCut();
+      yield* this.reportOutage();
       await this.rest();
     }
   }
 
   private async *step(): Items {
-    const { clock, source } = this;
     try {
-      if (this.socket === null && clock.now() >= this.connectAtMs) {
-        const conversation = await source.readRecord();
-        if (REFUSALS.has(this.closeCode)) await source.confirmRefusal?.();
-        await this.connect();
-        yield* this.deliverStored();
-        if (this.reported === null) yield* this.deliverRecord(conversation);
-        this.recovered();
-      } else if (this.socket !== null && clock.now() - this.frameAtMs >= FOLLOW_MS.silentSocket) {
-        // Reads what a silent socket should have delivered; one that missed an event is dead.
-        this.frameAtMs = clock.now();
-        const { lastId } = this.window;
-        yield* this.deliverStored();
-        if (this.window.lastId !== lastId) this.replaceSocket();
-      }
-      if (this.reported !== null || clock.now() >= this.readRecordAtMs) {
-        const isReported = this.reported !== null;
+      if (this.socket === null) yield* this.reconnect();
+      else yield* this.checkSocket();
+      const isReported = this.reported !== null;
+      if (isReported || this.clock.now() >= this.readRecordAtMs) {
         yield* this.deliverRecord(await this.freshRecord(), isReported);
         this.recovered();
       }
     } catch (error) {
       this.failed(error);
     }
-    yield* this.reportCut();
+    yield* this.reportOutage();
   }
 
-  private replaceSocket(): void {
-    if (this.socket === null) return;
+  private async *reconnect(): Items {
+    if (this.clock.now() < this.connectAtMs) return;
+    const record = await this.source.readRecord();
+    if (REFUSALS.has(this.closeCode)) await this.source.confirmRefusal?.();
+    await this.connect();
+    yield* this.deliverStored();
+    if (this.reported === null) yield* this.deliverRecord(record);
+    this.recovered();
+  }
+
+  /** Reads what a silent socket should have delivered; one that missed an event is dead. */
+  private async *checkSocket(): Items {
+    const now = this.clock.now();
+    if (now - this.frameAtMs < FOLLOW_MS.silentSocket) return;
+    this.frameAtMs = now;
+    const { lastId } = this.window;
+    yield* this.deliverStored();
+    if (this.window.lastId === lastId || this.socket === null) return;
     this.closeSocket();
     this.connectAtMs = this.clock.now();
   }
 
-  private *reportCut(): Generator<FollowItem, void, void> {
-    if (
-      this.cutAtMs === null ||
-      this.noticed ||
-      this.clock.now() - this.cutAtMs < FOLLOW_MS.silentCut
-    )
-      return;
-    this.noticed = true;
-    const { failure } = this;
-    const isLost = failure === null || failure.kind === 'network';
-    const what = isLost ? 'connection lost; reconnecting' : `${failure.message}; trying again`;
-    yield { type: 'notice', text: `${what}, and missed events will be shown` };
+  private *reportOutage(): Generator<FollowItem, void, void> {
+    if (this.outage === null || this.isOutageReported) return;
+    const { sinceMs, error } = this.outage;
+    if (this.clock.now() - sinceMs < FOLLOW_MS.silentCut) return;
+    this.isOutageReported = true;
+    const problem =
+      error.kind === 'network' ? 'connection lost; reconnecting' : `${error.message}; trying again`;
+    yield { type: 'notice', text: `${problem}, and missed events will be shown` };
   }
 
   private recovered(): void {
-    this.cutAtMs = null;
-    this.noticed = false;
-    this.failures = 0;
+    this.outage = null;
+    this.isOutageReported = false;
   }
 
-  /**
-   * A cut connection or a server that restarts passes; a refusal or a deleted conversation does
-   * not.
-   */
+  /** A cut connection or a restart passes; a refusal or a deleted conversation does not. */
   private failed(error: unknown): void {
     if (!isPassing(error)) throw error;
     const now = this.clock.now();
-    this.cutAtMs ??= now;
-    this.failure = error as AppError;
-    if (now - this.cutAtMs >= FOLLOW_MS.longestCut) throw error;
-    this.failures += 1;
-    this.connectAtMs = this.readRecordAtMs = now + backoffMs(this.failures);
+    const { sinceMs = now, failures = 0 } = this.outage ?? {};
+    if (now - sinceMs >= FOLLOW_MS.longestCut) throw error;
+    this.outage = { sinceMs, failures: failures + 1, error };
+    this.connectAtMs = this.readRecordAtMs = now + backoffMs(failures + 1);
   }
 
+  /** Before the stored events are read: no event falls between. */
   private async connect(): Promise<void> {
     this.socket = await this.source.openSocket();
     const now = this.clock.now();
@@ -252,8 +233,8 @@ class Follower {
     const taken = this.socket.take();
     const { closed } = this.socket;
     for (const event of taken) {
-      // Servers write microseconds: within a millisecond the texts decide. An unreadable time is
-      // not before another.
+      // Within a millisecond the texts decide, which have microseconds. An unreadable time is not
+      // before another.
       const ms = parseTime(event.timestamp) ?? Infinity;
       const index = this.frames.findLastIndex(({ event: { timestamp } }) => {
         const otherMs = parseTime(timestamp) ?? -Infinity;
@@ -276,10 +257,7 @@ class Follower {
     for (const { event } of this.frames.splice(0, last + 1)) yield* this.deliver(event);
   }
 
-  /**
-   * After a cut the stored events come first: those that the cut has lost may be older than the
-   * frames.
-   */
+  /** After a cut the stored events come first: some may be older than the frames. */
   private *deliverFrames(): Generator<FollowItem, void, void> {
     const now = this.clock.now();
     this.receive(now);
@@ -316,27 +294,19 @@ class Follower {
     if (event !== null) yield { type: 'event', event: event() };
   }
 
-  private async freshRecord(): Promise<Conversation> {
-    const { clock, signal, reported } = this;
+  /** `record`: was read before the events were; it is read again where one contradicts it. */
+  private async freshRecord(record: Conversation | null = null): Promise<Conversation> {
+    const { clock, signal, reported, source } = this;
     this.reported = null;
-    let newest = await this.source.readRecord();
-    const isOlder = (): boolean =>
-      reported !== null && newest.execution_status !== null && newest.execution_status !== reported;
-    const read = async (): Promise<Conversation | undefined> => {
-      newest = await this.source.readRecord();
-      return isOlder() ? undefined : newest;
+    if (record !== null && [null, record.execution_status].includes(reported)) return record;
+    const endsAtMs = clock.now() + STALE_RECORD.forMs;
+    const readFresh = async (): Promise<Conversation | undefined> => {
+      const newest = await source.readRecord();
+      const status = newest.execution_status;
+      const isOlder = reported !== null && status !== null && status !== reported;
+      return isOlder && clock.now() < endsAtMs ? undefined : newest;
     };
-    const until = clock.now() + STALE_RECORD.forMs;
-    if (isOlder())
-      await poll(read, {
-        clock,
-        signal,
-        every: STALE_RECORD,
-        until,
-        readBefore: true,
-        outageMs: 0,
-      });
-    return newest;
+    return await poll(readFresh, { clock, signal, every: STALE_RECORD, outageMs: 0 });
   }
 
   private async *deliverRecord(conversation: Conversation, isReported = false): Items {
@@ -347,15 +317,14 @@ class Follower {
       return;
     }
     const isEnd = endOfStatus(conversation.status) !== null;
-    // A short run may begin and end between two reads: its end is delivered though the status
-    // before it was the same.
+    // A short run may begin and end between two reads: its end is delivered again.
     const isAgain = () => this.request.isPending || (isReported && isEnd);
     if (!isAgain() && !this.isChanged(conversation)) return;
     let state = conversation;
     if (isEnd) {
       yield* this.deliverStored();
       if ((await this.source.catchUp?.(conversation)) === 'read-again') yield* this.deliverStored();
-      // The event of this end may have come only with this read: it reports no other end.
+      // The event of this end may have come only with this read.
       if (this.reported === conversation.execution_status) this.reported = null;
       state = await this.source.complete(conversation);
     }
@@ -365,36 +334,36 @@ class Follower {
     yield { type: 'state', conversation: state };
   }
 
-  /**
-   * The delivered record was completed from the events: what a plain record lacks is not a change.
-   */
+  /** The delivered record was completed from the events: what another one lacks is no change. */
   private isChanged(record: Conversation): boolean {
     const before = this.delivered;
     if (before === null) return true;
-    const { execution_status, sandbox_status, title, status, reason } = record;
-    if (before.execution_status !== execution_status || before.sandbox_status !== sandbox_status)
-      return true;
-    if (before.title !== title) return true;
+    const { execution_status, sandbox_status, status, reason } = record;
+    const compared = ['execution_status', 'sandbox_status', 'title'] as const;
+    if (compared.some((name) => before[name] !== record[name])) return true;
     if (status === 'running' && before.reason?.code !== reason?.code) return true;
-    const isSandboxDown =
-      execution_status === null && sandbox_status !== null && sandbox_status !== 'running';
+    const isSandboxDown = execution_status === null && ![null, 'running'].includes(sandbox_status);
     return !isSandboxDown && before.status !== status;
   }
 
   private async rest(): Promise<void> {
-    const now = this.clock.now();
-    const { socket } = this;
-    const untilMs =
-      socket === null ? Math.min(this.connectAtMs, this.readRecordAtMs) : this.readRecordAtMs;
-    const received = socket === null ? [] : this.frames.map(({ receivedAtMs }) => receivedAtMs);
-    const frameDueMs = Math.min(...received) + FOLLOW_MS.frameKept;
+    const { clock, socket } = this;
     this.signal.throwIfAborted();
-    // One listener for the whole run: a signal made for each of 100,000 waits would be kept by its
-    // parents.
+    // One listener for the whole run: the parents of a signal would keep one for each wait.
     const woken = new Promise<void>((resolve) => (this.wake = resolve));
-    const waited = socket === null ? [woken] : [woken, socket.activity()];
-    const waitMs = Math.min(Math.max(untilMs - now, FOLLOW_MS.shortestRest), frameDueMs - now);
-    await beforeTime({ clock: this.clock }, waitMs, waited);
+    const awaited = [woken];
+    const now = clock.now();
+    let readAtMs = this.readRecordAtMs;
+    let frameDueMs = Infinity;
+    if (socket === null) {
+      readAtMs = Math.min(readAtMs, this.connectAtMs);
+    } else {
+      awaited.push(socket.activity());
+      const received = this.frames.map(({ receivedAtMs }) => receivedAtMs);
+      frameDueMs = Math.min(...received) + FOLLOW_MS.frameKept;
+    }
+    const restMs = Math.max(readAtMs - now, FOLLOW_MS.shortestRest);
+    await beforeTime({ clock }, Math.min(restMs, frameDueMs - now), awaited);
     // On a busy machine older frames may have arrived that are not yet read.
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -1,7 +1,3 @@
-/**
- * A status that was read before the latest user message, or before the agent started on it, is of
- * the run before.
- */
 import {
   blankConversation,
   type Conversation,
@@ -24,17 +20,11 @@ import {
 
 export interface EventSummary {
   last_event_id: string | null;
-  /**
-   * `none`: the user's message is the newest event of the run, and a status that was read may be
-   * older than it.
-   */
+  /** `none`: the user's message is the newest event of the run. */
   since_message: 'unknown' | 'none' | 'some';
   rejected: boolean;
   in_progress: boolean;
-  /**
-   * V0: the newest status is that the agent awaits the user without having answered. It may still
-   * start.
-   */
+  /** V0: the agent has not answered, and its newest status is to await the user. */
   awaits_user: boolean;
 }
 
@@ -93,10 +83,7 @@ export interface Outcome {
 
 export interface TrackedRun {
   outcome: Outcome;
-  /**
-   * Set when tracking has ended before the run: by a deadline, a silence or a signal. Its exit code
-   * is the outcome's.
-   */
+  /** Set when tracking has ended before the run; its exit code is the outcome's. */
   failure: AppError | null;
   record?: Conversation;
 }
@@ -124,10 +111,10 @@ export function outcomeOf(
   };
 }
 
-/**
- * `contradicted`: an end that the events contradict. `idle` alone does not end a wait: a new
- * conversation has it too.
- */
+type Judgement =
+  { shown: 'end' | 'contradicted'; outcome: Outcome } | { shown: 'open'; outcome: null };
+
+/** `contradicted`: the events contradict the end. With `wanted`, a run in such a status is an end. */
 export function judge(
   record: Conversation,
   summary: EventSummary,
@@ -135,38 +122,39 @@ export function judge(
     wanted = null,
     startedAfter,
   }: { wanted?: readonly string[] | null; startedAfter?: ConversationEvent | null } = {},
-): { shown: 'end' | 'contradicted'; outcome: Outcome } | { shown: 'open'; outcome: null } {
+): Judgement {
+  const { status, sandbox_status } = record;
   const open = { shown: 'open', outcome: null } as const;
-  const isWanted = wanted?.includes(record.status) ?? false;
-  if (isWanted && isOfLatestRun(record, summary))
-    return { shown: 'end', outcome: outcomeOf(record, summary, EXIT_CODES.ok, record.reason) };
-  const isContradicted =
-    isStale(record, summary) || (record.status === 'idle' && !summary.rejected);
-  // Before its first event, the status in a running sandbox is that of the run before, however long
-  // it is stable.
-  const isOwnUnseen = startedAfter !== undefined && summary.since_message === 'none';
-  if (isContradicted && isOwnUnseen && record.sandbox_status === 'running') return open;
-  const shown = isContradicted ? 'contradicted' : 'end';
-  if (isWanted) return { shown, outcome: outcomeOf(record, summary, EXIT_CODES.ok, record.reason) };
-  const end = record.status === 'idle' ? endOfIdle(summary) : endOfStatus(record.status);
-  if (end === null) return open;
-  const ended = {
-    ...record,
-    waiting_for: end.waitingFor && (record.waiting_for ?? end.waitingFor),
-  };
-  if (wanted === null)
-    return {
-      shown,
-      outcome: outcomeOf(ended, summary, EXIT_CODES[end.kind], record.reason ?? end.reason),
-    };
+  const isWanted = wanted?.includes(status) === true;
+  const outcome = isWanted
+    ? outcomeOf(record, summary, EXIT_CODES.ok, record.reason)
+    : endingOutcome(record, summary, wanted);
+  if (outcome === null) return open;
+  const mayStillStart = status === 'idle' && !isWanted && !summary.rejected;
+  if (isOfLatestRun(record, summary) && !mayStillStart) return { shown: 'end', outcome };
+  // Before the first event of its own run, a running sandbox keeps the status of the run before.
+  const isOfRunBefore = startedAfter !== undefined && summary.since_message === 'none';
+  if (isOfRunBefore && sandbox_status === 'running') return open;
+  return { shown: 'contradicted', outcome };
+}
+
+/** `idle` alone does not end a run: a new conversation has this status too. */
+function endingOutcome(
+  record: Conversation,
+  summary: EventSummary,
+  wanted: readonly string[] | null,
+): Outcome | null {
+  const { status } = record;
+  const end = status === 'idle' ? endOfIdle(summary) : endOfStatus(status);
+  if (end === null) return null;
+  const ended = { ...record, waiting_for: end.waitingFor };
+  const code = EXIT_CODES[end.kind];
+  if (wanted === null) return outcomeOf(ended, summary, code, record.reason ?? end.reason);
   // Whatever the run is, its sandbox may be archived.
-  if (wanted.includes('archived') || !isFinal(record.status)) return open;
-  const reason = {
-    code: 'not-reached',
-    text: `the run is ${record.status} and will not be ${wanted.join(' or ')}`,
-  };
-  const code = EXIT_CODES[end.kind] || EXIT_CODES.conflict;
-  return { shown, outcome: outcomeOf(ended, summary, code, record.reason ?? reason) };
+  if (wanted.includes('archived') || !isFinal(status)) return null;
+  const text = `the run is ${status} and will not be ${wanted.join(' or ')}`;
+  const reason = record.reason ?? { code: 'not-reached', text };
+  return outcomeOf(ended, summary, code || EXIT_CODES.conflict, reason);
 }
 
 export function deletedOutcome(conversationId: string, summary: EventSummary): Outcome {
@@ -197,10 +185,7 @@ export function isOfLatestRun(conversation: Conversation, summary: EventSummary)
   return isWorking(conversation.status) || !isStale(conversation, summary);
 }
 
-/**
- * Whether the status may be older than the newest event. Never so where the sandbox has failed or
- * is gone.
- */
+/** Whether the status may be older than the newest event: not where the sandbox has failed. */
 function isStale(
   { status, sandbox_status }: Conversation,
   { since_message, in_progress }: EventSummary,

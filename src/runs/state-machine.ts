@@ -1,6 +1,4 @@
-/**
- * A state machine without a clock and without requests. docs/architecture.md explains the table.
- */
+/** Has neither a clock nor requests. docs/architecture.md explains the table. */
 import { blankConversation, NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { type ConversationEvent, isUpTo } from '../domain/event.ts';
 import { type AppError, EXIT_CODES } from '../base/errors.ts';
@@ -22,13 +20,10 @@ import {
 import type { FollowItem } from './follow-source.ts';
 import { isUnknown, isWorking } from './status.ts';
 
-/**
- * `unconfirmed`: the events contradict an end. `stable`: they have done so for 1.5 s or 5 s.
- * `late`: last read.
- */
+/** `unconfirmed`: the events contradict an end; `stable`: for 1.5 or 5 s; `late`: last read. */
 export type Phase = 'open' | 'unconfirmed' | 'stable' | 'late';
 
-/** What an input shows about the newest record. After an event only `idle` is an end at once. */
+/** What an input shows about the newest record. */
 // prettier-ignore
 export const FACTS = [
   'event end', 'event contradicted', 'state end', 'state contradicted', 'state open',
@@ -36,10 +31,7 @@ export const FACTS = [
 ] as const;
 export type Fact = (typeof FACTS)[number];
 
-/**
- * `confirm`: the record is read again in 500 ms; `reread`: in 250 ms. `ask`: asks the sandbox. `-`:
- * no change.
- */
+/** `confirm`: read the record again in 500 ms; `reread`: in 250 ms; `ask`: ask the sandbox. */
 type Decision = 'end' | 'time-out' | 'confirm' | 'reread' | 'continue' | 'ask' | '-';
 
 // prettier-ignore
@@ -56,13 +48,11 @@ export function decisionOn(phase: Phase, fact: Fact): Decision {
   return DECISIONS[phase][FACTS.indexOf(fact)] as Decision;
 }
 
-/** Milliseconds. */
 const MS = {
   reread: 250,
   confirm: 500,
-  /** A status that the events contradict has to be stable for so long. */
   stable: 1_500,
-  /** The same without events of the agent since the message. */
+  /** Without an event of the agent since the message. */
   stableWithoutEvents: 5_000,
   quiet: 600_000,
 } as const;
@@ -76,9 +66,7 @@ export interface Rules {
   startedAfter?: ConversationEvent | null;
   deadlineMs: number;
   waitMs: number;
-  /**
-   * `stop`: the run is stopped after the deadline, and the time for a last read is used for that.
-   */
+  /** `stop`: the caller stops the run in the time for a last read. */
   atDeadline?: 'read' | 'stop';
   /** Null: a notice after 10 minutes. */
   failOnStallMs?: number | null;
@@ -147,12 +135,8 @@ export function initialState(
 }
 
 export function dueMs(state: TrackerState): number {
-  return Math.min(
-    state.deadlineMs,
-    state.untilMs,
-    state.readAtMs,
-    state.isReading ? Infinity : quietDueMs(state),
-  );
+  const quietMs = state.isReading ? Infinity : quietDueMs(state);
+  return Math.min(state.deadlineMs, state.untilMs, state.readAtMs, quietMs);
 }
 
 /** The status is NOT_READ where the newest record may be of the run before. */
@@ -168,12 +152,7 @@ export function unfinished(state: TrackerState, failure: AppError): TrackedRun {
 }
 
 export function advance(before: TrackerState, input: Input, nowMs: number): Step {
-  let { phase } = before;
-  if (phase === 'unconfirmed' || phase === 'stable') {
-    const limitMs = before.summary.since_message === 'none' ? MS.stableWithoutEvents : MS.stable;
-    phase = nowMs - before.contradictedSinceMs < limitMs ? 'unconfirmed' : 'stable';
-  }
-  const state: TrackerState = { ...before, nowMs, phase };
+  const state: TrackerState = { ...before, nowMs, phase: phaseAt(before, nowMs) };
   switch (input.type) {
     case 'event':
       return onEvent(state, input.event);
@@ -186,10 +165,17 @@ export function advance(before: TrackerState, input: Input, nowMs: number): Step
     case 'over':
       return state.phase === 'late'
         ? timeOut(state, deadlinePassedUnanswered)
-        : next(state, ended(state));
+        : next(state, { do: 'end', run: endedRun(state) });
     case 'time':
       return onTime(state);
   }
+}
+
+/** An unconfirmed record becomes stable with the time. */
+function phaseAt({ phase, summary, contradictedSinceMs }: TrackerState, nowMs: number): Phase {
+  if (phase === 'open' || phase === 'late') return phase;
+  const limitMs = summary.since_message === 'none' ? MS.stableWithoutEvents : MS.stable;
+  return nowMs - contradictedSinceMs < limitMs ? 'unconfirmed' : 'stable';
 }
 
 function onEvent(before: TrackerState, event: ConversationEvent): Step {
@@ -199,10 +185,8 @@ function onEvent(before: TrackerState, event: ConversationEvent): Step {
   const state = { ...before, summary, lastEvent: event, ...quietFrom(before.nowMs) };
   const shown = record === null ? 'open' : judge(record, summary, rules).shown;
   if (shown === 'open') return wait(state);
-  return decide(
-    state,
-    shown === 'end' && record?.status === 'idle' ? 'event end' : 'event contradicted',
-  );
+  const isEnd = shown === 'end' && record?.status === 'idle';
+  return decide(state, isEnd ? 'event end' : 'event contradicted');
 }
 
 function onState(before: TrackerState, conversation: Conversation): Step {
@@ -222,12 +206,7 @@ function onTime(state: TrackerState): Step {
   const { nowMs, rules } = state;
   if (nowMs >= state.deadlineMs) {
     // The machine may have been suspended: the record is read for the last time.
-    const after: TrackerState = {
-      ...state,
-      deadlineMs: Infinity,
-      readAtMs: Infinity,
-      isReading: true,
-    };
+    const after = { ...state, deadlineMs: Infinity, readAtMs: Infinity, isReading: true };
     if (rules.atDeadline === 'stop') return timeOut(after, deadlinePassed);
     return next({ ...after, phase: 'late', untilMs: nowMs + GRACE_MS }, { do: 'last-read' });
   }
@@ -238,39 +217,40 @@ function onTime(state: TrackerState): Step {
 }
 
 function decide(state: TrackerState, fact: Fact): Step {
-  const { nowMs, phase, readAtMs, untilMs, rules } = state;
+  const { nowMs, phase, readAtMs, untilMs } = state;
   switch (decisionOn(phase, fact)) {
-    case 'end': {
-      const end = ended(state);
-      // While a confirmation is answered the run is tracked further, until the deadline.
-      if (end.run.outcome.status !== 'waiting' || !rules.answers || nowMs >= rules.deadlineMs)
-        return next(state, end);
-      const open = { ...state, phase: 'open', readAtMs: Infinity, ...quietFrom(nowMs) } as const;
-      return next(open, { do: 'answer', run: end.run });
-    }
+    case 'end':
+      return endOrAnswer(state);
     case 'time-out':
       return timeOut(state, deadlinePassed);
-    case 'confirm': {
-      const contradictedSinceMs = phase === 'open' ? nowMs : state.contradictedSinceMs;
+    case 'confirm':
       return wait({
         ...state,
         phase: 'unconfirmed',
-        contradictedSinceMs,
+        contradictedSinceMs: phase === 'open' ? nowMs : state.contradictedSinceMs,
         readAtMs: nowMs + MS.confirm,
       });
-    }
     case 'reread':
       return wait({ ...state, readAtMs: Math.min(readAtMs, nowMs + MS.reread) });
     case 'continue':
       return wait({ ...state, phase: 'open', readAtMs: Infinity });
-    case 'ask':
-      return next(state, {
-        do: 'ask-sandbox',
-        mostMs: phase === 'late' ? untilMs - nowMs : GRACE_MS,
-      });
+    case 'ask': {
+      const mostMs = phase === 'late' ? untilMs - nowMs : GRACE_MS;
+      return next(state, { do: 'ask-sandbox', mostMs });
+    }
     case '-':
       return wait(state);
   }
+}
+
+/** While a confirmation is answered the run is tracked further, until the deadline. */
+function endOrAnswer(state: TrackerState): Step {
+  const { nowMs, rules } = state;
+  const run = endedRun(state);
+  const mayContinue = rules.answers && nowMs < rules.deadlineMs;
+  if (run.outcome.status !== 'waiting' || !mayContinue) return next(state, { do: 'end', run });
+  const open = { ...state, phase: 'open', readAtMs: Infinity, ...quietFrom(nowMs) } as const;
+  return next(open, { do: 'answer', run });
 }
 
 function next(state: TrackerState, then: Next): Step {
@@ -281,24 +261,21 @@ function wait(state: TrackerState): Step {
   return next(state, { do: 'wait' });
 }
 
-function ended(state: TrackerState): { do: 'end'; run: TrackedRun } {
+function endedRun(state: TrackerState): TrackedRun {
   const { rules, summary } = state;
   const record = state.record ?? rules.seen;
   const reason = { code: record.status, text: `the conversation is ${record.status}` };
   const outcome =
     judge(record, summary, rules).outcome ??
     outcomeOf(record, summary, EXIT_CODES.conflict, reason);
-  return { do: 'end', run: { outcome, failure: null, record } };
+  return { outcome, failure: null, record };
 }
 
-function timeOut(
-  state: TrackerState,
-  failure: (newest: Conversation, waitMs: number) => AppError,
-): Step {
-  return next(state, {
-    do: 'end',
-    run: unfinished(state, failure(newestOf(state), state.rules.waitMs)),
-  });
+type Failure = (newest: Conversation, waitMs: number) => AppError;
+
+function timeOut(state: TrackerState, failure: Failure): Step {
+  const run = unfinished(state, failure(newestOf(state), state.rules.waitMs));
+  return next(state, { do: 'end', run });
 }
 
 function quietFrom(nowMs: number): Pick<TrackerState, 'quietSinceMs' | 'noticeAtMs'> {
@@ -317,15 +294,16 @@ function afterQuiet(step: Step, conversation: Conversation): Step {
   if (nowMs < quietDueMs(state)) return step;
   const quietMs = nowMs - quietSinceMs;
   const limitMs = rules.failOnStallMs ?? Infinity;
-  if (quietMs >= limitMs && isWorking(conversation.status))
-    return next(state, {
-      do: 'end',
-      run: unfinished(state, noEvents(conversation, limitMs, lastEvent)),
-    });
-  if (quietMs >= limitMs) return wait({ ...state, ...quietFrom(nowMs) });
-  // An old server may report `starting` for the whole run, and a later one a status that acs does
-  // not know.
-  const isReported = isWorking(conversation.status) || isUnknown(conversation.status);
+  const working = isWorking(conversation.status);
+  if (quietMs >= limitMs)
+    return working
+      ? next(state, {
+          do: 'end',
+          run: unfinished(state, noEvents(conversation, limitMs, lastEvent)),
+        })
+      : wait({ ...state, ...quietFrom(nowMs) });
+  // An old server may report `starting` for the whole run, a later one a status unknown to acs.
+  const isReported = working || isUnknown(conversation.status);
   const notice = isReported ? noEventsNotice(conversation, quietMs, lastEvent) : null;
   return { ...step, state: { ...state, noticeAtMs: nowMs + MS.quiet }, notice };
 }

@@ -42,18 +42,12 @@ export interface TrackOptions extends Omit<Rules, 'answers'> {
   answer?: Answerer | undefined;
   signal?: AbortSignal;
   onEvent?: (event: ConversationEvent) => Promise<void>;
-  /**
-   * `perhaps-older`: the state may be the one of the run before; `none`: the conversation has no
-   * run.
-   */
+  /** `perhaps-older`: the state may be that of the run before. */
   onState?: (conversation: Conversation, run: 'latest' | 'perhaps-older' | 'none') => void;
   onNotice?: (text: string) => Promise<void>;
 }
 
-/**
- * Throws `auth`, `network`, `server`, and `not-found` where the event to start after does not
- * exist.
- */
+/** Throws `auth`, `network`, `server`, and `not-found` without the event to start after. */
 export async function trackRun(
   ctx: RunContext,
   server: Server,
@@ -70,7 +64,7 @@ export async function trackRun(
   }
 }
 
-type Item = Input | { type: 'notice'; text: string } | { type: 'left' };
+type Item = Input | { type: 'left' };
 
 class Tracker {
   private readonly ctx: RunContext;
@@ -100,17 +94,10 @@ class Tracker {
   }
 
   async run(): Promise<TrackedRun> {
-    const { ctx } = this;
     // A deadline that has passed comes before what the follower reads.
     let item: Item = { type: 'time' };
-    for (;;) {
-      if (item.type === 'left') return this.unanswered as TrackedRun;
-      if (item.type === 'notice') {
-        await this.notice(item.text);
-        item = await this.next();
-        continue;
-      }
-      const { state, next, notice } = advance(this.state, item, ctx.clock.now());
+    while (item.type !== 'left') {
+      const { state, next, notice } = advance(this.state, item, this.ctx.clock.now());
       this.state = state;
       if (notice !== null) await this.notice(notice);
       await this.show(item);
@@ -120,6 +107,7 @@ class Tracker {
       if (next.do === 'last-read') await this.endFollower();
       item = next.do === 'ask-sandbox' ? await this.askSandbox(next.mostMs) : await this.next();
     }
+    return this.unanswered as TrackedRun;
   }
 
   /** No request in flight may keep the command after the outcome. */
@@ -141,45 +129,52 @@ class Tracker {
   }
 
   private async bound(): Promise<{ server: Server; signal: AbortSignal }> {
-    const signals = [
-      this.stop.signal,
-      this.ctx.signal,
-      this.options.signal,
-      this.isLate() ? null : this.limit.signal,
-    ];
-    const signal = AbortSignal.any(signals.filter((one) => one != null));
+    const signals = [this.stop.signal, this.ctx.signal];
+    if (this.options.signal) signals.push(this.options.signal);
+    if (!this.isLate()) signals.push(this.limit.signal);
+    const signal = AbortSignal.any(signals);
     return { signal, server: await this.server.withSignal(signal) };
   }
 
   private async *follow(): AsyncGenerator<Item, void, void> {
     const { server, signal } = await this.bound();
-    const { since, afterEventId } = this.options;
-    if (!this.isSummaryKnown) {
-      const at = { clock: this.ctx.clock, signal };
-      const { summary, last } = await readThroughOutage(at, () => readKnownRun(server, this.id));
-      this.isSummaryKnown = true;
-      const isFromLast = since === null && afterEventId === undefined;
-      this.state = { ...this.state, summary, lastEvent: isFromLast ? last : null };
-    }
+    if (!this.isSummaryKnown) await this.readSummary(server, signal);
     const { lastEvent } = this.state;
-    const from = lastEvent === null ? since : lastEvent.timestamp;
-    const lateAfter = this.isLate() ? lastEvent?.id : undefined;
-    const after = lastEvent === null ? afterEventId : lateAfter;
-    yield* server.conversations.follow(this.id, {
+    const { since, afterEventId } = this.options;
+    const isLate = this.isLate();
+    const start =
+      lastEvent === null
+        ? { since, afterEventId }
+        : { since: lastEvent.timestamp, afterEventId: isLate ? lastEvent.id : undefined };
+    const items = server.conversations.follow(this.id, {
       signal,
       request: this.request,
-      ...(from !== null && { since: from }),
-      ...(after !== undefined && { afterEventId: after }),
-      ...(this.isLate() && { extent: 'once' }),
+      extent: isLate ? 'once' : undefined,
+      afterEventId: start.afterEventId,
+      since: start.since ?? undefined,
     });
+    for await (const item of items) {
+      if (item.type === 'notice') await this.notice(item.text);
+      else yield item;
+    }
     yield { type: 'over' };
+  }
+
+  private async readSummary(server: Server, signal: AbortSignal): Promise<void> {
+    const { clock } = this.ctx;
+    const read = () => readKnownRun(server, this.id);
+    const { summary, last } = await readThroughOutage({ clock, signal }, read);
+    this.isSummaryKnown = true;
+    const { since, afterEventId } = this.options;
+    const isFromLast = since === null && afterEventId === undefined;
+    this.state = { ...this.state, summary, lastEvent: isFromLast ? last : null };
   }
 
   private async next(): Promise<Item> {
     const { ctx, state } = this;
     this.items ??= this.follow();
     this.pending ??= this.items.next().then(({ value }) => value as Item);
-    const awaited = [this.pending, ...(this.question === null ? [] : [this.question])];
+    const awaited = this.question === null ? [this.pending] : [this.pending, this.question];
     try {
       const item = await beforeTime(ctx, dueMs(state) - ctx.clock.now(), awaited);
       if (item === 'time') return { type: 'time' };
@@ -202,10 +197,9 @@ class Tracker {
     }
     if (input.type !== 'state') return;
     const { conversation } = input;
-    const isWithoutRun =
-      conversation.status === 'idle' && state.summary.since_message === 'unknown';
+    const hasNoRun = conversation.status === 'idle' && state.summary.since_message === 'unknown';
     const run = isOfLatestRun(conversation, state.summary) ? 'latest' : 'perhaps-older';
-    options.onState?.(conversation, isWithoutRun ? 'none' : run);
+    options.onState?.(conversation, hasNoRun ? 'none' : run);
   }
 
   private async askSandbox(mostMs: number): Promise<Input> {
@@ -215,10 +209,8 @@ class Tracker {
       if (isFailure(error)) return false;
       throw error;
     });
-    return {
-      type: 'sandbox',
-      isInProgress: (await beforeTime(this.ctx, mostMs, [asked])) === true,
-    };
+    const answer = await beforeTime(this.ctx, mostMs, [asked]);
+    return { type: 'sandbox', isInProgress: answer === true };
   }
 
   private async notice(text: string): Promise<void> {
@@ -233,8 +225,7 @@ class Tracker {
       this.question = null;
       return { type: how };
     });
-    // Its rejection is handled where it is awaited, which does not happen when tracking ends
-    // otherwise.
+    // `next` handles the rejection, unless tracking ends before.
     this.question.catch(() => undefined);
   }
 
@@ -243,17 +234,16 @@ class Tracker {
     const { ctx, state } = this;
     if (error.kind === 'not-found' && (await this.isGone()))
       return { outcome: deletedOutcome(this.id, state.summary), failure: null };
-    // No outcome where stdout is closed (141) or another run has ended first. Ctrl-C at a prompt
-    // does not abort ctx.signal.
+    // No outcome where the reader of stdout is gone, or another run has ended first. Ctrl-C at a
+    // prompt does not abort ctx.signal.
     const isLeft = ctx.signal.aborted || this.question !== null;
     if (error.kind !== 'interrupted' || error.exitCode === READER_GONE || !isLeft) throw error;
     return unfinished(state, interruption(error, newestOf(state)));
   }
 
   private async isGone(): Promise<boolean> {
-    const server = await this.server.withSignal(
-      AbortSignal.any([this.stop.signal, this.ctx.signal]),
-    );
+    const signal = AbortSignal.any([this.stop.signal, this.ctx.signal]);
+    const server = await this.server.withSignal(signal);
     const isGone = server.conversations.get(this.id).then(() => false, isNotFound);
     const leftMs = Math.max(this.options.deadlineMs - this.ctx.clock.now(), 0) + GRACE_MS;
     return (await beforeTime(this.ctx, leftMs, [isGone])) === true;

@@ -200,7 +200,6 @@ describe('the outcome of a run', () => {
 
   it.each([
     ['waiting', null, '', 'confirmation'],
-    ['waiting', 'user', '', 'user'],
     // Over V0: after an answer in text the agent awaits input.
     ['finished', 'user', '', null],
     ['idle', null, 'message rejection', 'user'],

@@ -270,12 +270,12 @@ export class Stage {
     return watched;
   }
 
-  private async *look({ signal, request }: FollowOptions): AsyncGenerator<FollowItem> {
+  private async *look(
+    { signal, request }: FollowOptions,
+    aborted: Promise<never>,
+  ): AsyncGenerator<FollowItem> {
     this.looks.push(this.clock.now());
     this.lookSignals.push(signal);
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    });
     await Promise.race([this.onLook(), aborted]);
     if (request) request.isPending = false;
     yield { type: 'state', conversation: this.record };
@@ -286,20 +286,20 @@ export class Stage {
     this.follows.push({ signal, ...start });
     const wake = () => this.deliver();
     if (request) request.onMade = () => void wake();
+    // One listener for all waits.
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+    aborted.catch(() => undefined);
     for (;;) {
       signal.throwIfAborted();
       const item = this.items.shift();
       if (item !== undefined) yield item;
       else if (this.fault !== null) throw this.fault;
-      else if (from.extent === 'once') return yield* this.look(from);
-      else if (request?.isPending) yield* this.look(from);
+      else if (from.extent === 'once') return yield* this.look(from, aborted);
+      else if (request?.isPending) yield* this.look(from, aborted);
       else if (this.isOver) return;
-      else {
-        await new Promise<void>((resolve, reject) => {
-          this.wakers.push(resolve);
-          signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-        });
-      }
+      else await Promise.race([new Promise<void>((resolve) => this.wakers.push(resolve)), aborted]);
     }
   }
 }
