@@ -1,10 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node';
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
+
+const CONF_WRITER = 'src/local/profiles/conf-writer.ts';
 
 const report = process.env.ACS_TEST_REPORT;
 
@@ -63,6 +66,9 @@ const notRun: Reporter = {
 export default defineConfig({
   define: { ACS_VERSION: JSON.stringify(version) },
   test: {
+    // As in the build: conf writes with a file of ours.
+    alias: { atomically: fileURLToPath(new URL(CONF_WRITER, import.meta.url)) },
+    server: { deps: { inline: ['conf'] } },
     // The files of a project share worker processes, and so the modules that these have loaded. The
     // idle clock waits until nothing is active in its process. A file that has only real clocks may
     // leave something active, such as a process that ends later: the files with the idle clock

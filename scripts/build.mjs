@@ -21,6 +21,7 @@ import { licenses } from './build/licenses.mjs';
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const dist = path.join(root, 'dist');
 const JQ = path.join(root, 'node_modules/jq-wasm/dist');
+const CONF_WRITER = { atomically: './src/local/profiles/conf-writer.ts' };
 const HELP = 'scripts/build/help-pages.ts';
 /** Files that are loaded here and are not part of the package. */
 const TEMPORARY = ['scripts.js', 'openapi.js'];
@@ -72,7 +73,7 @@ const processes = {
   alias: { 'jq-wasm': path.join(JQ, 'index.cjs') },
 };
 const built = await Promise.all([
-  commandLine({ ...options, plugins: [lazyBuiltins] }, HELP),
+  commandLine({ ...options, plugins: [lazyBuiltins], alias: CONF_WRITER }, HELP),
   build(processes),
 ]).catch((error) => {
   if (!error.errors) throw error;

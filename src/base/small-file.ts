@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
 const LONGEST_BYTES = 64 * 1024;
 
@@ -22,5 +23,17 @@ export function readSmallRecord(file: string): Record<string, unknown> | null {
     return typeof value === 'object' ? (value as Record<string, unknown> | null) : null;
   } catch {
     return null;
+  }
+}
+
+/** Replaces a private file (0600) or a link whole; else throws the error of the file system. */
+export function writeSmallFile(file: string, text: string): void {
+  const temporary = `${file}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(temporary, text, { flag: 'wx', mode: 0o600, flush: true });
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
   }
 }

@@ -7,7 +7,6 @@ import { AppError } from '../../base/errors.ts';
 import { once } from '../../base/once.ts';
 import type { ProbeCache } from '../../client/shared/features.ts';
 import type { Server } from '../../client/shared/server.ts';
-import type { ServerCache } from '../../local/profiles/cache.ts';
 import type { ResolvedTarget, TargetPlan } from '../../local/profiles/resolve.ts';
 import type { ProfileStore } from '../../local/profiles/store.ts';
 import { configDirectory } from '../../local/config-directory.ts';
@@ -77,8 +76,11 @@ function serversOf(parts: ServerParts): Servers {
       return opened(await openModelEndpoint({ ...options, key }));
     },
     lastConversation: {
-      get: async (origin) => (await serverCache(platform)).last.get(nameOf(origin)),
-      set: async (origin, id) => (await serverCache(platform)).last.set(nameOf(origin), id),
+      async get(origin) {
+        const id = (await serverCache('last', platform)).get(nameOf(origin));
+        return typeof id === 'string' ? id : null;
+      },
+      set: async (origin, id) => (await serverCache('last', platform)).set(nameOf(origin), id),
     },
     of(flags) {
       const others = { ...globals(), ...flags };
@@ -208,9 +210,9 @@ export function keyReaders(
   };
 }
 
-async function serverCache(platform: Platform): Promise<ServerCache> {
+async function serverCache(kind: 'probe' | 'last', platform: Platform) {
   const { openServerCache } = await import('../../local/profiles/cache.ts');
-  return openServerCache({ configDir: configDirectory(platform) });
+  return openServerCache(kind, configDirectory(platform));
 }
 
 /**
@@ -222,7 +224,7 @@ async function probeCache(
   local: boolean,
   proof: number | string | null,
 ): Promise<ProbeCache> {
-  const { probe } = await serverCache(platform);
+  const probe = await serverCache('probe', platform);
   const nameOf = (origin: string): string => (local ? LOCAL_PROFILE : origin);
   // Enough to notice another key, and too little to find the key by trying: one key in 65,536 has
   // the same mark.
@@ -232,11 +234,11 @@ async function probeCache(
       : `${origin} ${proof}`;
   return {
     async get(origin) {
-      const kept = (await probe.get(nameOf(origin))) as { mark?: unknown; facts?: unknown } | null;
+      const kept = probe.get(nameOf(origin)) as { mark?: unknown; facts?: unknown } | null;
       return kept?.mark === markOf(origin) ? kept.facts : null;
     },
-    set: (origin, facts) => probe.set(nameOf(origin), { mark: markOf(origin), facts }),
-    drop: (origin) => probe.drop(nameOf(origin)),
+    set: async (origin, facts) => probe.set(nameOf(origin), { mark: markOf(origin), facts }),
+    drop: async (origin) => probe.drop(nameOf(origin)),
   };
 }
 

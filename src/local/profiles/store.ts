@@ -157,12 +157,10 @@ async function changeDocument(
     const document = await readDocument(file);
     edit(document);
     const { default: Conf } = await import('conf');
-    // conf writes a temporary file of this mode and renames it; it writes through an existing link.
     const conf = new Conf<ProfileDocument>({
       cwd: configDir,
       configName: 'profiles',
       accessPropertiesByDotNotation: false,
-      configFileMode: 0o600,
     });
     conf.store = document;
   } finally {

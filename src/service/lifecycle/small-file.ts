@@ -1,15 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
-import { readSmallFile } from '../../base/small-file.ts';
+import { existsSync, statSync } from 'node:fs';
+import { readSmallFile, writeSmallFile } from '../../base/small-file.ts';
 import { ServiceError } from '../base/failure.ts';
 
 /** Opening a pipe may wait for ever. Throws ServiceError `data-dir`. */
@@ -21,21 +12,9 @@ export function refuseUnless(kind: 'file' | 'directory', name: string): void {
   });
 }
 
-/** Writes a small private file whole or not at all. */
 export function writePrivateFile(file: string, text: string): void {
   refuseUnless('file', file);
-  const temporary = `${file}.${randomBytes(6).toString('hex')}`;
-  const descriptor = openSync(temporary, 'wx', 0o600);
-  try {
-    writeSync(descriptor, text);
-    fsyncSync(descriptor);
-    renameSync(temporary, file);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
+  writeSmallFile(file, text);
 }
 
 /** 256 bits in base64url. An invalid key is not replaced. Throws ServiceError `data-dir`. */

@@ -15,7 +15,9 @@ import { build } from 'esbuild';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openProfileStore } from '../../../src/local/profiles/store.ts';
 import { folderOfEachTest } from '../../support/temporary-folder.ts';
-import { invoke, type Ended } from '../../support/world.ts';
+import { until } from '../../support/test-clock.ts';
+import { invoke, PACKAGE_ROOT, type Ended } from '../../support/world.ts';
+import { shell, start, type Start } from '../../e2e/processes.ts';
 import { mode, profile, useConfigDirs } from './support/config-dirs.ts';
 
 const dirs = useConfigDirs();
@@ -240,5 +242,35 @@ describe('a profile store that others may read', () => {
       err: expect.stringContaining('its mode is now 0600') as string,
     });
     expect(mode(file)).toBe('600');
+  });
+});
+
+describe('a process that writes the profile store', () => {
+  const at = (): Start => ({
+    cwd: dirs.base,
+    env: {
+      ACS_CONFIG_DIR: dirs.configDir,
+      HOME: dirs.base,
+      PATH: process.env.PATH,
+      NODE_OPTIONS: `--require ${path.join(PACKAGE_ROOT, 'test/fixtures/stay-open.cjs')}`,
+    },
+  });
+
+  it('gets each SIGINT once, so that the first one does not end it', async () => {
+    await openProfileStore(dirs).put(profile('work'));
+    const acs = start(['profile', 'use', 'local', '--json'], at());
+    await until(() => acs.out().endsWith('\n'));
+    acs.child.kill('SIGINT');
+    expect((await acs.ended).code, acs.err()).toBe(0);
+  });
+
+  it('leaves the store as it is when the disk is full', async () => {
+    await openProfileStore(dirs).put(profile('work', { key: 'x'.repeat(2_000) }));
+    const before = readFileSync(dirs.file, 'utf8');
+    const { NODE_OPTIONS: _, ...env } = at().env;
+    // A file of this process may have 1,024 bytes: Node ends where it would write more.
+    const limited = shell('ulimit -f 1; acs profile use local', { ...at(), env });
+    expect((await limited.ended).code).not.toBe(0);
+    expect(readFileSync(dirs.file, 'utf8')).toBe(before);
   });
 });

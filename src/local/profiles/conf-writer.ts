@@ -1,0 +1,11 @@
+/**
+ * What conf imports from `atomically`: the build and the tests put this file in its place, because
+ * that package loses the store on a full disk and repeats signals (docs/dependencies.md).
+ */
+import { existsSync, realpathSync } from 'node:fs';
+import { writeSmallFile } from '../../base/small-file.ts';
+
+/** Behind a link the target is replaced: some users link their configuration to a repository. */
+export function writeFileSync(file: string, text: string): void {
+  writeSmallFile(existsSync(file) ? realpathSync(file) : file, text);
+}
