@@ -13,7 +13,6 @@ const FILES = {
     'src/local/checkout/pull.ts',
     'src/output/emit.ts',
     'src/service/serve.ts',
-    'src/service/settings/git-providers.ts',
     'src/terminal/prompt.ts',
   ],
   'no-nested-ternary': [

@@ -70,7 +70,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
 
 /** Files that may use the process, the network and the system clock. */
 const EDGES =
-  /^src\/(main\.ts|cli\/create-context|client\/http|base\/process|service\/(.*\/)?(main\.ts|serve\.ts|recover\.ts|agents\/(proxy|model\/failure|mcp\/transports)|isolation\/|supervisor|lifecycle\/))/;
+  /^src\/(main\.ts|cli\/create-context|client\/http|base\/process|service\/(.*\/)?(main\.ts|serve\.ts|recover\.ts|agents\/(proxy|model\/failure|mcp\/transports)|settings\/forgejo|isolation\/|supervisor|lifecycle\/))/;
 
 const FILE_LINES = 450;
 

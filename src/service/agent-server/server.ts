@@ -34,7 +34,7 @@ export async function startWorker({
   const { events_dir: eventsDir, default_replay: defaultReplay = null, faults = [] } = config;
   let store: Store | null = null;
   const userStore = (): Store => (store ??= openStore(config.database));
-  const llmOfSettings = () => v.parse(llm, readSettings(userStore().documents)?.agent.llm ?? {});
+  const llmOfSettings = () => v.parse(llm, readSettings(userStore().documents).agent.llm ?? {});
   const rest = { sandbox, nowMicroseconds, notify };
   const conversations = new Conversations({ eventsDir, defaultReplay, llmOfSettings, ...rest });
   const { workingDir } = await sandbox.folders();

@@ -8,7 +8,7 @@ import { route, type Route } from '../http/route.ts';
 import { createRouter } from '../http/router.ts';
 import { SpecRefused } from '../sandboxes/specs.ts';
 import type { AppContext } from './context.ts';
-import { ForgejoError } from '../settings/git-providers.ts';
+import { ForgejoError } from '../settings/forgejo.ts';
 import { conversationRoutesV0 } from './routes/conversations-v0.ts';
 import { conversationRoutesV1 } from './routes/conversations-v1.ts';
 import { eventRoutesV0 } from './routes/events-v0.ts';

@@ -235,7 +235,8 @@ const PYTHON_TYPES: Record<SettingType, string> = {
   object: 'dictionary',
 };
 
-export function problemOf({ type, min, choices }: SettingField, value: JsonValue): string | null {
+/** Why a field cannot have the value, in the words of genuine servers; null: it can. */
+export function typeError({ type, min, choices }: SettingField, value: JsonValue): string | null {
   if (value === null) return null;
   if (!IS_OF_TYPE[type](value)) return `Input should be a valid ${PYTHON_TYPES[type]}`;
   if (min !== undefined && Number(value) < min)

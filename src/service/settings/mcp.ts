@@ -1,7 +1,4 @@
-/**
- * MCP servers as the settings store them: by name, in the form of V1, with the secrets in clear. A
- * bearer token is `api_key`, as on V0, whose lists name only programs.
- */
+/** MCP servers by name, stored as V1 has them, secrets in clear; a bearer token is `api_key`. */
 import * as v from 'valibot';
 import { check, list, mapOf, maybe, openRecord, text, textLike } from '../../protocol/detail.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/settings.ts';
@@ -69,12 +66,11 @@ export function fromV0(config: McpConfigV0 | null | undefined, before: McpServer
 
 /** A token is shown by its strategy alone. */
 export function toV1(servers: McpServers, secrets: 'masked' | 'clear' = 'masked'): JsonObject {
-  const shown = ({ api_key: key, ...server }: JsonObject): JsonObject => ({
-    ...(secrets === 'clear' ? server : mapSecrets(server, () => MASK)),
-    ...(key
-      ? { auth: { strategy: 'bearer', ...(secrets === 'clear' ? { value: key } : {}) } }
-      : {}),
-  });
+  const shown = ({ api_key: key, ...server }: JsonObject): JsonObject => {
+    const isClear = secrets === 'clear';
+    const auth = { strategy: 'bearer', ...(isClear && { value: key ?? null }) };
+    return { ...(isClear ? server : mapSecrets(server, () => MASK)), ...(key && { auth }) };
+  };
   return Object.fromEntries(Object.entries(servers).map(([name, one]) => [name, shown(one)]));
 }
 
@@ -140,11 +136,12 @@ function withSecrets(server: JsonObject, stored: JsonObject): JsonObject {
   const [inHeader, rest] = splitBearer(isJsonObject(headers) ? headers : {});
   // A stored token is not sent to another address.
   const kept = strategy === 'bearer' && stored.url === server.url ? stored.api_key : null;
-  const key = api_key ?? token ?? (value === MASK ? null : value) ?? inHeader ?? kept;
+  const keys = [api_key, token, value === MASK ? null : value, inHeader, kept];
+  const key = keys.find((each) => typeof each === 'string');
   return {
     ...other,
-    ...(Object.keys(rest).length > 0 ? { headers: rest } : {}),
-    ...(typeof key === 'string' ? { api_key: key } : {}),
+    ...(Object.keys(rest).length > 0 && { headers: rest }),
+    ...(key !== undefined && { api_key: key }),
   };
 }
 

@@ -1,7 +1,4 @@
-/**
- * The settings as they are stored, and as each dialect shows and changes them (interface sections
- * 2.1, 2.2, 2.5, 2.6).
- */
+/** The stored settings, as each dialect shows and changes them (interface 2.1, 2.2, 2.5, 2.6). */
 import { isDeepStrictEqual } from 'node:util';
 import { check } from '../../protocol/detail.ts';
 import {
@@ -24,7 +21,7 @@ import {
   defaultsOf,
   MASK,
   overlay,
-  problemOf,
+  typeError,
   withoutSecrets,
   type Mask,
   type SettingField,
@@ -42,19 +39,26 @@ export interface StoredSettings {
   mcp: McpServers;
 }
 
-/**
- * Named model settings that can be made the current ones: what was set of each one's llm, secrets
- * in clear.
- */
+/** By name, what was set of `llm`, with the secrets in clear. */
 export interface Profiles {
   profiles: Record<string, JsonObject>;
   active: string | null;
 }
 
-/** Null: nothing has ever been stored. */
-export function readSettings(documents: DocumentStore): StoredSettings | null {
-  const settings = documents.read('settings') as StoredSettings | null;
-  return settings && { ...settings, mcp: serversOf(settings.mcp) };
+export function hasSettings(documents: DocumentStore): boolean {
+  return documents.read('settings') !== null;
+}
+
+/** Empty settings when nothing has ever been stored. */
+export function readSettings(documents: DocumentStore): StoredSettings {
+  const { plain, agent, conversation, mcp } = (documents.read('settings') ??
+    {}) as Partial<StoredSettings>;
+  return {
+    plain: plain ?? {},
+    agent: agent ?? {},
+    conversation: conversation ?? {},
+    mcp: serversOf(mcp ?? {}),
+  };
 }
 
 /** Builds of 2026 stored a list, with a member `kind` and what only V1 has in `more`. */
@@ -70,24 +74,15 @@ function serversOf(mcp: McpServers | JsonObject[]): McpServers {
 
 /** No profile is active once the model settings differ from its own, as on genuine servers. */
 export function writeSettings(documents: DocumentStore, settings: StoredSettings): void {
-  if (isDeepStrictEqual(readSettings(documents), settings)) return;
   documents.write('settings', settings);
-  const all = readProfiles(documents);
-  const active = all.active === null ? undefined : all.profiles[all.active];
+  const { profiles, active } = readProfiles(documents);
+  const profile = profiles[active ?? ''];
   const current = isJsonObject(settings.agent.llm) ? settings.agent.llm : {};
-  if (active === undefined || isDeepStrictEqual(withDefaults(active), withDefaults(current)))
-    return;
-  writeProfiles(documents, { ...all, active: null });
+  if (profile !== undefined && !isDeepStrictEqual(withDefaults(profile), withDefaults(current)))
+    writeProfiles(documents, { profiles, active: null });
 }
 
-export function emptySettings(): StoredSettings {
-  return { plain: {}, agent: {}, conversation: {}, mcp: {} };
-}
-
-/**
- * A name of the request is looked up in `profiles`, which therefore inherits no member such as
- * `constructor`.
- */
+/** `profiles` inherits no member such as `constructor`: requests name its members. */
 export function readProfiles(documents: DocumentStore): Profiles {
   const { profiles, active } = (documents.read('llm_profiles') as Profiles | null) ?? {
     profiles: {},
@@ -104,12 +99,9 @@ function withDefaults(llm: JsonObject): JsonObject {
   return overlay(defaultsOf(AGENT_FIELDS), { llm });
 }
 
-/**
- * The environment that makes git inside a sandbox commit under the name of the settings; empty
- * where none is set.
- */
+/** The environment in which git of a sandbox commits under the name of the settings. */
 export function gitIdentity(documents: DocumentStore): Record<string, string> {
-  const { git_user_name: name, git_user_email: email } = readSettings(documents)?.plain ?? {};
+  const { git_user_name: name, git_user_email: email } = readSettings(documents).plain;
   return {
     ...(typeof name === 'string' ? { GIT_AUTHOR_NAME: name, GIT_COMMITTER_NAME: name } : {}),
     ...(typeof email === 'string' ? { GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_EMAIL: email } : {}),
@@ -154,9 +146,14 @@ export function replacedV0(before: StoredSettings, replacement: SettingsV0): Sto
   for (const row of SETTINGS_V0) {
     const value = replacement[row.name];
     if (value == null && row.keptByNull.includes('V0')) continue;
-    setAt(after, storedPath(row), value == null || value === '' ? undefined : value);
+    change(after, storedPath(row), value ?? null);
   }
   return after;
+}
+
+/** Null and an empty text clear a setting. */
+function change(settings: object, path: string, value: JsonValue): void {
+  setAt(settings as JsonObject, path, value === null || value === '' ? undefined : value);
 }
 
 /** Nothing of this has an effect here: there are no skills and no marketplaces. */
@@ -219,25 +216,25 @@ export function profileConfig(llm: JsonObject, mask: Mask): JsonObject {
   return withoutSecrets(AGENT_FIELDS, withDefaults(llm), mask).llm as JsonObject;
 }
 
-/** What is left out stays, null clears. Throws HttpError 400 or 422; nothing is stored then. */
-export function mergedV1(before: StoredSettings, change: JsonObject): StoredSettings {
-  const keys = ['agent_settings', 'conversation_settings'].filter((name) => name in change);
+/** What is left out stays, null clears. Throws HttpError 400 or 422. */
+export function mergedV1(before: StoredSettings, body: JsonObject): StoredSettings {
+  const keys = ['agent_settings', 'conversation_settings'].filter((name) => name in body);
   if (keys.length > 0) {
     throw new HttpError(422, {
       error: 'Use *_diff nested settings payloads instead of legacy keys',
       keys,
     });
   }
-  const plain = check(plainSettings, change, 'body');
+  const plain = check(plainSettings, body, 'body');
   if (!plain.ok) throw invalid(plain.detail);
   const after = structuredClone(before);
   const values = plain.value as JsonObject;
   for (const { name, keptByNull } of PLAIN_SETTINGS) {
     const value = values[name];
     if (value === undefined || (value === null && keptByNull.includes('V1'))) continue;
-    setAt(after.plain, name, value === null || value === '' ? undefined : value);
+    change(after.plain, name, value);
   }
-  const { agent_settings_diff: agent = {}, conversation_settings_diff: conversation = {} } = change;
+  const { agent_settings_diff: agent = {}, conversation_settings_diff: conversation = {} } = body;
   mergeDiff(after.agent, AGENT_FIELDS, 'agent_settings_diff', agent);
   mergeDiff(after.conversation, CONVERSATION_FIELDS, 'conversation_settings_diff', conversation);
   if (isJsonObject(agent) && agent.mcp_config !== undefined)
@@ -254,18 +251,18 @@ function mergeDiff(
   const refused = (at: string, why: string) => new HttpError(400, { error: `${at}\n  ${why}` });
   if (!isJsonObject(diff)) throw refused(member, 'Input should be a valid dictionary');
   const kind = diff.agent_kind ?? 'openhands';
-  if (kind !== 'openhands')
-    throw refused(
-      `${member}.agent_kind`,
-      `Input tag '${cut(String(kind), 50)}': the local service has only agents of kind 'openhands'`,
-    );
+  if (kind !== 'openhands') {
+    const why = "the local service has only agents of kind 'openhands'";
+    throw refused(`${member}.agent_kind`, `Input tag '${cut(String(kind), 50)}': ${why}`);
+  }
   for (const field of fields) {
     const { path, isSecret } = field;
     const value = valueAt(diff, path);
     if (value === undefined || (isSecret && value === MASK)) continue;
-    const problem = problemOf(field, value);
-    if (problem !== null) throw refused(`${member}.${path}`, problem);
-    setAt(stored, path, value === null || (isSecret && value === '') ? undefined : value);
+    const error = typeError(field, value);
+    if (error !== null) throw refused(`${member}.${path}`, error);
+    const isCleared = value === null || (isSecret && value === '');
+    setAt(stored, path, isCleared ? undefined : value);
   }
   // A null for a whole object, such as `llm`, clears all of it.
   for (const [name, value] of Object.entries(diff))

@@ -1,32 +1,24 @@
-/**
- * What a sandbox may read of the user's secrets (interface section 5.5), at the app server and at
- * its agent server.
- */
+/** The secrets of the user that a sandbox may read, at both servers (interface section 5.5). */
 import { refuse } from '../http/answer.ts';
 import type { Store } from '../storage/index.ts';
 import { readProviders } from './git-providers.ts';
 
 type UserSecrets = ReadonlyMap<string, { value: string; description: string }>;
 
-/**
- * The user's own by name, then the tokens of git providers, of which an own secret with the same
- * name has precedence.
- */
+/** By name. A secret has precedence over the token of a git provider with the same name. */
 export function userSecrets({
   documents,
   secrets,
 }: Pick<Store, 'documents' | 'secrets'>): UserSecrets {
   const values = secrets.values();
-  const all = new Map(
-    secrets
-      .list()
-      .map(({ name, description }) => [name, { value: values[name] ?? '', description }]),
-  );
-  for (const [provider, { token }] of Object.entries(readProviders(documents))) {
-    const name = `${provider}_token`;
-    if (!all.has(name)) all.set(name, { value: token, description: 'Token of a git provider' });
-  }
-  return all;
+  const own = secrets.list().map(({ name, description }) => {
+    return [name, { value: values[name] ?? '', description }] as const;
+  });
+  const tokens = Object.entries(readProviders(documents)).map(([provider, { token }]) => {
+    return [`${provider}_token`, { value: token, description: 'Token of a git provider' }] as const;
+  });
+  const names = new Set(own.map(([name]) => name));
+  return new Map([...own, ...tokens.filter(([name]) => !names.has(name))]);
 }
 
 export function shownSecrets(secrets: UserSecrets) {

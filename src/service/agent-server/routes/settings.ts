@@ -13,7 +13,6 @@ import { profileName } from '../../../protocol/v1/requests.ts';
 import { isJsonObject, type JsonObject } from '../../../protocol/settings.ts';
 import { MASK, type Mask } from '../../settings/fields.ts';
 import {
-  emptySettings,
   keysSet,
   mergedV1,
   profileConfig,
@@ -66,10 +65,7 @@ export const userRoutes: readonly Route<AgentContext>[] = [
         );
       }
       const { documents } = worker.userStore();
-      writeSettings(
-        documents,
-        mergedV1(readSettings(documents) ?? emptySettings(), diffs as JsonObject),
-      );
+      writeSettings(documents, mergedV1(readSettings(documents), diffs as JsonObject));
       return shownSettings(worker, MASK);
     },
   }),
@@ -117,7 +113,7 @@ export const userRoutes: readonly Route<AgentContext>[] = [
 
 function shownSettings({ userStore, nowMicroseconds }: WorkerContext, mask: Mask) {
   const { documents } = userStore();
-  const settings = readSettings(documents) ?? emptySettings();
+  const settings = readSettings(documents);
   const profiles = readProfiles(documents);
   const now = zonedTimestamp(nowMicroseconds());
   const { agent_settings, conversation_settings } = shownV1(settings, profiles, now, mask);

@@ -1,7 +1,4 @@
-/**
- * Secrets, tokens of git providers, and what is looked up at a provider (interface sections 2.3,
- * 2.4, 2.8, 3.5 and 9). Values of secrets are not part of any answer.
- */
+/** Secrets (their values are in no answer) and git providers (interface 2.3, 2.4, 2.8, 3.5, 9). */
 import * as v from 'valibot';
 import * as v0 from '../../../protocol/v0/requests.ts';
 import * as v1 from '../../../protocol/v1/requests.ts';
@@ -18,15 +15,10 @@ import {
 } from '../../http/records.ts';
 import { listPage } from '../../http/request.ts';
 import { route, type Route } from '../../http/route.ts';
-import type { Store } from '../../storage/index.ts';
 import type { AppContext } from '../context.ts';
 import * as records from '../records.ts';
-import {
-  replaceProviders,
-  searchedForgejo,
-  storeProviders,
-  type Forgejo,
-} from '../../settings/git-providers.ts';
+import type { Forgejo } from '../../settings/forgejo.ts';
+import { searchedForgejo, storeProviders } from '../../settings/git-providers.ts';
 
 const ELSEWHERE =
   'the local service clones with tokens of other providers, and searches Forgejo hosts only';
@@ -64,34 +56,31 @@ export const secretRoutes: readonly Route<AppContext>[] = [
     callers: 'acs git-provider set, acs git-provider delete, acs settings set',
     body: v0.gitProviders,
     answers: { 200: message, 401: v.union([refusal, errorMessage]) },
-    async handle({ store }, { body: { provider_tokens: tokens } }) {
-      await storeProviders(store.documents, tokens ?? {}, (error) => new HttpError(401, { error }));
-      return { message: 'Git providers stored' };
-    },
+    handle: providersStored((error) => new HttpError(401, { error })),
   }),
   route('POST /api/unset-provider-tokens', {
     callers: 'acs git-provider delete, acs settings unset',
     answers: { 200: message },
-    handle: unsetProviders,
+    handle: providersUnset,
   }),
   route('GET /api/user/repositories', {
     callers: 'acs repo list',
     query: v0.repositoryListQuery,
     answers: { 200: v.array(records.repository), ...OF_PROVIDER_V0 },
     // All of them without a provider; with one, a page.
-    async handle({ store }, { query }) {
-      const host = hostV0(store, NO_TOKEN_V0, query.selected_provider);
-      const found = await host.repositories('');
-      const { selected_provider: provider, page = 1, per_page = found.length } = query;
-      return provider === undefined ? found : part(found, page, per_page);
+    async handle(context, { query }) {
+      const host = hostV0(context, NO_TOKEN_V0, query.selected_provider);
+      const all = await host.repositories('');
+      const { selected_provider: provider, page = 1, per_page = all.length } = query;
+      return provider === undefined ? all : part(all, page, per_page);
     },
   }),
   route('GET /api/user/search/repositories', {
     callers: 'acs repo list',
     query: v0.repositorySearchQuery,
     answers: { 200: v.array(records.repository), ...OF_PROVIDER_V0 },
-    async handle({ store }, { query }) {
-      const host = hostV0(store, 'Git provider token required.', query.selected_provider);
+    async handle(context, { query }) {
+      const host = hostV0(context, 'Git provider token required.', query.selected_provider);
       return part(await host.repositories(query.query), 1, query.per_page);
     },
   }),
@@ -108,13 +97,12 @@ export const secretRoutes: readonly Route<AppContext>[] = [
       }),
       ...OF_PROVIDER_V0,
     },
-    async handle({ store }, { query: { page, per_page, ...query } }) {
-      const host = hostV0(store, NO_TOKEN_V0, query.selected_provider);
-      const found = await host.branches(query.repository, '');
-      const has_next_page = page * per_page < found.length;
+    async handle(context, { query: { page, per_page, ...query } }) {
+      const host = hostV0(context, NO_TOKEN_V0, query.selected_provider);
+      const all = await host.branches(query.repository, '');
       return {
-        branches: part(found, page, per_page),
-        has_next_page,
+        branches: part(all, page, per_page),
+        has_next_page: page * per_page < all.length,
         current_page: page,
         per_page,
         total_count: null,
@@ -125,8 +113,8 @@ export const secretRoutes: readonly Route<AppContext>[] = [
     callers: 'acs repo branches',
     query: v0.branchSearchQuery,
     answers: { 200: v.array(records.branch), ...OF_PROVIDER_V0 },
-    async handle({ store }, { query }) {
-      const host = hostV0(store, 'Git provider token required.', query.selected_provider);
+    async handle(context, { query }) {
+      const host = hostV0(context, 'Git provider token required.', query.selected_provider);
       return part(await host.branches(query.repository, query.query), 1, query.per_page);
     },
   }),
@@ -178,7 +166,7 @@ export const secretRoutes: readonly Route<AppContext>[] = [
   route('DELETE /api/v1/secrets/git-providers', {
     callers: 'acs git-provider delete, acs settings unset',
     answers: { 200: message },
-    handle: unsetProviders,
+    handle: providersUnset,
   }),
   route('DELETE /api/v1/secrets/{secret_id}', {
     callers: 'acs secret delete, typescript-client',
@@ -192,17 +180,14 @@ export const secretRoutes: readonly Route<AppContext>[] = [
     callers: 'acs git-provider set, acs git-provider delete, acs settings set',
     body: v0.gitProviders,
     answers: { 200: message },
-    async handle({ store }, { body: { provider_tokens: tokens } }) {
-      await storeProviders(store.documents, tokens ?? {}, (text) => refuse(401, text));
-      return { message: 'Git providers stored' };
-    },
+    handle: providersStored((text) => refuse(401, text)),
   }),
   route('GET /api/v1/git/installations/search', {
     callers: 'typescript-client',
     query: v1.gitSearchQuery,
     answers: refused(400, 403, 501),
-    handle({ store }, { query: { provider } }) {
-      hostV1(store, provider);
+    handle(context, { query: { provider } }) {
+      hostV1(context, provider);
       throw refuse(400, "Provider ProviderType.FORGEJO doesn't support installations");
     },
   }),
@@ -210,15 +195,18 @@ export const secretRoutes: readonly Route<AppContext>[] = [
     callers: 'acs repo list, typescript-client',
     query: v1.repositorySearchQuery,
     answers: { 200: pageOf(records.repository), ...refused(403, 501, 502) },
-    handle: async ({ store }, { query }) =>
-      listPage(query, await hostV1(store, query.provider).repositories(query.query)),
+    handle: async (context, { query }) =>
+      listPage(query, await hostV1(context, query.provider).repositories(query.query)),
   }),
   route('GET /api/v1/git/branches/search', {
     callers: 'acs repo branches, typescript-client',
     query: v1.branchSearchQuery,
     answers: { 200: pageOf(records.branch), ...refused(403, 501, 502) },
-    handle: async ({ store }, { query }) =>
-      listPage(query, await hostV1(store, query.provider).branches(query.repository, query.query)),
+    handle: async (context, { query }) =>
+      listPage(
+        query,
+        await hostV1(context, query.provider).branches(query.repository, query.query),
+      ),
   }),
   route('GET /api/v1/git/suggested-tasks/search', {
     callers: 'acs git-provider list, typescript-client',
@@ -229,20 +217,28 @@ export const secretRoutes: readonly Route<AppContext>[] = [
   }),
 ];
 
-function unsetProviders({ store }: AppContext) {
-  replaceProviders(store.documents, {});
+function providersStored(refusal: (text: string) => HttpError) {
+  type Request = { body: v.InferOutput<typeof v0.gitProviders> };
+  return async ({ store }: AppContext, { body }: Request) => {
+    await storeProviders(store.documents, body.provider_tokens ?? {}, refusal);
+    return { message: 'Git providers stored' };
+  };
+}
+
+function providersUnset({ store }: AppContext) {
+  store.documents.write('git_providers', {});
   return { message: 'Unset Git provider tokens' };
 }
 
 /** Over V0 the errors are bare strings, as on genuine servers. */
-function hostV0({ documents }: Store, noToken: string, provider: string | undefined): Forgejo {
-  const host = searchedForgejo(documents, new HttpError(401, noToken), provider);
+function hostV0({ store }: AppContext, noToken: string, provider: string | undefined): Forgejo {
+  const host = searchedForgejo(store.documents, new HttpError(401, noToken), provider);
   if (host === null) throw new HttpError(501, ELSEWHERE);
   return host;
 }
 
-function hostV1({ documents }: Store, provider: string): Forgejo {
-  const host = searchedForgejo(documents, needsToken(), provider);
+function hostV1({ store }: AppContext, provider: string): Forgejo {
+  const host = searchedForgejo(store.documents, needsToken(), provider);
   if (host === null) throw refuse(501, ELSEWHERE);
   return host;
 }

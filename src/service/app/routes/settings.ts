@@ -1,7 +1,4 @@
-/**
- * Settings of both dialects, their schemas, the user, and named model settings (interface sections
- * 2.1 to 2.8).
- */
+/** Settings of both dialects, their schemas, the user, model profiles (interface 2.1 to 2.8). */
 import * as v from 'valibot';
 import { dictionary, record, truth } from '../../../protocol/detail.ts';
 import { isJsonObject, setAt, valueAt, type JsonObject } from '../../../protocol/settings.ts';
@@ -27,12 +24,12 @@ import {
   AGENT_FIELDS,
   CONVERSATION_FIELDS,
   MASK,
-  problemOf,
+  typeError,
   schemaOf,
   type Mask,
 } from '../../settings/fields.ts';
 import {
-  emptySettings,
+  hasSettings,
   keysSet,
   mergedV1,
   profileConfig,
@@ -75,7 +72,7 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
     body: v0.settings,
     answers: { 200: message },
     handle({ store: { documents } }, { body }) {
-      writeSettings(documents, replacedV0(readSettings(documents) ?? emptySettings(), body));
+      writeSettings(documents, replacedV0(readSettings(documents), body));
       return { message: 'Settings stored' };
     },
   }),
@@ -113,10 +110,7 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
       422: v.union([validationError, errorMessage]),
     },
     handle({ store: { documents } }, { body }) {
-      writeSettings(
-        documents,
-        mergedV1(readSettings(documents) ?? emptySettings(), body as JsonObject),
-      );
+      writeSettings(documents, mergedV1(readSettings(documents), body as JsonObject));
       return { message: 'Settings stored' };
     },
   }),
@@ -136,7 +130,7 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
     answers: { 200: records.user },
     handle({ store, clock }, { query, c }) {
       const { documents } = store;
-      const settings = readSettings(documents) ?? emptySettings();
+      const settings = readSettings(documents);
       const shown = (mask: Mask) => ({
         ...shownV1(settings, readProfiles(documents), clock.stamp(), mask),
         id: null,
@@ -199,16 +193,16 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
       if (before === undefined && Object.keys(all.profiles).length >= MAX_PROFILES) {
         throw refuse(409, `No more than ${MAX_PROFILES} profiles can be stored`);
       }
-      const settings = readSettings(documents);
-      if (body.llm == null && settings === null) throw refuse(404, 'Settings not found');
-      const model = body.llm == null ? settings?.agent.llm : (body.llm as JsonObject);
+      if (body.llm == null && !hasSettings(documents)) throw refuse(404, 'Settings not found');
+      const model =
+        (body.llm as JsonObject | null | undefined) ?? readSettings(documents).agent.llm;
       const llm: JsonObject = {};
       for (const each of AGENT_FIELDS.filter(({ section }) => section === 'llm')) {
         const member = each.path.slice('llm.'.length);
         const value = isJsonObject(model) ? model[member] : null;
         if (value == null) continue;
-        const problem = problemOf(each, value);
-        if (problem !== null) throw invalidMember('llm', `${each.path}: ${problem}`);
+        const error = typeError(each, value);
+        if (error !== null) throw invalidMember('llm', `${each.path}: ${error}`);
         llm[member] = value;
       }
       if (!body.include_secrets) Reflect.deleteProperty(llm, 'api_key');
@@ -235,7 +229,7 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
     handle({ store }, { path: { name } }) {
       const { documents } = store;
       const { all, llm } = knownProfile(documents, name);
-      const settings = readSettings(documents) ?? emptySettings();
+      const settings = readSettings(documents);
       setAt(settings.agent, 'llm', llm);
       store.transaction(() => {
         writeSettings(documents, settings);
@@ -266,14 +260,12 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
     query: v1.configSearchQuery,
     answers: { 200: pageOf(v.object({ provider: textOrNull(), name: v.string() })) },
     handle({ store }, { query }) {
-      const shown = models(store.documents, query.query ?? '').map((model) => ({
-        provider: model.includes('/') ? model.slice(0, model.indexOf('/')) : null,
-        name: model.slice(model.indexOf('/') + 1),
-        verified: false,
-        hidden: false,
-        canonical: null,
-      }));
-      return listPage(query, shown);
+      const same = { verified: false, hidden: false, canonical: null };
+      const models = modelsOf(store.documents, query.query ?? '');
+      return listPage(
+        query,
+        models.map((model) => ({ ...model, ...same })),
+      );
     },
   }),
   route('GET /api/v1/config/providers/search', {
@@ -281,24 +273,20 @@ export const settingsRoutes: readonly Route<AppContext>[] = [
     query: v1.configSearchQuery,
     answers: { 200: pageOf(v.object({ name: v.string(), verified: v.boolean() })) },
     handle({ store }, { query }) {
-      const all = models(store.documents, '').flatMap((model) =>
-        model.includes('/') ? [model.slice(0, model.indexOf('/'))] : [],
-      );
-      const matching = [...new Set(all)].filter((name) =>
-        name.toLowerCase().includes((query.query ?? '').toLowerCase()),
-      );
+      const part = (query.query ?? '').toLowerCase();
+      const providers = new Set(modelsOf(store.documents, '').map(({ provider }) => provider));
+      const names = [...providers].filter((name) => name?.toLowerCase().includes(part));
       return listPage(
         query,
-        matching.map((name) => ({ name, verified: false })),
+        names.map((name) => ({ name, verified: false })),
       );
     },
   }),
 ];
 
 function storedSettings(documents: DocumentStore): StoredSettings {
-  const settings = readSettings(documents);
-  if (settings === null) throw new HttpError(404, { error: 'Settings not found' });
-  return settings;
+  if (!hasSettings(documents)) throw new HttpError(404, { error: 'Settings not found' });
+  return readSettings(documents);
 }
 
 function hosts(documents: DocumentStore) {
@@ -314,18 +302,17 @@ function knownProfile(documents: DocumentStore, name: string) {
   return { all, llm };
 }
 
-/**
- * The models that the settings and the profiles name, as `provider/name` or `name`; there is no
- * other catalogue.
- */
-function models(documents: DocumentStore, part: string): string[] {
-  const named = [
-    valueAt(readSettings(documents)?.agent ?? {}, 'llm.model'),
+/** The models that the settings and the profiles name; `part` is a part of `provider/name`. */
+function modelsOf(documents: DocumentStore, part: string) {
+  const ids = [
+    valueAt(readSettings(documents).agent, 'llm.model'),
     ...Object.values(readProfiles(documents).profiles).map((llm) => llm.model),
-  ].filter((model) => typeof model === 'string');
-  return [...new Set(named)]
-    .filter((model) => model.toLowerCase().includes(part.toLowerCase()))
-    .sort();
+  ].filter((id) => typeof id === 'string');
+  const matching = ids.filter((id) => id.toLowerCase().includes(part.toLowerCase()));
+  return [...new Set(matching)].sort().map((id) => {
+    const [, provider = null, name = id] = /^([^/]*)\/(.*)$/s.exec(id) ?? [];
+    return { provider, name };
+  });
 }
 
 const WEB_CLIENT_CONFIG = {

@@ -101,7 +101,7 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
   const text = userMessage ?? (said != null || body.suggested_task != null ? BEGIN : null);
   const recorded = text === null ? null : { role: 'user', content: [{ type: 'text', text }] };
 
-  const spec = specOf(body.sandbox_spec_id ?? settings?.plain.default_sandbox_spec_id ?? null);
+  const spec = specOf(body.sandbox_spec_id ?? settings.plain.default_sandbox_spec_id ?? null);
   if (spec !== null) assertSpecWorks(spec, around.specs);
   if (steps === null) {
     const sandbox = sandboxId === null ? null : around.store.sandboxes.get(sandboxId);
@@ -161,8 +161,8 @@ function echoOf(body: AppConversationStart, repository: string | null): Record<s
 }
 
 /** Null: the settings do not have it. */
-function textAt(settings: StoredSettings | null, path: string): string | null {
-  const value = valueAt(settings?.agent ?? {}, path);
+function textAt(settings: StoredSettings, path: string): string | null {
+  const value = valueAt(settings.agent, path);
   return typeof value === 'string' && value !== '' ? value : null;
 }
 

@@ -32,7 +32,7 @@ import {
 } from '../repository.ts';
 import { isJsonObject, type JsonObject } from '../../../protocol/settings.ts';
 import { toAgent, type McpServers } from '../../settings/mcp.ts';
-import { emptySettings, readSettings } from '../../settings/settings.ts';
+import { readSettings } from '../../settings/settings.ts';
 import type { StartRequest } from './start-request.ts';
 
 interface StarterOptions {
@@ -333,7 +333,7 @@ export function agentConversation(
   workingDir: string,
   { documents, secrets }: Pick<Store, 'documents' | 'secrets'>,
 ): unknown {
-  const { plain, agent, conversation: settings, mcp } = readSettings(documents) ?? emptySettings();
+  const { plain, agent, conversation: settings, mcp } = readSettings(documents);
   const policy =
     settings.confirmation_mode === true
       ? { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   AGENT_FIELDS,
   CONVERSATION_FIELDS,
-  problemOf,
+  typeError,
   withoutSecrets,
   type SettingField,
 } from '../../../../src/service/settings/fields.ts';
@@ -35,14 +35,14 @@ describe('a value of a setting', () => {
     ['security_analyzer', 'none', null],
     ['security_analyzer', 'grayswan', "Input should be 'llm' or 'none'"],
   ])('%s = %j: %s', (path, value, problem) => {
-    expect(problemOf(fieldAt(path), value)).toBe(problem);
+    expect(typeError(fieldAt(path), value)).toBe(problem);
   });
 });
 
 describe('the table of settings', () => {
   it('has each path once, and a default that it accepts itself', () => {
     expect(new Set(known.map(({ path }) => path)).size).toBe(known.length);
-    expect(known.filter((each) => problemOf(each, each.default) !== null)).toEqual([]);
+    expect(known.filter((each) => typeError(each, each.default) !== null)).toEqual([]);
   });
 });
 
