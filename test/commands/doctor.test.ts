@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import http from 'node:http';
-import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { start } from '../e2e/processes.ts';
-import { NOT_FOUND, startFake, type Handler, type Reply } from '../support/server.ts';
+import {
+  NOT_FOUND,
+  startFake,
+  startProxy,
+  untilTestEnds,
+  type Handler,
+  type Reply,
+} from '../support/server.ts';
 import { until } from '../support/test-clock.ts';
 import { useWorld } from '../support/use-world.ts';
 import { PACKAGE_ROOT, type Invocation } from '../support/world.ts';
@@ -436,34 +441,12 @@ describe('doctor as a process', () => {
 });
 
 describe('doctor with a proxy', () => {
-  /** A proxy that connects, or answers CONNECT with this status. It records the requests. */
-  async function startProxy(answer: 'connects' | number) {
-    const asked: { url: string | undefined; key: string | undefined }[] = [];
-    const server = http.createServer((_, response) => response.writeHead(400).end());
-    server.on('connect', ({ url, headers }, client: net.Socket) => {
-      asked.push({ url, key: headers['proxy-authorization'] });
-      if (answer !== 'connects')
-        return client.end(`HTTP/1.1 ${answer} No\r\ncontent-length: 0\r\n\r\n`);
-      // Names that only the proxy can resolve lead to this machine.
-      const upstream = net.connect(Number(url?.split(':')[1]), '127.0.0.1', () => {
-        client.write('HTTP/1.1 200 Connected\r\n\r\n');
-        upstream.pipe(client).pipe(upstream);
-      });
-      for (const socket of [client, upstream])
-        socket.on('error', () => [client, upstream].map((each) => each.destroy()));
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const close = () => void server.close().closeAllConnections();
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, close };
-  }
-
   it('passes when the proxy connects, and shows neither its user name nor its password', async () => {
-    const proxy = await startProxy('connects');
+    const proxy = await untilTestEnds(startProxy());
     const { port } = new URL(at.server.url);
     const HTTP_PROXY = proxy.url.replace('//', '//me:hush-hush@');
     const env = { ...healthy(), ACS_BASE_URL: `http://acs.invalid:${port}`, HTTP_PROXY };
     const { code, failed, checks, out, err } = await doctor(env);
-    proxy.close();
     expect({ code, failed, key: checks.key?.status }).toEqual({ code: 0, failed: [], key: 'pass' });
     expect(checks.connection).toMatchObject({
       status: 'warn',
@@ -478,12 +461,11 @@ describe('doctor with a proxy', () => {
     [403, /^check HTTP_PROXY/],
     [407, /^put a user name and password in HTTP_PROXY/],
   ])('fails connection when the proxy answers %i', async (status, hint) => {
-    const proxy = await startProxy(status);
+    const proxy = await untilTestEnds(startProxy({ status }));
     const { failed, checks } = await doctor(
       { http_proxy: proxy.url },
       '--base-url http://acs.invalid',
     );
-    proxy.close();
     expect(failed).toEqual(['connection']);
     expect(checks.connection?.text).toBe(
       `the proxy did not connect to acs.invalid (it answered ${status})`,

@@ -3,13 +3,13 @@
  * the command.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { dataPaths } from '../../src/service/lifecycle/data-dir.ts';
 import { isHeld, takeLock } from '../../src/base/lock.ts';
 import { selfIdentity } from '../../src/base/process.ts';
+import { startRaw } from '../support/server.ts';
 import { start, type Start } from './processes.ts';
 
 let dir: string;
@@ -39,16 +39,13 @@ async function endingService(): Promise<void> {
   const { pid, start: process_start } = selfIdentity();
   await writeFile(paths.state, JSON.stringify({ ...state, pid, process_start }));
   const lock = takeLock(paths.lock);
-  const server = createServer((socket) => {
-    server.close();
+  const server = await startRaw((socket) => {
+    server.stop();
     void rm(paths.state).then(() => {
       if (isHeld(lock)) lock.release();
       socket.destroy();
     });
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(state.port, '127.0.0.1', resolve);
-  });
+  }, state.port);
 }
 
 it.each(['conv list --json', 'sandbox start --no-wait -q'])(

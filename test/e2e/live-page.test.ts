@@ -1,5 +1,4 @@
 /** The live page of the local service in a real browser. */
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
@@ -15,6 +14,7 @@ import {
   startChromium,
   type Browser,
 } from '../support/page.ts';
+import { startRaw, untilTestEnds } from '../support/server.ts';
 import { until } from '../support/test-clock.ts';
 import { createWorld, type World } from '../support/world.ts';
 
@@ -65,41 +65,29 @@ async function ended(id: string): Promise<void> {
 
 /** Forwards connections to the service, and cuts those that are open. */
 async function cuttingProxy(target: string) {
-  const { port } = new URL(target);
-  const open = new Set<net.Socket>();
+  const onward: net.Socket[] = [];
   let isRefusing = false;
-  const server = net.createServer((socket) => {
-    if (isRefusing) return socket.destroy();
-    const onward = net.connect(Number(port), '127.0.0.1');
-    for (const [from, to] of [
-      [socket, onward],
-      [onward, socket],
-    ] as const) {
-      open.add(from);
-      from.pipe(to);
-      from.on('error', () => undefined);
-      from.on('close', () => {
-        open.delete(from);
-        to.destroy();
-      });
-    }
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const proxy = await untilTestEnds(
+    startRaw((socket) => {
+      if (isRefusing) return socket.destroy();
+      const far = net.connect(Number(new URL(target).port), '127.0.0.1');
+      onward.push(far.on('error', () => undefined).on('close', () => socket.destroy()));
+      socket
+        .on('close', () => far.destroy())
+        .pipe(far)
+        .pipe(socket);
+    }),
+  );
   const cut = (): void => {
-    for (const socket of open) socket.destroy();
+    for (const far of onward) far.destroy();
   };
   return {
-    url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
+    url: proxy.url,
     cut,
     /** From now on connections are cut at once, or forwarded again. */
     refuse(refused: boolean) {
       isRefusing = refused;
       if (refused) cut();
-    },
-    async close() {
-      cut();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }
@@ -256,7 +244,6 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
       expect(steps.filter((each) => each.endsWith(`\n${name}`))).toHaveLength(1);
     await browser.tab.open(await address(id));
     await untilSteps((all) => isDeepStrictEqual(all, steps));
-    await proxy.close();
   });
 
   it('has no connection while it is hidden, and catches up when it is shown again', async () => {
@@ -302,7 +289,6 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     proxy.refuse(false);
     await untilText('#connection', 'Disconnected');
     expect(await textOf('#answer')).toContain('Ok.');
-    await proxy.close();
   });
 
   it('shows the stored events of a paused sandbox, and that it is paused', async () => {

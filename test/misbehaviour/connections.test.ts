@@ -2,8 +2,7 @@
  * Connections that servers drop, limits they set, and servers that go away in the middle (interface
  * 8, 12).
  */
-import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import {
   agentMessage,
@@ -14,48 +13,16 @@ import {
   status,
   userMessage,
 } from '../client/support/v1-server.ts';
+import { startFake, untilTestEnds } from '../support/server.ts';
 import { until } from '../support/test-clock.ts';
 import { useIdleV1 } from '../support/use-scripted.ts';
 
 const at = useIdleV1();
 
 describe('an agent server that drops the connection after a 500', () => {
-  /** Every answer after a 500 on the same connection is a reset. */
-  interface Dropping {
-    url: string;
-    asked: string[];
-    close(): Promise<void>;
-  }
-  async function startDropping(
-    answer: (method: string, path: string) => { status: number; body: unknown },
-  ): Promise<Dropping> {
-    const spent = new WeakSet<Socket>();
-    const asked: string[] = [];
-    const server: HttpServer = createServer((request, response: ServerResponse) => {
-      const path = new URL(request.url ?? '/', 'http://agent').pathname;
-      request.resume().on('end', () => {
-        if (spent.has(request.socket)) return request.socket.resetAndDestroy();
-        asked.push(`${request.method} ${path}`);
-        const { status: code, body } = answer(request.method ?? '', path);
-        if (code === 500) spent.add(request.socket);
-        response.writeHead(code, { 'content-type': 'application/json', connection: 'keep-alive' });
-        response.end(JSON.stringify(body));
-      });
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return {
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      asked,
-      close: () =>
-        new Promise((resolve) => {
-          server.close(() => resolve());
-          server.closeAllConnections();
-        }),
-    };
-  }
   const INTERNAL = {
     status: 500,
-    body: { detail: 'Internal Server Error', exception: 'ValueError', error_id: 'x' },
+    json: { detail: 'Internal Server Error', exception: 'ValueError', error_id: 'x' },
   };
 
   it('is read on a new connection, and what changes something is sent once', async () => {
@@ -65,34 +32,31 @@ describe('an agent server that drops the connection after a 500', () => {
       workspace: { working_dir: '/workspace/project' },
     };
     let failures = 1;
-    const agent = await startDropping((method, path) => {
-      if (method === 'POST') return { status: 200, body: { success: true } };
-      if (path.endsWith('/events/search')) {
-        if (failures-- > 0) return INTERNAL;
-        return {
-          status: 200,
-          body: { items: [userMessage('do it'), finish('done')], next_page_id: null },
-        };
-      }
-      return { status: 200, body: state };
+    const spent = new Set<Socket>();
+    const agent = await untilTestEnds(
+      startFake(({ method, path, socket }) => {
+        if (spent.has(socket)) return { cut: true };
+        if (method === 'POST') return { json: { success: true } };
+        if (!path.endsWith('/events/search')) return { json: state };
+        if (failures-- <= 0)
+          return { json: { items: [userMessage('do it'), finish('done')], next_page_id: null } };
+        spent.add(socket);
+        return INTERNAL;
+      }),
+    );
+    at.v1.addConversation({
+      execution_status: 'finished',
+      conversation_url: `${agent.url}/api/conversations/${ID}`,
+      session_api_key: SANDBOX_KEY,
     });
-    try {
-      at.v1.addConversation({
-        execution_status: 'finished',
-        conversation_url: `${agent.url}/api/conversations/${ID}`,
-        session_api_key: SANDBOX_KEY,
-      });
-      // Over 1.6.0, messages go to the agent server.
-      const older = recordings('1.6.0');
-      at.script({ '/openapi.json': older.reply('probe.openapi') });
-      at.script({ '/api/v1/web-client/config': older.reply('probe.web-client') });
-      await at.ends(`conv send ${ID} hello`, {});
-      expect(agent.asked.filter((line) => line.startsWith('POST'))).toEqual([
-        `POST /api/conversations/${ID}/events`,
-      ]);
-    } finally {
-      await agent.close();
-    }
+    // Over 1.6.0, messages go to the agent server.
+    const older = recordings('1.6.0');
+    at.script({ '/openapi.json': older.reply('probe.openapi') });
+    at.script({ '/api/v1/web-client/config': older.reply('probe.web-client') });
+    await at.ends(`conv send ${ID} hello`, {});
+    expect(agent.lines().filter((line) => line.startsWith('POST'))).toEqual([
+      `POST /api/conversations/${ID}/events`,
+    ]);
   });
 });
 

@@ -1,13 +1,15 @@
-/** Servers on loopback: one whose answers a test scripts and that records its requests, and a host of git repositories. */
-import { createReadStream, existsSync, statSync } from 'node:fs';
+/**
+ * The servers of tests, on loopback: one whose answers a test scripts and that records its requests,
+ * one of raw bytes, a proxy, and a host of git repositories.
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import net, { type AddressInfo, type Server } from 'node:net';
+import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
-import { pipeline } from 'node:stream';
+import { pipeline, type Duplex } from 'node:stream';
+import { onTestFinished } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
-
-// A loopback server whose answers a test scripts, and that records its requests.
 
 export interface Asked {
   method: string;
@@ -19,6 +21,8 @@ export interface Asked {
   /** Parsed where it is JSON, else a text; undefined without one. */
   body: unknown;
   text: string;
+  /** The connection. */
+  socket: net.Socket;
   /** True once the client has closed the connection before the answer was complete. */
   isAborted: boolean;
 }
@@ -31,8 +35,8 @@ interface Head {
 /**
  * `json` is sent as JSON, `text` with its `type`, `none` has no body; `starts` is the beginning of
  * a body that does not end. `cut`: the connection is closed without an answer, with `delivered`
- * after that server has answered the request. `pass`: the answer of another server, whose headers
- * `change` returns.
+ * after that server has answered the request. `raw` is sent as it is, and ends the connection. `by`
+ * writes the answer. `pass`: the answer of another server, whose headers `change` returns.
  */
 export type Reply =
   | (Head & { json: unknown })
@@ -41,6 +45,8 @@ export type Reply =
   | (Head & { starts: string })
   | { cut: true; delivered?: string }
   | { silence: true }
+  | { raw: string }
+  | { by: (response: http.ServerResponse, request: http.IncomingMessage) => unknown }
   | { pass: string; change?: (headers: http.IncomingHttpHeaders) => http.IncomingHttpHeaders };
 
 export type Handler = (asked: Asked) => Reply | Promise<Reply>;
@@ -73,14 +79,31 @@ export function routed(routes: Routes, otherwise: Handler = () => NOT_FOUND): Ha
   };
 }
 
+/** Starts a server that is closed when the test has ended. */
+export async function untilTestEnds<T extends { close(): unknown }>(
+  starting: Promise<T>,
+): Promise<T> {
+  const started = await starting;
+  onTestFinished(async () => void (await started.close()));
+  return started;
+}
+
+interface FakeOptions {
+  /** With a certificate it speaks TLS. */
+  key?: Buffer;
+  cert?: Buffer;
+  /** It listens on the first of them that is free; on any port without them. */
+  ports?: readonly number[];
+}
+
 export async function startFake(
   handler: Handler,
-  tls?: { key: Buffer; cert: Buffer },
+  { ports, ...tls }: FakeOptions = {},
 ): Promise<FakeServer> {
   const listener: http.RequestListener = (request, response) =>
     void answer(fake, request, response);
   const server =
-    tls === undefined ? http.createServer(listener) : https.createServer(tls, listener);
+    tls.key === undefined ? http.createServer(listener) : https.createServer(tls, listener);
   const sockets = new WebSocketServer({ noServer: true });
   const fake: FakeServer = {
     url: '',
@@ -111,9 +134,21 @@ export async function startFake(
       fake.onSocket(socket, path);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  fake.url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const port = await listen(server, ports);
+  fake.url = `${tls.key === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
   return fake;
+}
+
+/** The first of the ports that is free, where the server listens then. */
+async function listen(server: net.Server, ports: readonly number[] = [0]): Promise<number> {
+  for (const port of ports) {
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (isFree) return (server.address() as AddressInfo).port;
+  }
+  throw new Error(`none of the ports ${ports.join(', ')} is free`);
 }
 
 async function answer(
@@ -134,13 +169,16 @@ async function answer(
     headers: request.headers,
     body: text === '' ? undefined : parse(text),
     text,
+    socket: request.socket,
     isAborted: false,
   };
   response.on('close', () => (asked.isAborted = !response.writableFinished));
   fake.asked.push(asked);
   const reply = await fake.handler(asked);
   if ('silence' in reply) return;
-  if ('cut' in reply) {
+  if ('by' in reply) await reply.by(response, request);
+  else if ('raw' in reply) request.socket.end(reply.raw);
+  else if ('cut' in reply) {
     if (reply.delivered !== undefined)
       await forward(reply.delivered, asked, bytes).catch(() => undefined);
     request.socket.destroy();
@@ -187,6 +225,80 @@ function parse(text: string): unknown {
   }
 }
 
+export interface RawServer {
+  url: string;
+  sockets: net.Socket[];
+  /** Takes no more connections. */
+  stop(): void;
+  close(): void;
+}
+
+/**
+ * A server of bytes: its answer to the first bytes of a client, after which the connection ends;
+ * without one it is silent. Or what it does with a connection.
+ */
+export async function startRaw(
+  answer: string | ((socket: net.Socket) => unknown) | null,
+  port?: number,
+): Promise<RawServer> {
+  const sockets: net.Socket[] = [];
+  const server = net.createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    if (typeof answer === 'function') answer(socket);
+    else socket.once('data', () => void (answer === null || socket.end(answer)));
+  });
+  return {
+    url: `http://127.0.0.1:${await listen(server, port === undefined ? undefined : [port])}`,
+    sockets,
+    stop: () => void server.close(),
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+export interface ProxyServer {
+  url: string;
+  /** The targets of CONNECT, with the credentials of the client. */
+  asked: { url: string | undefined; key: string | undefined }[];
+  close(): void;
+}
+
+/**
+ * An HTTP proxy that leads every host to this machine: to the port of the request, or to that of
+ * `to`. Or it answers CONNECT with a status.
+ */
+export async function startProxy({
+  to,
+  status,
+}: { to?: () => string; status?: number } = {}): Promise<ProxyServer> {
+  const asked: ProxyServer['asked'] = [];
+  const open = new Set<Duplex>();
+  const server = http.createServer((_, response) => response.writeHead(400).end());
+  server.on('connect', ({ url, headers }, client: Duplex) => {
+    asked.push({ url, key: headers['proxy-authorization'] });
+    if (status !== undefined)
+      return client.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+    const port = new URL(to?.() ?? `http://${url}`).port;
+    const upstream = net.connect(Number(port), '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connected\r\n\r\n');
+      upstream.pipe(client).pipe(upstream);
+    });
+    for (const end of [client, upstream])
+      open.add(end.on('error', () => [client, upstream].map((each) => each.destroy())));
+  });
+  return {
+    url: `http://127.0.0.1:${await listen(server)}`,
+    asked,
+    close() {
+      for (const end of open) end.destroy();
+      server.close();
+    },
+  };
+}
+
 // Ports that a server keeps while it is ended and started again.
 
 const FIRST_PORT = 12_000;
@@ -214,36 +326,27 @@ export async function freeBlock(): Promise<number> {
   throw new Error('there is no free port for a server');
 }
 
-function listening(port: number): Promise<Server | null> {
-  return new Promise((resolve) => {
-    const server = net.createServer();
-    server.once('error', () => resolve(null));
-    server.listen(port, '127.0.0.1', () => resolve(server));
-  });
-}
-
-export interface GitHost {
-  /** Without a slash at the end. */
-  url: string;
-  close(): Promise<void>;
+async function listening(port: number): Promise<net.Server | null> {
+  const server = net.createServer();
+  return await listen(server, [port]).then(
+    () => server,
+    () => null,
+  );
 }
 
 /**
  * Serves the bare repositories below a folder as plain files, which git clones after `git
- * update-server-info`.
+ * update-server-info`. With `refuses`, a request with these credentials gets 401.
  */
-export async function startGitHost(folder: string): Promise<GitHost> {
-  const host = http.createServer((request, response) => {
-    const file = path.join(folder, new URL(request.url ?? '/', 'http://host').pathname);
-    if (existsSync(file) && statSync(file).isFile()) createReadStream(file).pipe(response);
-    else response.writeHead(404).end();
+export function startGitHost(
+  folder: string,
+  refuses: (credentials: string | undefined) => boolean = () => false,
+): Promise<FakeServer> {
+  return startFake(({ path: name, headers }) => {
+    const file = path.join(folder, name);
+    if (refuses(headers.authorization))
+      return { status: 401, none: true, headers: { 'www-authenticate': 'Basic realm="x"' } };
+    if (!existsSync(file) || !statSync(file).isFile()) return NOT_FOUND;
+    return { text: readFileSync(file), type: 'application/octet-stream' };
   });
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(host.address() as AddressInfo).port}`,
-    close: async () => {
-      host.closeAllConnections();
-      await new Promise((resolve) => host.close(resolve));
-    },
-  };
 }

@@ -1,13 +1,17 @@
-import http from 'node:http';
 import net from 'node:net';
-import type { Duplex } from 'node:stream';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/base/errors.ts';
 import { Network } from '../../../src/client/http/network.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';
 import { LIMITS_MS, Pace, type PaceLimit } from '../../../src/client/http/time-limits.ts';
-import { startFake, type Reply } from '../../support/server.ts';
+import {
+  startFake,
+  startProxy,
+  startRaw,
+  untilTestEnds,
+  type Reply,
+} from '../../support/server.ts';
 import { TestClock, until } from '../../support/test-clock.ts';
 import { KEY } from '../../support/use-world.ts';
 import { failure, NOBODY, ONCE, quickClock, READ, useTransports } from '../support/client.ts';
@@ -214,20 +218,14 @@ describe('errors', () => {
   });
 
   it('name a port that does not speak HTTP or TLS', async () => {
-    const odd = net.createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.resume().end('SSH-2.0-server\r\n');
-    });
-    await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve));
-    const { port } = odd.address() as net.AddressInfo;
+    const { url } = await untilTestEnds(startRaw('SSH-2.0-server\r\n'));
     for (const [scheme, words] of [
       ['http', 'does not speak HTTP'],
       ['https', 'TLS'],
     ]) {
-      const baseUrl = `${scheme}://127.0.0.1:${port}`;
+      const baseUrl = url.replace('http', scheme ?? '');
       expect((await failure(transport({ baseUrl }).request(READ))).message).toContain(words);
     }
-    await new Promise((resolve) => odd.close(resolve));
   });
 });
 
@@ -348,26 +346,16 @@ describe('proxies', () => {
     });
 
   it('are used for other hosts, which alone may encode an answer, and never for loopback', async () => {
-    const targets: string[] = [];
-    const proxy = http.createServer().on('connect', ({ url = '' }, socket: Duplex) => {
-      targets.push(url);
-      const way = net.connect(Number(new URL(server.fake.url).port), '127.0.0.1', () => {
-        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-        socket.pipe(way).pipe(socket);
-      });
-      for (const end of [way, socket]) end.on('error', () => undefined);
-    });
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    const network = proxied(`http://127.0.0.1:${(proxy.address() as net.AddressInfo).port}`);
+    const proxy = await untilTestEnds(startProxy({ to: () => server.fake.url }));
+    const network = proxied(proxy.url);
     for (const baseUrl of ['http://server.invalid', server.fake.url])
       expect((await transport({ network, baseUrl }).request(READ)).body).toEqual({ ok: true });
-    expect(targets).toEqual(['server.invalid:80']);
+    expect(proxy.asked.map(({ url }) => url)).toEqual(['server.invalid:80']);
     expect(server.fake.asked.map(({ headers }) => headers['accept-encoding'])).toEqual([
       'gzip, br',
       'identity',
     ]);
     network.close();
-    await new Promise((resolve) => proxy.close(resolve));
   });
 
   it.each(['http://server.invalid', 'https://server.invalid'])(

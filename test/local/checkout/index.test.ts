@@ -9,11 +9,10 @@ import {
   readdirSync,
   readFileSync,
 } from 'node:fs';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { branchOnRemote, readCheckout } from '../../../src/local/checkout/index.ts';
 import { useFolders } from './support.ts';
+import { startRaw, untilTestEnds } from '../../support/server.ts';
 import { until } from '../../support/test-clock.ts';
 
 const folders = useFolders();
@@ -247,10 +246,8 @@ describe('branchOnRemote', () => {
   it.runIf(existsSync('/proc')).each(['when its time is over', 'when it is interrupted'])(
     'leaves no process behind %s',
     async (when) => {
-      const sockets: Socket[] = [];
-      const host = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
-      await once(host, 'listening');
-      const remote = `http://127.0.0.1:${(host.address() as AddressInfo).port}/silent.git`;
+      const host = await untilTestEnds(startRaw(null));
+      const remote = `${host.url}/silent.git`;
       const interruption = new AbortController();
       const timeoutMs = when === 'when its time is over' ? 1000 : 600_000;
       const asking = branchOnRemote(remote, 'main', {
@@ -259,25 +256,20 @@ describe('branchOnRemote', () => {
         timeoutMs,
         signal: interruption.signal,
       });
-      try {
-        if (timeoutMs === 600_000) {
-          await until(() => sockets.length > 0);
-          // git, and its helper for such remotes
-          expect(commandsThatName(remote).length).toBeGreaterThan(1);
-          const reason = new Error('interrupted');
-          interruption.abort(reason);
-          await expect(asking).rejects.toBe(reason);
-        } else {
-          expect(await asking).toEqual({
-            state: 'unknown',
-            reason: 'the remote did not answer in time',
-          });
-        }
-        await until(() => commandsThatName(remote).length === 0);
-      } finally {
-        for (const socket of sockets) socket.destroy();
-        host.close();
+      if (timeoutMs === 600_000) {
+        await until(() => host.sockets.length > 0);
+        // git, and its helper for such remotes
+        expect(commandsThatName(remote).length).toBeGreaterThan(1);
+        const reason = new Error('interrupted');
+        interruption.abort(reason);
+        await expect(asking).rejects.toBe(reason);
+      } else {
+        expect(await asking).toEqual({
+          state: 'unknown',
+          reason: 'the remote did not answer in time',
+        });
       }
+      await until(() => commandsThatName(remote).length === 0);
     },
   );
 

@@ -8,11 +8,10 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as repository from '../../../src/service/app/repository.ts';
+import { startGitHost, startRaw, untilTestEnds } from '../../support/server.ts';
 import {
   appOfSuite,
   conversation,
@@ -57,20 +56,6 @@ function makeRepository(name: string): string {
 beforeAll(() => {
   source = makeRepository('source');
 });
-
-async function withHost(
-  listener: RequestListener,
-  run: (base: string) => Promise<void>,
-): Promise<void> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    await run(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
-}
 
 const start = (body: object): Promise<Task> => startedTask(app, { replay_json: 'demo', ...body });
 
@@ -181,77 +166,64 @@ describe('a repository', () => {
 
 describe('credentials', () => {
   /**
-   * Serves a bare repository as git's plain HTTP does, to those that bring credentials; `brought`
-   * is what they bring.
+   * A host of a bare repository for those that bring credentials; `brought` is what requests bring.
    */
-  async function withRepository(
-    run: (base: string, brought: (string | undefined)[]) => Promise<void>,
-  ): Promise<void> {
+  async function repositoryHost() {
     const bare = inApp('project.git');
     if (!existsSync(bare)) git(app.dir, 'clone', '-q', '--bare', source, bare);
     git(bare, 'update-server-info');
-    const brought: (string | undefined)[] = [];
-    await withHost(
-      ({ headers, url = '/' }, answer) => {
-        brought.push(headers.authorization);
-        const file = inApp(url.replace(/\?.*/, ''));
-        if (headers.authorization === undefined)
-          answer.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"' }).end();
-        else if (existsSync(file)) answer.end(readFileSync(file));
-        else answer.writeHead(404).end();
-      },
-      (base) => run(base, brought),
-    );
+    const host = await untilTestEnds(startGitHost(app.dir, (given) => given === undefined));
+    return {
+      base: host.url,
+      brought: () => host.asked.map(({ headers }) => headers.authorization),
+    };
   }
   const basic = (words: string): string => `Basic ${Buffer.from(words).toString('base64')}`;
 
   it('in the URL of a repository are used by git and are not stored where the agent can read them', async () => {
-    await withRepository(async (base, brought) => {
-      const selected_repository = `${base.replace('//', '//jane:hu%40sh@')}/project.git`;
-      const checkout = await checkoutOf(await start({ selected_repository }));
-      expect(brought.at(-1)).toBe(basic('jane:hu@sh'));
-      const config = readFileSync(path.join(checkout, '.git', 'config'), 'utf8');
-      expect(config).toContain(`${base}/project.git`);
-      expect(config).not.toMatch(/jane|hu%40sh/);
-    });
+    const { base, brought } = await repositoryHost();
+    const selected_repository = `${base.replace('//', '//jane:hu%40sh@')}/project.git`;
+    const checkout = await checkoutOf(await start({ selected_repository }));
+    expect(brought().at(-1)).toBe(basic('jane:hu@sh'));
+    const config = readFileSync(path.join(checkout, '.git', 'config'), 'utf8');
+    expect(config).toContain(`${base}/project.git`);
+    expect(config).not.toMatch(/jane|hu%40sh/);
   });
 
   it.each(['V0', 'V1'] as const)(
     'in the URL over %s are neither stored nor printed',
     async (dialect) => {
-      await withRepository(async (base) => {
-        const url = `${base.replace('//', '//jane:hushed@')}/project.git`;
-        const [at, member] =
-          dialect === 'V0'
-            ? ['conversations', 'repository']
-            : ['v1/app-conversations', 'selected_repository'];
-        const created = await app.post(`/api/${at}`, { replay_json: 'demo', [member]: url });
-        const row = await until(
-          () => app.store.startTasks.page({ dialect }, 'CREATED_AT_DESC', 1, 0)[0],
-          (task) => task?.status === 'READY' || task?.status === 'ERROR',
-        );
-        expect(row?.status).toBe('READY');
-        const kept = app.store.conversations.get(row?.conversation_id ?? '');
-        expect(kept?.repository).toBe(`${base}/project.git`);
-        expect(JSON.stringify([created.body, row, kept])).not.toContain('hushed');
-      });
+      const { base } = await repositoryHost();
+      const url = `${base.replace('//', '//jane:hushed@')}/project.git`;
+      const [at, member] =
+        dialect === 'V0'
+          ? ['conversations', 'repository']
+          : ['v1/app-conversations', 'selected_repository'];
+      const created = await app.post(`/api/${at}`, { replay_json: 'demo', [member]: url });
+      const row = await until(
+        () => app.store.startTasks.page({ dialect }, 'CREATED_AT_DESC', 1, 0)[0],
+        (task) => task?.status === 'READY' || task?.status === 'ERROR',
+      );
+      expect(row?.status).toBe('READY');
+      const kept = app.store.conversations.get(row?.conversation_id ?? '');
+      expect(kept?.repository).toBe(`${base}/project.git`);
+      expect(JSON.stringify([created.body, row, kept])).not.toContain('hushed');
     },
   );
 
   it('that are the token of a provider are sent to its host and to no other', async () => {
-    await withRepository(async (base, brought) => {
-      const stored = (host: string | null) => ({
-        provider_tokens: { github: { token: 'provider-token', host } },
-      });
-      const wanted = { selected_repository: `${base}/project.git`, git_provider: 'github' };
-      await expectAnswers(app, [['POST /api/add-git-providers', stored(null), 200]]);
-      expect((await start(wanted)).status).toBe('ERROR');
-      expect(brought.length).toBeGreaterThan(0);
-      expect(brought.filter((header) => header !== undefined)).toEqual([]);
-      await expectAnswers(app, [['POST /api/add-git-providers', stored(base), 200]]);
-      expect((await start(wanted)).status).toBe('READY');
-      expect(brought.at(-1)).toBe(basic('x-access-token:provider-token'));
+    const { base, brought } = await repositoryHost();
+    const stored = (host: string | null) => ({
+      provider_tokens: { github: { token: 'provider-token', host } },
     });
+    const wanted = { selected_repository: `${base}/project.git`, git_provider: 'github' };
+    await expectAnswers(app, [['POST /api/add-git-providers', stored(null), 200]]);
+    expect((await start(wanted)).status).toBe('ERROR');
+    expect(brought().length).toBeGreaterThan(0);
+    expect(brought().filter((header) => header !== undefined)).toEqual([]);
+    await expectAnswers(app, [['POST /api/add-git-providers', stored(base), 200]]);
+    expect((await start(wanted)).status).toBe('READY');
+    expect(brought().at(-1)).toBe(basic('x-access-token:provider-token'));
   });
 });
 
@@ -275,18 +247,15 @@ describe('a clone', () => {
     });
 
   it('that a killed service has left is ended by the next service', async () => {
-    let setAsked = (): void => undefined;
-    const asked = new Promise<void>((resolve) => (setAsked = resolve));
-    await withHost(
-      () => setAsked(),
-      async (base) => {
-        const left = cloning(`${base}/x.git`).catch((error: unknown) => error);
-        await asked;
-        expect(repository.endClones(inApp('another-staging'))).toBe(0);
-        expect(repository.endClones(inApp('staging-of-clone'))).toBeGreaterThan(0);
-        expect(await left).toBeInstanceOf(repository.RepositoryError);
-      },
+    const silent = await untilTestEnds(startRaw(null));
+    const left = cloning(`${silent.url}/x.git`).catch((error: unknown) => error);
+    await until(
+      () => silent.sockets,
+      ({ length }) => length > 0,
     );
+    expect(repository.endClones(inApp('another-staging'))).toBe(0);
+    expect(repository.endClones(inApp('staging-of-clone'))).toBeGreaterThan(0);
+    expect(await left).toBeInstanceOf(repository.RepositoryError);
   });
 
   it('does not wait for a process that keeps its output open after it has ended', async () => {

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server } from 'node:net';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { GIT_TOKEN, startGitHost, type GitHost } from '../../genuine/git-host.ts';
+import { startRaw, untilTestEnds } from '../../support/server.ts';
 import { readProviders } from '../../../src/service/settings/git-providers.ts';
 import { appOfEachTest, expectAnswers, startedTask, type Answer } from './support.ts';
 
@@ -173,10 +172,6 @@ describe('a Forgejo host that is named with its token', () => {
 });
 
 describe('a token for a host that cannot check it', () => {
-  const odd: Server[] = [];
-  afterEach(() => {
-    for (const server of odd.splice(0)) server.close();
-  });
   const answer = (status: number): string => `HTTP/1.1 ${status} X\r\nContent-Length: 2\r\n\r\n{}`;
 
   it.each([
@@ -205,14 +200,8 @@ describe('a token for a host that cannot check it', () => {
   ])(
     'that %s is stored unless it is refused, and a search fails',
     async (_, text, stored, searched) => {
-      const server = createServer((socket) => {
-        socket.on('error', () => undefined);
-        socket.once('data', () => socket.end(text));
-      });
-      odd.push(server);
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      const { port } = server.address() as AddressInfo;
-      const given = tokens({ forgejo: { token: 'f', host: `http://127.0.0.1:${port}` } });
+      const { url } = await untilTestEnds(startRaw(text));
+      const given = tokens({ forgejo: { token: 'f', host: url } });
       await expectAnswers(app, [
         [STORE_V1, given, stored],
         [REPOSITORIES, undefined, searched],

@@ -1,7 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ensureLocalService } from '../../../src/service/index.ts';
@@ -10,6 +8,7 @@ import { sendSignal } from '../../../src/base/process.ts';
 import { openStore } from '../../../src/service/storage/index.ts';
 import type { SandboxSpecName } from '../../../src/service/base/worker-protocol.ts';
 import { describeEachSpec } from '../../support/bubblewrap.ts';
+import { startRaw, untilTestEnds } from '../../support/server.ts';
 import { isAlive, stateOf } from '../agent-server/support/worker.ts';
 import { countEvents, startedTask, trajectory, until } from '../app/support.ts';
 import { clientOf, servicesOfEachTest } from './support.ts';
@@ -104,30 +103,25 @@ describeEachSpec(
 
 describe('a service that is killed while it clones', () => {
   it.runIf(canWake)('leaves no git process that waits for a silent host', async () => {
-    const silent = createServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    try {
-      const repository = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/owner/name.git`;
-      const service = await ensureLocalService(services.options());
-      const { call } = clientOf(service);
-      await call('POST', '/api/v1/app-conversations', {
-        selected_repository: repository,
-        replay_json: 'demo',
+    const { url } = await untilTestEnds(startRaw(null));
+    const repository = `${url}/owner/name.git`;
+    const service = await ensureLocalService(services.options());
+    const { call } = clientOf(service);
+    await call('POST', '/api/v1/app-conversations', {
+      selected_repository: repository,
+      replay_json: 'demo',
+    });
+    const clones = () =>
+      selectProcesses({
+        below: null,
+        marked: `ACS_STAGING=${services.dataDir}/staging`,
+        except: [],
       });
-      const clones = () =>
-        selectProcesses({
-          below: null,
-          marked: `ACS_STAGING=${services.dataDir}/staging`,
-          except: [],
-        });
-      const helpers = (all: number[]) =>
-        all.filter((each) => cmdlineOf(each).includes('git-remote-http'));
-      await until(clones, (all) => helpers(all).length > 0);
-      process.kill(service.pid, 'SIGKILL');
-      await until(clones, (all) => all.length === 0);
-    } finally {
-      silent.close();
-    }
+    const helpers = (all: number[]) =>
+      all.filter((each) => cmdlineOf(each).includes('git-remote-http'));
+    await until(clones, (all) => helpers(all).length > 0);
+    process.kill(service.pid, 'SIGKILL');
+    await until(clones, (all) => all.length === 0);
   });
 });
 

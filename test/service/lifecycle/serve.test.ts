@@ -6,7 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import WebSocket from 'ws';
 import { describe, expect, it } from 'vitest';
 import { runningService, startService, type RunningService } from '../../../src/service/index.ts';
-import { freeBlock } from '../../support/server.ts';
+import { freeBlock, startRaw, untilTestEnds } from '../../support/server.ts';
 import {
   conversation,
   countEvents,
@@ -62,9 +62,8 @@ describe('a service', () => {
   });
 
   it('cannot start on a port in use, and then releases lock and files', async () => {
-    const other = http.createServer().listen(0, '127.0.0.1');
-    await until(() => other.listening);
-    const { port } = other.address() as { port: number };
+    const other = await startRaw(null);
+    const port = Number(new URL(other.url).port);
     await expect(startService(services.options({ port }))).rejects.toMatchObject({
       code: 'listen',
       message: expect.stringContaining(String(port)),
@@ -84,13 +83,8 @@ describe('a service', () => {
     const second = await services.start();
     expect(second.port).toBe(port);
     await second.close();
-    const other = http.createServer().listen(port, '127.0.0.1');
-    await until(() => other.listening);
-    try {
-      expect((await services.start()).port).not.toBe(port);
-    } finally {
-      other.close();
-    }
+    await untilTestEnds(startRaw(null, port));
+    expect((await services.start()).port).not.toBe(port);
   });
 
   it.runIf(hasIPv6)(

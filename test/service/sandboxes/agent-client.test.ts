@@ -1,35 +1,29 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { afterEach, expect, it } from 'vitest';
+import type { Socket } from 'node:net';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAgentClient, jsonOf, textOf } from '../../../src/service/sandboxes/agent-client.ts';
+import {
+  startFake,
+  untilTestEnds,
+  type FakeServer,
+  type Handler,
+  type Reply,
+} from '../../support/server.ts';
 
-let server: Server;
+let server: FakeServer;
 let client: ReturnType<typeof createAgentClient>;
-afterEach(async () => {
-  client.close();
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-});
+beforeEach(() => void (client = createAgentClient()));
+afterEach(() => client.close());
 
 /** An agent server that answers so; its port. */
-async function serve(
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<number> {
-  server = createServer(answer);
-  client = createAgentClient();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
+async function serve(answer: Handler): Promise<number> {
+  server = await untilTestEnds(startFake(answer));
+  return Number(new URL(server.url).port);
 }
 
 it('a request has the key, the mark of the service, its query and its body', async () => {
-  const port = await serve((request, response) => {
-    void text(request).then((body) => {
-      const { method, url, headers } = request;
-      response.setHeader('Content-Type', 'application/json');
-      response.end(JSON.stringify({ method, url, headers, body }));
-    });
-  });
+  const port = await serve(({ method, url, headers, text: body }) => ({
+    json: { method, url, headers, body },
+  }));
   const sent = await client.send(port, 'the-key', {
     method: 'POST',
     path: '/api/x',
@@ -60,25 +54,18 @@ it('a request has the key, the mark of the service, its query and its body', asy
 });
 
 it('an answer is returned whatever its status', async () => {
-  const port = await serve((_, response) =>
-    response.writeHead(503, { 'Content-Type': 'text/plain' }).end('busy'),
-  );
+  const port = await serve(() => ({ status: 503, text: 'busy', type: 'text/plain' }));
   const answer = await client.send(port, '', { method: 'GET', path: '/' });
   expect(answer).toMatchObject({ status: 503, contentType: 'text/plain' });
   expect([jsonOf(answer), textOf(answer)]).toEqual([null, '"busy"']);
 });
 
-it.each<[string, (request: IncomingMessage, response: ServerResponse) => void, string | RegExp]>([
-  ['does not answer', () => undefined, 'the agent server does not answer'],
-  ['closes the connection', (request) => request.socket.destroy(), /socket hang up|ECONNRESET/],
-  [
-    'ends within its answer',
-    (_, response) =>
-      void response.writeHead(200, { 'Content-Length': 9 }).write('x', () => response.destroy()),
-    /aborted/,
-  ],
-])('a request to an agent server that %s is rejected', async (_, answer, why) => {
-  const port = await serve(answer);
+it.each<[string, Reply, string | RegExp]>([
+  ['does not answer', { silence: true }, 'the agent server does not answer'],
+  ['closes the connection', { cut: true }, /socket hang up|ECONNRESET/],
+  ['ends within its answer', { raw: 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx' }, /aborted/],
+])('a request to an agent server that %s is rejected', async (_, reply, why) => {
+  const port = await serve(() => reply);
   await expect(client.send(port, '', { method: 'GET', path: '/', timeoutMs: 100 })).rejects.toThrow(
     why,
   );
@@ -96,23 +83,16 @@ it('the words of a refusal are its detail, in at most 500 characters', () => {
 
 it('a request is sent again on a new connection when the kept one was closed, and no more than once on a new one', async () => {
   const connections: Socket[] = [];
-  const seen: string[] = [];
-  const port = await serve(({ socket, url = '' }, response) => {
+  const port = await serve(({ socket, url }) => {
     const isKept = connections.includes(socket);
     if (!isKept) connections.push(socket);
-    seen.push(`${url} on ${connections.indexOf(socket)}`);
-    if (isKept || url === '/refused') socket.destroy();
-    else response.end('{}');
+    return isKept || url === '/refused' ? { cut: true } : { json: {} };
   });
   const send = (path: string) => client.send(port, '', { method: 'POST', path });
   expect((await send('/first')).status).toBe(200);
   expect((await send('/second')).status).toBe(200);
   await expect(send('/refused')).rejects.toThrow(/socket hang up|ECONNRESET/);
-  expect(seen).toEqual([
-    '/first on 0',
-    '/second on 0',
-    '/second on 1',
-    '/refused on 1',
-    '/refused on 2',
-  ]);
+  expect(server.asked.map(({ url, socket }) => `${url} on ${connections.indexOf(socket)}`)).toEqual(
+    ['/first on 0', '/second on 0', '/second on 1', '/refused on 1', '/refused on 2'],
+  );
 });

@@ -1,4 +1,3 @@
-import { createServer, type Server } from 'node:http';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -180,7 +179,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
   });
 
   describe('on the machine of the service', () => {
-    let endpoint: Server;
+    let endpoint: FakeServer;
     let url = '';
     const keys: (string | undefined)[] = [];
     /** Without a key these are refused; another key than sk-right is by none but the list. */
@@ -193,25 +192,26 @@ describe('conv new without a message and without a model, on a terminal', () => 
     const settings = async () =>
       json(await bare.acs('settings', 'get', 'llm_model', 'llm_base_url', 'llm_api_key', '--json'));
     beforeAll(async () => {
-      endpoint = createServer((request, response) => {
-        const { authorization } = request.headers;
-        const isList = request.url === '/v1/models';
-        if (!isList) keys.push(authorization);
-        const isRefused =
-          authorization === undefined ? guarded.includes(request.url ?? '') : !isList;
-        response.statusCode = isRefused && authorization !== 'Bearer sk-right' ? 401 : 200;
-        response.setHeader('content-type', 'application/json');
-        response.end(
-          JSON.stringify(isList ? { data: [{ id: 'small' }, { id: 'large' }] } : { choices: [] }),
-        );
-      });
-      url = `http://127.0.0.1:${await listenOnUsualPort(endpoint)}/v1`;
+      endpoint = await startFake(
+        ({ path: route, headers: { authorization } }) => {
+          const isList = route === '/v1/models';
+          if (!isList) keys.push(authorization);
+          const isRefused = authorization === undefined ? guarded.includes(route) : !isList;
+          return {
+            status: isRefused && authorization !== 'Bearer sk-right' ? 401 : 200,
+            json: isList ? { data: [{ id: 'small' }, { id: 'large' }] } : { choices: [] },
+          };
+        },
+        // Of Ollama, llama.cpp and LM Studio; another run of the tests may have the others.
+        { ports: [1234, 11_434, 8080] },
+      );
+      url = `${endpoint.url}/v1`;
     });
     afterEach(async () => {
       guarded = [];
       await bare.acs('settings', 'unset', 'llm_model', 'llm_base_url', 'llm_api_key');
     });
-    afterAll(() => new Promise((resolve) => endpoint.close(resolve)));
+    afterAll(() => endpoint.close());
 
     it('finds a model, calls it, stores it and continues with the task', async () => {
       const asked = await onMachine([], ['model', url, 'large', 'none', 'Do it', 'process', false]);
@@ -458,15 +458,3 @@ describe.each(['v1', 'v0'] as const)(
     });
   },
 );
-
-/** One of those that are looked at; another run of the tests may have the others. */
-async function listenOnUsualPort(server: Server): Promise<number> {
-  for (const port of [1234, 11_434, 8080]) {
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (isFree) return port;
-  }
-  throw new Error('the ports of Ollama, llama.cpp and LM Studio are in use');
-}

@@ -2,13 +2,7 @@
  * MCP servers of the same SDK, in the sandbox and outside of it, that a model calls through a real
  * worker.
  */
-import {
-  createServer as createWebServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
@@ -17,19 +11,18 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ScriptedModel, startModel } from '../../../genuine/model.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
+import { startFake, type Asked, type FakeServer, type Reply } from '../../../support/server.ts';
 import { sandboxOfTest } from '../../agent-server/support/shared-sandboxes.ts';
 import { ID, KEY, processesOf, type TestWorker, until } from '../../agent-server/support/worker.ts';
 import { createServer, PICTURE } from './server.ts';
 
 const MODEL_KEY = 'sk-key-of-the-model';
+const JSON_TYPE = { 'content-type': 'application/json' };
 const TOKEN = 'token-of-the-mcp-server';
 const sandbox = sandboxOfTest();
 let model: ScriptedModel;
 let program: string;
-let web: Server;
-let origin: string;
-/** Requests of the route `/elsewhere`. */
-const elsewhere: IncomingMessage[] = [];
+let web: FakeServer;
 
 beforeAll(async () => {
   model = await startModel('/nowhere');
@@ -43,43 +36,48 @@ beforeAll(async () => {
   } as const;
   const { outputFiles } = await build({ entryPoints: [entry], ...options });
   program = outputFiles[0]?.text ?? '';
-  web = createWebServer((request, response) => void answerWeb(request, response));
-  await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
-  origin = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+  web = await startFake(answerWeb);
 });
 afterAll(async () => {
   await model.close();
-  web.closeAllConnections();
-  web.close();
+  await web.close();
 });
 
 const sessions = new Map<string, SSEServerTransport>();
 
-async function answerWeb(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { pathname, searchParams } = new URL(request.url ?? '/', origin);
-  if (pathname === '/elsewhere') elsewhere.push(request);
-  if (pathname === '/moved')
-    response.writeHead(307, { location: `http://localhost:${new URL(origin).port}/elsewhere` });
-  if (pathname === '/cut') return void request.socket.destroy();
-  if (pathname === '/drip') {
-    response.writeHead(200, { 'content-type': 'application/json' });
-    const drip = (): void =>
-      void response.write(' '.repeat(1024 * 1024), (error) => error ?? drip());
-    return drip();
+function answerWeb({ method, path: route, query, headers, body }: Asked): Reply {
+  if (route === '/moved') {
+    const location = web.url.replace('127.0.0.1', 'localhost');
+    return { status: 307, none: true, headers: { location: `${location}/elsewhere` } };
   }
-  if (['/elsewhere', '/moved'].includes(pathname)) return void response.end();
-  if (request.headers.authorization !== `Bearer ${TOKEN}`)
-    return void response.writeHead(401).end('Who are you?');
-  if (pathname === '/mcp') {
-    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
-    await createServer(['echo']).connect(transport);
-    return transport.handleRequest(request, response);
+  if (route === '/elsewhere') return { none: true };
+  if (route === '/cut') return { cut: true };
+  if (route === '/drip') {
+    const drip = (response: ServerResponse): void =>
+      void response.write(' '.repeat(1024 * 1024), (error) => error ?? drip(response));
+    return { by: (response) => drip(response.writeHead(200, JSON_TYPE)) };
   }
-  if (request.method === 'POST')
-    return sessions.get(searchParams.get('sessionId') ?? '')?.handlePostMessage(request, response);
-  const transport = new SSEServerTransport('/messages', response);
-  sessions.set(transport.sessionId, transport);
-  await createServer(['echo', 'flood']).connect(transport);
+  if (headers.authorization !== `Bearer ${TOKEN}`)
+    return { status: 401, text: 'Who are you?', type: 'text/plain' };
+  if (route === '/mcp')
+    return {
+      async by(response, request) {
+        const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
+        await createServer(['echo']).connect(transport);
+        await transport.handleRequest(request, response, body);
+      },
+    };
+  if (method === 'POST') {
+    const session = sessions.get(query.get('sessionId') ?? '');
+    return { by: (response, request) => session?.handlePostMessage(request, response, body) };
+  }
+  return {
+    async by(response) {
+      const transport = new SSEServerTransport('/messages', response);
+      sessions.set(transport.sessionId, transport);
+      await createServer(['echo', 'flood']).connect(transport);
+    },
+  };
 }
 
 /** A server in the sandbox with these tools. */
@@ -147,13 +145,13 @@ it.each([
   ['a program in the sandbox', () => ({ mcpServers: { docs: inSandbox('echo') } })],
   [
     'streamable HTTP',
-    () => ({ docs: { url: `${origin}/mcp`, headers: { Authorization: `Bearer ${TOKEN}` } } }),
+    () => ({ docs: { url: `${web.url}/mcp`, headers: { Authorization: `Bearer ${TOKEN}` } } }),
   ],
   [
     'SSE',
     () => ({
       docs: {
-        url: `${origin}/events`,
+        url: `${web.url}/events`,
         transport: 'sse',
         auth: { strategy: 'bearer', value: TOKEN },
       },
@@ -243,15 +241,15 @@ it('servers that cannot be used are named once, and the run continues with the o
       'it sent more than 10 MiB without a message',
     ],
     lines: [{ command: 'yes' }, 'it sent more than 10 MiB without a message'],
-    drip: [{ url: `${origin}/drip` }, 'it sent more than 10 MiB without a message'],
-    cut: [{ url: `${origin}/cut` }, 'fetch failed: other side closed'],
+    drip: [{ url: `${web.url}/drip` }, 'it sent more than 10 MiB without a message'],
+    cut: [{ url: `${web.url}/cut` }, 'fetch failed: other side closed'],
     stranger: [
-      { url: `${origin}/mcp`, headers: { Authorization: 'Bearer of-nobody' } },
+      { url: `${web.url}/mcp`, headers: { Authorization: 'Bearer of-nobody' } },
       'Who are you?',
     ],
-    strange: [{ url: `${origin}/sse` }, '401'],
+    strange: [{ url: `${web.url}/sse` }, '401'],
     moved: [
-      { url: `${origin}/moved`, headers: { 'X-Token': TOKEN } },
+      { url: `${web.url}/moved`, headers: { 'X-Token': TOKEN } },
       'Redirect to http://localhost',
     ],
     nothing: [{ url: 'ftp://host/' }, 'it has no command, and no url with http or https'],
@@ -278,7 +276,7 @@ it('servers that cannot be used are named once, and the run continues with the o
       expected.map(([name, [, why]]) => [name, expect.stringContaining(why ?? '') as string]),
     ),
   );
-  expect(elsewhere).toEqual([]);
+  expect(web.lines().filter((line) => line.endsWith('/elsewhere'))).toEqual([]);
 });
 
 it('a server that has ended, by itself or with the sandbox, is started again by the next call', async () => {
@@ -355,7 +353,7 @@ it('half of a surrogate pair and U+0000 in a result become U+FFFD, and an ordina
   const worker = await sandbox.start();
   const headers = { Authorization: `Bearer ${TOKEN}`, 'X-Team': 'test' };
   const calls = ['echo {"words":"the latest a\\ud83d\\u0000b"}'];
-  await start(worker, { web: { url: `${origin}/mcp`, headers } }, calls);
+  await start(worker, { web: { url: `${web.url}/mcp`, headers } }, calls);
   await worker.untilStatus('finished');
   expect((await shown(worker))[0]?.[1]).toBe('the latest a\ufffd\ufffdb');
 });
@@ -411,7 +409,7 @@ it.each([
   [
     'messages over HTTP',
     'flood',
-    () => ({ url: `${origin}/events`, transport: 'sse', auth: TOKEN }),
+    () => ({ url: `${web.url}/events`, transport: 'sse', auth: TOKEN }),
   ],
 ])(
   'a server that sends %s without end outside of calls is ended and named',
@@ -442,7 +440,7 @@ it('no key and no secret of a server is in its program, an event or an answer', 
   const config = {
     docs: { ...inSandbox('variables', 'echo'), env: { DOCS_TOKEN: secrets.env, LEVEL: 'info' } },
     web: {
-      url: `${origin}/mcp?api_key=${secrets.query}`,
+      url: `${web.url}/mcp?api_key=${secrets.query}`,
       headers: { Authorization: `Bearer ${TOKEN}`, 'X-Other': secrets.other },
     },
   };
@@ -464,7 +462,7 @@ it('no key and no secret of a server is in its program, an event or an answer', 
     mcp_config: {
       docs: { command: 'node', env: { DOCS_TOKEN: mask, LEVEL: mask } },
       web: {
-        url: `${origin}/mcp?api_key=<redacted>`,
+        url: `${web.url}/mcp?api_key=<redacted>`,
         headers: { Authorization: mask, 'X-Other': mask },
       },
     },

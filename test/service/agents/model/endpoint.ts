@@ -1,9 +1,8 @@
 /** An OpenAI-compatible endpoint whose answers a test gives. */
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { startFake, type FakeServer } from '../../../support/server.ts';
 
 export interface Part {
   type: string;
@@ -42,22 +41,15 @@ export interface Endpoint {
 }
 
 export function useEndpoint(): Endpoint {
-  let url = '';
+  let server: FakeServer;
   let asked: Asked[] = [];
   let replies: Reply[] = [];
-  const server = createServer((request, response) => {
-    let raw = '';
-    request.on('data', (chunk: Buffer) => (raw += chunk.toString()));
-    request.on('end', () => {
-      if (raw !== '')
-        asked.push({ ...(JSON.parse(raw) as Asked), path: request.url, headers: request.headers });
-      (replies.length > 1 ? replies.shift() : replies[0])?.(response);
-    });
-  });
   beforeAll(async () => {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    server = await startFake(({ body, url, headers }) => {
+      if (body !== undefined) asked.push({ ...(body as Asked), path: url, headers });
+      const reply = replies.length > 1 ? replies.shift() : replies[0];
+      return reply === undefined ? { silence: true } : { by: reply };
+    });
   });
   beforeEach(() => {
     asked = [];
@@ -66,13 +58,11 @@ export function useEndpoint(): Endpoint {
   afterEach(() => {
     expect(asked.flatMap(({ messages }) => historyError(messages) ?? [])).toEqual([]);
   });
-  afterAll(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  afterAll(() => server.close());
+  const urlOf = () => `${server.url}/v1`;
   return {
     get url() {
-      return url;
+      return urlOf();
     },
     get asked() {
       return asked;
@@ -81,7 +71,7 @@ export function useEndpoint(): Endpoint {
       replies = given;
     },
     newest: (role) => asked.at(-1)?.messages.findLast((each) => each.role === role),
-    agent: (llm) => ({ llm: { model: 'm', base_url: url, num_retries: 0, ...llm } }),
+    agent: (llm) => ({ llm: { model: 'm', base_url: urlOf(), num_retries: 0, ...llm } }),
   };
 }
 

@@ -1,35 +1,24 @@
 /** What endpoints get. A proxy leads each host to the endpoint of the test. */
-import { createServer } from 'node:http';
-import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startProxy, type ProxyServer } from '../../../support/server.ts';
 import { sandboxOfTest } from '../../agent-server/support/shared-sandboxes.ts';
 import { ID } from '../../agent-server/support/worker.ts';
 import { type Asked, call, delta, FINISH, type Reply, run, send, useEndpoint } from './endpoint.ts';
 
 const sandbox = sandboxOfTest();
 const endpoint = useEndpoint();
-const tunnels: net.Socket[] = [];
-const proxy = createServer().on('connect', (_request, socket) => {
-  const tunnel = net.connect(Number(new URL(endpoint.url).port), '127.0.0.1', () => {
-    socket.write('HTTP/1.1 200 OK\r\n\r\n');
-    tunnel.pipe(socket).pipe(tunnel);
-  });
-  for (const each of [tunnel, socket]) each.on('error', () => undefined);
-  tunnels.push(tunnel);
+let proxy: ProxyServer;
+beforeAll(async () => {
+  proxy = await startProxy({ to: () => endpoint.url });
 });
-beforeAll(() => new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve)));
-afterAll(() => {
-  for (const tunnel of tunnels) tunnel.destroy();
-  proxy.close();
-});
+afterAll(() => proxy.close());
 
 /** The bodies of the calls in a run with this model. */
 async function callsOf(
   llm: object,
   ...replies: Reply[]
 ): Promise<(Asked & Record<string, unknown>)[]> {
-  const HTTP_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  const worker = await sandbox.start({ env: { HTTP_PROXY, NO_PROXY: '' } });
+  const worker = await sandbox.start({ env: { HTTP_PROXY: proxy.url, NO_PROXY: '' } });
   endpoint.reply(...replies);
   await worker.startConversation(null, { agent: endpoint.agent(llm) });
   await worker.untilStatus('finished');
