@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -8,18 +10,8 @@ export interface Clock {
 export function clockFrom(now: () => number): Clock {
   return {
     now,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason as Error);
-        const abort = () => {
-          clearTimeout(timer);
-          reject(signal?.reason as Error);
-        };
-        const timer = setTimeout(() => {
-          signal?.removeEventListener('abort', abort);
-          resolve();
-        }, ms);
-        signal?.addEventListener('abort', abort, { once: true });
-      }),
+    async sleep(ms, signal) {
+      await setTimeout(ms, undefined, { signal }).catch(() => signal?.throwIfAborted());
+    },
   };
 }

@@ -1,47 +1,34 @@
-/**
- * Not by a process group: it would take the terminal away from a password manager that prompts
- * there.
- */
 import { execFile, type ChildProcess } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
+import { statFields } from './process.ts';
 
-/** A process that left the tree before is not ended. */
+/**
+ * Ends the processes below `child` as well, but those that left the tree before. A process group
+ * would take the terminal away from a password manager that prompts there.
+ */
 export async function endTree(child: ChildProcess): Promise<void> {
   if (child.pid === undefined) return; // it could not be started
   child.kill('SIGSTOP'); // it starts nothing more while its children are looked for
-  const children = byParent(await processTable());
-  const below = [...(children.get(child.pid) ?? [])];
-  for (const pid of below) below.push(...(children.get(pid) ?? []));
+  const parents = await parentsByPid();
+  const tree = new Set([child.pid]);
+  for (const parent of tree)
+    for (const [pid, parentOfPid] of parents) if (parentOfPid === parent) tree.add(pid);
+  const below = [...tree].slice(1).map(String);
   // The shell has `kill` built in; a program of that name is missing on small systems.
-  if (below.length > 0) await run('sh', ['-c', 'kill -KILL "$@"', 'sh', ...below.map(String)]);
+  if (below.length > 0) await run('sh', ['-c', 'kill -KILL "$@"', 'sh', ...below]);
   child.kill('SIGKILL');
 }
 
-type Pair = readonly [pid: number, parent: number];
-
 /** From /proc where there is one: `ps` is missing on small systems. */
-async function processTable(): Promise<Pair[]> {
+async function parentsByPid(): Promise<[pid: number, parent: number | undefined][]> {
   const names = await readdir('/proc').catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
-  const parentOf = async (pid: number): Promise<Pair> => {
-    const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
-    // The second field after the name, which stands in brackets and may hold anything.
-    return [pid, Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0)];
-  };
-  if (pids.length > 0) return await Promise.all(pids.map(parentOf));
-  const lines = (await run('ps', ['-A', '-o', 'pid=,ppid='])).split('\n');
+  if (pids.length > 0) return pids.map((pid) => [pid, Number(statFields(pid)?.[1])]);
+  const lines = (await run('ps', ['-A', '-o', 'pid=,ppid='])).trim().split('\n');
   return lines.map((line) => {
-    const [pid = 0, parent = 0] = line.trim().split(/\s+/).map(Number);
+    const [pid = 0, parent] = line.trim().split(/\s+/).map(Number);
     return [pid, parent];
   });
-}
-
-function byParent(table: readonly Pair[]): Map<number, number[]> {
-  const children = new Map<number, number[]>();
-  for (const [pid, parent] of table) {
-    if (pid > 0 && parent > 0) children.set(parent, [...(children.get(parent) ?? []), pid]);
-  }
-  return children;
 }
 
 async function run(program: string, args: readonly string[]): Promise<string> {

@@ -1,12 +1,6 @@
-/**
- * Errors are recognised by a tag and not by `instanceof`: the build may hold this module in more
- * than one chunk.
- */
+// Errors have a tag in place of `instanceof`: two chunks of the build may hold this module.
 
-/**
- * Exit codes by kind; the kind is also `error.code` in JSON. They are a promise to scripts: never
- * renumber.
- */
+/** By kind, which is also `error.code` in JSON. A promise to scripts: never renumber. */
 export const EXIT_CODES = {
   ok: 0,
   failed: 1,
@@ -26,10 +20,7 @@ export const EXIT_CODES = {
   interrupted: 130,
 } as const;
 
-/**
- * The exit code of a command whose reader of stdout is gone, as after SIGPIPE: `exitCode` of
- * `interrupted`.
- */
+/** Of `interrupted` when the reader of stdout is gone, as after SIGPIPE. */
 export const READER_GONE = 141;
 
 export type ErrorKind = Exclude<keyof typeof EXIT_CODES, 'ok'>;
@@ -51,10 +42,7 @@ interface CommonDetails {
   hint?: string;
   /** Whether the same command may succeed later without any change. */
   retryable?: boolean;
-  /**
-   * Overrides the code of the kind: 129 for SIGHUP, 143 for SIGTERM, 141 for a reader that went
-   * away.
-   */
+  /** Overrides the code of the kind: 129 for SIGHUP, 143 for SIGTERM, `READER_GONE`. */
   exitCode?: number;
   data?: Record<string, unknown>;
   cause?: unknown;
@@ -103,15 +91,19 @@ export class DryRunStop extends Error {
   }
 }
 
+function hasTag(error: unknown, tag: string): boolean {
+  return error instanceof Error && (error as { tag?: unknown }).tag === tag;
+}
+
 export function isDryRunStop(error: unknown): error is DryRunStop {
-  return error instanceof Error && (error as { tag?: unknown }).tag === DRY_RUN_TAG;
+  return hasTag(error, DRY_RUN_TAG);
 }
 
 export function isAppError(error: unknown): error is AppError {
-  return error instanceof Error && (error as { tag?: unknown }).tag === TAG;
+  return hasTag(error, TAG);
 }
 
-/** False for an interruption, which ends the command: a `catch` with a fallback throws it again. */
+/** False for an interruption, which a `catch` with a fallback throws again. */
 export function isFailure(error: unknown): error is AppError {
   return isAppError(error) && error.kind !== 'interrupted';
 }

@@ -1,20 +1,24 @@
 /**
- * Configuration that would change content or output, at the defaults of git: every git that acs
- * runs gets it. Not in it, and so the user's: what transport needs (http, url, core.sshCommand,
- * credential, safe.directory), who commits, core.excludesFile, which says what the user does not
- * count as a change, and merge.conflictStyle.
+ * Configuration that would change content or output, at the defaults of git. The user keeps what
+ * transport needs, the author, core.excludesFile and merge.conflictStyle.
  */
 const DEFAULTS = `
   apply.ignoreWhitespace=no apply.whitespace=nowarn
   clone.defaultRemoteName=origin clone.rejectShallow=false
-  color.advice=false color.diff=false color.remote=false color.status=false color.ui=false column.ui=never
+  color.advice=false color.diff=false color.remote=false color.status=false color.ui=false
+  column.ui=never
   commit.gpgSign=false tag.gpgSign=false log.showSignature=false
-  core.abbrev=auto core.attributesFile=/dev/null core.autocrlf=false core.bigFileThreshold=512m core.eol=lf
-  core.fsmonitor=false core.hooksPath=/dev/null core.logAllRefUpdates=true core.pager=cat core.quotePath=true
+  core.abbrev=auto core.attributesFile=/dev/null core.autocrlf=false core.bigFileThreshold=512m
+  core.eol=lf
+  core.fsmonitor=false core.hooksPath=/dev/null core.logAllRefUpdates=true core.pager=cat
+  core.quotePath=true
   core.safecrlf=false core.splitIndex=false
-  diff.algorithm=default diff.autoRefreshIndex=true diff.colorMoved=no diff.context=3 diff.dstPrefix=b/
-  diff.ignoreSubmodules=none diff.indentHeuristic=true diff.interHunkContext=0 diff.mnemonicPrefix=false diff.noPrefix=false
-  diff.orderFile=/dev/null diff.relative=false diff.renameLimit=1000 diff.renames=true diff.srcPrefix=a/
+  diff.algorithm=default diff.autoRefreshIndex=true diff.colorMoved=no diff.context=3
+  diff.dstPrefix=b/
+  diff.ignoreSubmodules=none diff.indentHeuristic=true diff.interHunkContext=0
+  diff.mnemonicPrefix=false diff.noPrefix=false
+  diff.orderFile=/dev/null diff.relative=false diff.renameLimit=1000 diff.renames=true
+  diff.srcPrefix=a/
   diff.submodule=short diff.suppressBlankEmpty=false diff.wsErrorHighlight=none
   i18n.commitEncoding=UTF-8 i18n.logOutputEncoding=UTF-8
   init.defaultObjectFormat=sha1 init.defaultRefFormat=files init.templateDir=
@@ -30,11 +34,10 @@ const DEFAULTS = `
 export const GIT_DEFAULTS = DEFAULTS.flatMap((setting) => ['-c', setting]);
 
 /**
- * Shell: `git` with the defaults, and `own_config`, which blanks the filters of the repository in
- * the current folder and of its submodules. CRLF counts as LF in a workspace that git checked out
- * with core.autocrlf. `own_files`: where `git` uses another index than the repository of the
- * current folder, and that has the commit `base`, the index gets the ignored files that the
- * repository tracks, and keeps those that a sparse checkout leaves out. `t`: a folder.
+ * Shell functions. `git`: with the defaults. `own_config` blanks the filters of the repository and
+ * its submodules; CRLF counts as LF where git checked out with core.autocrlf. `own_files` adds to
+ * another index than that of the repository the ignored files that the repository tracks, and what
+ * a sparse checkout leaves out. `base`: a commit; `t`: a folder.
  */
 export const GIT_IN_SHELL = `
 unset GIT_DIFF_OPTS GIT_EXTERNAL_DIFF
@@ -50,9 +53,11 @@ own_config() {
 '
   for name in $({
     git config --list --name-only
-    git ls-files -s -z | tr '\\0' '\\n' | sed -n 's/^160000 [^\t]*\t//p' | while IFS= read -r sub; do
-      [ ! -e "./$sub/.git" ] || (unset GIT_DIR GIT_WORK_TREE; git -C "./$sub" config --list --name-only)
-    done
+    git ls-files -s -z | tr '\\0' '\\n' | sed -n 's/^160000 [^\t]*\t//p' |
+      while IFS= read -r sub; do
+        [ -e "./$sub/.git" ] || continue
+        (unset GIT_DIR GIT_WORK_TREE; git -C "./$sub" config --list --name-only)
+      done
   } | grep '^filter[.].*[.]' | sort -u); do
     case $name in *.required) value=false ;; *) value= ;; esac
     export "GIT_CONFIG_KEY_$count=$name" "GIT_CONFIG_VALUE_$count=$value"
@@ -73,22 +78,17 @@ own_files() {
   own ls-files -t -z | tr '\\0\\n' '\\n\\0' | sed -n 's/^S //p' | while IFS= read -r file; do
     [ -e "./$file" ] || [ -L "./$file" ] || printf '%s\\n' "$file"
   done | tr '\\0\\n' '\\n\\0' >"$t/sparse"
-  [ ! -s "$t/sparse" ] || git --literal-pathspecs reset -q "$base" --pathspec-from-file="$t/sparse" --pathspec-file-nul
+  [ ! -s "$t/sparse" ] || git --literal-pathspecs reset -q "$base" \\
+    --pathspec-from-file="$t/sparse" --pathspec-file-nul
 }`;
 
-/**
- * By the last word of a key; of any other empty. An empty merge driver would take one side: this is
- * the merge of git itself.
- */
+/** By the last word of a key, else empty. An empty driver would take one side; this merges. */
 const WITHOUT: Readonly<Record<string, string>> = {
   required: 'false',
   driver: 'git merge-file -L ours -L base -L theirs --marker-size=%L %A %O %B',
 };
 
-/**
- * An environment in which git runs no filter or merge driver: `-c` takes no name with `=`.
- * `names`: what `git config --list --name-only` prints in the repository.
- */
+/** An environment without filters and drivers. `names`: from `git config --list --name-only`. */
 export function withoutPrograms<E extends Readonly<Record<string, string | undefined>>>(
   names: string,
   env: E,

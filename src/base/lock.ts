@@ -16,13 +16,12 @@ export function takeLock(file: string): HeldLock | ProcessIdentity {
   try {
     writeFileSync(mine, text, { mode: 0o600, flush: true });
     for (let attempt = 0; attempt < 20; attempt++) {
-      if (link(mine, file)) {
+      if (link(mine, file))
         return {
           release: () => {
             if (readSmallFile(file) === text) rmSync(file, { force: true });
           },
         };
-      }
       if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
         throw new Error(`${file} is not a file`);
       const holder = readHolder(file);
@@ -66,15 +65,15 @@ function link(from: string, to: string): boolean {
 }
 
 /** Moves a stale lock away; puts it back when another process has replaced it in between. */
-function clearStale(file: string, seen: ProcessIdentity | null): void {
-  const aside = `${file}.stale.${randomBytes(6).toString('hex')}`;
+function clearStale(file: string, stale: ProcessIdentity | null): void {
+  const movedTo = `${file}.stale.${randomBytes(6).toString('hex')}`;
   try {
-    renameSync(file, aside);
+    renameSync(file, movedTo);
   } catch {
     return; // another process has removed it
   }
-  const moved = readHolder(aside);
-  const isTheSame = moved?.pid === seen?.pid && moved?.start === seen?.start;
-  if (!isTheSame && moved !== null && isAlive(moved)) link(aside, file);
-  rmSync(aside, { force: true });
+  const moved = readHolder(movedTo);
+  const isTheSame = moved?.pid === stale?.pid && moved?.start === stale?.start;
+  if (!isTheSame && moved !== null && isAlive(moved)) link(movedTo, file);
+  rmSync(movedTo, { force: true });
 }

@@ -1,10 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/**
- * Not by Node's `recursive`: under /proc Node 20 tries for ever. Throws the error of the file
- * system.
- */
+/** With its parents; Node 20 would try `recursive` for ever under /proc. Throws of the system. */
 export function makeFolder(folder: string, mode = 0o777): void {
   for (const isRetry of [false, true]) {
     try {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 
 /** A process that cannot be mistaken for a later one with the same number. */
 export interface ProcessIdentity {
@@ -29,16 +30,16 @@ export function isAlive(identity: ProcessIdentity): boolean {
 }
 
 /** Checks every 20 ms; null: the time is over. Throws the reason of the signal. */
-export async function poll<Found>(
-  check: () => Found | null,
+export async function poll<Value>(
+  check: () => Value | null,
   timeoutMs: number,
   signal?: AbortSignal,
-): Promise<Found | null> {
+): Promise<Value | null> {
   for (let waitedMs = 0; ; waitedMs += 20) {
-    const found = check();
-    if (found !== null || waitedMs >= timeoutMs) return found;
+    const value = check();
+    if (value !== null || waitedMs >= timeoutMs) return value;
     signal?.throwIfAborted();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await setTimeout(20);
   }
 }
 
@@ -54,15 +55,19 @@ export function sendSignal(target: number, signal: NodeJS.Signals): boolean {
 
 /** When the process started; `zombie`: it has ended; null: unknown. */
 export function startOf(pid: number): string | null {
+  const fields = statFields(pid);
+  if (fields === null) return process.platform === 'linux' ? null : askPs('lstart', pid);
+  return fields[0] === 'Z' || fields[0] === 'X' ? 'zombie' : (fields[19] ?? null);
+}
+
+/** Of /proc/<pid>/stat, from the state on (its parent is the next); null: there is none. */
+export function statFields(pid: number): string[] | null {
   try {
-    // The name in parentheses may hold anything, so the fields are counted from the last
-    // parenthesis.
+    // The name before the state stands in parentheses and may hold anything.
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (fields[0] === 'Z' || fields[0] === 'X') return 'zombie';
-    return fields[19] ?? null;
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return process.platform === 'linux' ? null : askPs('lstart', pid);
+    return null;
   }
 }
 

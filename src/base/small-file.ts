@@ -3,20 +3,17 @@ import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:
 
 const LONGEST_BYTES = 64 * 1024;
 
-/**
- * The text of a small file; null when there is none, it may not be read, or it is something else,
- * such as a pipe.
- */
+/** Null when it does not exist, may not be read, or is not a small file. */
 export function readSmallFile(file: string): string | null {
   try {
-    const found = statSync(file);
-    return found.isFile() && found.size <= LONGEST_BYTES ? readFileSync(file, 'utf8') : null;
+    const stat = statSync(file);
+    return stat.isFile() && stat.size <= LONGEST_BYTES ? readFileSync(file, 'utf8') : null;
   } catch {
     return null;
   }
 }
 
-/** The same of JSON, which must be an object. */
+/** The same of JSON; null also for another value than an object. */
 export function readSmallRecord(file: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(readSmallFile(file) ?? 'null');

@@ -1,27 +1,19 @@
 /** Unsafe characters are shown as an escape (`\x1b`, `\u202e`), not dropped. */
 import { wellFormedJson } from './well-formed.ts';
 
-// Soft hyphens, variation selectors of emoji and combining marks stay: text needs them and they
-// hide nothing.
+// Soft hyphens, variation selectors of emoji and combining marks stay: they hide nothing.
 const INVISIBLE =
-  '\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb';
-const ASTRAL_INVISIBLE = '\\u{e0000}-\\u{e0fff}\\u{1d173}-\\u{1d17a}';
+  '\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f' +
+  '\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e0fff}\\u{1d173}-\\u{1d17a}';
 const LONE_SURROGATES = '\\ud800-\\udfff';
 
-/**
- * Joiners belong to emoji and to Persian and Indic scripts; next to ASCII or at an end they only
- * hide something.
- */
+/** Joiners belong to emoji and to Persian and Indic scripts; next to ASCII they hide something. */
 const STRAY_JOINERS = '(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])';
 
-const UNSAFE_BUT_LINES = new RegExp(
-  `[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f${INVISIBLE}${ASTRAL_INVISIBLE}${LONE_SURROGATES}]|${STRAY_JOINERS}`,
-  'gu',
-);
-const UNSAFE = new RegExp(
-  `[\\0-\\x1f\\x7f-\\x9f${INVISIBLE}${ASTRAL_INVISIBLE}${LONE_SURROGATES}]|${STRAY_JOINERS}`,
-  'gu',
-);
+const unsafe = (controls: string): RegExp =>
+  new RegExp(`[${controls}\\x7f-\\x9f${INVISIBLE}${LONE_SURROGATES}]|${STRAY_JOINERS}`, 'gu');
+const UNSAFE_BUT_LINES = unsafe('\\0-\\x08\\x0b-\\x1f');
+const UNSAFE = unsafe('\\0-\\x1f');
 const PLAIN = /^[\x20-\x7e]*$/;
 
 export function safeText(text: string): string {
@@ -32,30 +24,26 @@ export function safeLine(text: string): string {
   return PLAIN.test(text) ? text : text.replace(UNSAFE, visible);
 }
 
-/**
- * For the text of JSON.stringify, which leaves C1 controls, bidirectional controls and invisible
- * characters raw.
- */
+/** For JSON.stringify, which leaves C1 controls and invisible characters as they are. */
 export function escapeJson(json: string): string {
-  return wellFormedJson(json).replace(UNSAFE_IN_JSON, (found) =>
-    Array.from(
-      { length: found.length },
-      (_, index) => `\\u${found.charCodeAt(index).toString(16).padStart(4, '0')}`,
-    ).join(''),
+  return wellFormedJson(json).replace(UNSAFE_IN_JSON, (character) =>
+    character.split('').map(unitEscape).join(''),
   );
 }
-// Line feeds are the layout of a pretty document; inside strings JSON.stringify has escaped them
-// already.
-const UNSAFE_IN_JSON = new RegExp(`[\\x7f-\\x9f${INVISIBLE}${ASTRAL_INVISIBLE}]`, 'gu');
+// JSON.stringify escapes line feeds in strings; the others are the layout of the document.
+const UNSAFE_IN_JSON = new RegExp(`[\\x7f-\\x9f${INVISIBLE}]`, 'gu');
 
-function visible(found: string): string {
-  if (found === '\n') return '\\n';
-  if (found === '\t') return '\\t';
-  if (found === '\r') return '\\r';
-  const code = found.codePointAt(0) ?? 0;
-  if (code <= 0xff) return `\\x${code.toString(16).padStart(2, '0')}`;
-  if (code <= 0xffff) return `\\u${code.toString(16).padStart(4, '0')}`;
-  return `\\u{${code.toString(16)}}`;
+function unitEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' };
+
+function visible(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code > 0xffff) return `\\u{${code.toString(16)}}`;
+  if (code > 0xff) return unitEscape(character);
+  return SHORT_ESCAPES[character] ?? `\\x${code.toString(16).padStart(2, '0')}`;
 }
 
 /** Invalid UTF-8 becomes U+FFFD; `\r\n` becomes a line feed, a lone `\r` is shown. */

@@ -49,12 +49,22 @@ export const SECRET_NAMES: Readonly<Record<string, readonly NameKind[] | null>> 
   signature: ['query'],
 };
 
-/**
- * Cursors of paged lists and prices end in `token` and are not secrets; a script needs them. Keys
- * of caches and lists are data.
- */
-const NOT_SECRET =
-  /(?:^|_)(?:(?:(?:next_|prev_|previous_)?page|continuation|next|sync)_token|cost_per_token|(?:public|cache|idempotency|sort|primary|foreign|partition)_key|(?:max|min)_(?:\w+_)?tokens|(?:has|is|use|no)_\w+)$/;
+/** Cursors of paged lists, prices, counts and keys of caches are data that a script needs. */
+const NOT_SECRET = new RegExp(
+  `(?:^|_)(?:${[
+    '(?:(?:next_|prev_|previous_)?page|continuation|next|sync)_token',
+    'cost_per_token',
+    '(?:public|cache|idempotency|sort|primary|foreign|partition)_key',
+    String.raw`(?:max|min)_(?:\w+_)?tokens`,
+    String.raw`(?:has|is|use|no)_\w+`,
+  ].join('|')})$`,
+);
+// prettier-ignore
+const SECRET_MAPS = [
+  'env', 'environment', 'env_vars', 'secrets', 'custom_secrets', 'provider_tokens', 'credentials',
+  'tokens',
+];
+const SECRET_MAP = new RegExp(`(?:^|_)(?:${SECRET_MAPS.join('|')})$`);
 
 const ENDS = new Map(KINDS.map((kind) => [kind, endsIn(kind)]));
 
@@ -79,10 +89,7 @@ export function isSecretName(name: string, kind: NameKind): boolean {
 
 export function isSecretMap(name: string, kind: NameKind): boolean {
   const canonical = canonicalName(name);
-  if (kind === 'mcp' && canonical === 'headers') return true;
-  return /(?:^|_)(?:env|environment|env_vars|secrets|custom_secrets|provider_tokens|credentials|tokens)$/.test(
-    canonical,
-  );
+  return (kind === 'mcp' && canonical === 'headers') || SECRET_MAP.test(canonical);
 }
 
 /** Headers there are credentials. */
@@ -90,10 +97,7 @@ export function isMcpName(name: string): boolean {
   return /(?:^|_)mcp(?:_config|_servers)?$/.test(canonicalName(name));
 }
 
-/**
- * The source of an expression without capturing groups: a name of a secret in text ends with one of
- * these words.
- */
+/** The source of an expression without capturing groups: the last words of secret names. */
 export function lastWords(kind?: NameKind): string {
   const words = rowsOf(kind).map(([name]) =>
     name.replace(/^.*_(?!id$)/, '').replace('_', '[_.-]?'),
@@ -112,8 +116,6 @@ export function withoutKeys(
   env: Readonly<Record<string, string | undefined>>,
   named = '',
 ): Record<string, string | undefined> {
-  const dropped = KEY_VARIABLES.filter((name) => !named.includes(name));
-  return Object.fromEntries(
-    Object.entries(env).filter(([name]) => !(dropped as string[]).includes(name)),
-  );
+  const dropped: string[] = KEY_VARIABLES.filter((name) => !named.includes(name));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !dropped.includes(name)));
 }

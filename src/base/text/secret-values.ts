@@ -1,14 +1,9 @@
-/** Which values of secrets are replaced in free text, and in which forms they are found there. */
-
 const SHORTEST = 8;
 const LONGEST_WORDS = 15;
 /** Also `EMPTY`, `camelCase`, `LiteLLM`; few random letters are of this form. */
 const WORD = /^\p{Ll}?(?:\p{Lu}*\p{Ll}{2,})*\p{Lu}*$/u;
 
-/**
- * False: the value cannot be distinguished from ordinary words and numbers, and is not replaced in
- * free text.
- */
+/** False for a value like ordinary words and numbers, which is not replaced in free text. */
 export function isMaskable(value: string): boolean {
   const text = value.trim();
   if (text.length < SHORTEST || text.length > LONGEST_WORDS) return text.length >= SHORTEST;
@@ -16,9 +11,7 @@ export function isMaskable(value: string): boolean {
   return !parts.every((part) => WORD.test(part)) && !parts.every((part) => /^\d*$/.test(part));
 }
 
-/**
- * The forms of all values that are maskable; the longest first: a value may contain another one.
- */
+/** Of the values that are maskable; the longest first: a value may contain another one. */
 export function formsOf(secrets: readonly string[]): string[] {
   const parts = secrets.flatMap((secret) => {
     const lines = secret.trim().split(/\r?\n/);

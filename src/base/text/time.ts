@@ -34,39 +34,31 @@ export function roundDuration(ms: number): string {
     : `${first} ${Math.floor((ms % UNITS_MS[unit]) / UNITS_MS[smaller])}${smaller}`;
 }
 
-const TIME =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}(?::?\d{2})?)?)?$/;
-/**
- * UTC, complete, and there in every year: no month is shorter than 28 days. What nearly all events
- * carry.
- */
-const PLAIN_TIME =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z?$/;
+const CLOCK_TIME = String.raw`(\d{2}:\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?`;
+const TIME = new RegExp(
+  String.raw`^(\d{4}-\d{2}-(\d{2}))(?:[T ]${CLOCK_TIME}\s?(Z|z|[+-]\d{2}(?::?\d{2})?)?)?$`,
+);
+/** Complete, in UTC, on a day that each month has: nearly all events have such a time. */
+const PLAIN_TIME = new RegExp(
+  String.raw`^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])` +
+    String.raw`T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z?$`,
+);
 
-/**
- * RFC 3339 with `Z`; the fraction keeps its digits. A time without a zone is UTC. Null when it is
- * not a time.
- */
+/** RFC 3339 with `Z` and all digits of the fraction; without a zone it is UTC. Null: no time. */
 export function normalizeTime(text: string | null | undefined): string | null {
   if (typeof text === 'string' && PLAIN_TIME.test(text))
     return text.endsWith('Z') ? text : `${text}Z`;
-  const match = TIME.exec(text?.trim() ?? '');
+  const match = TIME.exec(String(text).trim());
   if (!match) return null;
-  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction, zone] = match;
-  // Leap seconds are no Date; servers never send them.
-  const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  if (Number.isNaN(ms) || new Date(ms).getUTCDate() !== Number(day)) return null;
-  let offsetMs = 0;
-  if (zone && zone.toUpperCase() !== 'Z') {
-    const digits = zone.slice(1).replace(':', '').padEnd(4, '0');
-    offsetMs = Number(digits.slice(0, 2)) * UNITS_MS.h + Number(digits.slice(2)) * UNITS_MS.m;
-    if (zone.startsWith('-')) offsetMs = -offsetMs;
-  }
-  const seconds =
-    offsetMs === 0
-      ? `${year}-${month}-${day}T${hour}:${minute}:${second}`
-      : new Date(ms - offsetMs).toISOString().slice(0, 19);
-  return `${seconds}${fraction ? `.${fraction}` : ''}Z`;
+  const [, date, day, minutes = '00:00', second = '00', fraction, zone = 'Z'] = match;
+  const local = `${date}T${minutes}:${second}`;
+  const [hours = '', zoneMinutes = ''] = zone.match(/[+-]?\d{2}/g) ?? [];
+  const offset = hours === '' ? 'Z' : `${hours}:${zoneMinutes.padEnd(2, '0')}`;
+  const time = new Date(local + offset);
+  // Date reads February 30 as March 2.
+  const isDay = new Date(`${local}Z`).getUTCDate() === Number(day);
+  if (!isDay || Number.isNaN(time.getTime())) return null;
+  return `${time.toISOString().slice(0, 19)}${fraction ? `.${fraction}` : ''}Z`;
 }
 
 /** Null when it is not a time. */

@@ -1,11 +1,6 @@
-/**
- * Text that every reader of JSON takes. `jq`, PostgreSQL and endpoints of models refuse half of a
- * surrogate pair or U+0000.
- */
+// `jq`, PostgreSQL and endpoints of models refuse half of a surrogate pair and U+0000.
 
-/**
- * At most `length` UTF-16 units, of the end where it is negative; a pair is never cut into halves.
- */
+/** At most `length` UTF-16 units, from the end where it is negative; never half of a pair. */
 export function cut(text: string, length: number): string {
   return length < 0
     ? text.slice(length).replace(/^[\udc00-\udfff]/, '')
@@ -16,13 +11,10 @@ export function shortened(text: string, length: number): string {
   return text.length > length ? `${cut(text, length)}…` : text;
 }
 
-/**
- * The text of JSON.stringify with U+FFFD in place of U+0000 and of halves of surrogate pairs, which
- * it escapes.
- */
+/** U+FFFD in place of U+0000 and of halves of pairs, which JSON.stringify escapes. */
 export function wellFormedJson(json: string): string {
-  return json.replace(/\\(?:u0000|ud[89a-f]..|\\)/g, (found) =>
-    found === '\\\\' ? found : '\ufffd',
+  return json.replace(/\\(?:u0000|ud[89a-f]..|\\)/g, (escape) =>
+    escape === '\\\\' ? escape : '\ufffd',
   );
 }
 

@@ -1,7 +1,7 @@
 import stringWidth from 'fast-string-width';
 import { cut } from './well-formed.ts';
 
-/** Longer than any terminal is wide: such a text is cut before it is measured. */
+/** Wider than any terminal. */
 const LONGEST_MEASURED = 4096;
 /** With less beside the indentation the terminal breaks the lines. */
 const LEAST_COLUMNS = 16;
@@ -25,14 +25,20 @@ export function truncate(text: string, columns: number): string {
   return `${kept}…`;
 }
 
-/**
- * A word longer than a line is left to the terminal, which copies it as one word. `columns` may be
- * Infinity.
- */
+/** A word longer than a line is left to the terminal, which copies it as one word. */
 export function wrap(text: string, columns: number, indent: number): string {
   const isBroken = Number.isFinite(columns) && columns - indent >= LEAST_COLUMNS;
-  const lines = isBroken ? [] : text.split('\n').map((line) => line.trimEnd());
-  for (const paragraph of isBroken ? text.split('\n') : []) {
+  const lines = isBroken
+    ? brokenLines(text, columns, indent)
+    : text.split('\n').map((line) => line.trimEnd());
+  return lines
+    .map((line, index) => (index === 0 || line === '' ? line : ' '.repeat(indent) + line))
+    .join('\n');
+}
+
+function brokenLines(text: string, columns: number, indent: number): string[] {
+  const lines: string[] = [];
+  for (const paragraph of text.split('\n')) {
     let line = '';
     let used = 0;
     for (const word of paragraph.split(/(?<= )(?=[^ ])/)) {
@@ -49,8 +55,5 @@ export function wrap(text: string, columns: number, indent: number): string {
     }
     lines.push(line.trimEnd());
   }
-  const [first = '', ...further] = lines;
-  return [first, ...further.map((line) => (line === '' ? '' : ' '.repeat(indent) + line))].join(
-    '\n',
-  );
+  return lines;
 }
