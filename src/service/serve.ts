@@ -83,7 +83,7 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
 
     const logs = new EventLogs(paths.events);
     const notices = createNoticeKeeper(store, logs, log);
-    parts.push(logs.close, notices.close);
+    parts.push(() => logs.close(), notices.close);
     const pages = createPages(clock);
     store.onWrite(pages.notify);
     const supervisor = new Supervisor({
