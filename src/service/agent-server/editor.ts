@@ -1,4 +1,3 @@
-/** The file editor tool. Its refusals are texts for the agent. */
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { EditStep } from '../base/steps.ts';
@@ -12,7 +11,6 @@ const LONGEST_VIEW = 30_000;
 const LONGEST_LISTING = 500;
 const CONTEXT_LINES = 4;
 
-/** `text` is the observation of the agent; `isError`: a mistake of the agent. */
 export interface EditResult {
   text: string;
   isError: boolean;
@@ -26,12 +24,12 @@ export function notEdited(path: string, text: string): EditResult {
   return { text, isError: true, path, previouslyExisted: true, oldContent: null, newContent: null };
 }
 
-/** What a command changes of the result; `text` is the observation. */
 type Outcome = Pick<EditResult, 'text'> & Partial<EditResult>;
 type Command = (step: EditStep, file: string, signal?: AbortSignal) => Promise<Outcome>;
 /** The content after an edit, and the line where it differs first. */
 type Modify = (content: string, step: EditStep, file: string) => { after: string; line: number };
 
+/** The file editor tool. Its refusals are texts for the agent. */
 export class Editor {
   readonly #sandbox: Sandbox;
   /** The content of files before each edit; null: the file did not exist. */
@@ -98,11 +96,10 @@ export class Editor {
     await this.#write(file, after, signal);
   }
 
-  /** Null removes the file. */
   async #write(path: string, content: string | null, signal?: AbortSignal): Promise<void> {
     if (content === null) {
       const remove = { argv: ['rm', '-f', '--', path], cwd: '/' };
-      await this.#sandbox.run(remove, { signal, onOutput: () => undefined });
+      await this.#sandbox.run(remove, { signal });
       return;
     }
     const data = Buffer.from(content).toString('base64');
@@ -112,7 +109,6 @@ export class Editor {
   async #read(file: string, signal?: AbortSignal): Promise<string> {
     const bytes = await this.#sandbox.readFile(file, LARGEST_FILE, signal);
     if (bytes.includes(0)) refuse(`${file} is a binary file.`);
-    // An edit would replace what is not UTF-8.
     if (!isUtf8(bytes)) refuse(`${file} is not UTF-8: use the terminal.`);
     return bytes.toString('utf8');
   }
@@ -173,7 +169,6 @@ function refuse(why: string): never {
   throw new IsolationError('invalid', why);
 }
 
-/** The last line may lack its line end. */
 function linesOf(content: string): string[] {
   return content.replace(/\n$/, '').split('\n');
 }

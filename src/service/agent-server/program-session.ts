@@ -1,6 +1,3 @@
-/**
- * A program that a client runs over `/sockets/exec`; it ends with the socket, a pause or a stop.
- */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -23,23 +20,22 @@ import { SHELL } from './shell.ts';
 type ExecControl = v.InferOutput<typeof execControl>;
 type TerminalSize = NonNullable<ExecStart['terminal']>;
 
-/** Of one frame to the helper, which answers when the program has taken it. */
-const PIECE = 64 * 1024;
-/** Of util-linux. Inside are the programs of this machine. */
+/** What a client may send beyond the window before it has read an answer. */
+const TOLERANCE = 64 * 1024;
+/** A program of util-linux. Inside are the programs of this machine. */
 const SCRIPT = ['/usr/bin/script', '/bin/script', '/usr/local/bin/script'].find((file) =>
   existsSync(file),
 );
 
+/** A program over `/sockets/exec`; it ends with the socket, a pause or a stop. */
 export class ProgramSession {
   readonly #client: WebSocket;
   readonly #sandbox: Sandbox;
   #program: Promise<RunningProgram> | null = null;
   /** The file that holds the name of the pseudo-terminal; empty without one. */
   #ttyFile = '';
-  #stdin: Promise<void> = Promise.resolve();
-  /** Bytes of stdin that the program has not taken. */
   #waiting = 0;
-  /** Of two sizes set at once the older one could be set last. */
+  /** The last change of the size: two at once could end in the wrong order. */
   #resized: Promise<unknown> = Promise.resolve();
 
   constructor(client: WebSocket, sandbox: Sandbox) {
@@ -54,12 +50,14 @@ export class ProgramSession {
     client.once('close', () => this.#signal('SIGKILL'));
   }
 
-  /** False: more stdin than the window. */
   #receiveStdin(data: Buffer): boolean {
     this.#waiting += data.length;
-    if (this.#program === null || this.#waiting > EXEC_WINDOW + PIECE) return false;
-    for (let offset = 0; offset < data.length; offset += PIECE)
-      this.#send(data.subarray(offset, offset + PIECE).toString('base64'), false);
+    if (this.#program === null || this.#waiting > EXEC_WINDOW + TOLERANCE) return false;
+    this.#do(async (program) => {
+      await program.write(data);
+      this.#waiting -= data.length;
+      this.#answer({ type: 'taken', bytes: data.length });
+    });
     return true;
   }
 
@@ -77,18 +75,14 @@ export class ProgramSession {
   readonly #controls: {
     [Type in ExecControl['type']]: (control: Extract<ExecControl, { type: Type }>) => void;
   } = {
-    end: () => this.#send('', true),
+    end: () => this.#do((program) => program.closeStdin()),
     kill: () => this.#signal('SIGKILL'),
     signal: ({ signal }) => this.#signal(signal),
-    taken: ({ bytes }) => {
-      this.#program?.then(({ connection, run }) => connection.grant(run, bytes), ignore);
-    },
+    taken: ({ bytes }) => this.#do((program) => program.grant(bytes)),
     resize: ({ size }) => {
       const command = `stty -F "$(cat ${shellQuote(this.#ttyFile)})" ${sizeOf(size)}`;
       const resize = { argv: ['/bin/sh', '-c', command], cwd: '/' };
-      this.#resized = this.#resized
-        .then(() => this.#sandbox.run(resize, { onOutput: ignore }))
-        .catch(ignore);
+      this.#resized = this.#resized.then(() => this.#sandbox.run(resize)).catch(() => undefined);
     },
   };
 
@@ -97,10 +91,7 @@ export class ProgramSession {
       terminal === null ? argv : await this.#inTerminal(argv ?? [SHELL], terminal);
     if (commandLine === null) throw new IsolationError('invalid', 'A shell needs a terminal');
     return this.#sandbox.start(
-      {
-        ...{ argv: commandLine, cwd: cwd ?? '.', env, stdin },
-        ...{ inherits: true, until: 'closed', window: EXEC_WINDOW },
-      },
+      { argv: commandLine, cwd: cwd ?? '.', env, stdin, until: 'closed', window: EXEC_WINDOW },
       (stream, data) =>
         this.#client.send(Buffer.concat([Buffer.of(stream === 'stdout' ? 1 : 2), data])),
     );
@@ -130,23 +121,13 @@ export class ProgramSession {
     this.#client.close(1000);
   }
 
-  #send(data: string, last: boolean): void {
-    const bytes = Buffer.byteLength(data, 'base64');
-    this.#stdin = this.#stdin
-      .then(async () => {
-        if (this.#program === null) return;
-        const { connection, run } = await this.#program;
-        await connection.ask('write', { run, data, last }).answer;
-        this.#waiting -= bytes;
-        if (bytes > 0) this.#answer({ type: 'taken', bytes });
-      })
-      .catch(ignore);
+  #signal(signal: ProgramSignal): void {
+    this.#do((program) => program.signal(signal));
   }
 
-  #signal(signal: ProgramSignal): void {
-    this.#program
-      ?.then(({ connection, run }) => connection.ask('signal', { run, signal }).answer)
-      .catch(ignore);
+  /** Errors are reported by the end of the program. */
+  #do(action: (program: RunningProgram) => void | Promise<void>): void {
+    this.#program?.then(action).catch(() => undefined);
   }
 
   #answer(frame: object): void {
@@ -156,8 +137,4 @@ export class ProgramSession {
 
 function sizeOf({ columns, rows }: TerminalSize): string {
   return `columns ${columns} rows ${rows}`;
-}
-
-function ignore(): void {
-  // What fails here is reported by the end of the program.
 }

@@ -1,13 +1,19 @@
-/** Starts the isolation again when a command has ended it; requests wait during a pause. */
 import { randomUUID } from 'node:crypto';
 import { type IsolationConnection, IsolationError, type OutputListener } from './connection.ts';
 import { type StartedIsolation, startIsolation } from './isolation.ts';
-import type { Operation, Operations, ReadParameters, RunEnd, RunParameters } from './protocol.ts';
+import type {
+  Operation,
+  Operations,
+  ProgramSignal,
+  ReadParameters,
+  RunEnd,
+  RunParameters,
+} from './protocol.ts';
 import type { WorkerConfig } from '../base/worker-protocol.ts';
 
-/** How long a pause waits for a helper that does not answer. */
+/** The wait of a pause for a helper that does not answer. */
 const PING_MS = 1000;
-/** How long a helper may take to end a command. */
+/** The time that a helper has to end a command. */
 const KILL_MS = 5000;
 const OPERATION_MS = 120_000;
 const TICK_MS = 250;
@@ -20,12 +26,56 @@ export interface RunResult extends RunEnd {
   killed: boolean;
 }
 
-export interface RunningProgram {
-  run: number;
-  connection: IsolationConnection;
-  ended: Promise<RunEnd>;
+type ProgramParameters = Pick<RunParameters, 'argv' | 'cwd'> & Partial<RunParameters>;
+
+/** Bytes of stdin in one frame to the helper, which answers when the program has taken them. */
+const PIECE = 64 * 1024;
+
+/** A program inside. Its owner grants the output that it has processed. */
+export class RunningProgram {
+  readonly ended: Promise<RunEnd>;
+  readonly #connection: IsolationConnection;
+  readonly #run: number;
+
+  constructor(
+    connection: IsolationConnection,
+    program: ProgramParameters,
+    onOutput: OutputListener,
+  ) {
+    const defaults = { env: {}, inherits: true, stdin: false, until: 'silent' } as const;
+    const parameters = { ...defaults, window: WINDOW, ...program };
+    const { id, answer } = connection.ask('run', parameters, onOutput);
+    this.#connection = connection;
+    this.#run = id;
+    this.ended = answer;
+  }
+
+  grant(bytes: number): void {
+    this.#connection.grant(this.#run, bytes);
+  }
+
+  /** Settles when the program has taken the data. */
+  async write(data: Buffer): Promise<void> {
+    const pieces = Array.from({ length: Math.ceil(data.length / PIECE) }, (_, index) =>
+      data.subarray(index * PIECE, (index + 1) * PIECE),
+    );
+    await Promise.all(pieces.map((piece) => this.#write(piece.toString('base64'), false)));
+  }
+
+  closeStdin(): void {
+    this.#write('', true).catch(() => undefined);
+  }
+
+  signal(signal: ProgramSignal): void {
+    this.#connection.ask('signal', { run: this.#run, signal }).answer.catch(() => undefined);
+  }
+
+  #write(data: string, last: boolean) {
+    return this.#connection.ask('write', { run: this.#run, data, last }).answer;
+  }
 }
 
+/** Starts the isolation again when a command has ended it; requests wait during a pause. */
 export class Sandbox {
   readonly #config: WorkerConfig;
   #isolation: Promise<StartedIsolation>;
@@ -39,7 +89,6 @@ export class Sandbox {
     this.#isolation = this.#start();
   }
 
-  /** Rejects when the isolation cannot be started. */
   async folders(): Promise<Pick<StartedIsolation, 'workingDir' | 'scratch' | 'home' | 'bases'>> {
     return this.#connected();
   }
@@ -52,14 +101,10 @@ export class Sandbox {
   ): Promise<Operations[K]['gives']> {
     const isolation = await this.#connected();
     const { answer } = isolation.connection.ask(op, parameters);
-    return this.#within(isolation, answer, {
-      timeoutMs: OPERATION_MS,
-      signal,
-      onEnd: () => undefined,
-    });
+    return this.#within(isolation, answer, OPERATION_MS, signal);
   }
 
-  /** @throws IsolationError */
+  /** Throws IsolationError. */
   async readChunk(
     chunk: ReadParameters,
     signal?: AbortSignal,
@@ -82,76 +127,64 @@ export class Sandbox {
 
   /** The signal, or its timeout, ends the program and all it started. Throws IsolationError. */
   async run(
-    program: Pick<RunParameters, 'argv' | 'cwd'> & Partial<RunParameters>,
+    parameters: ProgramParameters,
     {
       timeoutMs = OPERATION_MS,
       signal,
       onOutput,
-    }: { timeoutMs?: number; signal?: AbortSignal; onOutput: OutputListener },
+    }: { timeoutMs?: number; signal?: AbortSignal; onOutput?: OutputListener } = {},
   ): Promise<RunResult> {
     const isolation = await this.#connected();
-    const { connection } = isolation;
-    const defaults = {
-      env: {},
-      inherits: true,
-      stdin: false,
-      until: 'silent',
-      window: WINDOW,
-    } as const;
-    const { id, answer } = connection.ask('run', { ...defaults, ...program }, (stream, data) => {
-      onOutput(stream, data);
-      connection.grant(id, data.length);
+    const program = new RunningProgram(isolation.connection, parameters, (stream, data) => {
+      onOutput?.(stream, data);
+      program.grant(data.length);
     });
-    let ended: 'time' | 'signal' | null = null;
+    let end: 'time' | 'signal' | null = null;
     const onEnd = (why: 'time' | 'signal'): void => {
-      ended ??= why;
-      connection.ask('signal', { run: id, signal: 'SIGKILL' }).answer.catch(() => undefined);
+      end ??= why;
+      program.signal('SIGKILL');
     };
-    const result = (end: RunEnd): RunResult => ({
-      pid: end.pid,
-      exitCode: ended === null ? end.exitCode : -1,
-      timedOut: ended === 'time',
-      killed: ended !== null,
+    const result = ({ pid, exitCode }: RunEnd): RunResult => ({
+      pid,
+      exitCode: end === null ? exitCode : -1,
+      timedOut: end === 'time',
+      killed: end !== null,
     });
     try {
-      return result(await this.#within(isolation, answer, { timeoutMs, signal, onEnd }));
+      return result(await this.#within(isolation, program.ended, timeoutMs, signal, onEnd));
     } catch (error) {
-      if (ended !== 'time' || !(error instanceof IsolationError)) throw error;
-      onOutput('stderr', Buffer.from('Everything in the sandbox was ended.'));
+      if (end !== 'time' || !(error instanceof IsolationError)) throw error;
+      onOutput?.('stderr', Buffer.from('Everything in the sandbox was ended.'));
       return result({ exitCode: -1, pid: -1 });
     }
   }
 
   /** Starts a program without a timeout, whose output the caller grants. */
-  async start(parameters: RunParameters, onOutput: OutputListener): Promise<RunningProgram> {
-    const { connection } = await this.#connected();
-    const { id, answer } = connection.ask('run', parameters, onOutput);
-    return { run: id, connection, ended: answer };
+  async start(parameters: ProgramParameters, onOutput: OutputListener): Promise<RunningProgram> {
+    return new RunningProgram((await this.#connected()).connection, parameters, onOutput);
   }
 
   /** After its time and `KILL_MS` without an answer the whole isolation is ended. */
   async #within<Result>(
     isolation: StartedIsolation,
     answer: Promise<Result>,
-    limits: {
-      timeoutMs: number;
-      signal: AbortSignal | undefined;
-      onEnd: (why: 'time' | 'signal') => void;
-    },
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    onEnd?: (why: 'time' | 'signal') => void,
   ): Promise<Result> {
     const stops: (() => void)[] = [];
     const end = (why: 'time' | 'signal') => (): void => {
-      limits.onEnd(why);
+      onEnd?.(why);
       stops.push(this.countdown(KILL_MS, () => void isolation.end().catch(() => undefined)));
     };
     const onSignal = end('signal');
-    stops.push(this.countdown(limits.timeoutMs, end('time')));
-    if (limits.signal?.aborted) onSignal();
-    limits.signal?.addEventListener('abort', onSignal, { once: true });
+    stops.push(this.countdown(timeoutMs, end('time')));
+    if (signal?.aborted) onSignal();
+    signal?.addEventListener('abort', onSignal, { once: true });
     try {
       return await answer;
     } finally {
-      limits.signal?.removeEventListener('abort', onSignal);
+      signal?.removeEventListener('abort', onSignal);
       for (const stop of stops) stop();
     }
   }
@@ -172,9 +205,7 @@ export class Sandbox {
       },
       Math.max(1, Math.min(TICK_MS, durationMs)),
     );
-    return () => {
-      clearInterval(timer);
-    };
+    return () => clearInterval(timer);
   }
 
   /** Requests sent to the helper before are stopped with the rest; later ones wait here. */
@@ -216,9 +247,7 @@ export class Sandbox {
     return isolation;
   }
 
-  /**
-   * Starts the isolation again after it has ended. After a failure the next request tries again.
-   */
+  /** After a failure the next request tries again. */
   async #restart(before: StartedIsolation): Promise<StartedIsolation> {
     this.#live = null;
     try {

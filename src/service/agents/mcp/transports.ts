@@ -21,9 +21,6 @@ const MINUTE_MS = 60_000;
 const LINE = 1024;
 /** A program has this time to end after its stdin, as the libraries of MCP give it. */
 const CLOSING_MS = 2000;
-const WINDOW = 1024 * 1024;
-/** Bytes of one frame to the helper. */
-const PIECE = 64 * 1024;
 const KEPT_STDERR = 2000;
 
 /**
@@ -101,21 +98,15 @@ export class ProgramTransport implements McpTransport {
   async start(): Promise<void> {
     await this.#before;
     const reader = new LineReader((line) => this.#receive(line));
-    const parameters = {
-      ...this.#program,
-      inherits: true,
-      stdin: true,
-      until: 'silent',
-      window: WINDOW,
-    } as const;
-    const running = await this.#sandbox.start(parameters, (stream, data) => {
-      // Not granted: a program that goes on writing waits until it is killed.
+    const program = { ...this.#program, stdin: true };
+    const running = await this.#sandbox.start(program, (stream, data) => {
+      // A program that is ended gets no grant: it waits until it is killed.
       if (this.#ended) return;
       if (stream === 'stderr')
         this.#stderr = cut(this.#stderr + data.toString('utf8'), -KEPT_STDERR);
       if (stream === 'stdout' || !this.received.isInCall) this.received.add(data.length);
       if (stream === 'stdout') reader.push(data);
-      running.connection.grant(running.run, data.length);
+      running.grant(data.length);
     });
     this.#running = running;
     running.ended.then(
@@ -132,24 +123,14 @@ export class ProgramTransport implements McpTransport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#running === null || this.#ended) throw new Error('the program does not run');
-    const { connection, run } = this.#running;
-    const bytes = Buffer.from(serializeMessage(message));
-    const pieces = Array.from({ length: Math.ceil(bytes.length / PIECE) }, (_, index) =>
-      bytes.subarray(index * PIECE, (index + 1) * PIECE),
-    );
-    await Promise.all(
-      pieces.map(
-        (piece) =>
-          connection.ask('write', { run, data: piece.toString('base64'), last: false }).answer,
-      ),
-    );
+    await this.#running.write(Buffer.from(serializeMessage(message)));
   }
 
   /** A program may store at the end of its stdin what it holds. */
   close(): Promise<void> {
     if (this.#running !== null && !this.#ended) {
-      const { connection, run, ended } = this.#running;
-      connection.ask('write', { run, data: '', last: true }).answer.catch(() => undefined);
+      const { ended } = this.#running;
+      this.#running.closeStdin();
       this.gone = new Promise((resolve) => {
         const stop = this.#sandbox.countdown(CLOSING_MS, () => {
           this.#kill();
@@ -192,9 +173,7 @@ export class ProgramTransport implements McpTransport {
   }
 
   #kill(): void {
-    if (this.#running === null) return;
-    const { connection, run } = this.#running;
-    connection.ask('signal', { run, signal: 'SIGKILL' }).answer.catch(() => undefined);
+    this.#running?.signal('SIGKILL');
   }
 }
 
