@@ -7,14 +7,13 @@ import { dictionary, integer, texts } from '../http/records.ts';
 import { route, type Route } from '../http/route.ts';
 import { createRouter } from '../http/router.ts';
 import { IsolationError } from '../isolation/connection.ts';
-import type { AgentContext, WorkerContext } from './context.ts';
+import type { AgentContext } from './context.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { eventRoutes } from './routes/events.ts';
 import { userRoutes } from './routes/settings.ts';
 import { workspaceRoutes } from './routes/workspace.ts';
 import { ConflictError } from './run-loop.ts';
 
-/** A message is read into memory whole; the file of an upload is not, and has no limit. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 /** The release that is served. The TypeScript client refuses one below 1.23.0. */
 export const RELEASE = '1.34.0';
@@ -28,7 +27,7 @@ export const AGENT_ROUTES: readonly Route<AgentContext>[] = [
     callers: 'acs (probe)',
     access: 'open',
     answers: { 200: dictionary() },
-    handle: ({ root }) => readDocument(root, 'agent-server'),
+    handle: ({ config }) => readDocument(config.root, 'agent-server'),
   }),
   route('GET /alive', {
     callers: 'typescript-client',
@@ -60,8 +59,7 @@ export const AGENT_ROUTES: readonly Route<AgentContext>[] = [
       }),
     },
     handle({ startedAt, lastUse, nowMicroseconds, version }) {
-      const secondsSince = (time: number): number =>
-        Math.floor((nowMicroseconds() - time) / 1_000_000);
+      const secondsSince = (time: number) => Math.floor((nowMicroseconds() - time) / 1_000_000);
       return {
         uptime: secondsSince(startedAt),
         idle_time: secondsSince(lastUse),
@@ -95,7 +93,6 @@ export const AGENT_ROUTES: readonly Route<AgentContext>[] = [
   route('POST /api/skills', {
     callers: 'sdk, cloud workspace, typescript-client',
     answers: { 200: v.object({ skills: v.array(dictionary()), sources: dictionary() }) },
-    // There are no skills.
     handle: () => ({ skills: [], sources: {} }),
   }),
   ...userRoutes,
@@ -104,27 +101,24 @@ export const AGENT_ROUTES: readonly Route<AgentContext>[] = [
   ...workspaceRoutes,
 ];
 
-/** The callers of the web sockets (sockets.ts). */
 export const AGENT_SOCKETS = {
   '/sockets/events/{conversation_id}': 'acs conv follow, sdk, typescript-client',
   '/sockets/bash-events': 'typescript-client',
   '/sockets/exec': 'acs sandbox exec, acs sandbox shell',
 } as const;
 
-export function createAgentApp(worker: WorkerContext): Hono {
-  const startedAt = worker.nowMicroseconds();
-  const context: AgentContext = { ...worker, startedAt, lastUse: startedAt };
+export function createAgentApp(context: AgentContext): Hono {
   return createRouter(AGENT_ROUTES, context, {
     host: '127.0.0.1',
-    key: worker.sessionApiKey,
+    key: context.config.session_api_key,
     acceptsBearer: false,
     maxBodyBytes: MAX_BODY_BYTES,
-    faults: worker.faultRules,
+    faults: context.faultRules,
     onBegin: (path) => {
-      if (/^\/(api|local)\//.test(path)) context.lastUse = worker.nowMicroseconds();
+      if (/^\/(api|local)\//.test(path)) context.lastUse = context.nowMicroseconds();
     },
     errorOf: agentErrorOf,
-    log: worker.log,
+    log: context.log,
   });
 }
 

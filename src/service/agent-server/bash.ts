@@ -1,4 +1,3 @@
-/** Commands of clients (`/api/bash/...`); the newest events are kept in memory only. */
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
 import type { BashCommandRequest, BashEventSearch } from '../../protocol/agent-server/requests.ts';
@@ -8,13 +7,11 @@ import { runShell, type ShellCommand, type ShellResult } from './shell.ts';
 
 const KEPT_EVENTS = 2000;
 const KEPT_CHARACTERS = 64 * 1024 * 1024;
-/** Of one command's output: in one event, and in several. */
 const KEPT_IN_ONE = 2 * 1024 * 1024;
 const KEPT_HEAD = 8 * 1024 * 1024;
 const KEPT_TAIL = 1024 * 1024;
 /** A running command has an event for each output of this size, as on genuine servers. */
 const PIECE_CHARACTERS = 1024 * 1024;
-/** A subscriber that is this far behind is disconnected. */
 const LARGEST_LAG = 32 * 1024 * 1024;
 
 interface BashCommandEvent {
@@ -40,6 +37,7 @@ interface BashOutputEvent {
 
 type BashEvent = BashCommandEvent | BashOutputEvent;
 
+/** Commands of clients (`/api/bash/...`), whose newest events are kept in memory only. */
 export class BashService {
   readonly #listeners = new Set<(event: BashEvent) => void>();
   readonly #sandbox: Sandbox;
@@ -56,18 +54,18 @@ export class BashService {
     return this.#events.find((event) => event.id === id) ?? null;
   }
 
-  async execute(wanted: BashCommandRequest): Promise<BashOutputEvent> {
-    const { id } = this.#begin(wanted);
-    const { exitCode, stdout, stderr } = await this.#run(wanted, KEPT_IN_ONE);
+  async execute(request: BashCommandRequest): Promise<BashOutputEvent> {
+    const { id } = this.#begin(request);
+    const { exitCode, stdout, stderr } = await this.#run(request, KEPT_IN_ONE);
     return this.#addOutput(id, 0, exitCode, stdout, stderr);
   }
 
-  start(wanted: BashCommandRequest): BashCommandEvent {
-    const command = this.#begin(wanted);
+  start(request: BashCommandRequest): BashCommandEvent {
+    const command = this.#begin(request);
     const waiting = { stdout: '', stderr: '' };
     const sent = { stdout: 0, stderr: 0 };
     let order = 0;
-    this.#run(wanted, KEPT_HEAD, (stream, text) => {
+    this.#run(request, KEPT_HEAD, (stream, text) => {
       waiting[stream] += text;
       if (waiting.stdout.length + waiting.stderr.length < PIECE_CHARACTERS) return;
       this.#addOutput(command.id, order, null, waiting.stdout, waiting.stderr);
@@ -92,27 +90,27 @@ export class BashService {
   }
 
   /** A search by `command_id` does not find the command itself, which has none. */
-  search(wanted: BashEventSearch): { items: BashEvent[]; next_page_id: string | null } {
-    const { kind__eq, command_id__eq, timestamp__gte, timestamp__lt, order__gt, limit } = wanted;
-    const isOr = (value: unknown, wished: unknown): boolean =>
-      wished === undefined || value === wished;
-    const found = this.#events.filter((event) => {
-      const { command_id, order } =
-        event.kind === 'BashOutput' ? event : { command_id: null, order: -Infinity };
+  search(query: BashEventSearch): { items: BashEvent[]; next_page_id: string | null } {
+    const { limit, timestamp__gte = '', timestamp__lt = '9999' } = query;
+    const events = this.#events.filter((event) => {
+      const { command_id = null, order = -Infinity } = event as Partial<BashOutputEvent>;
+      const { kind__eq = event.kind, command_id__eq = command_id, order__gt = null } = query;
       return (
-        isOr(event.kind, kind__eq) &&
-        isOr(command_id, command_id__eq) &&
-        event.timestamp >= (timestamp__gte ?? '') &&
-        (timestamp__lt === undefined || event.timestamp < timestamp__lt) &&
-        (order__gt === undefined || order > order__gt)
+        event.kind === kind__eq &&
+        command_id === command_id__eq &&
+        event.timestamp >= timestamp__gte &&
+        event.timestamp < timestamp__lt &&
+        (order__gt === null || order > order__gt)
       );
     });
-    if (wanted.sort_order === 'TIMESTAMP_DESC') found.reverse();
-    const at = found.findIndex((event) => event.id === wanted.page_id);
-    const start = Math.max(0, at);
+    if (query.sort_order === 'TIMESTAMP_DESC') events.reverse();
+    const start = Math.max(
+      0,
+      events.findIndex(({ id }) => id === query.page_id),
+    );
     return {
-      items: found.slice(start, start + limit),
-      next_page_id: found[start + limit]?.id ?? null,
+      items: events.slice(start, start + limit),
+      next_page_id: events[start + limit]?.id ?? null,
     };
   }
 
@@ -133,15 +131,18 @@ export class BashService {
     keepHead: number,
     onOutput?: ShellCommand['onOutput'],
   ): Promise<ShellResult> {
-    const kept = {
+    const { bases } = await this.#sandbox.folders();
+    const shellCommand = {
+      command,
+      cwd: cwd ?? '.',
+      env: { ACS_BASES: bases },
       merged: false,
       keepHead,
       keepTail: KEPT_TAIL,
       timeoutMs: timeout * 1000,
       onOutput,
     };
-    const env = { ACS_BASES: (await this.#sandbox.folders()).bases };
-    return await runShell(this.#sandbox, { command, cwd: cwd ?? '.', env, ...kept }, null);
+    return await runShell(this.#sandbox, shellCommand, null);
   }
 
   #begin({ command, cwd = null, timeout }: BashCommandRequest): BashCommandEvent {
@@ -155,18 +156,10 @@ export class BashService {
     out: string,
     err: string,
   ): BashOutputEvent {
-    const output = { stdout: out === '' ? null : out, stderr: err === '' ? null : err };
-    return this.#add({
-      ...this.#stamp(),
-      command_id,
-      order,
-      exit_code,
-      ...output,
-      kind: 'BashOutput',
-    });
+    const output = { exit_code, stdout: out || null, stderr: err || null };
+    return this.#add({ ...this.#stamp(), command_id, order, ...output, kind: 'BashOutput' });
   }
 
-  /** Ids are without dashes, unlike those of events of conversations. */
   #stamp(): { id: string; timestamp: string } {
     return {
       id: randomUUID().replaceAll('-', ''),

@@ -1,31 +1,24 @@
-import type { BashService } from './bash.ts';
-import type { Conversations } from './conversations.ts';
-import type { Store } from '../storage/index.ts';
+import type { WorkerConfig } from '../base/worker-protocol.ts';
 import type { FaultRules } from '../faults/rules.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
+import type { Store } from '../storage/index.ts';
+import type { BashService } from './bash.ts';
+import type { Conversations } from './conversations.ts';
 
-export interface WorkerContext {
-  sessionApiKey: string;
+export interface AgentContext {
+  config: Pick<WorkerConfig, 'session_api_key' | 'root' | 'fell_back'>;
   /** Of acs. */
   version: string;
-  /** Of the package. */
-  root: string;
   conversations: Conversations;
-  /** False: the sandbox has fallen back to no isolation; true also where `process` was named. */
-  mayRunModels: boolean;
   bash: BashService;
   sandbox: Sandbox;
   /** The store of the service, opened by the first request that needs it. */
   userStore: () => Pick<Store, 'documents' | 'secrets'>;
   nowMicroseconds: () => number;
-  /** Null: no fault is injected. */
-  faultRules: FaultRules | null;
-  log: (line: string) => void;
-}
-
-/** What the routes use beside it. Times in microseconds. */
-export interface AgentContext extends WorkerContext {
+  /** In microseconds. */
   startedAt: number;
-  /** Of the last request below /api or /local. */
+  /** The time of the last request below /api or /local, in microseconds. */
   lastUse: number;
+  faultRules: FaultRules;
+  log: (line: string) => void;
 }

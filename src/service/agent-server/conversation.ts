@@ -1,4 +1,3 @@
-/** Every change of a conversation goes through `record`, which writes before it notifies. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { cut, wellFormed } from '../../base/text/well-formed.ts';
@@ -34,16 +33,16 @@ const LONGEST_TITLE = 60;
 
 export interface ConversationListener {
   onEvents: (runEnded: boolean) => void;
-  /** Called with an event that is not stored. */
   onPassing: (event: NewEvent) => void;
   onGone: () => void;
 }
 
+/** Every change goes through `record`, which writes before it notifies. */
 export class Conversation {
   readonly id: string;
-  /** With the texts as they were written, which the model gets. */
+  /** The texts as they were written, which the model gets. */
   readonly log: EventLog;
-  /** What is shown: without the values of secrets. */
+  /** The texts without the values of secrets. */
   readonly shown: EventLog;
   readonly listeners = new Set<ConversationListener>();
   readonly #clock: EventClock;
@@ -79,7 +78,6 @@ export class Conversation {
     return this.#secrets;
   }
 
-  /** The secrets whose names are valid names of variables. */
   get environment(): Record<string, string> {
     return Object.fromEntries(
       Object.entries(this.#secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)),
@@ -108,7 +106,6 @@ export class Conversation {
     return { id: id ?? randomUUID(), timestamp: this.#clock.next(), source, ...members, kind };
   }
 
-  /** Changes the status; writes an event only when the status differs. */
   setStatus(
     status: ConversationState['execution_status'],
     more: NewEvent[] = [],
@@ -146,7 +143,6 @@ export class Conversation {
     );
   }
 
-  /** For what commands and tools print, and for texts that are shown. */
   masked(text: string): string {
     return this.#mask.text(text);
   }
@@ -158,7 +154,6 @@ export class Conversation {
     return { events: [statsUpdate(metrics)], change: { metrics } };
   }
 
-  /** Oldest first, read lazily. */
   *history(log = this.log): Generator<StoredEvent> {
     for (let at = 0; ;) {
       const batch = log.readAfter(at, 100);
@@ -175,7 +170,6 @@ export class Conversation {
     this.#write('secrets', this.#secrets);
   }
 
-  /** Null: a replay drives this conversation. */
   get model(): Readonly<ModelConfig> | null {
     return this.#model;
   }
@@ -205,7 +199,6 @@ export class Conversation {
     };
   }
 
-  /** The action that has no observation yet. */
   pending(): Cause | null {
     const id = this.#state.pending_action_id;
     const event = id === null ? null : (this.log.get([id])[0] ?? null);

@@ -3,7 +3,6 @@ import path from 'node:path';
 import type {
   ForkConversation,
   Llm,
-  SecretInput,
   StartConversation,
 } from '../../protocol/agent-server/requests.ts';
 import { toDashedId } from '../../protocol/detail.ts';
@@ -31,6 +30,14 @@ import {
   type StoredEvent,
 } from '../storage/conversation-state.ts';
 
+export interface ConversationStart {
+  body: StartConversation;
+  /** Null: the body has neither an agent nor its settings. */
+  agent: StartConversation['agent_settings'];
+  workingDir: string;
+  instructions: Instructions;
+}
+
 /** Files of the repository with instructions for the agent. */
 const INSTRUCTIONS = ['AGENTS.md', '.openhands/microagents/repo.md', '.openhands/instructions.md'];
 const LARGEST_INSTRUCTIONS = 1024 * 1024;
@@ -38,7 +45,6 @@ const LARGEST_INSTRUCTIONS = 1024 * 1024;
 export interface ConversationEntry {
   conversation: Conversation;
   loop: RunLoop;
-  /** Null: a replay drives the conversation. */
   model: LazyModelAgent | null;
   mcp: LazyMcpClient;
 }
@@ -63,12 +69,11 @@ export class Conversations {
       const id = /^([0-9a-f]{32})\.db$/.exec(name)?.[1];
       if (id === undefined) continue;
       try {
-        const log = openEventLog(eventLogFile(options.eventsDir, id));
+        const log = this.#openLog(id);
         const state = log.read('state');
         if (state === null) log.close();
         else this.#keep(state, log).conversation.recover();
       } catch (error) {
-        // A damaged log must not prevent the start of the other conversations.
         const text = `the log of conversation ${id} cannot be used: ${(error as Error).message}`;
         options.notify({ type: 'warning', text });
       }
@@ -79,10 +84,15 @@ export class Conversations {
     return this.#entries.get(id) ?? null;
   }
 
-  /** Oldest first. */
   all(): ConversationEntry[] {
-    return [...this.#entries.values()].sort((a, b) =>
-      a.conversation.state.created_at < b.conversation.state.created_at ? -1 : 1,
+    const createdAt = ({ conversation }: ConversationEntry) => conversation.state.created_at;
+    return [...this.#entries.values()].sort((a, b) => (createdAt(a) < createdAt(b) ? -1 : 1));
+  }
+
+  /** Undefined: any status. */
+  withStatus(status: string | undefined): ConversationEntry[] {
+    return this.all().filter(
+      ({ conversation: { state } }) => status === undefined || state.execution_status === status,
     );
   }
 
@@ -93,9 +103,10 @@ export class Conversations {
 
   async instructions(workingDir: string): Promise<Instructions> {
     const { sandbox } = this.#options;
-    const texts = INSTRUCTIONS.map(async (name): Promise<[string, string]> => {
-      const read = sandbox.readFile(path.posix.join(workingDir, name), LARGEST_INSTRUCTIONS);
-      return [name, await read.then((bytes) => bytes.toString('utf8')).catch(() => '')];
+    const texts = INSTRUCTIONS.map(async (name) => {
+      const file = path.posix.join(workingDir, name);
+      const bytes = await sandbox.readFile(file, LARGEST_INSTRUCTIONS).catch(() => '');
+      return [name, bytes.toString()] as const;
     });
     return (await Promise.all(texts)).filter(([, text]) => text.trim() !== '');
   }
@@ -103,78 +114,64 @@ export class Conversations {
   /** The id must not be in use. Throws ReplayError when the steps are invalid. */
   create(
     id: string,
-    wanted: StartConversation,
-    workingDir: string,
-    instructions: Instructions,
+    { body, agent, workingDir, instructions }: ConversationStart,
+    secrets: Record<string, string>,
   ): ConversationEntry {
-    const replay = wanted.replay == null ? this.#options.defaultReplay : readSteps(wanted.replay);
-    const agent = wanted.agent ?? wanted.agent_settings;
+    const replay = body.replay == null ? this.#options.defaultReplay : readSteps(body.replay);
     const model = agent?.llm?.model ?? (replay === null ? '' : 'replay');
-    const { title = null, security_analyzer = null, max_budget_per_task = null } = wanted;
-    const log = openEventLog(eventLogFile(this.#options.eventsDir, id));
-    const now = zonedTimestamp(this.#options.nowMicroseconds());
+    const { max_budget_per_task = null } = body;
     const state: ConversationState = {
-      conversation_id: id,
-      execution_status: 'idle',
-      title,
-      created_at: now,
-      updated_at: now,
+      ...this.#newState(id),
+      title: body.title ?? null,
       working_dir: workingDir,
-      max_iterations: wanted.max_iterations,
-      confirmation_policy: policyOf(wanted.confirmation_policy),
-      security_analyzer,
+      max_iterations: body.max_iterations,
+      confirmation_policy: policyOf(body.confirmation_policy),
+      security_analyzer: body.security_analyzer ?? null,
       model,
       metrics: { ...noMetrics(model), max_budget_per_task },
       last_user_message_id: null,
       steps_done: 0,
-      pending_action_id: null,
-      tags: wanted.tags ?? {},
+      tags: body.tags ?? {},
     };
+    const log = this.#openLog(id);
     if (replay !== null) log.write('replay', replay);
     else {
-      const { llm, tools, mcp_config, agent_context } = agent ?? {};
-      const suffix = agent_context?.system_message_suffix ?? '';
+      const suffix = agent?.agent_context?.system_message_suffix ?? '';
       log.write('model', {
-        llm: llm ?? {},
-        tools: tools?.map(({ name }) => name) ?? null,
-        mcp_config: mcp_config ?? {},
+        llm: agent?.llm ?? {},
+        tools: agent?.tools?.map(({ name }) => name) ?? null,
+        mcp_config: agent?.mcp_config ?? {},
         system_prompt: systemPrompt(workingDir, instructions, suffix),
-        of_settings: wanted.llm_of_settings === true,
+        of_settings: body.llm_of_settings === true,
       });
     }
     // Written last: a log without a state is ignored.
     log.write('state', state);
     const entry = this.#keep(state, log);
-    if (wanted.secrets) entry.conversation.setSecrets(secretValues(wanted.secrets));
+    entry.conversation.setSecrets(secrets);
     return entry;
   }
 
   /** An idle copy up to `from_event_id`. Null: the source has no such event. */
-  fork(source: Conversation, id: string, wanted: ForkConversation): ConversationEntry | null {
-    const { from_event_id: last, title = null, tags, reset_metrics: isFresh } = wanted;
-    const { metrics, model } = source.state;
-    const sequence = last == null ? source.log.lastSequence() : source.log.sequenceOf(last);
+  fork(source: Conversation, id: string, body: ForkConversation): ConversationEntry | null {
+    const last = body.from_event_id ?? null;
+    const { model, metrics, steps_done, tags } = source.state;
+    const sequence = last === null ? source.log.lastSequence() : source.log.sequenceOf(last);
     if (sequence === null) return null;
-    const now = zonedTimestamp(this.#options.nowMicroseconds());
-    const left = source.log
+    const notCopied = source.log
       .readAfter(sequence, Number.MAX_SAFE_INTEGER)
       .map(({ json }) => parseStored<StoredEvent>(json));
+    const { max_budget_per_task } = metrics;
     const state: ConversationState = {
       ...source.state,
-      conversation_id: id,
-      execution_status: 'idle',
-      title,
-      created_at: now,
-      updated_at: now,
-      metrics: isFresh
-        ? { ...noMetrics(model), max_budget_per_task: metrics.max_budget_per_task }
-        : metrics,
-      steps_done: source.state.steps_done - left.filter(endsStep).length,
-      pending_action_id: null,
-      tags: tags ?? source.state.tags,
-      forked_from: { conversation_id: toDashedId(source.id), event_id: last ?? null },
+      ...this.#newState(id),
+      title: body.title ?? null,
+      metrics: body.reset_metrics ? { ...noMetrics(model), max_budget_per_task } : metrics,
+      steps_done: steps_done - notCopied.filter(endsStep).length,
+      tags: body.tags ?? tags,
+      forked_from: { conversation_id: toDashedId(source.id), event_id: last },
     };
-    const log = openEventLog(eventLogFile(this.#options.eventsDir, id));
+    const log = this.#openLog(id);
     log.copyFrom(eventLogFile(this.#options.eventsDir, source.id), sequence, state);
     return this.#keep(state, log);
   }
@@ -193,6 +190,21 @@ export class Conversations {
   close(): void {
     for (const { conversation } of this.#entries.values()) conversation.close();
     this.#entries.clear();
+  }
+
+  #newState(id: string) {
+    const now = zonedTimestamp(this.#options.nowMicroseconds());
+    return {
+      conversation_id: id,
+      execution_status: 'idle',
+      created_at: now,
+      updated_at: now,
+      pending_action_id: null,
+    } as const;
+  }
+
+  #openLog(id: string): EventLog {
+    return openEventLog(eventLogFile(this.#options.eventsDir, id));
   }
 
   #keep(state: ConversationState, log: EventLog): ConversationEntry {
@@ -215,21 +227,9 @@ function endsStep({ kind, source }: StoredEvent): boolean {
 }
 
 export function policyOf(
-  wanted: StartConversation['confirmation_policy'],
+  policy: StartConversation['confirmation_policy'],
 ): ConversationState['confirmation_policy'] {
-  if (wanted?.kind !== 'ConfirmRisky') return { kind: wanted?.kind ?? 'NeverConfirm' };
-  return {
-    kind: wanted.kind,
-    threshold: wanted.threshold,
-    confirm_unknown: wanted.confirm_unknown,
-  };
-}
-
-export function secretValues(secrets: Record<string, SecretInput>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(secrets).flatMap(([name, secret]) => {
-      const value = typeof secret === 'string' ? secret : secret.value;
-      return typeof value === 'string' ? [[name, value] as const] : [];
-    }),
-  );
+  if (policy?.kind !== 'ConfirmRisky') return { kind: policy?.kind ?? 'NeverConfirm' };
+  const { kind, threshold, confirm_unknown } = policy;
+  return { kind, threshold, confirm_unknown };
 }

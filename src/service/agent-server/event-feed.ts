@@ -1,4 +1,3 @@
-/** A subscriber of a conversation: a position in the log that advances as its socket writes. */
 import type { RawData, WebSocket } from 'ws';
 import { wellFormedJson } from '../../base/text/well-formed.ts';
 import { socketMessage } from '../../protocol/agent-server/requests.ts';
@@ -19,6 +18,7 @@ const BATCH = 50;
  */
 const STATE_AFTER_MS = 100;
 
+/** A position in the log of a conversation that advances as the socket of its client writes. */
 export class EventFeed implements ConversationListener {
   readonly #client: WebSocket;
   readonly #conversation: Conversation;
@@ -55,7 +55,6 @@ export class EventFeed implements ConversationListener {
     }, STATE_AFTER_MS);
   }
 
-  /** Sends an event that is not stored. */
   onPassing(event: NewEvent): void {
     this.#client.send(wellFormedJson(JSON.stringify(this.#conversation.stamp(event))));
   }
@@ -92,13 +91,12 @@ export class EventFeed implements ConversationListener {
     }
   }
 
-  /** At the beginning and after each run: openhands-sdk 1.58.0 takes this alone as its end. */
+  /** openhands-sdk 1.58.0 takes this event alone as the end of a run. */
   #sendState(): void {
     this.#isStateDue = false;
     this.onPassing(stateUpdate('full_state', conversationView(this.#conversation)));
   }
 
-  /** A message of the client starts a run. */
   #receive(data: RawData): void {
     const refuse = (code: string, detail: string): void =>
       this.onPassing({ source: 'environment', code, detail, kind: 'ServerErrorEvent' });

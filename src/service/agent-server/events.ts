@@ -20,8 +20,7 @@ export interface Cause {
 }
 
 export function newCause({ type, call }: Pick<ToolStep | InvalidStep, 'type' | 'call'>): Cause {
-  // Not the id of a model: some endpoints give each call the same one. Mistral accepts nine letters
-  // and digits alone.
+  // Some endpoints give each call the same id. Mistral accepts nine letters and digits alone.
   const tool_call_id = randomUUID().replaceAll('-', '').slice(0, 9);
   return {
     tool_name: call?.name ?? (type === 'edit' ? 'file_editor' : type),
@@ -54,13 +53,12 @@ export function statsUpdate(metrics: Metrics): NewEvent {
   return stateUpdate('stats', { usage_to_metrics: { agent: shownMetrics(metrics) } });
 }
 
-/** A call that cannot be executed has no action. */
 export function actionEvent(
   step: ToolStep | InvalidStep,
   { action_id, tool_call_id: id, tool_name: name }: Cause,
 ): NewEvent {
   const { kind, ...parameters } = step.type === 'invalid' ? {} : actionMembers(step);
-  // As a model calls the tool: arguments that are false or empty are omitted.
+  // A model omits arguments that are false or empty.
   const written = Object.fromEntries(
     Object.entries(parameters).filter(([, value]) => value !== false),
   );
@@ -144,7 +142,6 @@ export function conversationError(code: string, detail: string): NewEvent {
   return { source: 'environment', code, detail, kind: 'ConversationErrorEvent' };
 }
 
-/** The tools in the form of genuine servers, which describe the behaviour of each. */
 export function systemPromptEvent(prompt: string, tools: readonly BuiltInTool[]): NewEvent {
   const [system_prompt] = textContent(prompt);
   const shown = tools.map(({ name, kind, description }) => {

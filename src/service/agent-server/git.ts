@@ -114,7 +114,6 @@ async function changesOf(
     changes.push({ status: status as GitChange['status'], path: fields[index + 1] ?? '' });
   }
   for (const file of fields.slice(end + 1).filter((name) => name !== '')) {
-    // A folder is a repository of its own.
     if (!file.endsWith('/')) changes.push({ status: 'ADDED', path: file });
     else
       changes.push(
@@ -131,7 +130,7 @@ function prefixed(changes: GitChange[] | null, folder: string): GitChange[] {
   return (changes ?? []).map((change) => ({ ...change, path: `${folder}/${change.path}` }));
 }
 
-/** Without their last line end, as on genuine servers; null: not in a repository. */
+/** The texts without their last line end, as on genuine servers; null: not in a repository. */
 export async function gitDiff(
   sandbox: Sandbox,
   file: string,
@@ -141,7 +140,6 @@ export async function gitDiff(
   const modified = await sandbox
     .readFile(absolute, LARGEST_DIFFED_FILE)
     .catch(onRefusal('not-found', () => null));
-  // The folder of the file may have been deleted.
   const nearest =
     'd=$1; while [ ! -d "$d" ]; do d=$(dirname "$d"); done; set -- "$d" "$2" "${3#"${d%/}"/}"';
   const args: [string, string, string] = [path.dirname(absolute), ref ?? '', absolute];
@@ -169,10 +167,7 @@ export async function gitDelta(
   return stdout;
 }
 
-/**
- * `target`: what is asked about; its first folder in the workspace may be a clone, of whose commit
- * there is a copy.
- */
+/** `target`: its first folder in the workspace may be a clone, of whose commit there is a copy. */
 async function script(
   sandbox: Sandbox,
   text: string,

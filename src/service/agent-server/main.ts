@@ -7,7 +7,7 @@ import type { RunningWorker } from './server.ts';
 
 declare const ACS_VERSION: string;
 
-/** O_CLOEXEC on Linux, which files that node opens have, and those that a shell opened lack. */
+/** O_CLOEXEC on Linux, which files that a shell opened lack. */
 const CLOSE_ON_EXEC = 0o2000000;
 
 closeInheritedFiles();
@@ -15,7 +15,7 @@ let worker: Promise<RunningWorker> | null = null;
 let queue: Promise<void> = Promise.resolve();
 let isEnding = false;
 
-/** Closes what a shell had opened for the service: programs inside would inherit it. Linux only. */
+/** Programs inside would inherit what a shell had opened for the service. Linux only. */
 function closeInheritedFiles(): void {
   let descriptors: number[];
   try {
@@ -28,9 +28,7 @@ function closeInheritedFiles(): void {
       const info = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1');
       const [, flags = ''] = /^flags:\s+(\d+)$/m.exec(info) ?? [];
       if ((parseInt(flags, 8) & CLOSE_ON_EXEC) === 0) closeSync(descriptor);
-    } catch {
-      // It was the descriptor of the listing.
-    }
+    } catch {}
   }
 }
 
@@ -39,27 +37,25 @@ function notify(notice: WorkerNotice, written?: () => void): void {
 }
 
 async function start(config: WorkerConfig): Promise<RunningWorker> {
-  // The isolation starts while the libraries of the server are loaded.
   const sandbox = new Sandbox(config);
-  sandbox.folders().catch(() => undefined);
-  const { startWorker } = await import('./server.ts');
-  const started = await startWorker({
-    config,
+  const [{ startWorker }, { workingDir }] = await Promise.all([
+    import('./server.ts'),
+    sandbox.folders(),
+  ]);
+  const started = await startWorker(config, notify, {
     sandbox,
     version: ACS_VERSION,
     nowMicroseconds: () => (performance.timeOrigin + performance.now()) * 1000,
-    notify,
-    // The app server writes these lines to the log of the service.
     log: (line) => void process.stderr.write(`${line}\n`),
   });
-  notify({ type: 'ready', port: started.port, working_dir: started.workingDir, spec: config.spec });
+  notify({ type: 'ready', port: started.port, working_dir: workingDir, spec: config.spec });
   return started;
 }
 
 async function execute({ type, request }: WorkerCommand): Promise<void> {
   const running = await worker;
   if (running === null || isEnding) return;
-  if (type === 'evict' && running.isBusy()) notify({ type: 'busy', request });
+  if (type === 'evict' && running.hasRun()) notify({ type: 'busy', request });
   else if (type === 'pause' || type === 'evict') {
     await running.pause();
     notify({ type: 'paused', request });

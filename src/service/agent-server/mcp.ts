@@ -1,7 +1,3 @@
-/**
- * The MCP servers of a conversation. Their client is loaded on first use, and only where there are
- * servers.
- */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { McpClient } from '../agents/mcp/client.ts';
 import type { McpTools } from '../agents/model/agent.ts';
@@ -12,13 +8,14 @@ import { messageEvent, textContent } from './events.ts';
 import type { Sandbox } from '../isolation/sandbox.ts';
 import { BoundedText, KEPT_OUTPUT } from './shell.ts';
 
-/** Characters of the images of one result; each request sends them again. */
+/** Characters of the images of one result, which each request sends again. */
 const MOST_IMAGES = 5_000_000;
 
 type Content =
   | ReturnType<typeof textContent>[number]
   | { cache_prompt: boolean; type: 'image'; image_urls: string[] };
 
+/** Loads the client of MCP on first use, and only where the conversation has servers. */
 export class LazyMcpClient implements McpTools {
   readonly #conversation: Conversation;
   readonly #sandbox: Sandbox;
@@ -33,28 +30,25 @@ export class LazyMcpClient implements McpTools {
     return (await (await this.#load())?.definitions(signal)) ?? [];
   }
 
-  /** Null: the signal interrupted the call. */
   async observe(
     { name, data }: McpStep,
-    signal?: AbortSignal,
+    signal: AbortSignal,
   ): Promise<Record<string, unknown> | null> {
     const members = { tool_name: name, kind: 'MCPToolObservation' };
     const masked = (text: string) => this.#conversation.masked(text);
     try {
       const client = await this.#load();
       if (client === null) throw new Error(`There is no tool ${name}.`);
-      const result = await client.call(name, data, signal ?? new AbortController().signal);
+      const result = await client.call(name, data, signal);
       const parts = contentOf(result).map((part) =>
         part.type === 'text' ? { ...part, text: masked(part.text) } : part,
       );
       const content = [...textContent(`[Tool '${name}' executed.]`), ...parts];
       return { content, is_error: result.isError === true, ...members };
     } catch (error) {
-      if (signal?.aborted) return null;
-      const content = textContent(
-        masked(`Error calling MCP tool ${name}: ${(error as Error).message}`),
-      );
-      return { content, is_error: true, ...members };
+      if (signal.aborted) return null;
+      const text = `Error calling MCP tool ${name}: ${(error as Error).message}`;
+      return { content: textContent(masked(text)), is_error: true, ...members };
     }
   }
 
@@ -71,11 +65,9 @@ export class LazyMcpClient implements McpTools {
         sandbox: this.#sandbox,
         workingDir: this.#conversation.state.working_dir,
         secrets: () => this.#conversation.environment,
-        // The next request to the model contains this message, too.
         notice: (text) => {
-          this.#conversation.record([
-            messageEvent('system', textContent(this.#conversation.masked(text))),
-          ]);
+          const content = textContent(this.#conversation.masked(text));
+          this.#conversation.record([messageEvent('system', content)]);
         },
       });
     });

@@ -1,15 +1,16 @@
-/** The agent with a model, whose libraries are a file of their own: replays do not load it. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Llm } from '../../protocol/agent-server/requests.ts';
 import type { Agent, Situation } from '../agents/agent.ts';
 import type { ModelAgent } from '../agents/model/agent.ts';
 import { type ModelConfig, renewed } from '../base/model-config.ts';
 import type { Step } from '../base/steps.ts';
+import type { ModelAnswer } from '../agents/model/call.ts';
 import type { ModelFailure } from '../agents/model/failure.ts';
 import { refuse } from '../http/answer.ts';
 import type { Conversation } from './conversation.ts';
 import type { LazyMcpClient } from './mcp.ts';
 
+/** Loads the agent, whose libraries are a file of their own, when it is used. */
 export class LazyModelAgent implements Agent {
   readonly #conversation: Conversation;
   readonly #mcp: LazyMcpClient;
@@ -23,13 +24,11 @@ export class LazyModelAgent implements Agent {
   }
 
   #load(): Promise<ModelAgent> {
-    this.#loaded ??= import('../agents/model/agent.ts').then(({ ModelAgent }) => {
-      return new ModelAgent(() => this.#config(), this.#mcp);
-    });
-    return this.#loaded;
+    return (this.#loaded ??= import('../agents/model/agent.ts').then(
+      ({ ModelAgent }) => new ModelAgent(() => this.#config(), this.#mcp),
+    ));
   }
 
-  /** A conversation with the model of the settings uses them as they are now. */
   renew(): void {
     const { model } = this.#conversation;
     if (model?.of_settings !== true) return;
@@ -37,19 +36,16 @@ export class LazyModelAgent implements Agent {
     if (!isDeepStrictEqual(llm, model.llm)) this.#conversation.setModel({ ...model, llm });
   }
 
-  /** With the names of the secrets. */
   #config(): ModelConfig {
     const { model, environment } = this.#conversation;
     if (model === null) return { llm: {}, tools: null, mcp_config: {}, system_prompt: '' };
     const names = Object.keys(environment);
-    const secrets =
-      names.length === 0
-        ? ''
-        : `\n\nVariables of the terminal that hold secrets: ${names.join(', ')}.`;
-    return { ...model, system_prompt: `${model.system_prompt}${secrets}` };
+    if (names.length === 0) return model;
+    const secrets = `Variables of the terminal that hold secrets: ${names.join(', ')}.`;
+    return { ...model, system_prompt: `${model.system_prompt}\n\n${secrets}` };
   }
 
-  /** For a route. Throws a 502 with the reason why there is no answer. */
+  /** Throws a 502 with the reason why there is no answer, and a 400 without a model. */
   async ask<Answer>(ask: (agent: ModelAgent) => Promise<Answer>): Promise<Answer> {
     this.renew();
     const agent = await this.#load();
@@ -61,6 +57,13 @@ export class LazyModelAgent implements Agent {
         this.#conversation.masked(error.message),
       );
     });
+  }
+
+  /** A text that does not enter the history, without secrets. Throws as `ask`. */
+  async text(ask: (agent: ModelAgent) => Promise<ModelAnswer>): Promise<string> {
+    const { text, usage } = await this.ask(ask);
+    this.#conversation.record([], this.#conversation.used(usage).change);
+    return this.#conversation.masked(text);
   }
 
   async next(situation: Situation, signal: AbortSignal): Promise<Step> {

@@ -1,4 +1,3 @@
-/** A step is done when its observation is written; the next run repeats one that was cut off. */
 import type { Agent } from '../agents/agent.ts';
 import { RISKS, type Step, type ToolStep } from '../base/steps.ts';
 import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
@@ -21,19 +20,24 @@ import type { Tools } from './tools.ts';
 
 const PAUSED: NewEvent = { source: 'user', kind: 'PauseEvent' };
 const WAS_INTERRUPTED: NewEvent = { source: 'user', kind: 'InterruptEvent' };
+const NO_PRICE =
+  'The price of the model is not known, so max_budget_per_task cannot be kept. Set ' +
+  'agent_settings.llm.input_cost_per_token and agent_settings.llm.output_cost_per_token, or ' +
+  'unset max_budget_per_task.';
 
 /** A request that the state of the conversation does not allow; becomes a 409. */
 export class ConflictError extends Error {}
 
 type AfterStep = 'continue' | 'stop';
 
+/** A step is done when its observation is written; the next run repeats one that was cut off. */
 export class RunLoop {
   readonly #conversation: Conversation;
   readonly #agent: Agent;
   readonly tools: Tools;
   #running: Promise<void> | null = null;
   #abort = new AbortController();
-  #pauseWanted = false;
+  #isPausing = false;
   #halted = false;
 
   constructor(conversation: Conversation, agent: Agent, tools: Tools) {
@@ -85,11 +89,12 @@ export class RunLoop {
       return;
     }
     const { action_id, ...tool } = cause;
-    const members = { rejection_reason: reason, rejection_source: 'user', action_id };
     const rejection: NewEvent = {
       source: 'environment',
       ...tool,
-      ...members,
+      rejection_reason: reason,
+      rejection_source: 'user',
+      action_id,
       kind: 'UserRejectObservation',
     };
     const steps_done = this.#conversation.state.steps_done + 1;
@@ -100,41 +105,38 @@ export class RunLoop {
   /** Resolves when the current step has ended and the run has stopped. */
   async pause(): Promise<void> {
     if (this.#running !== null) {
-      this.#pauseWanted = true;
+      this.#isPausing = true;
       await this.#running;
     } else if (this.#conversation.state.execution_status === 'idle') {
       this.#conversation.setStatus('paused', [PAUSED]);
     }
   }
 
-  /** Ends the current step with every process it started. Resolves when the run has stopped. */
   async interrupt(): Promise<void> {
     if (this.#running === null) return;
     this.#abort.abort();
     await this.#running;
   }
 
-  /** Nothing more is written by this run: the worker is about to end. */
   halt(): void {
     this.#halted = true;
   }
 
   #launch(body: () => Promise<void>): void {
     this.#abort = new AbortController();
-    this.#pauseWanted = false;
+    this.#isPausing = false;
     // The first message stores three events: the system prompt, itself, and its id in the state.
-    const fresh = this.#conversation.log.lastSequence() <= 3;
-    const { metrics } = this.#conversation.state;
-    const stats = fresh ? [statsUpdate(metrics)] : [];
+    const isFirst = this.#conversation.log.lastSequence() <= 3;
+    const stats = isFirst ? [statsUpdate(this.#conversation.state.metrics)] : [];
     this.#conversation.setStatus('running', stats);
     this.#running = body()
       .catch((error: unknown) => {
         if (this.#halted) return;
-        const trouble = storageError(error);
-        const code = trouble === null ? 'InternalError' : 'StorageError';
+        const storage = storageError(error);
+        const code = storage === null ? 'InternalError' : 'StorageError';
         const lost = 'The run ended before this tool call was complete.';
         try {
-          this.#conversation.fail(code, trouble?.text ?? (error as Error).message, lost);
+          this.#conversation.fail(code, storage?.text ?? (error as Error).message, lost);
         } catch {
           this.#conversation.breakOff();
         }
@@ -150,23 +152,12 @@ export class RunLoop {
   async #loop(): Promise<void> {
     const { max_iterations: limit } = this.#conversation.state;
     for (let iteration = 0; !this.#halted; iteration += 1) {
-      if (this.#abort.signal.aborted || this.#pauseWanted) {
-        this.#conversation.setStatus('paused', [
-          this.#abort.signal.aborted ? WAS_INTERRUPTED : PAUSED,
-        ]);
-        return;
-      }
+      const { aborted } = this.#abort.signal;
+      if (aborted || this.#isPausing)
+        return this.#conversation.setStatus('paused', [aborted ? WAS_INTERRUPTED : PAUSED]);
       this.#agent.renew?.();
-      const reached = this.#budgetError();
-      if (reached !== null) {
-        this.#conversation.setStatus('error', [reached]);
-        return;
-      }
-      if (iteration >= limit) {
-        const detail = `Agent reached maximum iterations limit (${limit}).`;
-        this.#conversation.setStatus('error', [conversationError('MaxIterationsReached', detail)]);
-        return;
-      }
+      const reached = this.#budgetError() ?? (iteration < limit ? null : iterationsError(limit));
+      if (reached !== null) return this.#conversation.setStatus('error', [reached]);
       if ((await this.#step()) === 'stop') return;
     }
   }
@@ -176,15 +167,8 @@ export class RunLoop {
     const { accumulated_cost: cost, max_budget_per_task: budget } = state.metrics;
     if (budget === null) return null;
     const { input_cost_per_token: input, output_cost_per_token: output } = model?.llm ?? {};
-    if (cost === null || (model !== null && (input == null || output == null))) {
-      const what = 'The price of the model is not known, so max_budget_per_task cannot be kept';
-      const prices =
-        'agent_settings.llm.input_cost_per_token and agent_settings.llm.output_cost_per_token';
-      return conversationError(
-        'MaxBudgetUnknown',
-        `${what}. Set ${prices}, or unset max_budget_per_task.`,
-      );
-    }
+    const hasPrice = model === null || (input != null && output != null);
+    if (cost === null || !hasPrice) return conversationError('MaxBudgetUnknown', NO_PRICE);
     const detail = `The agent has used its budget of $${budget} (max_budget_per_task).`;
     return cost >= budget ? conversationError('MaxBudgetReached', detail) : null;
   }
@@ -208,7 +192,6 @@ export class RunLoop {
   async #step(): Promise<AfterStep> {
     const { last_user_message_id: answered } = this.#conversation.state;
     const step = await this.#next();
-    // The loop writes the interruption.
     if (step === null) return 'continue';
     const { state } = this.#conversation;
     const steps_done = state.steps_done + 1;
@@ -275,6 +258,11 @@ export class RunLoop {
     this.#conversation.setStatus('finished');
     return 'stop';
   }
+}
+
+function iterationsError(limit: number): NewEvent {
+  const detail = `Agent reached maximum iterations limit (${limit}).`;
+  return conversationError('MaxIterationsReached', detail);
 }
 
 function needsConfirmation(policy: ConfirmationPolicy, step: ToolStep): boolean {

@@ -1,4 +1,3 @@
-/** Shell commands, in sessions that keep directory and environment from one command to the next. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
@@ -11,12 +10,11 @@ import type { RunResult, Sandbox } from '../isolation/sandbox.ts';
 export const KEPT_OUTPUT = 30_000;
 const LARGEST_STATE = 16 * 1024 * 1024;
 
-/** Inside are the programs of this machine. */
 export const SHELL =
   ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((file) => existsSync(file)) ??
   '/bin/sh';
 const IS_BASH = SHELL.endsWith('/bash');
-/** Executes its stdin: in a command line, `pkill -f` of the command would find the shell itself. */
+/** The command is in stdin: in a command line, `pkill -f` of it would find the shell itself. */
 const READ = `eval "$(command -p cat)"${IS_BASH ? "$'\\n'" : ''}`;
 
 /** Prints functions, and variables that are not exported (bash 4.4 and later). */
@@ -33,7 +31,6 @@ const TRAP =
 
 export interface ShellCommand {
   command: string;
-  /** Relative to the workspace. */
   cwd: string;
   env: Record<string, string>;
   /** True: stderr goes where stdout goes, in order, as on a terminal. */
@@ -43,7 +40,6 @@ export interface ShellCommand {
   keepTail: number;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Gets the kept beginning while the command runs. */
   onOutput?: ((stream: 'stdout' | 'stderr', text: string) => void) | undefined;
 }
 
@@ -73,8 +69,8 @@ export async function runShell(
 ): Promise<ShellResult> {
   const { scratch } = await sandbox.folders();
   const state = session && path.join(scratch, session.id);
-  // Lines of their own, which the shell does not repeat with an error of syntax. A redirection of
-  // READ would keep its stdin open as 10, which a command may use itself.
+  // The shell repeats a line with an error of syntax: each part has its own. A redirection of READ
+  // would keep its stdin open as 10, which a command may use itself.
   const lines = session && state ? [keeping(state, session.definitions, command)] : [];
   const script = `exec </dev/null${merged ? ' 2>&1' : ''}; ${[...lines, command].join('\n')}`;
   const texts = {
@@ -84,8 +80,8 @@ export async function runShell(
   const runIn = (folder: string): Promise<RunResult> =>
     sandbox.run(
       {
-        // With `-c`, and a socket as stdin, bash would read ~/.bashrc; another shell may read more
-        // of stdin than a line.
+        // Bash reads ~/.bashrc with `-c` and a socket as stdin; another shell may read more of
+        // stdin than a line.
         argv: IS_BASH ? [SHELL] : [SHELL, '-c', READ],
         stdin: IS_BASH ? `${READ}\n${script}` : script,
         cwd: folder,
@@ -102,7 +98,6 @@ export async function runShell(
       },
     );
   const result = await runIn(session?.cwd ?? cwd)
-    // A command of the session may have removed its directory.
     .catch(onRefusal('not-found', () => runIn(cwd)))
     .catch(onRefusal('not-found', ({ message }) => message));
   if (typeof result === 'string') return notRun(result);
@@ -135,14 +130,13 @@ function keeping(file: string, definitions: string, command: string): string {
     character === '\n' ? '\\n' : `\\${character}`,
   );
   const restore = definitions === '' ? '' : `eval $'${escaped}' 2>/dev/null; `;
-  // In place of what a command may have put there: a folder, a link, a file that cannot be read.
+  // A command may have put a folder, a link or an unreadable file there.
   const remove = '[ -f "$2" -a -r "$2" -a -w "$2" -a ! -L "$2" ] || command -p rm -rf "$2"';
-  const write =
-    `printf '%s\\0' "$PWD"; command -p env -0; printf '\\0'; ${DEFINITIONS}; ` + `printf '\\0'`;
+  const end = `printf '\\0'`;
+  const write = `printf '%s\\0' "$PWD"; command -p env -0; ${end}; ${DEFINITIONS}; ${end}`;
   const keep = `set +eux; umask 077; unset -f trap acs_keep; ${remove}; { ${write}; } >|"$2"`;
   const define = `acs_keep() { set -- "$?" ${shellQuote(file)}; (${keep}) || :; return "$1"; }; `;
-  // At the end of a function bash carries out the trap for RETURN that was set in it: here, that of
-  // the command.
+  // Bash would execute the trap for RETURN of the command at the end of this function.
   const isTrapKept = IS_BASH && !/\bRETURN\b/.test(definitions + command);
   return `${restore}${define}trap ${shellQuote(KEEP)} EXIT; ${isTrapKept ? TRAP : ''}`;
 }
@@ -176,7 +170,6 @@ export class BoundedText {
   }
 
   #add(text: string): string {
-    // The decoder gives whole pairs. One that the head has no room for ends it.
     const head = this.#tail.length > 0 ? '' : cut(text, this.#keepHead - this.#head.length);
     this.#head += head;
     const tail = text.slice(head.length);

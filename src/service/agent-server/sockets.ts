@@ -1,6 +1,3 @@
-/**
- * The web sockets of interface section 7.3, and `/sockets/exec`, which is the local service's own.
- */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
@@ -12,69 +9,71 @@ import {
 import { check, toHexId } from '../../protocol/detail.ts';
 import { boundFrames, letUpgrade } from '../faults/socket.ts';
 import { forbidden, isKey } from '../http/guard.ts';
-import type { WorkerContext } from './context.ts';
+import type { AgentContext } from './context.ts';
 import { EventFeed, parseFrame } from './event-feed.ts';
 import { ProgramSession } from './program-session.ts';
 
 const LARGEST_FRAME = 64 * 1024 * 1024;
 const MOST_SUBSCRIBERS = 50;
-/** Sockets whose client has not sent the key, and the frame with the key. */
 const MOST_WAITING = 50;
 const LARGEST_FIRST_FRAME = 64 * 1024;
 
-/** `bash-events`, `exec`, or the id of a conversation. */
-type Topic = string;
+const FORBIDDEN = '403 Forbidden';
 
+interface Subscription {
+  path: string;
+  /** `bash-events`, `exec`, or the id of a conversation. */
+  topic: string;
+  /** Undefined: the first frame has the key. */
+  key: string | undefined;
+  /** The time from which stored events are sent, empty for all; null: only new ones. */
+  since: string | null;
+}
+
+/** The web sockets of interface section 7.3, and `/sockets/exec` of the local service alone. */
 export class Sockets {
-  readonly #worker: WorkerContext;
+  readonly #context: AgentContext;
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: LARGEST_FRAME });
-  readonly #subscribers = new Map<Topic, number>();
+  readonly #subscribers = new Map<string, number>();
   readonly #waiting = new Set<WebSocket>();
   readonly #onCount: (subscribers: number) => void;
 
-  constructor(worker: WorkerContext, onCount: (subscribers: number) => void) {
-    this.#worker = worker;
+  constructor(context: AgentContext, onCount: (subscribers: number) => void) {
+    this.#context = context;
     this.#onCount = onCount;
   }
 
-  /** The `upgrade` listener. It refuses with HTTP 403, as genuine servers do. */
+  /** The `upgrade` listener. */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    const { sessionApiKey, faultRules } = this.#worker;
     socket.on('error', () => undefined);
-    const refuse = (status: string): void => {
-      socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-    };
-    // Not by `new URL(path, base)`: that parses the text after two slashes as a host, or throws.
-    const url = new URL(`http://localhost${String(request.url).replace(/^[^/]*/, '')}`);
-    const path = /^\/sockets\/(?:(bash-events|exec)|events\/([^/]+))$/.exec(url.pathname);
-    if (path === null) return refuse('404 Not Found');
-    // An invalid id is that of an unknown conversation.
-    const topic = path[1] ?? toHexId(path[2] ?? '') ?? 'unknown';
-    const query = check(socketQuery, Object.fromEntries(url.searchParams), 'query');
-    const { host, origin, 'x-session-api-key': keyOfHeader } = request.headers;
-    if (!query.ok || forbidden(host, origin, '127.0.0.1') !== null) return refuse('403 Forbidden');
-    const key = query.value.session_api_key ?? keyOfHeader;
-    const hasKey = key !== undefined;
-    if (hasKey && !isKey(String(key), sessionApiKey)) return refuse('403 Forbidden');
-    if (!hasKey && this.#waiting.size >= MOST_WAITING) return refuse('503 Service Unavailable');
-    const since = sinceOf(query.value);
+    const subscription = readUpgrade(request);
+    const refusal = typeof subscription === 'string' ? subscription : this.#refusal(subscription);
+    if (typeof subscription === 'string' || refusal !== null) {
+      socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      return;
+    }
+    const { path, topic, key } = subscription;
+    const rule = this.#context.faultRules.next({ method: 'GET', path, isSocket: true });
     const admit = (): void => {
-      const lift = hasKey ? null : boundFirstFrame(socket, head.length);
+      const lift = key === undefined ? boundFirstFrame(socket, head.length) : null;
       this.#server.handleUpgrade(request, socket, head, (client) => {
         client.on('error', () => undefined);
-        // A client of a program may be suspended for any time; on loopback the kernel closes the
-        // socket of one that ended.
+        // The client of a program may be suspended for any time.
         if (topic !== 'exec') keepAlive(client);
         if (rule !== null) boundFrames(rule, client);
-        if (lift === null) this.#subscribe(client, topic, since);
-        else this.#authenticate(client, lift, () => this.#subscribe(client, topic, since));
+        if (lift === null) this.#subscribe(client, subscription);
+        else this.#authenticate(client, lift, () => this.#subscribe(client, subscription));
       });
     };
-    const faulty = { method: 'GET', path: url.pathname, isSocket: true };
-    const rule = faultRules?.next(faulty) ?? null;
     if (rule === null) admit();
     else void letUpgrade(rule, socket).then((isLet) => void (isLet && admit()));
   };
+
+  #refusal({ key }: Subscription): string | null {
+    if (key !== undefined)
+      return isKey(key, this.#context.config.session_api_key) ? null : FORBIDDEN;
+    return this.#waiting.size < MOST_WAITING ? null : '503 Service Unavailable';
+  }
 
   close(): void {
     for (const client of this.#server.clients) {
@@ -99,15 +98,15 @@ export class Sockets {
     client.once('message', (data: RawData) => {
       done();
       const frame = check(socketAuthentication, parseFrame(data), 'body');
-      if (!frame.ok || !isKey(frame.value.session_api_key, this.#worker.sessionApiKey))
+      if (!frame.ok || !isKey(frame.value.session_api_key, this.#context.config.session_api_key))
         return fail();
       this.#waiting.delete(client);
       onKey();
     });
   }
 
-  #subscribe(client: WebSocket, topic: Topic, since: string | null): void {
-    const { conversations, bash, sandbox } = this.#worker;
+  #subscribe(client: WebSocket, { topic, since }: Subscription): void {
+    const { conversations, bash, sandbox } = this.#context;
     const subscribers = this.#subscribers.get(topic) ?? 0;
     const entry = conversations.get(topic);
     if (subscribers >= MOST_SUBSCRIBERS) client.close(1013, 'Too many subscribers');
@@ -125,15 +124,28 @@ export class Sockets {
   }
 }
 
-/** The time from which a subscriber gets stored events, empty for all; null: only new ones. */
+/** A text: the status of the refusal, which is 403 as on genuine servers. */
+function readUpgrade({ url, headers }: IncomingMessage): Subscription | string {
+  // `new URL(path, base)` parses the text after two slashes as a host, or throws.
+  const { pathname, searchParams } = new URL(
+    `http://localhost${String(url).replace(/^[^/]*/, '')}`,
+  );
+  const path = /^\/sockets\/(?:(bash-events|exec)|events\/([^/]+))$/.exec(pathname);
+  if (path === null) return '404 Not Found';
+  const topic = path[1] ?? toHexId(path[2] ?? '') ?? 'unknown';
+  const query = check(socketQuery, Object.fromEntries(searchParams), 'query');
+  const { host, origin, 'x-session-api-key': keyOfHeader } = headers;
+  if (!query.ok || forbidden(host, origin, '127.0.0.1') !== null) return FORBIDDEN;
+  const key = query.value.session_api_key ?? keyOfHeader?.toString();
+  return { path: pathname, topic, key, since: sinceOf(query.value) };
+}
+
 function sinceOf({ resend_mode, resend_all, after_timestamp }: SocketQuery): string | null {
   if (resend_mode === 'since') return after_timestamp ?? null;
   return resend_mode === 'all' || resend_all === true ? '' : null;
 }
 
-/**
- * Counts bytes, because a frame is kept until it is whole. Returns a function that lifts the bound.
- */
+/** Counts bytes: a frame is kept until it is whole. Returns a function that lifts the bound. */
 function boundFirstFrame(socket: Duplex, already: number): () => void {
   let size = already;
   const count = (chunk: Buffer): void => {

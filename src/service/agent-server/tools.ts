@@ -37,12 +37,12 @@ export class Tools {
   async execute(
     step: ToolStep,
     { action_id, ...tool }: Cause,
-    signal?: AbortSignal,
+    signal: AbortSignal,
   ): Promise<NewEvent | null> {
     const observation = await this.#tools
       [step.type](step as never, signal)
       .catch((error: unknown) => {
-        if (signal?.aborted) return null;
+        if (signal.aborted) return null;
         throw error;
       });
     if (observation === null) return null;
@@ -53,7 +53,7 @@ export class Tools {
   readonly #tools: {
     [Type in ToolStep['type']]: (
       step: Extract<ToolStep, { type: Type }>,
-      signal?: AbortSignal,
+      signal: AbortSignal,
     ) => Promise<Record<string, unknown> | null>;
   } = {
     terminal: async (step, signal) => {
@@ -76,7 +76,7 @@ export class Tools {
             const ended = `Everything in the sandbox was ended while the command ran (${message}).`;
             return notRun(code === 'gone' ? ended : message);
           });
-      if (killed && signal?.aborted) return null;
+      if (killed && signal.aborted) return null;
       const suffix = timedOut
         ? '\n[The command ran longer than its time limit and was ended.]'
         : `\n[The command completed with exit code ${exitCode}.]`;
@@ -97,7 +97,7 @@ export class Tools {
       const result = await this.#sandbox
         .folders()
         .then(({ home }) => {
-          // As a shell reads it; a relative path would be a folder named `~`.
+          // A shell reads `~` as the home.
           const named = step.path.replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, () => home);
           const file = path.resolve(working_dir, rebase(named, working_dir));
           return this.#editor.edit(step, file, signal);
@@ -109,27 +109,21 @@ export class Tools {
         command: step.command,
         path: result.path,
         prev_exist: result.previouslyExisted,
-        ...(result.oldContent === null ? {} : { old_content: result.oldContent }),
-        ...(result.newContent === null ? {} : { new_content: result.newContent }),
+        ...(result.oldContent !== null && { old_content: result.oldContent }),
+        ...(result.newContent !== null && { new_content: result.newContent }),
         kind: 'FileEditorObservation',
       };
     },
 
-    task_tracker: async ({ command, task_list }) => {
+    task_tracker: async ({ command, task_list: planned }) => {
       const isPlan = command === 'plan';
-      const tasks = isPlan ? task_list : plannedTasks(this.#conversation);
-      const lines = tasks.map(
-        ({ title, notes, status }) => `- [${status}] ${title}${notes === '' ? '' : `: ${notes}`}`,
+      const task_list = isPlan ? planned : plannedTasks(this.#conversation);
+      const lines = task_list.map(({ title, notes, status }) =>
+        [`- [${status}] ${title}`, ...(notes ? [notes] : [])].join(': '),
       );
       const list = lines.join('\n') || 'There are no tasks. Use "plan" to make a list.';
-      const content = isPlan ? `The list has ${tasks.length} tasks now.` : list;
-      return {
-        is_error: false,
-        command,
-        kind: 'TaskTrackerObservation',
-        content: textContent(content),
-        task_list: tasks,
-      };
+      const content = textContent(isPlan ? `The list has ${lines.length} tasks now.` : list);
+      return { is_error: false, command, kind: 'TaskTrackerObservation', content, task_list };
     },
 
     mcp: (step, signal) => this.mcp.observe(step, signal),
@@ -154,12 +148,11 @@ export class Tools {
     const step = { type: 'terminal', command, is_input: false, reset: false, thought: '' } as const;
     const cause = newCause(step);
     this.#conversation.record([{ ...actionEvent(step, cause), source: 'user' }]);
-    this.execute(step, cause)
+    this.execute(step, cause, new AbortController().signal)
       .then((observation) => {
         if (observation !== null) this.#conversation.record([{ ...observation, source: 'user' }]);
       })
-      // The conversation was deleted, the worker ends, or the disk is full: the command stays
-      // without an observation.
+      // The conversation was deleted, the worker ends, or the disk is full.
       .catch(() => undefined);
   }
 }
@@ -174,8 +167,8 @@ function plannedTasks(conversation: Conversation): Task[] {
 }
 
 /** The refusal of the isolation; an interruption, and any other error, is thrown. */
-function refusal(error: unknown, signal?: AbortSignal): IsolationError {
-  if (signal?.aborted || !(error instanceof IsolationError)) throw error;
+function refusal(error: unknown, signal: AbortSignal): IsolationError {
+  if (signal.aborted || !(error instanceof IsolationError)) throw error;
   return error;
 }
 

@@ -9,7 +9,30 @@ import { shownMetrics, type StoredEvent } from '../storage/conversation-state.ts
 
 const redactor = createRedactor([]);
 
-/** The settings of genuine servers for condensing a long history. */
+/** What genuine servers show of features that the local service does not have. */
+const UNUSED = {
+  activated_knowledge_skills: [],
+  invoked_skills: [],
+  blocked_actions: {},
+  blocked_messages: {},
+  agent_state: {},
+  hook_config: null,
+  metrics: null,
+  current_model_id: null,
+  available_models: [],
+  supports_runtime_model_switch: false,
+  launched_agent_profile: null,
+  client_tools: [],
+};
+const UNUSED_OF_AGENT = {
+  filter_tools_regex: null,
+  include_default_tools: ['FinishTool', 'ThinkTool'],
+  system_prompt: null,
+  system_prompt_filename: 'system_prompt.j2',
+  security_policy_filename: 'security_policy.j2',
+  critic: null,
+  tool_concurrency_limit: 1,
+};
 const CONDENSER = {
   max_size: 240,
   max_tokens: null,
@@ -17,101 +40,73 @@ const CONDENSER = {
   minimum_progress: 0.1,
   hard_context_reset_max_retries: 5,
   hard_context_reset_context_scaling: 0.8,
+  kind: 'LLMSummarizingCondenser',
 };
 
-export function conversationView(conversation: Conversation) {
-  const { state, secrets } = conversation;
-  const newest = conversation.log.search({ limit: 1, order: 'desc' }).items[0];
+export function conversationView({ id, log, state, secrets, model }: Conversation) {
+  const [newest] = log.search({ limit: 1, order: 'desc' }).items;
   const source = { description: null, value: null, kind: 'StaticSecret' };
   const sources = Object.fromEntries(Object.keys(secrets).map((name) => [name, source]));
   const llm = { model: state.model, api_key: null };
+  const tools = model === null ? ['terminal', 'file_editor'] : optionalTools(model.tools);
+  const metrics = shownMetrics(state.metrics);
   return {
-    id: toDashedId(conversation.id),
+    ...UNUSED,
+    id: toDashedId(id),
     workspace: { working_dir: state.working_dir, kind: 'LocalWorkspace' },
-    persistence_dir: `workspace/conversations/${conversation.id}`,
+    persistence_dir: `workspace/conversations/${id}`,
     max_iterations: state.max_iterations,
     stuck_detection: true,
     execution_status: state.execution_status,
     confirmation_policy: state.confirmation_policy,
     security_analyzer: state.security_analyzer,
-    activated_knowledge_skills: [],
-    invoked_skills: [],
-    blocked_actions: {},
-    blocked_messages: {},
     last_user_message_id: state.last_user_message_id,
     leaf_event_id: newest?.id ?? null,
     stats: {
       usage_to_metrics: {
-        agent: {
-          ...shownMetrics(state.metrics),
-          costs: [],
-          response_latencies: [],
-          token_usages: [],
-        },
+        agent: { ...metrics, costs: [], response_latencies: [], token_usages: [] },
       },
     },
     secret_registry: { secret_sources: sources },
-    agent_state: {},
-    hook_config: null,
     title: state.title,
-    metrics: null,
     created_at: state.created_at,
     updated_at: state.updated_at,
     forked_from_conversation_id: state.forked_from?.conversation_id ?? null,
     forked_from_event_id: state.forked_from?.event_id ?? null,
     tags: state.tags,
-    current_model_id: null,
-    available_models: [],
-    supports_runtime_model_switch: false,
-    launched_agent_profile: null,
     agent: {
+      ...UNUSED_OF_AGENT,
       llm: { ...llm, usage_id: 'agent' },
-      tools: shownTools(conversation).map((name) => ({ name, params: {} })),
-      ...(redactor.value({ mcp_config: conversation.model?.mcp_config ?? {} }) as object),
-      filter_tools_regex: null,
-      include_default_tools: ['FinishTool', 'ThinkTool'],
+      tools: tools.map((name) => ({ name, params: {} })),
+      ...(redactor.value({ mcp_config: model?.mcp_config ?? {} }) as object),
       agent_context: {
         ...AGENT_CONTEXT,
         system_message_suffix: '',
         secrets: sources,
         current_datetime: state.created_at,
       },
-      system_prompt: null,
-      system_prompt_filename: 'system_prompt.j2',
-      security_policy_filename: 'security_policy.j2',
       system_prompt_kwargs: {
         cli_mode: false,
         llm_security_analyzer: state.security_analyzer !== null,
       },
-      condenser: {
-        llm: { ...llm, usage_id: 'condenser' },
-        ...CONDENSER,
-        kind: 'LLMSummarizingCondenser',
-      },
-      critic: null,
-      tool_concurrency_limit: 1,
+      condenser: { ...CONDENSER, llm: { ...llm, usage_id: 'condenser' } },
       kind: 'Agent',
     },
-    client_tools: [],
   };
 }
 
-/** The text of the first message of the user; empty when there is none. */
+function optionalTools(names: readonly string[] | null): string[] {
+  const tools = offeredTools(names).map(({ name }) => name);
+  return tools.filter((name) => name !== 'think' && name !== 'finish');
+}
+
 export function firstMessage(conversation: Conversation): string {
   for (const event of conversation.history()) {
-    if (event.kind !== 'MessageEvent' || event.source !== 'user') continue;
-    return textOf(event).trim();
+    if (event.kind === 'MessageEvent' && event.source === 'user') return textOf(event).trim();
   }
   return '';
 }
 
-function shownTools({ model }: Conversation): string[] {
-  if (model === null) return ['terminal', 'file_editor'];
-  const own = offeredTools(model.tools).map(({ name }) => name);
-  return own.filter((name) => name !== 'think' && name !== 'finish');
-}
-
-/** The newest final answer, also when the user has written since; empty when there is none yet. */
 export function finalResponse(conversation: Conversation): string {
   let answer = '';
   for (const event of conversation.history()) {
@@ -130,10 +125,8 @@ function textOf(message: StoredEvent): string {
 }
 
 export function* trajectoryMembers(conversation: Conversation): Generator<ZipMember> {
-  const { state, id: folder } = conversation;
   const view = conversationView(conversation);
-  const { max_iterations, confirmation_policy, tags } = state;
-  const { workspace, agent } = view;
+  const { workspace, max_iterations, confirmation_policy, agent, tags } = view;
   const meta = {
     conversation_id: view.id,
     workspace,
@@ -143,7 +136,7 @@ export function* trajectoryMembers(conversation: Conversation): Generator<ZipMem
     tags,
   };
   const member = (name: string, value: unknown): ZipMember => [
-    `${folder}/${name}`,
+    `${conversation.id}/${name}`,
     Buffer.from(JSON.stringify(value)),
   ];
   yield member('base_state.json', view);

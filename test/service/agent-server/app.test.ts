@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAgentApp } from '../../../src/service/agent-server/app.ts';
 import { BashService } from '../../../src/service/agent-server/bash.ts';
 import { Conversations } from '../../../src/service/agent-server/conversations.ts';
+import { createFaultRules } from '../../../src/service/faults/rules.ts';
 import type { Sandbox } from '../../../src/service/isolation/sandbox.ts';
 import { useSharedWorker } from './support/shared-sandboxes.ts';
 import { ID, KEY, step } from './support/worker.ts';
@@ -91,10 +92,8 @@ beforeEach(() => {
   // No request of these tests reaches the sandbox.
   const sandbox = {} as Sandbox;
   app = createAgentApp({
-    sessionApiKey: KEY,
-    mayRunModels: true,
+    config: { session_api_key: KEY, root: path.resolve(import.meta.dirname, '../../..') },
     version: '1.2.3',
-    root: path.resolve(import.meta.dirname, '../../..'),
     conversations: new Conversations({
       eventsDir: dir,
       defaultReplay: null,
@@ -107,7 +106,9 @@ beforeEach(() => {
     sandbox,
     userStore: () => expect.fail(),
     nowMicroseconds,
-    faultRules: null,
+    startedAt: now,
+    lastUse: now,
+    faultRules: createFaultRules([], () => undefined),
     log: () => undefined,
   });
 });

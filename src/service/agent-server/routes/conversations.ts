@@ -9,14 +9,14 @@ import { integer, pageOf, refused, success, texts } from '../../http/records.ts'
 import { cursorPage } from '../../http/request.ts';
 import { route, type Route, type RouteRequest } from '../../http/route.ts';
 import { zipStream } from '../../http/zip.ts';
-import type { AgentContext, WorkerContext } from '../context.ts';
-import { type ConversationEntry, policyOf, secretValues } from '../conversations.ts';
+import type { AgentContext } from '../context.ts';
+import { type ConversationEntry, policyOf } from '../conversations.ts';
 import { withModel } from '../../base/model-config.ts';
 import { condensationEvent } from '../events.ts';
 import type { Sandbox } from '../../isolation/sandbox.ts';
 import * as records from '../records.ts';
 import { conversationView, finalResponse, firstMessage, trajectoryMembers } from '../views.ts';
-import { lookedUp } from './settings.ts';
+import { secretValues } from './settings.ts';
 
 const MAX_IDS = 99;
 const NEEDS_ISOLATION =
@@ -38,28 +38,28 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
       201: records.conversation,
       ...refused(400, 404, 409, 501),
     },
-    async handle({ conversations, mayRunModels, sandbox, userStore }, { body }) {
+    async handle({ config, conversations, sandbox, userStore }, { body }) {
       const id = body.conversation_id ?? newId();
-      const { agent, agent_settings, agent_profile_id: profile } = body;
       const needsModel = conversations.needsModel(body);
-      if (needsModel && !mayRunModels) throw refuse(501, NEEDS_ISOLATION);
       const before = conversations.get(id);
       if (before !== null) return conversationView(before.conversation);
-      const settings = agent ?? agent_settings ?? null;
-      if (needsModel && settings === null)
-        throw refuse(404, `Agent profile ${profile ?? ''} not found`);
-      const working_dir = await workingFolder(sandbox, body.workspace.working_dir);
-      const instructions = needsModel ? await conversations.instructions(working_dir) : [];
-      // Looked up again: another request may have created it meanwhile.
+      const agent = body.agent ?? body.agent_settings ?? null;
+      if (needsModel) assertModelMayRun(config, agent, body.agent_profile_id);
+      const workingDir = await workingFolder(sandbox, body.workspace.working_dir);
+      const instructions = needsModel ? await conversations.instructions(workingDir) : [];
+      // Another request may have created it during the reads.
       const existing = conversations.get(id);
       if (existing !== null) return conversationView(existing.conversation);
-      const ofContext = settings?.agent_context?.secrets;
-      const secrets = lookedUp({ ...ofContext, ...body.secrets }, userStore);
-      const start = { ...body, secrets };
-      const { conversation, loop } = conversations.create(id, start, working_dir, instructions);
+      const secrets = { ...agent?.agent_context?.secrets, ...body.secrets };
+      const start = { body, agent, workingDir, instructions };
+      const { conversation, loop } = conversations.create(
+        id,
+        start,
+        secretValues(secrets, userStore),
+      );
       const message = body.initial_message;
-      if (message != null) conversation.addMessage(message.role, message.content);
-      if (message?.run === true) loop.startOrJoin();
+      if (message) conversation.addMessage(message.role, message.content);
+      if (message?.run) loop.startOrJoin();
       return json(conversationView(conversation), 201);
     },
   }),
@@ -78,14 +78,15 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
     callers: 'typescript-client',
     query: requests.conversationSearch,
     answers: { 200: pageOf(records.conversation) },
-    handle(worker, { query: { limit, page_id, sort_order, status } }) {
+    handle({ conversations }, { query: { limit, page_id, sort_order, status } }) {
       const member = sort_order.startsWith('UPDATED') ? 'updated_at' : 'created_at';
       const sign = sort_order.endsWith('_DESC') ? -1 : 1;
-      const found = withStatus(worker, status)
+      const matching = conversations
+        .withStatus(status)
         .map(({ conversation }) => conversation)
         .sort((a, b) => (a.state[member] < b.state[member] ? -sign : sign));
       const from = { limit, page_id: toHexId(page_id ?? '') ?? undefined };
-      const page = cursorPage(from, found, ({ id }) => id);
+      const page = cursorPage(from, matching, ({ id }) => id);
       return { ...page, items: page.items.map(conversationView) };
     },
   }),
@@ -93,7 +94,7 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
     callers: 'typescript-client',
     query: requests.conversationCount,
     answers: { 200: integer() },
-    handle: (worker, { query }) => withStatus(worker, query.status).length,
+    handle: ({ conversations }, { query }) => conversations.withStatus(query.status).length,
   }),
   route('GET /api/conversations/{conversation_id}', {
     callers: 'acs conv show, sdk, typescript-client',
@@ -162,12 +163,10 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
     async handle(worker, { path, body: { question }, c }) {
       const { conversation, model } = entryOf(worker, path);
       if (model === null) throw refuse(400, NO_MODEL);
-      const { signal } = c.req.raw;
-      const { text, usage } = await model.ask((agent) =>
-        agent.answer(question, conversation.history(), signal),
+      const response = await model.text((agent) =>
+        agent.answer(question, conversation.history(), c.req.raw.signal),
       );
-      conversation.record([], conversation.used(usage).change);
-      return { response: conversation.masked(text) };
+      return { response };
     },
   }),
   route('POST /api/conversations/{conversation_id}/condense', {
@@ -198,7 +197,7 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
     body: requests.setSecrets,
     answers: { ...CHANGED, ...refused(400) },
     handle: changes(({ conversation }, { secrets }, { userStore }) =>
-      conversation.setSecrets(secretValues(lookedUp(secrets, userStore))),
+      conversation.setSecrets(secretValues(secrets, userStore)),
     ),
   }),
   route('POST /api/conversations/{conversation_id}/confirmation_policy', {
@@ -226,15 +225,18 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
     answers: CHANGED,
     handle: changes(({ conversation }, { llm }) => {
       const { model } = conversation;
-      // A model alone is another one of the same endpoint.
-      const isAlone = llm.base_url == null && llm.api_key == null;
-      const given = Object.fromEntries(Object.entries(llm).filter(([, value]) => value !== null));
-      if (model !== null && isAlone)
-        conversation.setModel({
-          ...model,
-          llm: { ...withModel(model.llm, llm.model), ...given },
-        });
-      else if (model !== null) conversation.setModel({ ...model, llm, of_settings: false });
+      if (model !== null) {
+        const members = Object.entries(llm).filter(([, value]) => value !== null);
+        const isOfSameEndpoint = llm.base_url == null && llm.api_key == null;
+        conversation.setModel(
+          isOfSameEndpoint
+            ? {
+                ...model,
+                llm: { ...withModel(model.llm, llm.model), ...Object.fromEntries(members) },
+              }
+            : { ...model, llm, of_settings: false },
+        );
+      }
       conversation.record([], { model: llm.model });
     }),
   }),
@@ -250,15 +252,9 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
       const first = firstMessage(conversation);
       if (model === null || first === '') return { title };
       try {
-        const { text, usage } = await model.ask((agent) => agent.title(first, c.req.raw.signal));
-        conversation.record([], conversation.used(usage).change);
-        const plain = conversation
-          .masked(text)
-          .trim()
-          .replace(/^["']|["']$/g, '');
-        return { title: cut(plain, max_length) };
+        const text = await model.text((agent) => agent.title(first, c.req.raw.signal));
+        return { title: cut(text.trim().replace(/^["']|["']$/g, ''), max_length) };
       } catch (error) {
-        // Without an answer genuine servers return the title of the first message.
         if (error instanceof HttpError) return { title };
         throw error;
       }
@@ -296,9 +292,8 @@ export const conversationRoutes: readonly Route<AgentContext>[] = [
 
 type ConversationPath = Readonly<Record<'conversation_id', string>>;
 
-/** Throws a 404 for an unknown conversation. */
 export function entryOf(
-  { conversations }: WorkerContext,
+  { conversations }: AgentContext,
   { conversation_id: id }: ConversationPath,
   unknown = 'Not Found',
 ): ConversationEntry {
@@ -307,16 +302,13 @@ export function entryOf(
   return entry;
 }
 
-/**
- * A handler that changes the conversation in the path. `named`: its 404 names the conversation, as
- * on genuine servers.
- */
+/** The handler of a change. `named`: its 404 names the conversation, as on genuine servers. */
 export function changes<Body>(
-  effect: (entry: ConversationEntry, body: Body, worker: WorkerContext) => void | Promise<void>,
+  effect: (entry: ConversationEntry, body: Body, worker: AgentContext) => void | Promise<void>,
   unknown?: 'named',
 ) {
   return async (
-    worker: WorkerContext,
+    worker: AgentContext,
     { path, body, c }: RouteRequest<ConversationPath, unknown, Body>,
   ): Promise<typeof SUCCESS> => {
     const name = unknown && `Conversation not found: ${c.req.param('conversation_id')}`;
@@ -325,42 +317,36 @@ export function changes<Body>(
   };
 }
 
-function withStatus(
-  { conversations }: WorkerContext,
-  status: string | undefined,
-): ConversationEntry[] {
-  return conversations
-    .all()
-    .filter(
-      ({ conversation }) => status === undefined || conversation.state.execution_status === status,
-    );
-}
-
 function newId(): string {
   return randomUUID().replaceAll('-', '');
 }
 
-/**
- * A folder that is missing in the workspace is made with an empty repository, as by genuine
- * servers.
- */
-async function workingFolder(sandbox: Sandbox, given: string): Promise<string> {
+function assertModelMayRun(
+  { fell_back }: AgentContext['config'],
+  agent: object | null,
+  profile: string | null | undefined,
+): void {
+  if (fell_back) throw refuse(501, NEEDS_ISOLATION);
+  if (agent === null) throw refuse(404, `Agent profile ${profile ?? ''} not found`);
+}
+
+/** As genuine servers do, makes a missing folder of the workspace with an empty repository. */
+async function workingFolder(sandbox: Sandbox, requested: string): Promise<string> {
   const { workingDir } = await sandbox.folders();
-  const folder = path.posix.resolve(workingDir, given);
+  const folder = path.posix.resolve(workingDir, requested);
   if (!folder.startsWith(`${workingDir}/`)) return folder;
   const make = '[ -d "$1" ] || { mkdir -p -- "$1" && git init -q -- "$1"; }';
-  const program = { argv: ['sh', '-c', make, 'sh', folder], cwd: workingDir };
-  const { exitCode } = await sandbox.run(program, { onOutput: () => undefined });
+  const argv = ['sh', '-c', make, 'sh', folder];
+  const { exitCode } = await sandbox.run({ argv, cwd: workingDir });
   if (exitCode !== 0) throw refuse(400, `The folder ${cut(folder, 500)} cannot be made`);
   return folder;
 }
 
-/** The headers of a download. */
 export function attachment(name: string): Record<string, string> {
   const plain = name.replace(/[^\x20-\x7e]|["\\]/g, '_');
+  const encoded = encodeURIComponent(name);
   return {
     'Content-Type': 'application/octet-stream',
-    'Content-Disposition':
-      `attachment; filename="${plain}"; ` + `filename*=UTF-8''${encodeURIComponent(name)}`,
+    'Content-Disposition': `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`,
   };
 }

@@ -47,7 +47,7 @@ export const eventRoutes: readonly Route<AgentContext>[] = [
     body: requests.sendMessage,
     answers: { ...CHANGED, ...refused(409) },
     handle: changes(({ conversation, loop }, { role, content, run }) => {
-      // Before the message is stored: a later run would process it without the user's knowledge.
+      // A later run would process a stored message without the user's knowledge.
       if (run) loop.assertNotWaiting();
       conversation.addMessage(role, content);
       if (run) loop.startOrJoin();
@@ -62,9 +62,7 @@ export const eventRoutes: readonly Route<AgentContext>[] = [
   }),
 ];
 
-/**
- * The module of each event kind at genuine servers, whose searches take the class path of a kind.
- */
+/** The kinds of each module of genuine servers, whose searches take the class path of a kind. */
 const MODULES: Readonly<Record<string, readonly string[]>> = {
   acp_tool_call: ['ACPToolCallEvent'],
   condenser: ['Condensation', 'CondensationRequest', 'CondensationSummaryEvent'],
@@ -80,10 +78,6 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   user_action: ['InterruptEvent', 'PauseEvent'],
 };
 
-/**
- * Times in the naive form of the log; a kind from its path, such as
- * `openhands.sdk.event.user_action.PauseEvent`.
- */
 function filterOf({ kind: at, source, body, ...times }: requests.EventSearch): EventFilter {
   const [, module = '', name = ''] =
     /^openhands\.sdk\.event\.([\w.]+)\.(\w+)$/.exec(at ?? '') ?? [];

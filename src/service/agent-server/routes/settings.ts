@@ -1,7 +1,4 @@
-/**
- * The settings, model profiles and secrets of the user, which an agent server shares with the app
- * server.
- */
+/** The settings, model profiles and secrets of the user, those of the app server. */
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import {
@@ -33,10 +30,9 @@ import {
 } from '../../http/records.ts';
 import { route, type Route } from '../../http/route.ts';
 import { zonedTimestamp } from '../../lifecycle/clock.ts';
-import type { AgentContext, WorkerContext } from '../context.ts';
+import type { AgentContext } from '../context.ts';
 import * as records from '../records.ts';
 
-/** `plaintext` shows keys in clear. */
 const EXPOSE = ['X-Expose-Secrets'];
 
 export const userRoutes: readonly Route<AgentContext>[] = [
@@ -55,17 +51,14 @@ export const userRoutes: readonly Route<AgentContext>[] = [
       422: v.union([validationError, errorMessage]),
     },
     handle(worker, { body }) {
-      const diffs = Object.fromEntries(
-        Object.entries(body).filter(([, diff]) => isJsonObject(diff)),
-      );
-      if (Object.keys(diffs).length === 0) {
-        throw refuse(
-          400,
-          'At least one of agent_settings_diff and conversation_settings_diff must be provided',
-        );
+      const diffs = Object.entries(body).filter(([, diff]) => isJsonObject(diff));
+      if (diffs.length === 0) {
+        const why = 'agent_settings_diff and conversation_settings_diff must be provided';
+        throw refuse(400, `At least one of ${why}`);
       }
       const { documents } = worker.userStore();
-      writeSettings(documents, mergedV1(readSettings(documents), diffs as JsonObject));
+      const changes = Object.fromEntries(diffs) as JsonObject;
+      writeSettings(documents, mergedV1(readSettings(documents), changes));
       return shownSettings(worker, MASK);
     },
   }),
@@ -111,7 +104,7 @@ export const userRoutes: readonly Route<AgentContext>[] = [
   }),
 ];
 
-function shownSettings({ userStore, nowMicroseconds }: WorkerContext, mask: Mask) {
+function shownSettings({ userStore, nowMicroseconds }: AgentContext, mask: Mask) {
   const { documents } = userStore();
   const settings = readSettings(documents);
   const profiles = readProfiles(documents);
@@ -128,35 +121,30 @@ function shownSettings({ userStore, nowMicroseconds }: WorkerContext, mask: Mask
 }
 
 function maskFor(c: Context, mask: Mask): Mask {
-  const wanted = (c.req.header('x-expose-secrets') ?? '').trim().toLowerCase();
-  if (wanted === '') return mask;
-  if (wanted !== 'plaintext')
-    throw refuse(
-      400,
-      "Invalid X-Expose-Secrets header value. The only valid value is 'plaintext'.",
-    );
-  return undefined;
+  const header = (c.req.header('x-expose-secrets') ?? '').trim().toLowerCase();
+  if (header === '') return mask;
+  if (header === 'plaintext') return undefined;
+  const only = "The only valid value is 'plaintext'.";
+  throw refuse(400, `Invalid X-Expose-Secrets header value. ${only}`);
 }
 
-/**
- * A LookupSecret that names a secret of this user gets its value now; another address is refused.
- */
-export function lookedUp(
+const SECRET_URL = /^http:\/\/(?:127\.0\.0\.1|localhost)(?::\d+)?\/.*\/settings\/secrets\/(\w+)$/;
+
+/** The values, also of a LookupSecret of this user. Throws a 400 for another address. */
+export function secretValues(
   secrets: Record<string, SecretInput>,
-  userStore: WorkerContext['userStore'],
-): Record<string, SecretInput> {
-  const valueOf = (secret: SecretInput): SecretInput => {
-    if (typeof secret === 'string' || secret.url == null) return secret;
-    const [, name = ''] =
-      /^http:\/\/(?:127\.0\.0\.1|localhost)(?::\d+)?\/.*\/settings\/secrets\/(\w+)$/.exec(
-        secret.url,
-      ) ?? [];
-    const found = userSecrets(userStore()).get(name);
-    if (found === undefined)
-      throw refuse(400, 'A secret can be looked up only among the secrets of this user');
-    return found.value;
+  userStore: AgentContext['userStore'],
+): Record<string, string> {
+  const valueOf = (secret: SecretInput): string | null | undefined => {
+    if (typeof secret === 'string') return secret;
+    if (secret.url == null) return secret.value;
+    const name = SECRET_URL.exec(secret.url)?.[1] ?? '';
+    const own = userSecrets(userStore()).get(name);
+    if (own !== undefined) return own.value;
+    throw refuse(400, 'A secret can be looked up only among the secrets of this user');
   };
+  const values = Object.entries(secrets).map(([name, secret]) => [name, valueOf(secret)] as const);
   return Object.fromEntries(
-    Object.entries(secrets).map(([name, secret]) => [name, valueOf(secret)]),
+    values.flatMap(([name, value]) => (value == null ? [] : [[name, value] as const])),
   );
 }

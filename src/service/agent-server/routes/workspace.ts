@@ -17,7 +17,6 @@ const CHUNK = 256 * 1024;
 const BYTES = 'application/octet-stream';
 
 const bashEvent = v.union([records.bashCommandEvent, records.bashOutputEvent]);
-/** The isolation refuses the request, does not find the file, or does not answer. */
 const INSIDE = refused(400, 404, 503);
 
 /** Up to agent server 1.19 the path of a file is what follows the route. */
@@ -129,10 +128,7 @@ function assertAbsolute(file: string): void {
   if (!path.isAbsolute(file)) throw refuse(400, 'Path must be absolute');
 }
 
-/**
- * A file that is truncated during the download ends the connection, because the status has been
- * sent.
- */
+/** A file that is truncated during the download ends the connection: the status has been sent. */
 async function download(sandbox: Sandbox, file: string): Promise<Response> {
   assertAbsolute(file);
   const token = randomUUID();
@@ -145,8 +141,7 @@ async function download(sandbox: Sandbox, file: string): Promise<Response> {
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
       if (offset > 0) chunk = (await read(offset, CHUNK)).data;
-      // The helper is not trusted: a client would read bytes beyond the announced length as the
-      // next answer.
+      // A client would read bytes beyond the announced length as the next answer.
       chunk = chunk.subarray(0, size - offset);
       if (chunk.length === 0) throw new Error('the file was truncated during its download');
       offset += chunk.length;
@@ -161,9 +156,7 @@ async function download(sandbox: Sandbox, file: string): Promise<Response> {
   return new Response(size === 0 ? '' : stream, { headers });
 }
 
-/**
- * Writes a file while it is received; after a failure or a cut connection nothing of it is left.
- */
+/** After a failure or a cut connection nothing of the file is left. */
 async function upload(c: Context, sandbox: Sandbox, target: string): Promise<typeof SUCCESS> {
   assertAbsolute(target);
   const token = randomUUID();
