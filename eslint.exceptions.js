@@ -10,7 +10,6 @@ const FILES = {
     'src/client/v1/follow.ts',
     'src/commands/conv/confirm.ts',
     'src/commands/settings/index.ts',
-    'src/local/checkout/pull.ts',
     'src/output/emit.ts',
     'src/service/serve.ts',
     'src/terminal/prompt.ts',

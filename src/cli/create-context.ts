@@ -174,8 +174,10 @@ function gitOf(platform: Platform): Git {
     readRepository: async (text) => (await load()).parseRepository(text),
     branchOnRemote: async (remote, branch, dir = cwd) =>
       await (await load()).branchOnRemote(remote, branch, { cwd: dir, env, signal }),
-    retriever: async () =>
-      (await import('../local/checkout/pull.ts')).createRetriever({ env, signal }),
+    async retriever() {
+      const { Retriever } = await import('../local/checkout/pull.ts');
+      return new Retriever({ env, signal });
+    },
   };
 }
 

@@ -13,7 +13,7 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createRetriever, type Retrieval } from '../../../src/local/checkout/pull.ts';
+import { Retriever, type Retrieval } from '../../../src/local/checkout/pull.ts';
 import {
   git,
   makeMatrixBase,
@@ -31,7 +31,7 @@ const ENV = {
   GIT_COMMITTER_NAME: 'Test',
   GIT_COMMITTER_EMAIL: 'test@example.com',
 };
-const retriever = createRetriever({ env: ENV });
+const retriever = new Retriever({ env: ENV });
 
 const all = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'acs-pull-test-')));
 afterAll(() => rmSync(all, { recursive: true, force: true }));
@@ -225,7 +225,7 @@ describe('a pull into a checkout', () => {
 
   it('writes nothing when it was interrupted before', async () => {
     const patch = patchOf('echo new >new.txt');
-    const interrupted = createRetriever({
+    const interrupted = new Retriever({
       env: ENV,
       signal: AbortSignal.abort(new Error('interrupted')),
     });
@@ -260,8 +260,8 @@ describe('a pull into a checkout', () => {
         writeFileSync(gitconfig, `[core]\n\tautocrlf = ${value}\n\teol = crlf\n`);
         const copy = path.join(dir, value);
         shell(dir, `cp -a root ${value}`);
-        const { intoCheckout } = createRetriever({ env: { ...ENV, GIT_CONFIG_GLOBAL: gitconfig } });
-        await intoCheckout(copy, { patch, threeWay, dryRun: false });
+        const other = new Retriever({ env: { ...ENV, GIT_CONFIG_GLOBAL: gitconfig } });
+        await other.intoCheckout(copy, { patch, threeWay, dryRun: false });
         expect(files.map((name) => readFileSync(path.join(copy, name), 'latin1'))).toEqual([
           'one\r\ntwo\r\nthree\r\nmore\r\n',
           'one\r\nmore\r\n',
