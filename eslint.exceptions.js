@@ -22,7 +22,6 @@ const FILES = {
   ],
   'sonarjs/cognitive-complexity': [
     'src/client/v1/events.ts',
-    'src/commands/conv/batch/tasks.ts',
     'src/commands/conv/chat.ts',
     'src/commands/conv/events.ts',
     'src/commands/conv/resume.ts',

@@ -5,10 +5,7 @@ import { AppError, isAppError, fileProblem } from '../../base/errors.ts';
 import { isSecretName } from '../../base/text/secret-names.ts';
 import { isMaskable } from '../../base/text/secret-values.ts';
 
-/**
- * The path is relative to `cwd`. Throws `config` when it cannot be read; `checkSize` throws for too
- * many bytes.
- */
+/** Throws `config` when it cannot be read; `checkSize` throws for too many bytes. */
 export async function readNamedFile(
   { local: { cwd } }: Pick<Context, 'local'>,
   file: string,
@@ -32,10 +29,9 @@ export function unreadable(file: string, error: unknown, full = file): AppError 
   });
 }
 
-/**
- * Texts and secrets that a command line names and does not contain: other users can read a command
- * line.
- */
+export function unwritable(file: string, cause: unknown): AppError {
+  return new AppError('config', `cannot write ${file}: ${fileProblem(cause).reason}`, { cause });
+}
 
 /** The text of a file, or of stdin for `-`, without the line end that editors and `echo` add. */
 export async function readText(ctx: Context, file: string): Promise<string> {
@@ -52,10 +48,7 @@ export async function readText(ctx: Context, file: string): Promise<string> {
   }
 }
 
-/**
- * For a secret that is stored, or an object that has some: what commands print could show it where
- * no name does.
- */
+/** @param value a secret that is stored, or an object that has some */
 export async function warnOfUnmasked(ctx: Context, name: string, value: unknown): Promise<void> {
   if (typeof value === 'object' && value !== null) {
     for (const [member, inner] of Object.entries(value))

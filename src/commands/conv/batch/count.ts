@@ -1,4 +1,3 @@
-/** `conv new --count`: one task several times, and the runs side by side. */
 import type { Context } from '../../context.ts';
 import { AppError } from '../../../base/errors.ts';
 import { worstCode } from '../../../runs/outcome.ts';
@@ -28,46 +27,28 @@ export async function countRuns(
   );
   const planned = Array.from({ length: count }, (_, index): PlannedTask => {
     const line = index + 1;
-    const task = {
-      key: String(line),
-      line,
-      options,
-      fingerprint: '',
-      draft: () => Promise.resolve(draft),
-    };
-    return { task, plan: 'start', diff: 'size' };
+    const start = { options, fingerprint: '', draft: () => Promise.resolve(draft) };
+    return { task: { key: String(line), line, ...start }, plan: 'start', diff: 'size' };
   });
-  const results: TaskResult[] = [];
-  const onResult = async (result: TaskResult): Promise<void> => {
-    results.push(result);
-    const { key, status, exit_code, reason } = result;
+  const onResult = async ({ key, status, exit_code, reason }: TaskResult): Promise<void> => {
     await ctx.notice(`${key}: ${status}`);
     if (exit_code !== 0) await ctx.terminal.quietError(`${key}: ${reason?.text ?? status}`);
   };
-  const runner = {
-    ctx,
-    server,
-    serverName: '',
-    journal: new Journal(),
-    concurrency: CONCURRENCY,
-    onResult,
-  };
+  const journal = new Journal();
+  const runner = { ctx, server, serverName: '', journal, concurrency: CONCURRENCY, onResult };
   const run = new Batch(runner, planned);
   const cause = await run.run();
-  const inOrder = results.toSorted((one, other) => Number(one.key) - Number(other.key));
-  await ctx.out.list(runView, inOrder, { has_more: false });
+  const results = planned.flatMap(({ task }) => run.results.get(task.key) ?? []);
+  await ctx.out.list(runView, results, { has_more: false });
   ctx.exitCode = worstCode(results.map(({ exit_code }) => exit_code));
   if (cause === null) return;
-  const { running, unknown, not_started } = run.left;
-  const known = [...running, ...unknown].flatMap(({ id }) => id ?? []);
+  const running = run.left.running.map(({ id }) => id);
+  const unknown = run.left.unknown.map(({ id }) => id);
+  const known = [...running, ...unknown].filter((id) => id !== null);
   await ctx.out.close();
   throw new AppError(cause.kind, cause.message, {
     ...cause.details,
-    ...(known.length === 0 ? {} : { hint: `wait for them: acs conv wait ${known.join(' ')}` }),
-    data: {
-      running: running.flatMap(({ id }) => id ?? []),
-      unknown: unknown.map(({ id }) => id),
-      not_started: not_started.length,
-    },
+    ...(known.length > 0 && { hint: `wait for them: acs conv wait ${known.join(' ')}` }),
+    data: { running, unknown, not_started: run.left.not_started.length },
   });
 }

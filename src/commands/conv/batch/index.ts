@@ -3,16 +3,11 @@ import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import {
-  AppError,
-  DryRunStop,
-  isAppError,
-  READER_GONE,
-  fileProblem,
-} from '../../../base/errors.ts';
+import { AppError, DryRunStop, isAppError, READER_GONE } from '../../../base/errors.ts';
 import { fileDestination } from '../../../output/destination.ts';
 import { jsonLine } from '../../../output/json.ts';
 import { recordOf } from '../../../output/view.ts';
+import { unwritable } from '../../shared/files.ts';
 import { explain } from '../../shared/declare.ts';
 import { positiveInteger, someOf } from '../../shared/option-parsers.ts';
 import { checkServer } from '../new/request.ts';
@@ -110,11 +105,7 @@ async function runBatch(
   if (diffDir !== undefined && mode !== 'dry-run')
     await mkdir(path.resolve(ctx.local.cwd, diffDir), { recursive: true }).catch(
       (cause: unknown) => {
-        throw new AppError(
-          'config',
-          `--diff-dir: cannot make ${diffDir}: ${fileProblem(cause).reason}`,
-          { cause },
-        );
+        throw unwritable(diffDir, cause);
       },
     );
   const opened = await openJournal(ctx, file);
@@ -126,22 +117,13 @@ async function runBatch(
 }
 
 async function refuseOtherFile(ctx: Context, results: string, state: string): Promise<void> {
-  const found = await stat(path.resolve(ctx.local.cwd, results)).catch(() => null);
-  if (found === null) return;
-  if (!found.isFile())
+  const statsOf = (file: string) => stat(path.resolve(ctx.local.cwd, file)).catch(() => null);
+  const stats = await statsOf(results);
+  if (stats?.isFile() === false)
     throw new AppError('config', `cannot write ${results}: it is not a regular file`);
-  if (
-    found.size === 0 ||
-    (await stat(path.resolve(ctx.local.cwd, state)).catch(() => null)) !== null
-  )
-    return;
-  throw new AppError(
-    'conflict',
-    `${results} is there already, without ${state}: it is not of this batch`,
-    {
-      hint: 'give another file with -o',
-    },
-  );
+  if (!stats?.size || (await statsOf(state)) !== null) return;
+  const text = `${results} exists already, without ${state}: it is not of this batch`;
+  throw new AppError('conflict', text, { hint: 'give another file with -o' });
 }
 
 interface BatchFile {
@@ -167,44 +149,42 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
       if (!isAppError(error)) throw error;
       throw new AppError(error.kind, `line ${task.line}: ${error.message}`, error.details);
     });
-  const results = new Map<string, TaskResult>();
+  const report = async ({ key, status, exit_code, reason }: TaskResult): Promise<void> => {
+    const text = `${key}: ${status}${exit_code === 0 || reason === null ? '' : `: ${reason.text}`}`;
+    await ctx.notice(text);
+    if (exit_code !== 0) await ctx.terminal.quietError(text);
+  };
+  const runner = { ctx, server, serverName, journal };
+  if (ctx.globals.mode === 'dry-run') {
+    await new Batch({ ...runner, concurrency: 1, onResult: report }, starts).run();
+    throw new DryRunStop();
+  }
   const writeResults = resultsWriter(ctx, batch);
-  const { format, fields, mode } = ctx.globals;
-  const isList = ['json', 'table'].includes(
-    format ?? (ctx.terminal.io.stdout.isTTY ? 'table' : 'ndjson'),
-  );
-  const keep = async (result: TaskResult): Promise<void> => {
-    results.set(result.key, result);
+  const { format, fields } = ctx.globals;
+  const isTable = format === undefined && ctx.terminal.io.stdout.isTTY;
+  const isList = isTable || format === 'table' || format === 'json';
+  const print = async (result: TaskResult): Promise<void> => {
     if (isList) return;
     if (format !== undefined) await ctx.out.lines(resultView, [result]);
     else await ctx.out.raw(jsonLine(ctx.out.redacted(recordOf(resultView, result, fields))));
   };
   const onResult = async (result: TaskResult): Promise<void> => {
-    const { key, status, exit_code, reason } = result;
     await writeResults();
-    const text = `${key}: ${status}${exit_code === 0 || reason === null ? '' : `: ${reason.text}`}`;
-    await ctx.notice(text);
-    if (exit_code !== 0) await ctx.terminal.quietError(text);
-    await keep(result);
+    await report(result);
+    await print(result);
   };
-  const runner = { ctx, server, serverName, journal, onResult, concurrency: options.concurrency };
-  if (mode === 'dry-run') {
-    await new Batch({ ...runner, concurrency: 1 }, starts).run();
-    throw new DryRunStop();
-  }
+  const run = new Batch({ ...runner, concurrency: options.concurrency, onResult }, planned);
   const isPlanned = new Set(planned.map(({ task }) => task.key));
-  for (const { key } of tasks.filter((task) => !isPlanned.has(task.key))) {
-    const { result } = journal.of(key);
-    if (result !== null) await keep(result);
-  }
+  const resultOf = ({ key }: Task): TaskResult | null =>
+    isPlanned.has(key) ? (run.results.get(key) ?? null) : journal.of(key).result;
+  for (const result of tasks.map(resultOf)) if (result !== null) await print(result);
   // A command that was killed may have stored a result in the state alone.
   if (journal.keys().length > 0) await writeResults();
-  const run = new Batch(runner, planned);
   const cause = await run.run();
-  const inOrder = tasks.flatMap(({ key }) => results.get(key) ?? []);
-  if (isList) await ctx.out.list(resultView, inOrder, { has_more: false });
+  const results = tasks.map(resultOf).filter((result) => result !== null);
+  if (isList) await ctx.out.list(resultView, results, { has_more: false });
   const isMissing = (diff: TaskResult['diff']) => options.diffDir !== undefined && diff === null;
-  if (inOrder.some(({ exit_code, diff }) => exit_code !== 0 || isMissing(diff))) ctx.exitCode = 1;
+  if (results.some(({ exit_code, diff }) => exit_code !== 0 || isMissing(diff))) ctx.exitCode = 1;
   if (cause === null) return;
   for (const { key, id } of run.left.running)
     await ctx.notice(`${key}: conversation ${id} continues`);
@@ -214,7 +194,7 @@ async function continueBatch(ctx: Context, batch: BatchFile): Promise<void> {
     ...cause.details,
     exitCode: cause.kind === 'interrupted' ? cause.exitCode : 1,
     hint: `the same command continues it; its state is in ${file}`,
-    data: { ...run.left },
+    data: run.left,
   });
 }
 
@@ -242,11 +222,8 @@ function refuseOtherTasks({ tasks, journal, file }: BatchFile): void {
   for (const { key, line, fingerprint } of tasks) {
     const { task } = journal.of(key);
     if (task === null || task === fingerprint) continue;
-    throw new AppError(
-      'conflict',
-      `line ${line}: the task ${key} differs from the one that ${file} has`,
-      { hint },
-    );
+    const text = `line ${line}: the task ${key} differs from the one that ${file} has`;
+    throw new AppError('conflict', text, { hint });
   }
   const keys = journal.keys();
   if (keys.length > 0 && !tasks.some(({ key }) => keys.includes(key)))
@@ -254,27 +231,20 @@ function refuseOtherTasks({ tasks, journal, file }: BatchFile): void {
 }
 
 function planTasks(
-  { tasks, journal, options, file }: BatchFile,
+  { tasks, journal, options: { retry = [], diffDir }, file }: BatchFile,
   serverName: string,
 ): PlannedTask[] {
   const names = diffNames(tasks.map(({ key }) => key));
   return tasks.flatMap((task): PlannedTask[] => {
-    const state = journal.of(task.key);
-    const plan = planOf(
-      state,
-      options.retry ?? [],
-      options.diffDir === undefined ? 'none' : 'requested',
-    );
+    const { key } = task;
+    const state = journal.of(key);
+    const plan = planOf(state, retry, diffDir === undefined ? 'none' : 'requested');
     if (plan === 'skip') return [];
-    if (plan !== 'start' && state.server !== serverName) {
-      const text =
-        `${file}: the task ${task.key} was started at ` + `${state.server ?? 'another server'}`;
-      throw new AppError('conflict', text, {
+    if (plan !== 'start' && state.server !== serverName)
+      throw new AppError('conflict', `${file}: the task ${key} was started at ${state.server}`, {
         hint: 'continue there, or give another file with -o',
       });
-    }
-    const diff =
-      options.diffDir === undefined ? null : path.join(options.diffDir, names.get(task.key) ?? '');
+    const diff = diffDir === undefined ? null : path.join(diffDir, names.get(key) ?? '');
     return [{ task, plan, diff }];
   });
 }

@@ -1,7 +1,3 @@
-/**
- * One JSON object a line, appended before the step that it names is done; a line without `state` is
- * a result.
- */
 import {
   appendFileSync,
   closeSync,
@@ -10,15 +6,18 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  type Stats,
 } from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../../context.ts';
-import { AppError, EXIT_CODES, fileProblem, isAppError } from '../../../base/errors.ts';
+import { AppError, EXIT_CODES } from '../../../base/errors.ts';
 import type { SentStart } from '../../../client/shared/server.ts';
 import { UNSENT, type Stage, type StartIds } from '../new/stage.ts';
+import { unreadable, unwritable } from '../../shared/files.ts';
 import { lockFile } from '../../../local/files/lock.ts';
 import { NOT_STARTED, UNKNOWN, type TaskResult } from './results.ts';
 
+/** Is stored before it is done. A line without `state` is a result. */
 export interface Step extends Partial<StartIds>, Partial<Omit<SentStart, 'id'>> {
   key: string;
   task: string;
@@ -28,15 +27,16 @@ export interface Step extends Partial<StartIds>, Partial<Omit<SentStart, 'id'>> 
   state: 'starting' | 'started' | 'not-started';
 }
 
-const NEW = {
-  attempts: 0,
+interface TaskState {
+  attempts: number;
   /** Of the last attempt. */
-  stage: UNSENT,
-  result: null as TaskResult | null,
-  task: null as string | null,
-  server: null as string | null,
-};
-type TaskState = typeof NEW;
+  stage: Stage;
+  result: TaskResult | null;
+  task: string | null;
+  server: string | null;
+}
+
+const NEW: TaskState = { attempts: 0, stage: UNSENT, result: null, task: null, server: null };
 
 export const RETRIES = ['failed', 'unknown'] as const;
 export type Retry = (typeof RETRIES)[number];
@@ -61,10 +61,7 @@ export function planOf(
 
 /** In memory alone, for `conv new --count` and a dry run, unless `write` stores it. */
 export class Journal {
-  /**
-   * Why a line could not be stored: nothing may be started any more, and nothing is written behind
-   * a part of a line.
-   */
+  /** Why a line could not be stored; nothing is written behind a part of a line. */
   failure: AppError | null = null;
   private readonly states = new Map<string, TaskState>();
   private readonly write: (line: string) => void;
@@ -85,7 +82,6 @@ export class Journal {
     return [...this.states.keys()];
   }
 
-  /** Stores the stage of an attempt. */
   enter(attempt: Omit<Step, 'state'>, stage: Stage): void {
     if (stage.at === 'unsent') this.append({ ...attempt, state: 'not-started' });
     else if (stage.at === 'sent') this.append({ ...attempt, state: 'starting', ...stage.sent });
@@ -122,17 +118,14 @@ export class Journal {
   }
 }
 
-/**
- * Repairs a last line that was cut off; a dry run changes nothing. Throws `conflict` while another
- * batch has the lock.
- */
+/** Repairs a last line that was cut off. Throws `conflict` while another batch has the lock. */
 export async function openJournal(
   ctx: Context,
   name: string,
 ): Promise<{ journal: Journal; close(): void }> {
   const file = path.resolve(ctx.local.cwd, name);
   if (ctx.globals.mode === 'dry-run')
-    return { journal: new Journal(read(file, name).records), close: () => undefined };
+    return { journal: new Journal(readJournal(file, name).records), close: () => undefined };
   const lock = lockFile(file);
   if ('pid' in lock)
     throw new AppError('conflict', `another batch (process ${lock.pid}) writes ${name}`, {
@@ -142,16 +135,15 @@ export async function openJournal(
     try {
       return write();
     } catch (cause) {
-      const hint =
-        'nothing is started that is not stored there; correct this and run the same command again';
-      throw new AppError('config', `cannot write ${name}: ${fileProblem(cause).reason}`, {
-        hint,
-        cause,
+      throw unwritable(name, cause).with({
+        hint:
+          'nothing is started that is not stored there; correct this and run the same ' +
+          'command again',
       });
     }
   };
   try {
-    const { isNew, records, wholeBytes } = read(file, name);
+    const { isNew, records, wholeBytes } = readJournal(file, name);
     const opened = orCannotWrite(() => openSync(file, 'a'));
     orCannotWrite(() =>
       wholeBytes === null ? appendFileSync(opened, '\n') : ftruncateSync(opened, wholeBytes),
@@ -174,26 +166,21 @@ export async function openJournal(
 /** Every line begins with it. */
 const FIRST_MEMBER = '{"key":';
 
-/**
- * `wholeBytes`: the length without a last line that was cut off; null: the last line lacks its line
- * feed.
- */
-function read(
+/** @returns the bytes before a last line that was cut off; null: it lacks only its line feed */
+function readJournal(
   file: string,
   name: string,
 ): { isNew: boolean; records: (Step | TaskResult)[]; wholeBytes: number | null } {
   let text = '';
-  let isNew = false;
+  let stats: Stats | undefined;
   try {
-    if (!statSync(file).isFile())
-      throw new AppError('config', `cannot write ${name}: it is not a regular file`);
-    text = readFileSync(file, 'utf8');
-  } catch (cause) {
-    if (isAppError(cause)) throw cause;
-    isNew = (cause as NodeJS.ErrnoException).code === 'ENOENT';
-    if (!isNew)
-      throw new AppError('config', `cannot read ${name}: ${fileProblem(cause).reason}`, { cause });
+    stats = statSync(file, { throwIfNoEntry: false });
+    if (stats?.isFile()) text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw unreadable(name, error);
   }
+  if (stats?.isFile() === false)
+    throw new AppError('config', `cannot write ${name}: it is not a regular file`);
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   const rest = text.slice(whole.length);
   const records = whole.split('\n').slice(0, -1).map(readLine);
@@ -206,7 +193,11 @@ function read(
       hint: 'give another file with -o',
     });
   const wholeBytes = last === null ? Buffer.byteLength(whole) : null;
-  return { isNew, records: records.filter((record) => record !== null), wholeBytes };
+  return {
+    isNew: stats === undefined,
+    records: records.filter((record) => record !== null),
+    wholeBytes,
+  };
 }
 
 function readLine(line: string): Step | TaskResult | null {

@@ -7,7 +7,6 @@ import {
   EXIT_CODES,
   isAppError,
   isFailure,
-  fileProblem,
 } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
@@ -17,11 +16,12 @@ import { NOT_READ } from '../../../runs/outcome.ts';
 import { poll, STEADY } from '../../../runs/poll.ts';
 import { isRunInProgress } from '../../../runs/status.ts';
 import { derivedContext, withinDeadline } from '../../shared/derived-context.ts';
+import { unwritable } from '../../shared/files.ts';
 import { limitsOf } from '../../shared/wait-limit.ts';
 import { refuseUnstarted } from '../conversations.ts';
 import { readChanges } from '../diff.ts';
 import { completeDraft } from '../new/request.ts';
-import { UNSENT, type Stage } from '../new/stage.ts';
+import { idOfStart, UNSENT, type Stage } from '../new/stage.ts';
 import { Start } from '../new/start.ts';
 import { waitForStart } from '../wait.ts';
 import type { Journal, Plan, Step } from './journal.ts';
@@ -44,8 +44,6 @@ export interface Runner {
   onResult(result: TaskResult): Promise<void>;
 }
 
-type OpenTask = Pick<TaskResult, 'key' | 'id'>;
-
 export const CONCURRENCY = 3;
 /** Errors that every other start would meet. */
 const HALTING: ReadonlySet<string> = new Set<ErrorKind>(['auth', 'network', 'rate-limited']);
@@ -55,47 +53,28 @@ interface Attempt extends PlannedTask {
   limits: Limits;
   step: Omit<Step, 'state'>;
   start: Start;
-  /** When this command has sent the start; null: another one has. */
-  sentMs: number | null;
 }
 
+type OpenTask = Pick<TaskResult, 'key' | 'id'>;
+
 export class Batch {
-  /**
-   * After an early end: runs that continue without acs; those whose start or end could not be read;
-   * keys of the others.
-   */
-  readonly left = {
-    running: [] as OpenTask[],
-    unknown: [] as OpenTask[],
-    not_started: [] as string[],
-  };
+  /** Of this command, by key. */
+  readonly results = new Map<string, TaskResult>();
   private readonly runner: Runner;
-  private readonly queue: PlannedTask[];
-  private readonly total: number;
+  private readonly planned: readonly PlannedTask[];
   private halted: AppError | null = null;
-  /**
-   * Keys of tasks whose start the server has not taken yet, those with a request in flight
-   * included.
-   */
-  private readonly unstarted: Set<string>;
   private active = 0;
-  private ended = 0;
-  private failed = 0;
   /** Aborts when a task has ended, and is then replaced. */
   private nextEnd = new AbortController();
   /** Prints each notice once. */
   private readonly shared: Context;
 
-  /** Runs that continue come first: the server counts them already. */
   constructor(runner: Runner, planned: readonly PlannedTask[]) {
     const { ctx } = runner;
     this.runner = runner;
-    this.queue = planned.toSorted(
+    // Runs that continue come first: the server counts them already.
+    this.planned = planned.toSorted(
       (one, other) => Number(one.plan === 'start') - Number(other.plan === 'start'),
-    );
-    this.total = planned.length;
-    this.unstarted = new Set(
-      planned.filter(({ plan }) => plan === 'start').map(({ task }) => task.key),
     );
     const printed = new Set<string>();
     const once = (print: (text: string) => Promise<void>) => async (text: string) => {
@@ -110,26 +89,21 @@ export class Batch {
     });
   }
 
-  /**
-   * What has ended the batch early, with the counts of what is left: a signal, or an error that
-   * every start would meet.
-   */
+  /** @returns what has ended the batch early: a signal, or an error that every start would meet */
   async run(): Promise<AppError | null> {
     const { ctx, concurrency } = this.runner;
     const counts = (): string => {
-      const notFinished = this.failed === 0 ? '' : `, ${this.failed} not finished`;
-      return `${this.ended} of ${this.total} ended${notFinished}, ${this.active} running`;
+      const failed = [...this.results.values()].filter(({ exit_code }) => exit_code !== 0).length;
+      const ended = `${this.results.size} of ${this.planned.length} ended`;
+      return `${ended}${failed === 0 ? '' : `, ${failed} not finished`}, ${this.active} running`;
     };
     const progress = await ctx.terminal.progress(counts, 'nothing');
+    const queue = this.planned.values();
     const work = async (): Promise<void> => {
-      for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
-        if (!this.isOver()) await this.runToEnd(next);
-        else if (next.plan === 'start') this.left.not_started.push(next.task.key);
-        else this.leave(next.task.key, 0);
-      }
+      for (const planned of queue) if (!this.isOver()) await this.runToEnd(planned);
     };
     try {
-      await Promise.all(Array.from({ length: Math.min(concurrency, this.queue.length) }, work));
+      await Promise.all(Array.from({ length: concurrency }, work));
     } finally {
       await progress.done();
     }
@@ -145,11 +119,40 @@ export class Batch {
         : [`the state of ${number(unknown.length, 'run', 'runs')} is not known`]),
       number(not_started.length, 'task was not started', 'tasks were not started'),
     ];
-    const { details, exitCode } = cause;
-    return new AppError(cause.kind, `${cause.message}; ${parts.join(', ')}`, {
-      ...details,
-      exitCode,
-    });
+    const { kind, message, details, exitCode } = cause;
+    return new AppError(kind, `${message}; ${parts.join(', ')}`, { ...details, exitCode });
+  }
+
+  /** Runs that continue without acs, those whose start or end could not be read, and other keys. */
+  get left(): { running: OpenTask[]; unknown: OpenTask[]; not_started: string[] } {
+    const running: OpenTask[] = [];
+    const unknown: OpenTask[] = [];
+    const not_started: string[] = [];
+    for (const planned of this.planned) {
+      const { key } = planned.task;
+      const result = this.results.get(key);
+      const stage = this.stageOf(planned);
+      if (result?.status === NOT_READ) unknown.push({ key, id: result.id });
+      else if (result?.status === NOT_STARTED) not_started.push(key);
+      else if (result !== undefined) continue;
+      else if (stage.at === 'unsent') not_started.push(key);
+      else (stage.at === 'sent' ? unknown : running).push({ key, id: idOfStart(stage) });
+    }
+    return { running, unknown, not_started };
+  }
+
+  private stageOf({ task, plan }: PlannedTask): Stage {
+    const { stage, result } = this.runner.journal.of(task.key);
+    // The result of an earlier attempt is kept until the next one is sent.
+    return plan === 'start' && result !== null ? UNSENT : stage;
+  }
+
+  /** Starts in flight count: one that is refused needs the room as well. */
+  private hasStartsLeft(): boolean {
+    return this.planned.some(
+      (each) =>
+        !this.results.has(each.task.key) && ['unsent', 'sent'].includes(this.stageOf(each).at),
+    );
   }
 
   private isOver(): boolean {
@@ -157,69 +160,42 @@ export class Batch {
   }
 
   private async runToEnd(planned: PlannedTask): Promise<void> {
-    const { ctx, journal } = this.runner;
-    const { key, options } = planned.task;
-    const { deadlineMs } = limitsOf(ctx, options);
-    let attempt = 0;
+    const { clock, signal } = this.runner.ctx;
+    const { deadlineMs } = limitsOf(this.runner.ctx, planned.task.options);
     try {
       for (let { plan } = planned; ; plan = 'start') {
-        attempt = journal.of(key).attempts + Number(plan === 'start');
-        const refusal = await this.attempt(this.attemptOf({ ...planned, plan }, attempt));
-        if (refusal === null) return;
-        if (!this.isOver() && ctx.clock.now() >= deadlineMs)
-          return await this.store({ ...blankResult(key, refusal), attempts: attempt - 1 });
-        await this.untilNextEnd();
-        if (this.isOver()) return void this.left.not_started.push(key);
+        const refusal = await this.attempt({ ...planned, plan });
+        if (refusal === null || this.isOver()) return;
+        if (clock.now() >= deadlineMs)
+          return await this.store(blankResult(planned.task.key, refusal));
+        // While no task of this batch runs, the runs of others may end.
+        const ended = AbortSignal.any([signal, this.nextEnd.signal]);
+        const pauseMs = this.active === 0 ? 5_000 : LONGEST_TIMER_MS;
+        await clock.sleep(pauseMs, ended).catch(() => undefined);
+        if (this.isOver()) return;
       }
     } catch (error) {
       if (!isAppError(error)) throw error;
       // What cannot be stored must not be followed by another start.
       this.halted ??= error;
-      const stored = journal.of(key);
-      if (stored.result === null || stored.attempts < attempt) this.leave(key, attempt);
     } finally {
-      this.unstarted.delete(key);
       this.nextEnd.abort();
       this.nextEnd = new AbortController();
     }
   }
 
-  /** Of a task of this batch. While none runs, the runs of others may end. */
-  private async untilNextEnd(): Promise<void> {
-    if (this.isOver()) return;
-    const { clock, signal } = this.runner.ctx;
-    const ended = AbortSignal.any([signal, this.nextEnd.signal]);
-    await clock.sleep(this.active === 0 ? 5_000 : LONGEST_TIMER_MS, ended).catch(() => undefined);
-  }
-
-  private attemptOf(planned: PlannedTask, attempt: number): Attempt {
+  /** Why the server does not take the start now; null when the task has a result or is left. */
+  private async attempt(planned: PlannedTask): Promise<AppError | null> {
     const { server, serverName, journal } = this.runner;
     const { key, fingerprint, options } = planned.task;
     const ctx = taskContext(this.runner.ctx, key);
     const limits = limitsOf(ctx, options);
+    const attempt = journal.of(key).attempts + Number(planned.plan === 'start');
     const step = { key, task: fingerprint, attempt, server: serverName };
-    const onStage = (stage: Stage): void => {
-      journal.enter(step, stage);
-      if (stage.at === 'sent') at.sentMs = ctx.clock.now();
-      else if (stage.at !== 'unsent') this.unstarted.delete(key);
-    };
+    const onStage = (stage: Stage): void => journal.enter(step, stage);
     const start = new Start(ctx, server, { ...options, ...limits, onStage });
     if (planned.plan !== 'start') start.stage = journal.of(key).stage;
-    const at: Attempt = { ...planned, ctx, limits, step, start, sentMs: null };
-    return at;
-  }
-
-  private leave(key: string, attempt: number): void {
-    const { attempts, stage } = this.runner.journal.of(key);
-    if (attempts < attempt || stage.at === 'unsent') this.left.not_started.push(key);
-    else if (stage.at === 'sent') this.left.unknown.push({ key, id: stage.sent.id });
-    else this.left.running.push({ key, id: stage.id ?? stage.start_task_id });
-  }
-
-  /** Why the server does not take the start now; null when the task has a result or is left. */
-  private async attempt(at: Attempt): Promise<AppError | null> {
-    const { journal, server } = this.runner;
-    const { ctx, start } = at;
+    const at: Attempt = { ...planned, ctx, limits, step, start };
     this.active += 1;
     try {
       await this.reachEnd(at);
@@ -229,37 +205,30 @@ export class Batch {
     } finally {
       this.active -= 1;
     }
-    const { key, attempt: attempts } = at.step;
-    const { conversation, tracked } = start;
+    const { conversation, tracked, sentMs } = start;
     if (tracked === null) throw new AppError('internal', 'the run was not tracked');
-    if (tracked.failure?.kind === 'interrupted') {
-      this.leave(key, attempts);
-      return null;
-    }
+    if (tracked.failure?.kind === 'interrupted') return null;
     const { status, exit_code, reason, cost_usd } = tracked.outcome;
-    const seconds =
-      at.sentMs === null ? null : Math.round((ctx.clock.now() - at.sentMs) / 100) / 10;
+    const seconds = sentMs === null ? null : Math.round((ctx.clock.now() - sentMs) / 100) / 10;
     const isReadable = tracked.failure === null && !HALTED.has(exit_code);
     const diff = isReadable ? await takeDiff(ctx, server, conversation, at.diff) : null;
-    const result = { key, id: conversation.id, status, exit_code, reason, attempts };
+    const result = { key, id: conversation.id, status, exit_code, reason };
     await this.store({ ...result, cost_usd: cost_usd ?? conversation.cost_usd, seconds, diff });
-    // A start that is refused while its request is repeated needs the room as well, so those in
-    // flight count.
-    const needsRoom = !this.isOver() && this.unstarted.size > 0;
-    if (needsRoom && (at.diff === null || diff !== null)) await makeRoom(at, server, conversation);
+    const isDiffTaken = at.diff === null || diff !== null;
+    if (isDiffTaken && !this.isOver() && this.hasStartsLeft())
+      await makeRoom(at, server, conversation);
     return null;
   }
 
-  private async store(result: TaskResult): Promise<void> {
-    const { key, id, status, reason, exit_code } = result;
-    this.runner.journal.append(result);
-    this.ended += 1;
-    if (exit_code !== 0) this.failed += 1;
-    if (status === NOT_READ) this.left.unknown.push({ key, id });
-    if (status === NOT_STARTED) this.left.not_started.push(key);
+  private async store(result: Omit<TaskResult, 'attempts'>): Promise<void> {
+    const { journal, onResult } = this.runner;
+    const { key, status, reason } = result;
+    const stored = { ...result, attempts: journal.of(key).attempts };
+    journal.append(stored);
+    this.results.set(key, stored);
     if (status === NOT_STARTED && reason !== null && HALTING.has(reason.code))
       this.halted ??= new AppError(reason.code as ErrorKind, reason.text);
-    await this.runner.onResult(result);
+    await onResult(stored);
   }
 
   private async reachEnd(at: Attempt): Promise<void> {
@@ -273,7 +242,6 @@ export class Batch {
       refuseUnstarted(begun, task.key);
       return await start.attach(begun);
     }
-    this.unstarted.add(task.key);
     const draft = await task.draft();
     const { request, known } = await withinDeadline(this.shared, limits, async (timed) =>
       completeDraft(timed, await server.withSignal(timed.signal), draft, task.options),
@@ -289,8 +257,8 @@ export class Batch {
     if (stage.at !== 'sent')
       return await server.conversations.get(stage.start_task_id ?? stage.id ?? '');
     try {
-      const found = await server.conversations.findStart(stage.sent);
-      if (found !== null) return found;
+      const conversation = await server.conversations.findStart(stage.sent);
+      if (conversation !== null) return conversation;
       journal.enter(step, UNSENT);
     } catch (error) {
       if (plan !== 'retry' || !isAppError(error) || error.kind !== 'unknown-outcome') throw error;
@@ -300,26 +268,18 @@ export class Batch {
     return null;
   }
 
-  private async concludeError(at: Attempt, error: AppError): Promise<AppError | null> {
-    const { key, attempt } = at.step;
+  private async concludeError(
+    { ctx, step: { key }, start: { stage, sentMs } }: Attempt,
+    error: AppError,
+  ): Promise<AppError | null> {
     const { kind, details } = error;
-    const { stage } = at.start;
-    const isRefused = stage.at === 'unsent' && at.sentMs !== null;
-    const isLimit =
-      details.status === 409 || (details.status === 429 && details.retryable === true);
+    const isRefused = stage.at === 'unsent' && sentMs !== null;
+    const isLimit = details.status === 409 || (details.status === 429 && details.retryable);
     // The same start may be taken when fewer conversations run.
     if (isRefused && isLimit) return error;
-    if (at.ctx.signal.aborted || kind === 'interrupted') {
-      this.leave(key, attempt);
-      return null;
-    }
-    const result = blankResult(key, error);
-    if (stage.at === 'unsent') await this.store({ ...result, attempts: attempt - 1 });
-    else {
-      const id = stage.at === 'sent' ? stage.sent.id : (stage.id ?? stage.start_task_id);
-      const status = STATUS_AFTER[kind] ?? NOT_READ;
-      await this.store({ ...result, id, status, attempts: attempt });
-    }
+    if (ctx.signal.aborted || kind === 'interrupted') return null;
+    const status = stage.at === 'unsent' ? NOT_STARTED : (STATUS_AFTER[kind] ?? NOT_READ);
+    await this.store({ ...blankResult(key, error), id: idOfStart(stage), status });
     return null;
   }
 }
@@ -333,10 +293,7 @@ const STATUS_AFTER: Partial<Record<ErrorKind, string>> = {
   failed: 'failed',
 };
 
-/**
- * A server with a limit would pause the oldest sandbox, which may still run. Over V0 a stop does
- * the same.
- */
+/** A server with a limit pauses the oldest sandbox, which may still run; over V0 a stop does it. */
 async function makeRoom(
   { ctx, task }: Attempt,
   server: Server,
@@ -365,9 +322,7 @@ async function makeRoom(
   }
 }
 
-/**
- * Null, with a warning, where the diff cannot be read or written. `size`: only the size is read.
- */
+/** Null, with a warning, where the diff cannot be read or written. */
 async function takeDiff(
   ctx: Context,
   server: Server,
@@ -380,9 +335,7 @@ async function takeDiff(
     const diff = await readChanges(ctx, server, conversation, { command });
     if (file !== 'size')
       await writeFile(path.resolve(ctx.local.cwd, file), diff.patch).catch((cause: unknown) => {
-        throw new AppError('config', `cannot write ${file}: ${fileProblem(cause).reason}`, {
-          cause,
-        });
+        throw unwritable(file, cause);
       });
     for (const omission of diff.omissions) await ctx.warn(`left out of the diff: ${omission}`);
     const files = changedFiles(diff);
@@ -394,15 +347,13 @@ async function takeDiff(
   }
 }
 
-function blankResult(key: string, { kind, message, exitCode }: AppError): TaskResult {
-  const unknown = { id: null, attempts: 0, cost_usd: null, seconds: null, diff: null };
-  return {
-    ...unknown,
-    key,
-    status: NOT_STARTED,
-    exit_code: exitCode,
-    reason: { code: kind, text: message },
-  };
+function blankResult(
+  key: string,
+  { kind, message, exitCode }: AppError,
+): Omit<TaskResult, 'attempts'> {
+  const reason = { code: kind, text: message };
+  const unread = { id: null, cost_usd: null, seconds: null, diff: null };
+  return { ...unread, key, status: NOT_STARTED, exit_code: exitCode, reason };
 }
 
 function taskContext(ctx: Context, key: string): Context {

@@ -17,37 +17,27 @@ export interface Task {
   /** Of the file, from 1. */
   line: number;
   options: NewOptions;
-  /**
-   * Of what is to be started, with the contents of the files that it names and without values of
-   * secrets.
-   */
+  /** A digest of what is to be started, with the contents of files, without values of secrets. */
   fingerprint: string;
   draft(): Promise<Draft>;
 }
 
-/**
- * A batch waits for every run and prints no events, a line is one task, and the results file has
- * the ids.
- */
+/** A batch waits for every run and prints no events, and the results file has the ids. */
 const REFUSED: readonly string[] = ['wait', 'no-wait', 'follow', 'count', 'id-file'];
 
 /** Throws `usage` that names every wrong line. `source`: a path, or `-`. */
 export async function readTasks(ctx: Context, command: Command, source: string): Promise<Task[]> {
-  const text = await readTextInput(ctx, source);
+  const text = (await readTextInput(ctx, source)).replace(/^\uFEFF/, '');
   const problems: { line: number; message: string }[] = [];
-  const tasks: Task[] = [];
-  for (const [index, content] of text
-    .replace(/^\uFEFF/, '')
-    .split('\n')
-    .entries()) {
-    if (content.trim() === '') continue;
-    const line = index + 1;
+  const tasks = new Map<string, Task>();
+  const lines = text.split('\n').map((content, index) => ({ content, line: index + 1 }));
+  for (const { content, line } of lines.filter(({ content }) => content.trim() !== '')) {
     try {
       const task = await readTask(ctx, command, content, line);
-      const before = tasks.find(({ key }) => key === task.key);
-      if (before)
-        throw wrong(`the key ${JSON.stringify(task.key)} is that of line ${before.line} too`);
-      tasks.push(task);
+      const { key } = task;
+      const before = tasks.get(key);
+      if (before) throw wrong(`the key ${JSON.stringify(key)} is that of line ${before.line} too`);
+      tasks.set(key, task);
     } catch (error) {
       if (!isFailure(error)) throw error;
       problems.push({ line, message: error.message });
@@ -55,8 +45,8 @@ export async function readTasks(ctx: Context, command: Command, source: string):
   }
   const name = source === '-' ? 'stdin' : source;
   const [first, ...others] = problems;
-  if (first === undefined && tasks.length === 0) throw wrong(`${name} has no tasks`);
-  if (first === undefined) return tasks;
+  if (first === undefined && tasks.size === 0) throw wrong(`${name} has no tasks`);
+  if (first === undefined) return [...tasks.values()];
   for (const { line, message } of others) await ctx.warn(`${name}, line ${line}: ${message}`);
   const more = others.length > 0 ? ` (${problems.length} lines are wrong)` : '';
   throw new AppError('usage', `${name}, line ${first.line}: ${first.message}${more}`, {
@@ -66,21 +56,9 @@ export async function readTasks(ctx: Context, command: Command, source: string):
 }
 
 async function readTask(ctx: Context, command: Command, text: string, line: number): Promise<Task> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The text is not quoted: it may hold a secret.
-    throw wrong('it is not JSON');
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw wrong('it is not a JSON object');
-  const { key, message, ...members } = value as Record<string, unknown>;
-  if (key === undefined)
-    throw wrong('"key" is missing: a name for the task that no other line has');
-  if (typeof key !== 'string' || key.trim() === '')
-    throw wrong('"key" must be a text that is not empty');
-  if (key.length > 200) throw wrong('"key" is longer than 200 characters');
+  const { key, message, ...members } = readObject(text);
+  if (typeof key !== 'string' || key.trim() === '' || key.length > 200)
+    throw wrong('"key" must be a name of at most 200 characters that no other line has');
   if (message !== undefined && typeof message !== 'string') throw wrong('"message" must be a text');
   const options = readFlags(command, members);
   if (message === '-' || options.file === '-')
@@ -90,18 +68,23 @@ async function readTask(ctx: Context, command: Command, text: string, line: numb
   const read = await draft();
   if (!hasTask(read)) throw wrong('"message", "file" or "replay" is missing');
   const { secrets, given: _given, ...stable } = read;
-  const { repo = null, branch = null, gitProvider = null, title = null, spec = null } = options;
-  const parts = JSON.stringify([
-    stable,
-    Object.keys(secrets).sort(),
-    repo,
-    branch,
-    gitProvider,
-    title,
-    spec,
-  ]);
+  const { repo, branch, gitProvider, title, spec } = options;
+  const names = Object.keys(secrets).sort();
+  const parts = JSON.stringify([stable, names, repo, branch, gitProvider, title, spec]);
   const fingerprint = createHash('sha256').update(parts).digest('hex').slice(0, 32);
   return { key, line, options, draft, fingerprint };
+}
+
+function readObject(text: string): Record<string, unknown> {
+  let value: unknown = null;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The text is not quoted: it may hold a secret.
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw wrong('it is not a JSON object');
 }
 
 function readFlags(command: Command, members: Record<string, unknown>): NewOptions {
@@ -117,14 +100,14 @@ function readFlags(command: Command, members: Record<string, unknown>): NewOptio
   return { ...reader.opts<NewOptions>(), wait: true };
 }
 
-function flagWords(reader: Command, name: string, value: unknown): string[] {
+function flagWords({ options }: Command, name: string, value: unknown): string[] {
   if (REFUSED.includes(name)) throw wrong(`"${name}" is not for a line of a batch`);
-  const optionOf = (long: string) => reader.options.find((option) => option.long === `--${long}`);
+  const optionOf = (flag: string) => options.find(({ long }) => long === `--${flag}`);
   const option = optionOf(name);
   if (option === undefined) {
     // The name alone: the value may be a secret.
     const dashed = name.replace(/^-+/, '').replaceAll('_', '-');
-    const meant = dashed !== name && optionOf(dashed) ? `; it is called "${dashed}"` : '';
+    const meant = optionOf(dashed) ? `; it is called "${dashed}"` : '';
     throw wrong(`${JSON.stringify(cut(name, 100))} is not a member of a task${meant}`);
   }
   if (!option.required) {
@@ -133,11 +116,10 @@ function flagWords(reader: Command, name: string, value: unknown): string[] {
   }
   if (value === false && optionOf(`no-${name}`)) return [`--no-${name}`];
   const isRepeatable = option.parseArg === collect;
-  const values: unknown[] = Array.isArray(value) && isRepeatable ? value : [value];
+  const values: unknown[] = isRepeatable && Array.isArray(value) ? value : [value];
   return values.map((each) => {
-    if (typeof each !== 'string' && typeof each !== 'number')
-      throw wrong(`"${name}" must be a text${isRepeatable ? ' or a list of texts' : ''}`);
-    return `--${name}=${each}`;
+    if (typeof each === 'string' || typeof each === 'number') return `--${name}=${each}`;
+    throw wrong(`"${name}" must be a text${isRepeatable ? ' or a list of texts' : ''}`);
   });
 }
 

@@ -23,6 +23,12 @@ export interface StartIds {
 
 export const UNSENT: Stage = { at: 'unsent' };
 
+/** By which the start can be found; null where there is none. */
+export function idOfStart(stage: Stage): string | null {
+  if (stage.at === 'unsent') return null;
+  return stage.at === 'sent' ? stage.sent.id : (stage.id ?? stage.start_task_id);
+}
+
 export function isCutOff({ kind }: AppError): boolean {
   return kind === 'timeout' || kind === 'interrupted';
 }
@@ -87,7 +93,7 @@ export function reportStart(
   const hint =
     next === 'show'
       ? (details.hint ?? `see: acs conv show ${name}`)
-      : `look: acs conv show ${name}\nstop it: acs conv stop ${name}`;
+      : `see: acs conv show ${name}\nstop it: acs conv stop ${name}`;
   const data = { ...details.data, id, start_task_id };
   const failure = new AppError(kind, why, { ...details, hint, data });
   const isInterrupted = kind === 'interrupted';

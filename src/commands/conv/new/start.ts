@@ -38,6 +38,8 @@ const NO_IDS = { id: null, start_task_id: null };
 export class Start {
   stage: Stage = UNSENT;
   conversation: Conversation = blankConversation('', 'starting');
+  /** Null: this command has sent no start. */
+  sentMs: number | null = null;
   /** Null until the run was waited for. */
   tracked: TrackedRun | null = null;
   private readonly ctx: Context;
@@ -116,6 +118,7 @@ export class Start {
 
   private enter(stage: Stage): void {
     this.options.onStage?.(stage);
+    if (stage.at === 'sent') this.sentMs = this.ctx.clock.now();
     this.stage = stage;
   }
 

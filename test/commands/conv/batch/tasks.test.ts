@@ -18,10 +18,10 @@ it.each(['', '\n \n'])('a file without tasks is exit 2 and named', async (text) 
 
 describe('a line of the tasks', () => {
   it.each<[string, string | object, string]>([
-    ['is not JSON', '{"key":', 'it is not JSON'],
+    ['is not JSON', '{"key":', 'it is not a JSON object'],
     ['is not an object', [1], 'it is not a JSON object'],
-    ['has no key', { message: 'hello' }, '"key" is missing'],
-    ['has an empty key', { key: ' ', message: 'hello' }, '"key" must be a text that is not empty'],
+    ['has no key', { message: 'hello' }, '"key" must be a name'],
+    ['has an empty key', { key: ' ', message: 'hello' }, '"key" must be a name'],
     ['has no message', { key: 'a' }, '"message", "file" or "replay" is missing'],
     ['has an unknown member', demo('a', { brunch: 'main' }), '"brunch" is not a member of a task'],
     [
@@ -64,7 +64,7 @@ describe('a line of the tasks', () => {
     expect(
       errorOf(await at.batch(['x', demo('good'), '[]'], { code: 2 }, '--json'))['lines'],
     ).toEqual([
-      { line: 1, message: 'it is not JSON' },
+      { line: 1, message: 'it is not a JSON object' },
       { line: 3, message: 'it is not a JSON object' },
     ]);
   });
