@@ -2,7 +2,6 @@
 const FILES = {
   'max-depth': ['src/client/agent-server/exec-bash.ts', 'src/commands/conv/resume.ts'],
   'max-lines-per-function': [
-    'src/cli/create-context/local-service.ts',
     'src/client/agent-server/exec-socket.ts',
     'src/client/git/index.ts',
     'src/client/v0/conversations.ts',

@@ -60,46 +60,42 @@ export function declareRoot(root: Command, version: string): void {
     .helpOption('-h, --help', 'print the help of acs or of a command');
 }
 
+interface RootFlags extends Pick<
+  GlobalOptions,
+  'profile' | 'baseUrl' | 'apiKeyFile' | 'fields' | 'jq' | 'output' | 'format'
+> {
+  json?: boolean;
+  quiet?: boolean;
+  yes?: boolean;
+  dryRun?: boolean;
+  debug?: boolean;
+  requestTimeout?: number;
+  /** These are false with `--no-…`. */
+  input: boolean;
+  color: boolean;
+  pager: boolean;
+}
+
 /** Throws `usage` when flags contradict each other. */
 export function readGlobalOptions(root: Command, command: Command): GlobalOptions {
-  const {
-    json,
-    quiet,
-    format,
-    input,
-    yes,
-    dryRun,
-    requestTimeout,
-    color,
-    pager,
-    debug,
-    output,
-    ...given
-  } = root.opts<
-    Pick<
-      GlobalOptions,
-      'profile' | 'baseUrl' | 'apiKeyFile' | 'fields' | 'jq' | 'output' | 'format'
-    > & {
-      requestTimeout?: number;
-    } & Record<
-        'json' | 'quiet' | 'input' | 'yes' | 'dryRun' | 'color' | 'pager' | 'debug',
-        boolean | undefined
-      >
-  >();
-  const asked = new Set<Format>();
-  if (json || (given.jq !== undefined && format !== 'ndjson')) asked.add('json');
-  if (quiet) asked.add('id');
-  if (format) asked.add(format);
-  if (asked.size > 1)
-    throw new AppError(
-      'usage',
-      `--json, --jq, -q and --format name different formats: ${[...asked].join(', ')}`,
-    );
+  const { json, quiet, format, yes, dryRun, debug, requestTimeout, output, ...flags } =
+    root.opts<RootFlags>();
+  const { input, color, pager, jq, ...others } = flags;
+  const formats = new Set<Format>();
+  if (json || (jq !== undefined && format !== 'ndjson')) formats.add('json');
+  if (quiet) formats.add('id');
+  if (format) formats.add(format);
+  if (formats.size > 1) {
+    const names = [...formats].join(', ');
+    const text = `--json, --jq, -q and --format name different formats: ${names}`;
+    throw new AppError('usage', text);
+  }
+  const isStdout = output !== undefined && STDOUT_NAMES.includes(output);
   return {
-    ...given,
-    format: [...asked][0],
-    [explanationOf(command)?.output ?? 'output']:
-      output !== undefined && STDOUT_NAMES.includes(output) ? '-' : output,
+    ...others,
+    jq,
+    format: [...formats][0],
+    [explanationOf(command)?.output ?? 'output']: isStdout ? '-' : output,
     input: input ? 'allowed' : 'never',
     yes: yes ? 'given' : 'not-given',
     mode: dryRun ? 'dry-run' : 'live',
@@ -110,12 +106,12 @@ export function readGlobalOptions(root: Command, command: Command): GlobalOption
   };
 }
 
+/** Before the command line is parsed. */
 export function guessFormat(argv: readonly string[]): Format | undefined {
   const end = argv.indexOf('--');
   const flags = end === -1 ? argv : argv.slice(0, end);
   if (flags.some((flag) => /^--(json|format=json|jq(=.*)?)$/s.test(flag))) return 'json';
   if (flags.includes('--format=ndjson')) return 'ndjson';
-  const at = flags.indexOf('--format');
-  const value = at === -1 ? undefined : flags[at + 1];
-  return FORMATS.find((format) => format === value);
+  const value = flags[flags.indexOf('--format') + 1];
+  return flags.includes('--format') ? FORMATS.find((format) => format === value) : undefined;
 }

@@ -3,7 +3,14 @@ import { explanationOf, childNamed } from '../commands/shared/declare.ts';
 import { declareCommands } from '../commands/index.ts';
 import { errorText } from '../output/render.ts';
 import type { ProgramContext } from './create-context.ts';
-import { AppError, isAppError, isDryRunStop, READER_GONE, type ErrorKind } from '../base/errors.ts';
+import {
+  AppError,
+  isAppError,
+  isDryRunStop,
+  READER_GONE,
+  type DryRunRequest,
+  type ErrorKind,
+} from '../base/errors.ts';
 import { declareRoot, guessFormat, readGlobalOptions } from './global-options.ts';
 import { isSecretName } from '../base/text/secret-names.ts';
 
@@ -53,10 +60,7 @@ export async function run(argv: readonly string[], context: ProgramContext): Pro
   }
 }
 
-/**
- * Takes the program off the command line of a command that runs one: commander would read flags of
- * acs in it.
- */
+/** Commander would read flags of acs in the program that a command runs. */
 function withoutProgram({ root, argv }: Line): readonly string[] {
   const dashes = argv.indexOf('--');
   const command = commandPath(root, argv).at(-1);
@@ -68,10 +72,7 @@ function withoutProgram({ root, argv }: Line): readonly string[] {
 /** Options that set what another one sets, by their attribute. */
 const SAME_AS: Readonly<Record<string, string>> = { timeout: 'waitTimeout', R: 'repo' };
 
-/**
- * Commander keeps the last of two contradicting flags. The returned check throws `usage`, before
- * the action.
- */
+/** Commander keeps the last of two contradicting flags: the returned check throws `usage`. */
 function watchContradictions(command: Command): () => void {
   const bySetting = new Map<string, Option[]>();
   for (const option of command.options) {
@@ -79,14 +80,14 @@ function watchContradictions(command: Command): () => void {
     bySetting.set(setting, [...(bySetting.get(setting) ?? []), option]);
   }
   const groups = [...bySetting.values()].filter(({ length }) => length > 1);
-  const given = new Set<Option>();
+  const used = new Set<Option>();
   for (const option of groups.flat())
-    command.on(`option:${option.name()}`, () => void given.add(option));
+    command.on(`option:${option.name()}`, () => void used.add(option));
   const below = command.commands.map(watchContradictions);
   return () => {
     for (const options of groups) {
       const [one, other] = options
-        .filter((option) => given.has(option))
+        .filter((option) => used.has(option))
         .map(({ long, short }) => long ?? short);
       if (other !== undefined)
         throw new AppError('usage', `${one} and ${other} cannot be combined`);
@@ -95,57 +96,56 @@ function watchContradictions(command: Command): () => void {
   };
 }
 
+/** `acs --help` and `--version` end with an error of commander too. */
+const HELP_CODES = ['commander.helpDisplayed', 'commander.help', 'commander.version'];
+
 async function handleFailure(line: Line, thrown: unknown): Promise<number> {
   const { context, root, argv } = line;
   let error = thrown;
-  const helpCodes = ['commander.helpDisplayed', 'commander.help', 'commander.version'];
-  if (error instanceof CommanderError && helpCodes.includes(error.code)) {
+  if (error instanceof CommanderError && HELP_CODES.includes(error.code)) {
     const words = unknownWords(root);
     if (words === null) return await printHelp(line);
     error = await root.parseAsync(words, { from: 'user' }).catch((failure: unknown) => failure);
   }
   if (error instanceof CommanderError)
-    return await report(line, usageError(error, commandWords(root, argv)));
+    return await report(line, usageError(error, helpOf(commandPath(root, argv))));
   await context.out.abandon();
   if (isDryRunStop(error)) {
-    const { out, globals } = context;
-    const { requests } = error;
-    if (globals.format === 'json' || globals.format === 'ndjson')
-      await out.documents([{ dry_run: true, requests }]);
-    else {
-      const text = (body: unknown): string =>
-        body == null ? '' : `${JSON.stringify(body, null, 2)}\n`;
-      await out.raw(
-        requests.map(({ method, url, body }) => `${method} ${url}\n${text(body)}`).join('\n'),
-      );
-    }
-    await out.close();
+    await printRequests(context, error.requests);
     return 0;
   }
-  if (!isAppError(error)) {
-    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    const hint = 'run the command again with --debug and report the output';
-    error = new AppError('internal', `internal error (this is a bug in acs): ${what}`, {
-      hint,
-      cause: error,
-    });
-  }
-  const failure = error as AppError;
-  // A command that waits ends before the outcome when its reader is gone; any other command is
-  // complete.
+  const failure = isAppError(error) ? error : internalError(error);
   if (failure.exitCode !== READER_GONE) return await report(line, failure);
+  // A command that waits ends before the outcome when its reader is gone; any other is complete.
   const { wait, follow } = line.command?.opts<{ wait?: unknown; follow?: unknown }>() ?? {};
-  const waits =
-    ['follow', 'wait', 'batch'].includes(line.command?.name() ?? '') ||
-    wait === true ||
-    follow === true;
-  return waits ? READER_GONE : 0;
+  const waits = ['follow', 'wait', 'batch'].includes(line.command?.name() ?? '');
+  return waits || wait === true || follow === true ? READER_GONE : 0;
 }
 
-/**
- * Null: each word names a command. Commander handles --help first, so an unknown name is parsed
- * again without it.
- */
+async function printRequests(
+  { out, globals: { format } }: ProgramContext,
+  requests: readonly DryRunRequest[],
+): Promise<void> {
+  if (format === 'json' || format === 'ndjson') await out.documents([{ dry_run: true, requests }]);
+  else {
+    const texts = requests.map(({ method, url, body }) =>
+      body == null ? `${method} ${url}\n` : `${method} ${url}\n${JSON.stringify(body, null, 2)}\n`,
+    );
+    await out.raw(texts.join('\n'));
+  }
+  await out.close();
+}
+
+function internalError(cause: unknown): AppError {
+  const what = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+  const hint = 'run the command again with --debug and report the output';
+  return new AppError('internal', `internal error (this is a bug in acs): ${what}`, {
+    hint,
+    cause,
+  });
+}
+
+/** Null: each word names a command. Commander handles --help before it looks at the names. */
 function unknownWords(command: Command): string[] | null {
   const [word] = command.args;
   if (word === undefined || word.startsWith('-') || command.commands.length === 0) return null;
@@ -175,25 +175,22 @@ async function printHelp(line: Line): Promise<number> {
 }
 
 async function report({ context, argv, root }: Line, error: AppError): Promise<number> {
-  // Globals are not set until the arguments are parsed: an error before that takes the format from
-  // argv.
-  const format = context.globals.format ?? guessFormat(argv);
-  const complete = completed(error, commandWords(root, argv), context.servers.urls());
+  const commands = commandPath(root, argv);
   const { stderr } = context.terminal.io;
   const columns = stderr.isTTY ? stderr.columns : undefined;
+  const { redact } = context.terminal;
   try {
-    const look = {
-      palette: await context.terminal.palette(),
-      redact: context.terminal.redact,
-      columns,
-    };
-    await stderr.write(errorText(complete, format, look));
+    const palette = await context.terminal.palette();
+    // The format of an error in the command line is taken from argv.
+    const format = context.globals.format ?? guessFormat(argv);
+    const complete = completed(error, helpOf(commands), context.servers.urls());
+    await stderr.write(errorText(complete, format, { palette, redact, columns }));
   } catch (failure) {
     // stderr is closed too: only the exit code can be reported
     if (!isAppError(failure)) throw failure;
   }
   if (error.kind === 'interrupted') return error.exitCode;
-  return failureCodeOf(commandPath(root, argv).at(-1)) ?? error.exitCode;
+  return failureCodeOf(commands.at(-1)) ?? error.exitCode;
 }
 
 const NEXT_STEPS: Partial<Record<ErrorKind, string>> = {
@@ -204,30 +201,17 @@ const NEXT_STEPS: Partial<Record<ErrorKind, string>> = {
   'unknown-outcome': 'check whether it was carried out before you try again',
 };
 
-/**
- * Names the servers where no request is named: an id that is not found is missing on that server
- * alone.
- */
-function completed(
-  error: AppError,
-  words: readonly string[],
-  servers: readonly string[],
-): AppError {
-  const { kind, message, details } = error;
-  const help = `see: acs ${[...words, '--help'].join(' ')}`;
-  const hint = details.hint ?? (kind === 'usage' ? help : NEXT_STEPS[kind]);
+/** Names the servers where no request is named: another server may have the id. */
+function completed({ kind, message, details }: AppError, help: string, servers: readonly string[]) {
+  const hint = details.hint ?? (kind === 'usage' ? `see: ${help}` : NEXT_STEPS[kind]);
   // A wrong configuration or file, and a bug, are not the server's.
-  const isOfServer =
-    !['config', 'internal'].includes(kind) && details.request === undefined && servers.length > 0;
-  return new AppError(kind, message, {
-    ...details,
-    hint,
-    ...(isOfServer && { server: servers.join(', ') }),
-  });
+  const isOfServer = !['config', 'internal'].includes(kind) && details.request === undefined;
+  const server = isOfServer && servers.length > 0 ? { server: servers.join(', ') } : {};
+  return new AppError(kind, message, { ...details, hint, ...server });
 }
 
-function commandWords(root: Command, argv: readonly string[]): string[] {
-  return commandPath(root, argv).map((command) => command.name());
+function helpOf(commands: readonly Command[]): string {
+  return ['acs', ...commands.map((command) => command.name()), '--help'].join(' ');
 }
 
 function commandPath(root: Command, argv: readonly string[]): Command[] {
@@ -255,46 +239,36 @@ const WORDS_OF_OTHERS: Readonly<Record<string, string>> = {
   version: 'acs --version',
 };
 
+const INVALID_OPTION =
+  /^option '(?<name>.+?)' argument '(?<value>[^]*)' is invalid\. It (?<rule>[^]*)$/;
+const INVALID_ARGUMENT =
+  /^command-argument value '(?<value>.*)' is invalid for argument '(?<name>.+?)'\. It (?<rule>.*)$/s;
+
 /** Commander ends all of its errors with 1; here a wrong command line is 2. */
-function usageError({ code, message: said }: CommanderError, words: readonly string[]): AppError {
-  const see = `acs ${[...words, '--help'].join(' ')}`;
-  const text = said.replace(/^error: /, '');
-  const [, option, ofOption, ofArgument, argument, rule] = INVALID_VALUE.exec(text) ?? [];
-  if (rule !== undefined) {
-    const name = option === undefined ? argument : (/--[\w-]+/.exec(option)?.[0] ?? option);
-    return new AppError(
-      'usage',
-      `invalid value '${ofOption ?? ofArgument}' of ${name}: it ${rule}`,
-      {
-        hint: `see: ${see}`,
-      },
-    );
+function usageError({ message }: CommanderError, help: string): AppError {
+  const text = message.replace(/^error: /, '');
+  const invalid = (INVALID_OPTION.exec(text) ?? INVALID_ARGUMENT.exec(text))?.groups;
+  if (invalid !== undefined) {
+    const { name = '', value, rule } = invalid;
+    const flag = /--[\w-]+/.exec(name)?.[0] ?? name;
+    return new AppError('usage', `invalid value '${value}' of ${flag}: it ${rule}`, {
+      hint: `see: ${help}`,
+    });
   }
-  const [message = '', suggestion = ''] = text.split('\n');
-  const unknown =
-    code === 'commander.unknownCommand' ? /^unknown command '(\w+)'/.exec(message)?.[1] : undefined;
-  const same =
-    unknown !== undefined && Object.hasOwn(WORDS_OF_OTHERS, unknown)
-      ? WORDS_OF_OTHERS[unknown]
-      : undefined;
-  const guess = same
-    ? `did you mean ${same}?`
-    : suggestion.replace(/[()]/g, '').trim().replace(/^D/, 'd');
-  const hint = guess === '' ? `see: ${see}` : `${guess} See: ${see}`;
+  const [first = '', suggestion = ''] = text.split('\n');
+  const [, command = ''] = /^unknown command '(\w+)'/.exec(first) ?? [];
+  const same = Object.hasOwn(WORDS_OF_OTHERS, command) ? WORDS_OF_OTHERS[command] : undefined;
+  const guess = suggestion.replace(/[()]/g, '').trim().replace(/^D/, 'd');
+  const question = same ? `did you mean ${same}?` : guess;
+  const hint = question === '' ? `see: ${help}` : `${question} See: ${help}`;
   // An option that does not exist may hold a secret, such as `--api-key=…`: only its name is
   // repeated.
-  const name =
-    code === 'commander.unknownOption'
-      ? /^unknown option '(--[\w-]+|-\w)/.exec(message)?.[1]
-      : undefined;
-  if (name === undefined) return new AppError('usage', message, { hint });
-  const isKey = isSecretName(name.replace(/^-+/, ''), 'argument');
-  return new AppError('usage', `unknown option '${name}'`, {
+  const [, option] = /^unknown option '(--[\w-]+|-\w)/.exec(first) ?? [];
+  if (option === undefined) return new AppError('usage', first, { hint });
+  const isKey = isSecretName(option.replace(/^-+/, ''), 'argument');
+  return new AppError('usage', `unknown option '${option}'`, {
     hint: isKey
       ? 'the key of a server is given with --api-key-file <path|->, or in ACS_API_KEY'
       : hint,
   });
 }
-
-const INVALID_VALUE =
-  /^(?:option '(.+?)' argument '([^]*)' is invalid|command-argument value '([^]*)' is invalid for argument '(.+?)')\. It ([^]*)$/;

@@ -247,7 +247,7 @@ async function startInBackground(
 ): Promise<void> {
   const { url, pid, started, notice } = await service.ensure(options);
   const { data_dir } = await service.status();
-  await ctx.out.item(startedView, { url, pid, data_dir }, { changed: started === 'now' });
+  await ctx.out.item(startedView, { url, pid, data_dir }, { changed: started });
   if (options.scenario !== undefined) {
     const count = `${rules} ${rules === 1 ? 'rule' : 'rules'}`;
     await ctx.notice(
@@ -256,7 +256,7 @@ async function startInBackground(
     );
   }
   if (notice !== null) await ctx.notice(notice);
-  else if (started === 'before') await ctx.notice('it was already running');
+  else if (!started) await ctx.notice('it was already running');
 }
 
 async function runHere(

@@ -44,115 +44,142 @@ export interface LocalServiceStatus {
   flags: ServeFlags | null;
 }
 
-export type LocalService = Awaited<ReturnType<typeof createLocalService>>;
-
-export async function createLocalService(wiring: {
+interface Wiring {
   root: string;
   version: string;
   env: Readonly<Record<string, string | undefined>>;
   platform: string;
   home: string;
   log: (line: string) => void;
-}) {
-  const service = await import('../../service/index.ts');
-  const { root, version, env, platform, home, log } = wiring;
-  const dataDir = service.defaultDataDir(env, platform, home);
-  const common = { root, version, env, dataDir };
-  return {
-    run: ({ onReady, signal, ...flags }: ServeOptions): Promise<void> =>
-      translated(async () => {
-        refuseWindows(platform);
-        await service.settledService(dataDir, signal);
-        const running = await service.startService({ ...flags, ...common, log });
-        const stop = () => void running.close('on request');
-        signal?.addEventListener('abort', stop, { once: true });
-        try {
-          if (signal?.aborted) stop();
-          const { pid } = service.runningService(dataDir)?.state ?? { pid: 0 };
-          await onReady?.({ url: running.url, pid, data_dir: dataDir });
-          await running.ended;
-        } finally {
-          signal?.removeEventListener('abort', stop);
-          await running.close('the command ended');
-        }
-      }),
-    ensure: (options: ServeFlags & Pick<ServeOptions, 'signal'>) =>
-      translated(async () => {
-        refuseWindows(platform);
-        // A flag that is not given must not replace one that a service of an older version was
-        // started with.
-        const given = Object.entries(options).filter(([, value]) => value !== undefined);
-        const found = await service.ensureLocalService({ ...Object.fromEntries(given), ...common });
-        return { ...found, started: found.started ? ('now' as const) : ('before' as const) };
-      }),
-    /** Null when none runs; starts nothing. */
-    running: (): Promise<{ url: string; key: string; pid: number; version: string } | null> =>
-      translated(() => {
-        const running = service.runningService(dataDir);
-        if (running === null) return Promise.resolve(null);
-        const { url, pid, version } = running.state;
-        return Promise.resolve({ url, key: running.key, pid, version });
-      }),
-    status: () =>
-      translated(async (): Promise<LocalServiceStatus> => {
-        const running = service.runningService(dataDir);
-        const activity = running && (await service.askActivity(running));
-        const { url, pid, version, started_at, scenario, replay, host, port, api, asked } =
-          running?.state ?? {};
-        const idleTimeoutMs = asked?.idleTimeoutMs ?? service.DEFAULT_IDLE_TIMEOUT_MS;
-        return {
-          running: running !== null,
-          url: url ?? null,
-          pid: pid ?? null,
-          version: version ?? null,
-          started_at: started_at ?? null,
-          data_dir: dataDir,
-          log_file: service.dataPaths(dataDir).log,
-          conversations_running: activity?.conversations_running ?? null,
-          sandboxes_running: activity?.sandboxes_running ?? null,
-          unknown_workspaces: activity?.unknown_workspaces ?? null,
-          scenario: scenario ?? null,
-          replay: replay ?? null,
-          flags: running && {
-            ...asked,
-            host,
-            port,
-            api,
-            idleTimeoutMs,
-            replay: replay ?? undefined,
-          },
-        };
-      }),
-    /** The number of rules of the scenario. Throws `config` for a file that cannot be used. */
-    checkFiles: (files: Pick<ServeFlags, 'scenario' | 'replay'>): Promise<number> =>
-      translated(() => service.checkFiles(files)),
-    /** Null: none was running. */
-    stop: (): Promise<number | null> =>
-      translated(async () => (await service.stopService(dataDir)).pid),
-    /**
-     * The URL and the name with which the agent calls the model of the settings. Null: its URL is
-     * not known.
-     */
-    modelEndpoint: async (llm: { model: string; base_url: string }) =>
-      (await import('../../service/base/model-config.ts')).endpointOf(llm),
-    /** The key of the model in the settings; no answer of the service contains it. */
-    modelKey: (): Promise<string | null> => translated(() => service.storedModelKey(dataDir)),
-    /** By a trial that leaves nothing behind. Throws `config`. */
-    tryDataDir: (): Promise<void> => translated(() => Promise.resolve(service.tryDataDir(dataDir))),
-    /**
-     * By a trial. `unavailable`: not installed or not permitted; `failed`: a service would not
-     * start.
-     */
-    isolation: async (signal: AbortSignal) =>
-      await (await import('../../service/isolation/detect.ts')).tryIsolation(env, signal),
-  };
 }
 
-/** The isolation and the process groups that it stands on do not exist there. */
-function refuseWindows(platform: string): void {
-  if (platform !== 'win32') return;
-  const hint = 'run acs in WSL, or use a server elsewhere: acs login <name> --base-url <url>';
-  throw new AppError('unsupported', 'the local service does not run on Windows', { hint });
+export async function createLocalService(wiring: Wiring): Promise<LocalService> {
+  return new LocalService(wiring, await import('../../service/index.ts'));
+}
+
+export class LocalService {
+  private readonly wiring: Wiring;
+  private readonly service: typeof import('../../service/index.ts');
+  private readonly dataDir: string;
+
+  constructor(wiring: Wiring, service: typeof import('../../service/index.ts')) {
+    this.wiring = wiring;
+    this.service = service;
+    this.dataDir = service.defaultDataDir(wiring.env, wiring.platform, wiring.home);
+  }
+
+  async run({ onReady, signal, ...flags }: ServeOptions): Promise<void> {
+    const { service, dataDir } = this;
+    const { log } = this.wiring;
+    await translated(async () => {
+      this.refuseWindows();
+      await service.settledService(dataDir, signal);
+      const running = await service.startService({ ...flags, ...this.place, log });
+      const stop = () => void running.close('on request');
+      signal?.addEventListener('abort', stop, { once: true });
+      try {
+        if (signal?.aborted) stop();
+        const { pid } = service.runningService(dataDir)?.state ?? { pid: 0 };
+        await onReady?.({ url: running.url, pid, data_dir: dataDir });
+        await running.ended;
+      } finally {
+        signal?.removeEventListener('abort', stop);
+        await running.close('the command ended');
+      }
+    });
+  }
+
+  ensure(options: ServeFlags & Pick<ServeOptions, 'signal'>) {
+    return translated(async () => {
+      this.refuseWindows();
+      // An undefined flag would replace one that a service of an older version was started with.
+      const flags = Object.entries(options).filter(([, value]) => value !== undefined);
+      return await this.service.ensureLocalService({ ...Object.fromEntries(flags), ...this.place });
+    });
+  }
+
+  /** Null when none runs; starts nothing. */
+  running(): Promise<{ url: string; key: string; pid: number; version: string } | null> {
+    return translated(() => {
+      const running = this.service.runningService(this.dataDir);
+      return running && { ...running.state, key: running.key };
+    });
+  }
+
+  status(): Promise<LocalServiceStatus> {
+    const { service, dataDir } = this;
+    return translated(async () => {
+      const running = service.runningService(dataDir);
+      const stopped = {
+        running: false,
+        url: null,
+        pid: null,
+        version: null,
+        started_at: null,
+        data_dir: dataDir,
+        log_file: service.dataPaths(dataDir).log,
+        conversations_running: null,
+        sandboxes_running: null,
+        unknown_workspaces: null,
+        scenario: null,
+        replay: null,
+        flags: null,
+      };
+      if (running === null) return stopped;
+      const { state } = running;
+      const { url, pid, version, started_at, scenario = null, replay = null } = state;
+      const { host, port, api, asked } = state;
+      const idleTimeoutMs = asked?.idleTimeoutMs ?? service.DEFAULT_IDLE_TIMEOUT_MS;
+      return {
+        ...stopped,
+        ...(await service.askActivity(running)),
+        ...{ running: true, url, pid, version, started_at, scenario, replay },
+        flags: { ...asked, host, port, api, idleTimeoutMs, replay: replay ?? undefined },
+      };
+    });
+  }
+
+  /** The number of rules of the scenario. Throws `config` for a file that cannot be used. */
+  checkFiles(files: Pick<ServeFlags, 'scenario' | 'replay'>): Promise<number> {
+    return translated(() => this.service.checkFiles(files));
+  }
+
+  /** Null: none was running. */
+  stop(): Promise<number | null> {
+    return translated(async () => (await this.service.stopService(this.dataDir)).pid);
+  }
+
+  /** With which the agent calls the model of the settings. Null: the URL is not known. */
+  async modelEndpoint(llm: { model: string; base_url: string }) {
+    return (await import('../../service/base/model-config.ts')).endpointOf(llm);
+  }
+
+  /** The key of the model in the settings; no answer of the service contains it. */
+  modelKey(): Promise<string | null> {
+    return translated(() => this.service.storedModelKey(this.dataDir));
+  }
+
+  /** By a trial that leaves nothing behind. Throws `config`. */
+  tryDataDir(): Promise<void> {
+    return translated(() => this.service.tryDataDir(this.dataDir));
+  }
+
+  /** `unavailable`: not installed or not permitted; `failed`: a service would not start. */
+  async isolation(signal: AbortSignal) {
+    const { tryIsolation } = await import('../../service/isolation/detect.ts');
+    return await tryIsolation(this.wiring.env, signal);
+  }
+
+  private get place() {
+    const { root, version, env } = this.wiring;
+    return { root, version, env, dataDir: this.dataDir };
+  }
+
+  private refuseWindows(): void {
+    if (this.wiring.platform !== 'win32') return;
+    const hint = 'run acs in WSL, or use a server elsewhere: acs login <name> --base-url <url>';
+    throw new AppError('unsupported', 'the local service does not run on Windows', { hint });
+  }
 }
 
 const KINDS = {
@@ -167,18 +194,15 @@ const KINDS = {
   unsupported: 'unsupported',
 } as const;
 
-async function translated<T>(work: () => Promise<T>): Promise<T> {
+async function translated<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
-  } catch (error) {
-    const { name, code, message, hint } = error as Error & {
+  } catch (cause) {
+    const { name, code, message, hint } = cause as Error & {
       code?: keyof typeof KINDS;
       hint?: string;
     };
-    if (name !== 'ServiceError' || code === undefined) throw error;
-    throw new AppError(KINDS[code], message, {
-      ...(hint === undefined ? {} : { hint }),
-      cause: error,
-    });
+    if (name !== 'ServiceError' || code === undefined) throw cause;
+    throw new AppError(KINDS[code], message, { ...(hint !== undefined && { hint }), cause });
   }
 }

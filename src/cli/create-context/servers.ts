@@ -258,7 +258,7 @@ async function localAddress(
   }
   const { url, key, pid, started, notice: found } = await service.ensure({ signal });
   if (found !== null) await notice(found);
-  if (started === 'now')
+  if (started)
     await notice(
       `started the local service at ${url} (pid ${pid}); stop it with: acs serve --stop`,
     );
