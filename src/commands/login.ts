@@ -77,10 +77,7 @@ async function login(
   await ctx.notice('the local service needs no login; use it with --profile local');
 }
 
-/**
- * Prompts for what is missing, and stores the profile; its name, `local` where that was chosen,
- * null in a dry run.
- */
+/** @returns the name of the stored profile, `local` where that was chosen, null in a dry run */
 export async function signIn(
   named: string | undefined,
   options: LoginOptions,
@@ -118,11 +115,6 @@ interface Target {
   source: string;
 }
 
-interface ServerUrl {
-  url: string;
-  source: string;
-}
-
 /** From the flags and the stored profile; prompts for what they lack. */
 async function chooseTarget(
   ctx: Context,
@@ -131,29 +123,24 @@ async function chooseTarget(
 ): Promise<Target | typeof LOCAL> {
   const { baseUrl, apiKeyFile } = ctx.globals;
   if (named === LOCAL) {
-    if (baseUrl === undefined && apiKeyFile === undefined) return LOCAL;
-    throw new AppError(
-      'usage',
-      'the profile "local" is the local service: it takes no URL and no key',
-      { hint: 'choose another name' },
-    );
+    if ((baseUrl ?? apiKeyFile) === undefined) return LOCAL;
+    const text = 'the profile "local" is the local service: it takes no URL and no key';
+    throw new AppError('usage', text, { hint: 'choose another name' });
   }
   const stored = named === undefined ? null : await store.get(named);
-  let server: ServerUrl | typeof LOCAL | null = null;
-  if (baseUrl !== undefined) server = { url: baseUrl, source: 'flag' };
-  else if (stored !== null) server = { url: stored.base_url, source: `profile:${stored.name}` };
+  const ofProfile = stored && { url: stored.base_url, source: `profile:${stored.name}` };
+  const known = baseUrl === undefined ? ofProfile : { url: baseUrl, source: 'flag' };
   // A wrong flag is an error before the first prompt.
-  store.draft(named ?? 'server', server?.url ?? CLOUD_URL);
-  if (!ctx.terminal.interactive && (named === undefined || server === null)) {
-    const missing = [
-      ...(named === undefined ? ['the argument <name>'] : []),
-      ...(server === null ? ['--base-url'] : []),
-    ];
+  store.draft(named ?? 'server', known?.url ?? CLOUD_URL);
+  const missing = [
+    named === undefined && 'the argument <name>',
+    known === null && '--base-url',
+  ].filter((part) => part !== false);
+  if (!ctx.terminal.interactive && missing.length > 0)
     throw new AppError('usage', `missing: ${missing.join(' and ')}`, {
       hint: 'with ACS_BASE_URL and ACS_API_KEY commands need no login',
     });
-  }
-  server ??= await askForServer(ctx, store);
+  const server = known ?? (await askForServer(ctx, store));
   if (server === LOCAL) return LOCAL;
   const name = named ?? (await askForName(ctx, store, server.url));
   return { ...store.draft(name, server.url), source: server.source };
@@ -167,11 +154,10 @@ async function confirmReplacement(
   if (stored === null) return;
   const hasKey = stored.key !== undefined || stored.key_command !== undefined;
   if (!hasKey && stored.base_url === base_url) return;
-  if (!ctx.terminal.interactive && ctx.globals.yes === 'not-given') {
+  if (!ctx.terminal.interactive && ctx.globals.yes === 'not-given')
     throw new AppError('conflict', `profile "${name}" exists already`, {
       hint: 'choose another name, or replace its URL and key with -y',
     });
-  }
   await confirmChange(ctx, {
     message: `Replace profile "${name}" (${stored.base_url}) and its key?`,
     preview: [],
@@ -213,7 +199,10 @@ function nameOfProfile(
   return argument ?? profile;
 }
 
-async function askForServer(ctx: Context, store: ProfileStore): Promise<ServerUrl | typeof LOCAL> {
+async function askForServer(
+  ctx: Context,
+  store: ProfileStore,
+): Promise<{ url: string; source: string } | typeof LOCAL> {
   const prompt = await ctx.terminal.prompt();
   const answer = await prompt.select({
     message: 'Server',
@@ -228,7 +217,8 @@ async function askForServer(ctx: Context, store: ProfileStore): Promise<ServerUr
   const urlOf = (text: string) => (text.includes('://') ? text : `https://${text.trim()}`);
   const text = await prompt.input({
     message: 'URL of the server',
-    validate: (value) => problemOf(() => tryUrl(ctx, store.draft('server', urlOf(value)).base_url)),
+    validate: (value) =>
+      trueOrProblem(() => tryUrl(ctx, store.draft('server', urlOf(value)).base_url)),
   });
   return { url: urlOf(text), source: 'prompt' };
 }
@@ -253,11 +243,11 @@ async function askForName(ctx: Context, store: ProfileStore, url: string): Promi
   return await prompt.input({
     message: 'Name of the profile',
     default: suggested,
-    validate: (value) => problemOf(() => store.draft(value, url)),
+    validate: (value) => trueOrProblem(() => store.draft(value, url)),
   });
 }
 
-async function problemOf(check: () => unknown): Promise<true | string> {
+async function trueOrProblem(check: () => unknown): Promise<true | string> {
   try {
     await check();
     return true;
@@ -282,8 +272,7 @@ async function keyPlan(
   if (!device && !check) return 'typed';
   const flow = await ctx.servers.deviceFlow(baseUrl);
   if (device) return await signInByDevice(ctx, flow, await flow.start());
-  // Only a request for a code shows whether the server has this sign-in; a code that is not used
-  // expires.
+  // Only a request for a code shows whether the server has this sign-in; an unused code expires.
   const code = await flow.start().catch((error: unknown) => {
     if (isAppError(error) && ['unsupported', 'auth', 'server', 'not-found'].includes(error.kind))
       return null;
@@ -301,10 +290,7 @@ async function keyPlan(
   return way === 'browser' ? await signInByDevice(ctx, flow, code) : 'typed';
 }
 
-/**
- * Asks again for a key that cannot be used; throws the last refusal, and any other failure of the
- * check.
- */
+/** Asks again for a key that cannot be used; throws the last refusal. */
 async function askForKey(ctx: Context, check: (plan: NewKey) => Promise<void>): Promise<void> {
   let prompts = 0;
   const validate = async (value: string): Promise<true | string> => {
@@ -391,33 +377,29 @@ async function logout(argument: string | undefined, ctx: Context): Promise<void>
     nameOfProfile(argument, ctx) ??
     ctx.local.env.ACS_PROFILE?.trim() ??
     (await store.defaultName());
-  if (name === null || name === '') {
+  if (!name)
     throw new AppError('usage', 'no profile is active', {
       hint: 'name one: acs logout <name>; `acs profile list` shows them',
     });
-  }
   const profile = await existing(store, name);
   if (profile === null) {
     await printProfile(ctx, store, LOCAL, false);
     return await ctx.notice('the local service has no login; its key is its own');
   }
   const { key, ...rest } = profile;
+  const changed = key !== undefined;
   if (ctx.globals.mode === 'dry-run') {
-    const what =
-      key === undefined
-        ? `profile "${name}" has no stored key`
-        : `would remove the stored key of "${name}"`;
+    const what = changed
+      ? `would remove the stored key of "${name}"`
+      : `profile "${name}" has no stored key`;
     return await printWouldDo(ctx, what);
   }
-  if (key !== undefined) await store.put(rest);
-  await printProfile(ctx, store, name, key !== undefined);
+  if (changed) await store.put(rest);
+  await printProfile(ctx, store, name, changed);
   const variable = KEY_VARIABLES.find((each) => ctx.local.env[each]);
-  if (profile.key_command !== undefined) {
-    await ctx.notice(
-      `profile "${name}" gets its key from a command, which is kept; \`acs profile delete\` ` +
-        'removes it',
-    );
-  } else if (variable !== undefined) {
+  const kept = '`acs profile delete` removes it';
+  if (profile.key_command !== undefined)
+    await ctx.notice(`profile "${name}" gets its key from a command, which is kept; ${kept}`);
+  else if (variable !== undefined)
     await ctx.notice(`${variable} is set, and is used with profile "${name}" now`);
-  }
 }

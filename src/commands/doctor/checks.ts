@@ -42,7 +42,7 @@ interface Facts {
 interface Check {
   id: string;
   needs?: string;
-  run(facts: Facts): Promise<Finding>;
+  run(facts: Facts): Finding | Promise<Finding>;
 }
 
 const LARGE_SKEW_S = 60;
@@ -65,11 +65,14 @@ export async function runChecks(ctx: Context, onCheck: (id: string) => void): Pr
   const results: Result[] = [];
   for (const { id, needs = '', run } of CHECKS) {
     onCheck(id);
-    const blocked = blocks.get(needs);
-    const finding =
-      blocked === undefined
-        ? await run(facts).catch((error: unknown) => failed(id, error))
-        : notChecked(blocked);
+    let finding: Finding;
+    try {
+      const blocked = blocks.get(needs);
+      finding = blocked === undefined ? await run(facts) : notChecked(blocked);
+    } catch (error) {
+      if (!isAppError(error) || RETHROWN.has(error.kind)) throw error;
+      finding = failed(id, error);
+    }
     const { status, text, hint = null, data = null } = finding;
     if (finding.blocks !== undefined) blocks.set(id, finding.blocks);
     results.push({ id, status, text, hint, data });
@@ -77,8 +80,7 @@ export async function runChecks(ctx: Context, onCheck: (id: string) => void): Pr
   return results;
 }
 
-function failed(id: string, error: unknown): Finding {
-  if (!isAppError(error) || RETHROWN.has(error.kind)) throw error;
+function failed(id: string, error: AppError): Finding {
   const blocks = `${id} failed`;
   if (error.kind === 'unsupported' && id !== 'server') return { ...skip(error.message), blocks };
   const hint =
@@ -158,7 +160,7 @@ const CHECKS: readonly Check[] = [
     id: 'node',
     run({ machine: { nodeVersion: node, acsVersion: acs, platform } }) {
       const text = `Node ${node}, acs ${acs}, ${platform}`;
-      return Promise.resolve(pass(text, { node, acs, platform }));
+      return pass(text, { node, acs, platform });
     },
   },
   {
@@ -238,15 +240,14 @@ async function checkEnvironment({ ctx, target }: Facts): Promise<Finding> {
 
 function proxyProblems(env: Context['local']['env'], name: string): (string | false)[] {
   const upperName = name.toUpperCase();
-  const [lower, upper] = [env[name], env[upperName]];
-  const proxy = lower || upper;
-  const isUrl = proxy && URL.canParse(proxy) && /^https?:$/.test(new URL(proxy).protocol);
-  const isWrong = name !== 'no_proxy' && proxy && !isUrl;
+  const { [name]: lower = '', [upperName]: upper = '' } = env;
+  const [used, proxy] = lower === '' ? [upperName, upper] : [name, lower];
+  const isUrl = URL.canParse(proxy) && /^https?:$/.test(new URL(proxy).protocol);
+  const differ = lower !== '' && upper !== '' && lower !== upper;
+  const isWrong = name !== 'no_proxy' && proxy !== '' && !isUrl;
   return [
-    lower && upper && lower !== upper
-      ? `${name} and ${upperName} differ, and ${name} is used`
-      : false,
-    isWrong ? `${lower ? name : upperName} is not a URL such as http://proxy.example:3128` : false,
+    differ && `${name} and ${upperName} differ, and ${name} is used`,
+    isWrong && `${used} is not a URL such as http://proxy.example:3128`,
   ];
 }
 
@@ -274,29 +275,26 @@ async function checkConnection(facts: Facts): Promise<Finding> {
   return warn(text, 'use https, or a tunnel such as ssh -L');
 }
 
-function checkServer({ refusal, server }: Facts): Promise<Finding> {
+function checkServer({ refusal, server }: Facts): Finding {
   if (refusal?.kind === 'auth')
-    return Promise.resolve(skip('not known: the server answers only with an accepted key'));
-  if (refusal !== null) return Promise.reject(refusal);
+    return skip('not known: the server answers only with an accepted key');
+  if (refusal !== null) throw refusal;
   const { dialects, version, flavour, unknown_features } = server.info;
   const data = { dialects, version, flavour, unknown_features };
   const spoken = dialects.map((dialect) => dialect.toUpperCase()).join(' and ');
+  if (flavour === 'local') return pass(`the local service, with ${spoken}`, data);
   const release = ['OpenHands', version, flavour && `(${flavour})`].filter(Boolean).join(' ');
   const name = `${release}, ${spoken}`;
-  const finding = (): Finding => {
-    if (flavour === 'local') return pass(`the local service, with ${spoken}`, data);
-    if (!dialects.includes('v1')) {
-      const hint =
-        'update the server, or remove ENABLE_V1=0 from its environment: acs sandbox needs V1';
-      return warn(`${name}: V1 is missing`, hint, data);
-    }
-    if (version !== null && Number.parseInt(version, 10) < OLDEST_MAJOR)
-      return warn(`${name}: an old release`, 'update the server: its V1 routes check no key', data);
-    if (unknown_features.length === 0) return pass(name, data);
-    const text = `${name}; what it supports is not known`;
-    return warn(text, 'make /openapi.json of the server readable', data);
-  };
-  return Promise.resolve(finding());
+  if (!dialects.includes('v1')) {
+    const hint =
+      'update the server, or remove ENABLE_V1=0 from its environment: acs sandbox needs V1';
+    return warn(`${name}: V1 is missing`, hint, data);
+  }
+  if (version !== null && Number.parseInt(version, 10) < OLDEST_MAJOR)
+    return warn(`${name}: an old release`, 'update the server: its V1 routes check no key', data);
+  if (unknown_features.length === 0) return pass(name, data);
+  const text = `${name}; what it supports is not known`;
+  return warn(text, 'make /openapi.json of the server readable', data);
 }
 
 async function checkClock({ ctx, server }: Facts): Promise<Finding> {
