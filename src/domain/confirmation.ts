@@ -1,5 +1,5 @@
 import type { ConversationEvent } from './event.ts';
-import { isRecord, textOf, type Members } from './event-payload.ts';
+import { isRecord, member, textAt, textOf, type Members } from './event-payload.ts';
 
 export interface PendingAction {
   action_id: string;
@@ -30,64 +30,54 @@ export function pendingActionsV1(newestFirst: Iterable<ConversationEvent>): Pend
 
 function pendingActionV1(id: string, payload: Members, action: Members): PendingAction {
   const { kind, ...members } = action;
-  const word = textOf(payload['security_risk']).toLowerCase();
+  const tool = textAt(payload, 'tool_name');
+  const risk = textAt(payload, 'security_risk').toLowerCase();
   return {
     action_id: id,
-    kind: textOf(kind) || textOf(payload['tool_name']) || 'unknown',
-    text: actionText(textOf(payload['tool_name']), members),
-    risk: word === 'low' || word === 'medium' || word === 'high' ? word : 'unknown',
+    kind: textOf(kind) || tool || 'unknown',
+    text: actionText(tool, members),
+    risk: RISKS.find((one) => one === risk) ?? 'unknown',
   };
 }
 
-const RISKS_V0 = ['low', 'medium', 'high'] as const;
+/** Over V0 a risk is the index of its name. */
+const RISKS = ['low', 'medium', 'high'] as const;
 /** What an agent of V0 does without asking. */
+// prettier-ignore
 const NEVER_ASKED_V0 = new Set([
-  'message',
-  'system',
-  'recall',
-  'think',
-  'finish',
-  'change_agent_state',
-  'condensation',
+  'message', 'system', 'recall', 'think', 'finish', 'change_agent_state', 'condensation',
 ]);
 
-/** The action may come before or after the state: only their being the newest counts. */
+/** The newest action may come before or after the state of the agent. */
 export function pendingActionV0(newestFirst: Iterable<ConversationEvent>): PendingAction | null {
   const answered = new Set<unknown>();
   for (const { id, kind, source, payload } of newestFirst) {
     if (kind.startsWith('observation:')) {
-      // A runtime reports null for an action that it was not allowed to carry out: that is not an
-      // answer.
+      // A runtime reports null for an action that it was not allowed to carry out.
       if (kind !== 'observation:null') answered.add(payload['cause']);
       continue;
     }
     const action = kind.slice('action:'.length);
     if (source !== 'agent' || !kind.startsWith('action:') || NEVER_ASKED_V0.has(action)) continue;
     if (answered.has(payload['id'])) return null;
-    const args = isRecord(payload['args']) ? payload['args'] : {};
-    const level = args['security_risk'];
-    const risk = typeof level === 'number' ? RISKS_V0[level] : undefined;
-    const shown = Object.fromEntries(
-      Object.entries(args).filter(([name]) => !NOT_SHOWN_V0.has(name)),
-    );
+    const args = Object.entries(member(payload, 'args') ?? {});
+    const shown = args.filter(([name]) => !NOT_SHOWN_V0.has(name));
     return {
       action_id: id,
       kind: action,
-      text: actionText(action, shown),
-      risk: risk ?? 'unknown',
+      text: actionText(action, Object.fromEntries(shown)),
+      risk: RISKS[member(payload, 'args', 'security_risk') as number] ?? 'unknown',
     };
   }
   return null;
 }
 
+// prettier-ignore
 const NOT_SHOWN_V0 = new Set([
-  'thought',
-  'security_risk',
-  'confirmation_state',
-  'hidden',
-  'blocking',
-  'is_static',
+  'thought', 'security_risk', 'confirmation_state', 'hidden', 'blocking', 'is_static',
 ]);
+
+const NO_VALUES = new Set<unknown>([undefined, null, '', false]);
 
 /** Complete: the user decides by this text. */
 function actionText(tool: string, members: Members): string {
@@ -98,7 +88,7 @@ function actionText(tool: string, members: Members): string {
   }
   const parts = [[textOf(command) || tool, textOf(path)].filter((part) => part !== '').join(' ')];
   for (const [name, value] of Object.entries(rest)) {
-    if (value === null || value === undefined || value === '' || value === false) continue;
+    if (NO_VALUES.has(value)) continue;
     parts.push(`${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
   }
   return parts.join('\n');

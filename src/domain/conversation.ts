@@ -1,36 +1,14 @@
-/** Field names and values are the public contract. */
+// Field names and values are the public contract.
 
-/**
- * `unknown(<word>)` is a word invented later. Servers do not have `deleted`: no filter accepts it.
- */
-export type ConversationStatus =
-  | 'starting'
-  | 'idle'
-  | 'running'
-  | 'waiting'
-  | 'paused'
-  | 'finished'
-  | 'failed'
-  | 'stuck'
-  | 'stopped'
-  | 'archived'
-  | 'deleting'
-  | 'deleted'
-  | `unknown(${string})`;
-
+// prettier-ignore
 export const CONVERSATION_STATUSES = [
-  'starting',
-  'idle',
-  'running',
-  'waiting',
-  'paused',
-  'finished',
-  'failed',
-  'stuck',
-  'stopped',
-  'archived',
-  'deleting',
+  'starting', 'idle', 'running', 'waiting', 'paused', 'finished', 'failed', 'stuck', 'stopped',
+  'archived', 'deleting',
 ] as const;
+
+/** `unknown(<name>)`: of a later server. Servers do not have `deleted`: no filter accepts it. */
+export type ConversationStatus =
+  (typeof CONVERSATION_STATUSES)[number] | 'deleted' | `unknown(${string})`;
 
 export type Dialect = 'v0' | 'v1';
 
@@ -40,19 +18,14 @@ export interface Reason {
 }
 
 export interface Conversation {
-  /**
-   * 32 hex digits without dashes; empty while only the start task exists (printed as `knownId`, or
-   * null).
-   */
+  /** 32 hex digits without dashes; empty while only the start task exists. */
   id: string;
   /** The id that a start in progress has chosen. */
   chosen_id?: string;
   start_task_id: string | null;
   title: string | null;
   status: ConversationStatus;
-  /**
-   * The sandbox does not answer now and may answer later: not the end of a run yet. Not printed.
-   */
+  /** The sandbox does not answer now and may answer later. Not printed. */
   may_recover?: true;
   reason: Reason | null;
   waiting_for: 'confirmation' | 'user' | null;
@@ -81,13 +54,9 @@ export function roundedUsd(amount: number): number {
 }
 
 /** `unknown`: the server does not know it. */
+// prettier-ignore
 export const SANDBOX_STATUSES = [
-  'starting',
-  'running',
-  'paused',
-  'error',
-  'missing',
-  'unknown',
+  'starting', 'running', 'paused', 'error', 'missing', 'unknown',
 ] as const;
 
 export type SandboxStatus = (typeof SANDBOX_STATUSES)[number] | `unknown(${string})`;
@@ -132,8 +101,8 @@ export function blankConversation(id: string, status: Conversation['status']): C
 
 /** As in a replay. */
 export function usedNoModel({
-  cost_usd: cost,
+  cost_usd,
   tokens,
 }: Pick<Conversation, 'cost_usd' | 'tokens'>): boolean {
-  return cost === 0 && (tokens === null || tokens.input + tokens.output === 0);
+  return cost_usd === 0 && (tokens === null || tokens.input + tokens.output === 0);
 }

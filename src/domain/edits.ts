@@ -1,6 +1,4 @@
-/**
- * The difference of a workspace that cannot be read any more. It lacks changes made by commands.
- */
+/** The diff of a workspace that cannot be read any more; it lacks the changes of commands. */
 import { posix } from 'node:path';
 import type { Conversation } from './conversation.ts';
 import { actionIdOf, isRecord, textOf } from './event-payload.ts';
@@ -14,9 +12,7 @@ import {
   type FileSides,
 } from './patch.ts';
 
-/**
- * A file before and after one edit. Null: it does not exist; undefined: the event does not have it.
- */
+/** Of a side, null: the file does not exist; undefined: the event does not have its content. */
 export interface Edit {
   /** As the event names it, mostly absolute. */
   path: string;
@@ -31,10 +27,7 @@ const PAUSED =
   'changes made by commands: the sandbox is paused; acs conv export --resume starts it first';
 
 export interface ConversationDiff {
-  /**
-   * `workspace`: compared in the sandbox. `edit-events`: put together from what the file editor
-   * reported.
-   */
+  /** `workspace`: compared in the sandbox; `edit-events`: reported by the file editor. */
   source: 'workspace' | 'edit-events';
   files: readonly ChangedFile[];
   omissions: readonly string[];
@@ -48,49 +41,41 @@ type EditedConversation = Pick<Conversation, 'id' | 'sandbox_id' | 'repository'>
 type EditorEvent = Pick<ConversationEvent, 'id' | 'kind' | 'payload'>;
 
 export function createEditReader(): (event: EditorEvent) => Edit | null {
-  /**
-   * V0: content that an action is to write, by the id of the action: its observation does not
-   * repeat it.
-   */
+  /** V0: what an action is to write, by its id: the observation does not repeat it. */
   const writes = new Map<string, string>();
   return (event) => readEdit(event, writes);
 }
 
-export interface EditLog {
-  add(event: EditorEvent): void;
-  diff(conversation: EditedConversation): Promise<ConversationDiff>;
-}
+export class EditLog {
+  private readonly edits = new Map<string, Edit>();
+  private readonly readNext = createEditReader();
 
-export function createEditLog(): EditLog {
-  const edits = new Map<string, Edit>();
-  const readNext = createEditReader();
-  return {
-    add(event) {
-      const edit = readNext(event);
-      if (edit === null) return;
-      const known = edits.get(edit.path);
-      edits.set(edit.path, { ...edit, before: known === undefined ? edit.before : known.before });
-    },
-    async diff(conversation) {
-      let text = '';
-      const changes: Pick<ChangedFile, 'path' | 'status'>[] = [];
-      const omissions = [RECONSTRUCTED];
-      if (conversation.sandbox_status === 'paused') omissions.push(PAUSED);
-      for (const edit of edits.values()) {
-        const path = pathInWorkspace(edit.path, conversation);
-        const note = path === null ? 'outside the workspace' : noteOf(edit);
-        if (note !== null) omissions.push(`${path ?? edit.path}: ${note}`);
-        const sides = sidesOf(edit);
-        if (path === null || sides.original === sides.modified) continue;
-        if (note !== null && note !== AS_NEW) continue;
-        const change = { path, status: statusOf(sides) };
-        changes.push(change);
-        text += (await filePatch(change, sides)) ?? '';
-      }
-      const patch = Buffer.from(text);
-      return { source: 'edit-events', files: changedFiles({ patch, changes }), omissions, patch };
-    },
-  };
+  add(event: EditorEvent): void {
+    const edit = this.readNext(event);
+    if (edit === null) return;
+    const { before } = this.edits.get(edit.path) ?? edit;
+    this.edits.set(edit.path, { ...edit, before });
+  }
+
+  async diff(conversation: EditedConversation): Promise<ConversationDiff> {
+    let text = '';
+    const changes: Pick<ChangedFile, 'path' | 'status'>[] = [];
+    const omissions = [RECONSTRUCTED];
+    if (conversation.sandbox_status === 'paused') omissions.push(PAUSED);
+    for (const edit of this.edits.values()) {
+      const path = pathInWorkspace(edit.path, conversation);
+      const note = path === null ? 'outside the workspace' : noteOf(edit);
+      if (note !== null) omissions.push(`${path ?? edit.path}: ${note}`);
+      const sides = sidesOf(edit);
+      const isShown = note === null || note === AS_NEW;
+      if (path === null || !isShown || sides.original === sides.modified) continue;
+      const change = { path, status: statusOf(sides) };
+      changes.push(change);
+      text += (await filePatch(change, sides)) ?? '';
+    }
+    const patch = Buffer.from(text);
+    return { source: 'edit-events', files: changedFiles({ patch, changes }), omissions, patch };
+  }
 }
 
 const AS_NEW = 'the previous content is unknown; shown as a new file';
@@ -99,7 +84,7 @@ function sidesOf({ before, after }: Edit): FileSides {
   return { original: before ?? null, modified: after ?? null };
 }
 
-/** What the reader of the difference has to know about a file; except for AS_NEW it is left out. */
+/** Why a file is left out of the diff, or AS_NEW. */
 function noteOf(edit: Edit): string | null {
   if (edit.after === undefined) return 'edited; the events do not have the content';
   if (edit.after === null && edit.before === undefined)
@@ -108,9 +93,7 @@ function noteOf(edit: Edit): string | null {
   return edit.before === undefined ? AS_NEW : null;
 }
 
-/**
- * V1: FileEditorObservation (interface 7.2). V0: observations `edit` and `write` (interface 7.6).
- */
+/** V1: FileEditorObservation (interface 7.2). V0: `edit` and `write` (interface 7.6). */
 function readEdit(event: EditorEvent, writes: Map<string, string>): Edit | null {
   const { id, kind, payload } = event;
   const parts = (name: string) => (isRecord(payload[name]) ? payload[name] : {});
@@ -165,8 +148,7 @@ function pathInWorkspace(
   const normal = posix.normalize(path);
   let rest = normal;
   if (posix.isAbsolute(normal)) {
-    // On the local service without isolation the workspace is a folder with the name of the
-    // sandbox.
+    // On the local service without isolation the workspace is the folder `<sandbox id>`.
     const own = `/${sandbox_id ?? ''}/`;
     const start = normal.indexOf(own);
     const root = start === -1 ? WORKSPACE.exec(normal)?.[0].length : start + own.length;

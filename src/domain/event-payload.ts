@@ -1,22 +1,16 @@
-/**
- * What the payload of an event of either dialect says. Its texts are untrusted: src/output escapes
- * them.
- */
+/** What a payload says. Its texts are untrusted: src/output escapes them. */
+import { isRecord, type Json as Members } from '../protocol/shape.ts';
 import type { ConversationEvent } from './event.ts';
 import { shortened } from '../base/text/well-formed.ts';
 
-export type Members = Record<string, unknown>;
-
-export function isRecord(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export { isRecord, type Members };
 
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
 export function member(value: unknown, ...path: string[]): unknown {
-  return path.reduce((found, name) => (isRecord(found) ? found[name] : undefined), value);
+  return path.reduce((holder, name) => (isRecord(holder) ? holder[name] : undefined), value);
 }
 
 export function textAt(value: unknown, ...path: string[]): string {
@@ -47,7 +41,8 @@ const labelled = (label: string, detail: string): string =>
 const errorText: ReadText = (payload) =>
   labelled(textAt(payload, 'code'), lineAt(payload, 'detail'));
 
-const TEXTS_V1: ReadonlyMap<string, ReadText> = new Map<string, ReadText>([
+/** By kind (interface 7.2, 7.6). */
+const TEXTS: ReadonlyMap<string, ReadText> = new Map<string, ReadText>([
   ['MessageEvent', (payload) => contentText(member(payload, 'llm_message', 'content'))],
   ['ActionEvent', actionText],
   ['ObservationEvent', observationText],
@@ -60,7 +55,11 @@ const TEXTS_V1: ReadonlyMap<string, ReadText> = new Map<string, ReadText>([
     (payload) =>
       labelled(`rejected ${textAt(payload, 'tool_name')}`, lineAt(payload, 'rejection_reason')),
   ],
-  ['ConversationStateUpdateEvent', stateText],
+  [
+    'ConversationStateUpdateEvent',
+    ({ key, value }) =>
+      typeof value === 'object' ? textOf(key) : `${textOf(key)}: ${firstLine(String(value))}`,
+  ],
   ['ConversationErrorEvent', errorText],
   ['ServerErrorEvent', errorText],
   ['PauseEvent', () => 'paused'],
@@ -70,33 +69,48 @@ const TEXTS_V1: ReadonlyMap<string, ReadText> = new Map<string, ReadText>([
   ['CondensationRequest', () => 'condensation of the history requested'],
   ['CondensationSummaryEvent', (payload) => `summary: ${lineAt(payload, 'summary')}`],
   ['SecurityAnalysisEvent', (payload) => labelled('risk', risksOf(payload).join(', '))],
-  ['ACPToolCallEvent', acpText],
-  ['HookExecutionEvent', hookText],
+  [
+    // A call has an event when it begins and one when it ends.
+    'ACPToolCallEvent',
+    (payload) => {
+      const status = payload['is_error'] === true ? 'failed' : textAt(payload, 'status');
+      const hasEnded = ['failed', 'completed'].includes(status);
+      return labelled(lineAt(payload, 'title'), hasEnded ? status : '');
+    },
+  ],
+  [
+    'HookExecutionEvent',
+    (payload) => {
+      const result = payload['success'] === true ? 'done' : 'failed';
+      const detail = lineAt(payload, 'reason') || lineAt(payload, 'error') || result;
+      return labelled(`hook ${textAt(payload, 'hook_event_type')}`, detail);
+    },
+  ],
   ['LLMCompletionLogEvent', () => 'log of a completion'],
+  ['action:message', (payload) => lineAt(payload, 'args', 'content')],
+  ['action:run', (payload) => `$ ${lineAt(payload, 'args', 'command')}`],
+  [
+    'action:finish',
+    (payload) =>
+      lineAt(payload, 'args', 'final_thought') || lineAt(payload, 'message') || 'finished',
+  ],
+  ['action:think', (payload) => lineAt(payload, 'args', 'thought')],
+  ['action:system', () => 'system prompt'],
+  [
+    'observation:agent_state_changed',
+    (payload) =>
+      labelled(textAt(payload, 'extras', 'agent_state'), lineAt(payload, 'extras', 'reason')),
+  ],
+  ['observation:error', (payload) => labelled('error', lineAt(payload, 'content'))],
 ]);
 
-/** V1 (interface 7.2): by kind; the text of an unknown kind is its name. */
-export function eventTextV1(kind: string, payload: Members): string {
-  return TEXTS_V1.get(kind)?.(payload) ?? kind;
-}
-
-export function eventTextV0(
-  action: string | null,
-  observation: string | null,
-  payload: Members,
-): string {
-  if (action === 'message') return lineAt(payload, 'args', 'content');
-  if (action === 'run') return `$ ${lineAt(payload, 'args', 'command')}`;
-  if (action === 'finish')
-    return lineAt(payload, 'args', 'final_thought') || lineAt(payload, 'message') || 'finished';
-  if (action === 'think') return lineAt(payload, 'args', 'thought');
-  if (action === 'system') return 'system prompt';
-  if (observation === 'agent_state_changed')
-    return labelled(textAt(payload, 'extras', 'agent_state'), lineAt(payload, 'extras', 'reason'));
-  if (observation === 'error') return labelled('error', lineAt(payload, 'content'));
-  return (
-    lineAt(payload, 'message') || lineAt(payload, 'content') || (action ?? observation ?? 'event')
-  );
+/** Another kind of V0 has a message or content; the text of another one of V1 is its name. */
+export function eventText(kind: string, payload: Members): string {
+  const readText = TEXTS.get(kind);
+  if (readText !== undefined) return readText(payload);
+  const [, name] = /^(?:unknown|(?:action|observation):)(.*)$/s.exec(kind) ?? [];
+  if (name === undefined) return kind;
+  return lineAt(payload, 'message') || lineAt(payload, 'content') || name || 'event';
 }
 
 function actionText(payload: Members): string {
@@ -128,19 +142,6 @@ function observationText(payload: Members): string {
     : content || `${textAt(payload, 'tool_name')}: done`;
 }
 
-/** A call has an event when it begins and one when it ends. */
-function acpText(payload: Members): string {
-  const status = payload['is_error'] === true ? 'failed' : textAt(payload, 'status');
-  const hasEnded = status === 'failed' || status === 'completed';
-  return `${lineAt(payload, 'title')}${hasEnded ? `: ${status}` : ''}`;
-}
-
-function hookText(payload: Members): string {
-  const result = payload['success'] === true ? 'done' : 'failed';
-  const detail = lineAt(payload, 'reason') || lineAt(payload, 'error') || result;
-  return labelled(`hook ${textAt(payload, 'hook_event_type')}`, detail);
-}
-
 const RISKS: readonly string[] = ['medium', 'high'];
 
 function risksOf(payload: Members): string[] {
@@ -153,17 +154,10 @@ export function riskOf({ payload }: Payload): string | null {
   return RISKS.find((risk) => risk === textAt(payload, 'security_risk').toLowerCase()) ?? null;
 }
 
-function stateText(payload: Members): string {
-  const key = textAt(payload, 'key');
-  const { value } = payload;
-  return typeof value === 'object' ? key : `${key}: ${firstLine(String(value))}`;
-}
-
 function contentText(content: unknown): string {
   const line = firstLine(contentTexts(content).join('\n'));
-  const images = Array.isArray(content)
-    ? content.filter((part) => textAt(part, 'type') === 'image').length
-    : 0;
+  const parts: unknown[] = Array.isArray(content) ? content : [];
+  const images = parts.filter((part) => textAt(part, 'type') === 'image').length;
   return images === 0 ? line : `${line} [${images} image${images === 1 ? '' : 's'}]`.trim();
 }
 
@@ -188,8 +182,8 @@ const SHAPES: ReadonlyMap<string, EventShape> = new Map<string, EventShape>([
   ['observation:recall', 'other'],
 ]);
 
-/** Of both dialects; servers may have others. */
-export const EVENT_KINDS: readonly string[] = [...new Set([...TEXTS_V1.keys(), ...SHAPES.keys()])];
+/** Servers may have others. */
+export const EVENT_KINDS: readonly string[] = [...new Set([...TEXTS.keys(), ...SHAPES.keys()])];
 
 export function shapeOf({
   kind,
@@ -214,8 +208,7 @@ export function isBookkeeping({
 }: Pick<ConversationEvent, 'kind' | 'payload'>): boolean {
   if (kind === 'ConversationStateUpdateEvent') return payload['key'] !== 'execution_status';
   if (kind === 'observation:null' || kind === 'LLMCompletionLogEvent') return true;
-  // This analyzer repeats the risk of the action; the verdict of another one stands below the
-  // action.
+  // This analyzer repeats the risk of the action.
   if (kind === 'SecurityAnalysisEvent')
     return (
       payload['analyzer'] === 'LLMSecurityAnalyzer' ||

@@ -34,19 +34,8 @@ export interface ConversationEvent {
 
 /** A read from a time on is exact to the millisecond: events just before that time may be in it. */
 export function isUpTo(event: ConversationEvent, end: ConversationEvent | null): boolean {
-  if (end === null) return false;
-  if (event.id === end.id) return true;
-  return (
-    event.timestamp !== null &&
-    end.timestamp !== null &&
-    inOrder(event.timestamp) < inOrder(end.timestamp)
-  );
-}
-
-/**
- * The text of a time without its `Z`: such texts are in the order of their times, with a fraction
- * or without one.
- */
-function inOrder(time: string): string {
-  return time.slice(0, -1);
+  if (event.id === end?.id) return true;
+  if (!event.timestamp || !end?.timestamp) return false;
+  // Without `Z` the texts are in the order of their times, with a fraction or without one.
+  return event.timestamp.slice(0, -1) < end.timestamp.slice(0, -1);
 }

@@ -1,12 +1,4 @@
-export const GIT_PROVIDERS = [
-  'github',
-  'gitlab',
-  'bitbucket',
-  'bitbucket_data_center',
-  'forgejo',
-  'azure_devops',
-  'enterprise_sso',
-] as const;
+export { GIT_PROVIDERS } from '../protocol/git-providers.ts';
 
 export interface GitProvider {
   git_provider: string;

@@ -1,10 +1,6 @@
+// Conversation ids are 32 hexadecimal digits; any other plain word is read as a prefix.
 import { AppError } from '../base/errors.ts';
 import { cut } from '../base/text/well-formed.ts';
-
-/**
- * Conversation ids are 32 hexadecimal digits. A server may have others: any plain word is read as a
- * prefix.
- */
 
 export type IdWord =
   | 'last'
@@ -55,12 +51,8 @@ export function readSandboxWord(text: string): IdWord | null {
   if (text === '@last') return 'last';
   const isUrl = text.includes('://');
   if (!isUrl && !isPlainWord(text)) return null;
-  const parts = isUrl
-    ? text
-        .split(/[/?&=#]+/)
-        .slice(2)
-        .reverse()
-    : [text];
+  const segments = text.split(/[/?&=#]+/).slice(2);
+  const parts = isUrl ? segments.reverse() : [text];
   const ids = parts
     .flatMap((part) => [part, normalizeId(part) ?? part])
     .filter((word) => /^[\w.-]{16,}$/.test(word));
@@ -78,10 +70,10 @@ export function matchPrefix<T>(
   items: readonly T[],
   idsOf: (item: T) => readonly string[],
 ): T[] {
-  const wanted = plainId(prefix);
-  const exact = items.find((item) => idsOf(item).map(plainId).includes(wanted));
+  const start = plainId(prefix);
+  const exact = items.find((item) => idsOf(item).map(plainId).includes(start));
   if (exact !== undefined) return [exact];
-  return items.filter((item) => idsOf(item).some((id) => plainId(id).startsWith(wanted)));
+  return items.filter((item) => idsOf(item).some((id) => plainId(id).startsWith(start)));
 }
 
 function plainId(id: string): string {

@@ -1,7 +1,4 @@
-/**
- * MCP servers in the settings. V0 has three lists (interface 2.3), V1 a map of servers by name;
- * neither is translated.
- */
+/** MCP servers in the settings: V0 has three lists (interface 2.3), V1 a map by name. */
 import { memberRedaction } from '../base/text/redact.ts';
 import { REDACTED } from '../base/text/secret-names.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './settings.ts';
@@ -13,44 +10,46 @@ const LISTS = {
 } as const;
 const LIST_NAMES = Object.keys(LISTS) as (keyof typeof LISTS)[];
 
-const isText = (value: JsonValue): boolean => typeof value === 'string';
-const MEMBERS: Record<string, [isValid: (value: JsonValue) => boolean, words: string]> = {
-  url: [
-    (url) => isText(url) && /^(http|ws)s?:\/\/[^\s/]/i.test(String(url)),
-    'must be an http, https, ws or wss URL',
-  ],
-  api_key: [(key) => key === null || isText(key), 'must be a text'],
+type IsValid = (value: JsonValue) => boolean;
+const isText: IsValid = (value) => typeof value === 'string';
+const isLike =
+  (pattern: RegExp): IsValid =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value);
+const isOptional =
+  (isValid: IsValid): IsValid =>
+  (value) =>
+    value === null || isValid(value);
+
+const MEMBERS: Record<string, [isValid: IsValid, rule: string]> = {
+  url: [isLike(/^(http|ws)s?:\/\/[^\s/]/i), 'must be an http, https, ws or wss URL'],
+  api_key: [isOptional(isText), 'must be a text'],
   timeout: [
-    (seconds) =>
-      seconds === null ||
-      (Number.isSafeInteger(seconds) && Number(seconds) >= 1 && Number(seconds) <= 3600),
+    isOptional((value) => {
+      const seconds = Number(value);
+      return Number.isSafeInteger(value) && seconds >= 1 && seconds <= 3600;
+    }),
     'must be 1 to 3600 seconds',
   ],
-  name: [
-    (name) => isText(name) && /^[A-Za-z0-9_-]+$/.test(String(name)),
-    'must be letters, digits, _ and - only',
-  ],
-  command: [
-    (command) => isText(command) && /^\S+$/.test(String(command)),
-    'must be one word; its arguments go to args',
-  ],
+  name: [isLike(/^[A-Za-z0-9_-]+$/), 'must be letters, digits, _ and - only'],
+  command: [isLike(/^\S+$/), 'must be one word; its arguments go to args'],
   args: [
-    (args) => args === null || (Array.isArray(args) && args.every(isText)),
+    isOptional((args) => Array.isArray(args) && args.every(isText)),
     'must be a list of texts',
   ],
   env: [
-    (env) => env === null || (isJsonObject(env) && Object.values(env).every(isText)),
+    isOptional((env) => isJsonObject(env) && Object.values(env).every(isText)),
     'must be an object of texts',
   ],
 };
 
-/** In words that follow the place of the server. */
+/** In words that follow the path of the server. */
 function serverProblem(server: JsonObject, members: readonly string[]): string | null {
   for (const name of members) {
-    const [isValid, words] = MEMBERS[name] ?? [];
-    if (isValid?.(server[name] ?? null) === false) return `.${name} ${words}`;
+    const [isValid, rule] = MEMBERS[name] ?? [];
+    if (isValid?.(server[name] ?? null) === false) return `.${name} ${rule}`;
   }
-  // Masks of keys, headers and environment values are restored from what is stored.
+  // The masks of keys, headers and environment values are replaced by what is stored.
   const masked = ['url', 'command', 'args'].find((name) =>
     [server[name]].flat().some((text) => typeof text === 'string' && text.includes(REDACTED)),
   );

@@ -13,10 +13,7 @@ type FetchPage<T> = (page: string | null) => Promise<Page<T>>;
 
 /** More is refused by servers (interface 4.3, 5.3). */
 const PAGE_SIZE_MAX = 100;
-/**
- * `empty`: servers drop items after paging (interface 3.2). `known`: V0 lists some items again
- * (seen on 1.6.0).
- */
+/** Servers drop items after paging (interface 3.2), and V0 of 1.6.0 lists some again. */
 const MOST_PAGES_WITHOUT_NEWS = { empty: 1_000, known: 100 };
 
 export async function* allPages<T>(
@@ -26,10 +23,7 @@ export async function* allPages<T>(
   for await (const items of eachPage(idOf, fetchPage)) yield* items;
 }
 
-/**
- * Each item once; an item with an empty id is never a duplicate. Throws `server` for a list without
- * an end.
- */
+/** Each item once; an empty id is never a duplicate. Throws `server` for a list without end. */
 export async function* eachPage<T>(
   idOf: (item: T) => string,
   fetchPage: FetchPage<T>,

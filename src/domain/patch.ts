@@ -71,10 +71,7 @@ export function patchFiles(patch: string): Map<string, ChangedFile & { text: str
   return files;
 }
 
-/**
- * A path as git prints it. Git quotes a name with unusual bytes, and writes these as octal escapes
- * of its UTF-8.
- */
+/** Git quotes a path with unusual bytes, and writes these as octal escapes of UTF-8. */
 export function unquotePath(text: string): string {
   if (!text.startsWith('"')) return text;
   const bytes: number[] = [];
@@ -85,14 +82,9 @@ export function unquotePath(text: string): string {
   return Buffer.from(bytes).toString('utf8');
 }
 
+// prettier-ignore
 const ESCAPES: Record<string, string> = {
-  n: '\n',
-  t: '\t',
-  r: '\r',
-  a: '\x07',
-  b: '\b',
-  f: '\f',
-  v: '\v',
+  n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v',
 };
 
 export interface FileSides {
@@ -118,18 +110,14 @@ export async function filePatch(
   { path, status }: Pick<ChangedFile, 'path' | 'status'>,
   { original, modified }: FileSides,
 ): Promise<string | null> {
-  // A server may return a text for the side that does not exist: of a folder that was in the place
-  // of a new file.
+  // A server may return a text for the side that does not exist, of a folder at this path.
   const hunks = await hunksOf(
     status === 'added' ? '' : (original ?? ''),
     status === 'deleted' ? '' : (modified ?? ''),
   );
   const mode = MODES[status];
   if (hunks.length === 0 && mode === undefined) return null;
-  // Git quotes a path with control characters, quotes or backslashes.
-  const [before, after] = [`a/${path}`, `b/${path}`].map((name) =>
-    /[\0-\x1f"\\]/.test(name) ? JSON.stringify(name) : name,
-  );
+  const [before, after] = [gitName(`a/${path}`), gitName(`b/${path}`)];
   const sides = [
     `--- ${status === 'added' ? '/dev/null' : before}`,
     `+++ ${status === 'deleted' ? '/dev/null' : after}`,
@@ -144,6 +132,11 @@ export async function filePatch(
     ]),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Git quotes a name with control characters, quotes or backslashes. */
+function gitName(name: string): string {
+  return /[\0-\x1f"\\]/.test(name) ? JSON.stringify(name) : name;
 }
 
 const MODES: Partial<Record<ChangedFile['status'], string>> = {
@@ -169,28 +162,23 @@ async function hunksOf(original: string, modified: string): Promise<Hunk[]> {
 }
 
 function replaced(original: string, modified: string): Hunk {
-  const removed = linesOf(original);
-  const added = linesOf(modified);
+  const removed = markedLines('-', original);
+  const added = markedLines('+', modified);
   return {
     oldStart: 1,
     oldLines: removed.count,
     newStart: 1,
     newLines: added.count,
-    lines: [...removed.marked('-'), ...added.marked('+')],
+    lines: [...removed.lines, ...added.lines],
   };
 }
 
-function linesOf(text: string): { count: number; marked(mark: string): string[] } {
-  const lines = text.split('\n');
-  const hasEnd = lines.at(-1) === '';
-  if (hasEnd) lines.pop();
-  return {
-    count: lines.length,
-    marked(mark) {
-      const marked = lines.map((line) => mark + line);
-      return hasEnd ? marked : [...marked, '\\ No newline at end of file'];
-    },
-  };
+function markedLines(mark: '-' | '+', text: string): { count: number; lines: string[] } {
+  const lines = text.split('\n').map((line) => mark + line);
+  const count = text.endsWith('\n') || text === '' ? lines.length - 1 : lines.length;
+  if (count < lines.length) lines.pop();
+  else lines.push('\\ No newline at end of file');
+  return { count, lines };
 }
 
 function range(start: number, count: number): string {

@@ -30,10 +30,7 @@ export interface SandboxFiles {
   stat(path: string): Promise<PathInfo>;
   /** A folder comes as a tar archive whose names begin with `./`. */
   download(from: PathInfo, into: (part: Uint8Array) => Promise<void>): Promise<void>;
-  /**
-   * The bytes arrive under a name that begins with `.acs-cp-`. Throws `conflict` where file and
-   * folder collide.
-   */
+  /** By way of a name `.acs-cp-…`. Throws `conflict` where file and folder collide. */
   upload(target: PathInfo, content: SandboxContent): Promise<void>;
   /** A temporary path in the sandbox that has to be removed, also after a success; null: none. */
   readonly temporary: string | null;
@@ -46,9 +43,7 @@ export function nameOf(path: string): string | null {
   return ['', '.', '..'].includes(last) ? null : last;
 }
 
-/**
- * Throws `conflict` for a file that is named as a folder, what is neither, and what cannot be read.
- */
+/** Throws `conflict` for a file named as a folder, what is neither, and what cannot be read. */
 export function checkSource(
   { path, kind, isReadable }: PathInfo,
   given: string,
@@ -69,22 +64,39 @@ export async function targetOf(
   missing: (message: string) => AppError,
 ): Promise<PathInfo> {
   const there = await stat(given);
-  if (there.kind !== 'folder' && given.endsWith('/')) {
-    if (there.kind !== 'none') throw new AppError('conflict', `${there.path} is not a folder`);
-    if (source.kind === 'file') throw missing(`the folder ${there.path} does not exist`);
+  if (there.kind !== 'folder') {
+    if (given.endsWith('/')) checkMissingFolder(there, source.kind, missing);
+    return checkedTarget(there, source.kind, missing);
   }
-  if (there.kind === 'folder' && source.kind === 'file' && source.name === null) {
+  if (source.name === null && source.kind === 'file')
     throw new AppError('usage', `${there.path} is a folder, and a stream has no name`, {
       hint: 'name the file',
     });
-  }
-  const isInto = there.kind === 'folder' && source.name !== null;
-  const target = isInto ? await stat(`${there.path.replace(/\/+$/, '')}/${source.name}`) : there;
+  const folder = there.path.replace(/\/+$/, '');
+  const target = source.name === null ? there : await stat(`${folder}/${source.name}`);
+  return checkedTarget(target, source.kind, missing);
+}
+
+/** A folder that is copied becomes the folder that does not exist. */
+function checkMissingFolder(
+  { path, kind }: PathInfo,
+  sourceKind: 'file' | 'folder',
+  missing: (message: string) => AppError,
+): void {
+  if (kind !== 'none') throw new AppError('conflict', `${path} is not a folder`);
+  if (sourceKind === 'file') throw missing(`the folder ${path} does not exist`);
+}
+
+function checkedTarget(
+  target: PathInfo,
+  sourceKind: 'file' | 'folder',
+  missing: (message: string) => AppError,
+): PathInfo {
   const { path, kind } = target;
   if (!target.hasFolder) throw missing(`cannot write ${path}: its folder does not exist`);
   if (kind === 'other')
     throw new AppError('conflict', `${path} is not a regular file; it is not replaced`);
-  if (kind !== 'none' && kind !== source.kind) throw clash(path, kind === 'folder');
+  if (kind !== 'none' && kind !== sourceKind) throw clash(path, kind === 'folder');
   if (!target.isWritable) throw new AppError('conflict', `cannot write ${path}: permission denied`);
   return target;
 }

@@ -40,10 +40,7 @@ export function isSelected(record: Selectable, selection: Selection, nowMs: numb
   });
 }
 
-/**
- * Whether a pattern is the name, its last part, or a glob whose `*` also matches `/`; letter case
- * does not matter.
- */
+/** A pattern is a name, its last part, or a glob whose `*` matches `/` too; any letter case. */
 export function matchesRepository(name: string, pattern: string): boolean {
   const text = name.toLowerCase();
   const [first = '', ...others] = pattern.toLowerCase().split('*');

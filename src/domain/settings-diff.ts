@@ -36,7 +36,7 @@ const VALUE: Comparison = {
   target: (value) => value,
   isSame: hasAll,
   isStored: hasAll,
-  text: textOf,
+  text: shownValue,
 };
 
 const SECRET: Comparison = {
@@ -53,7 +53,7 @@ const MCP: Comparison = {
   isSame: (current, target) => isDeepStrictEqual(withoutEmpty(current), withoutEmpty(target)),
   // The secrets of MCP servers are returned masked, or not at all.
   isStored: (current, target) => isDeepStrictEqual(serverNames(current), serverNames(target)),
-  text: (value) => textOf(maskMcpConfig(value)),
+  text: (value) => shownValue(maskMcpConfig(value)),
 };
 
 function comparisonOf({ name, secret }: SettingsField): Comparison {
@@ -65,13 +65,10 @@ export function differencesOf(
   snapshot: SettingsSnapshot,
   { set, unset }: RequestedSettings,
 ): Difference[] {
+  const defaultOf = (field: SettingsField) => (field.secret ? null : field.default);
   const changes = [
     ...[...set].map(([field, value]) => ({ field, effect: 'set' as const, value })),
-    ...unset.map((field) => ({
-      field,
-      effect: 'unset' as const,
-      value: field.secret ? null : field.default,
-    })),
+    ...unset.map((field) => ({ field, effect: 'unset' as const, value: defaultOf(field) })),
   ];
   return changes.flatMap((change): Difference[] => {
     const { field, effect, value } = change;
@@ -123,12 +120,10 @@ export function recordOf(
 
 export function hasMask(value: JsonValue): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).some(hasMask);
-  return (
-    isMasked(value) || ['(set)', '(changed)', '(unset)', '(unknown)'].includes(value as string)
-  );
+  return isMasked(value) || /^\((?:set|changed|unset|unknown)\)$/.test(String(value));
 }
 
-function textOf(value: JsonValue): string {
+function shownValue(value: JsonValue): string {
   if (value === null) return '(unset)';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

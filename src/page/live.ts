@@ -2,7 +2,7 @@
  * The text of the script is constant, and the policy names its hash: nothing else on the page can
  * run.
  */
-import { type ConversationDiff, createEditLog, type EditLog } from '../domain/edits.ts';
+import { type ConversationDiff, EditLog } from '../domain/edits.ts';
 import { patchFiles } from '../domain/patch.ts';
 import { markup, Markup } from './markup.ts';
 import {
@@ -173,7 +173,7 @@ export async function diffOfEdits(
   events: AsyncIterable<readonly PageEvent[]>,
   conversation: Parameters<EditLog['diff']>[0],
 ): Promise<ConversationDiff> {
-  const edits = createEditLog();
+  const edits = new EditLog();
   for await (const page of events) for (const event of page) edits.add(event);
   return await edits.diff(conversation);
 }

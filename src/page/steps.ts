@@ -1,7 +1,7 @@
 import { createEditReader, type Edit } from '../domain/edits.ts';
 import type { ConversationEvent } from '../domain/event.ts';
 import {
-  eventTextV1,
+  eventText,
   commandOf,
   elapsed,
   exitCodeOf,
@@ -49,7 +49,7 @@ export function createStepReader(startedAt: string | null) {
   const readEdit = createEditReader();
   return {
     async read({ text, ...read }: PageEvent): Promise<Markup | null> {
-      const event = { ...read, text: text ?? eventTextV1(read.kind, read.payload) };
+      const event = { ...read, text: text ?? eventText(read.kind, read.payload) };
       const edit = readEdit(event);
       if (isBookkeeping(event)) return null;
       const ms = parseTime(event.timestamp);

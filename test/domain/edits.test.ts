@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createEditLog, type EditLog, RECONSTRUCTED } from '../../src/domain/edits.ts';
+import { EditLog, RECONSTRUCTED } from '../../src/domain/edits.ts';
 import type { ConversationEvent } from '../../src/domain/event.ts';
 
 type Event = Pick<ConversationEvent, 'id' | 'kind' | 'payload'>;
@@ -18,7 +18,7 @@ const observed = (members: Record<string, unknown>, path = '/workspace/project/a
 const diffOf = (...events: Event[]) => diffAt(place, ...events);
 
 async function diffAt(at: Parameters<EditLog['diff']>[0], ...events: Event[]) {
-  const log = createEditLog();
+  const log = new EditLog();
   for (const event of events) log.add(event);
   const { patch, files, omissions } = await log.diff(at);
   expect(omissions[0]).toBe(RECONSTRUCTED);

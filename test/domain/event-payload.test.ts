@@ -3,8 +3,7 @@ import {
   actionIdOf,
   commandOf,
   elapsed,
-  eventTextV0,
-  eventTextV1,
+  eventText,
   exitCodeOf,
   firstLine,
   fullText,
@@ -26,7 +25,7 @@ const KINDS = `ACPToolCallEvent ActionEvent AgentErrorEvent Condensation Condens
 it.each(KINDS.split(/\s+/))(
   'the line of a V1 event of the kind %s is not the name of its class',
   (kind) => {
-    expect(eventTextV1(kind, {})).not.toBe(kind);
+    expect(eventText(kind, {})).not.toBe(kind);
   },
 );
 
@@ -118,7 +117,7 @@ describe('the line of a V1 event', () => {
     ['PauseEvent', {}, 'paused'],
     ['KindOfTheFuture', { anything: 1 }, 'KindOfTheFuture'],
   ])('%s %j reads %j', (kind, payload, line) => {
-    expect(eventTextV1(kind, payload)).toBe(line);
+    expect(eventText(kind, payload)).toBe(line);
   });
 
   it('accepts members of any shape', () => {
@@ -136,40 +135,38 @@ describe('the line of a V1 event', () => {
           key: wrong,
           value: wrong,
         };
-        expect(typeof eventTextV1(kind, payload)).toBe('string');
+        expect(typeof eventText(kind, payload)).toBe('string');
       }
     }
   });
 });
 
 describe('the line of a V0 event', () => {
-  it.each<[string | null, string | null, Record<string, unknown>, string]>([
-    ['message', null, { args: { content: 'hello' } }, 'hello'],
-    ['run', null, { args: { command: 'ls' } }, '$ ls'],
-    ['finish', null, { args: { final_thought: 'done' } }, 'done'],
-    ['finish', null, { message: 'All done!' }, 'All done!'],
-    ['finish', null, {}, 'finished'],
-    ['think', null, { args: { thought: 'why' } }, 'why'],
-    ['system', null, { args: { content: 'You are an agent' } }, 'system prompt'],
-    ['recall', null, { message: 'Retrieving content' }, 'Retrieving content'],
+  it.each<[string, Record<string, unknown>, string]>([
+    ['action:message', { args: { content: 'hello' } }, 'hello'],
+    ['action:run', { args: { command: 'ls' } }, '$ ls'],
+    ['action:finish', { args: { final_thought: 'done' } }, 'done'],
+    ['action:finish', { message: 'All done!' }, 'All done!'],
+    ['action:finish', {}, 'finished'],
+    ['action:think', { args: { thought: 'why' } }, 'why'],
+    ['action:system', { args: { content: 'You are an agent' } }, 'system prompt'],
+    ['action:recall', { message: 'Retrieving content' }, 'Retrieving content'],
     [
-      null,
-      'agent_state_changed',
+      'observation:agent_state_changed',
       { extras: { agent_state: 'error', reason: 'STATUS$X' } },
       'error: STATUS$X',
     ],
-    [null, 'agent_state_changed', { extras: { agent_state: 'running' } }, 'running'],
-    [null, 'error', { content: 'no such file', message: 'other' }, 'error: no such file'],
-    [null, 'read', { content: 'of a file' }, 'of a file'],
+    ['observation:agent_state_changed', { extras: { agent_state: 'running' } }, 'running'],
+    ['observation:error', { content: 'no such file', message: 'other' }, 'error: no such file'],
+    ['observation:read', { content: 'of a file' }, 'of a file'],
     [
-      null,
-      'run',
+      'observation:run',
       { message: 'Command `ls` executed with exit code 0.' },
       'Command `ls` executed with exit code 0.',
     ],
-    [null, 'future', {}, 'future'],
-  ])('%s %s %j reads %j', (action, observation, payload, line) => {
-    expect(eventTextV0(action, observation, payload)).toBe(line);
+    ['observation:future', {}, 'future'],
+  ])('%s %j reads %j', (kind, payload, line) => {
+    expect(eventText(kind, payload)).toBe(line);
   });
 });
 

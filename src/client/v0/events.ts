@@ -3,7 +3,7 @@
  */
 import { roundedUsd } from '../../domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
-import { eventTextV0 } from '../../domain/event-payload.ts';
+import { eventText } from '../../domain/event-payload.ts';
 import { normalizeTime } from '../../base/text/time.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
@@ -20,7 +20,7 @@ export function toEventV0(
 ): ConversationEvent {
   const payload = redaction.part(record.payload);
   const kind = kindOf(record);
-  const text = eventTextV0(record.action, record.observation, payload);
+  const text = eventText(kind, payload);
   const event: ConversationEvent = {
     type: 'event',
     id: String(record.id),

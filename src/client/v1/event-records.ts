@@ -1,5 +1,5 @@
 import type { Reason } from '../../domain/conversation.ts';
-import { textAt, textOf, eventTextV1 } from '../../domain/event-payload.ts';
+import { textAt, textOf, eventText } from '../../domain/event-payload.ts';
 import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
 import { allPages, byId } from '../../domain/pages.ts';
 import { normalizeTime } from '../../base/text/time.ts';
@@ -15,7 +15,7 @@ export function toEvent(
 ): ConversationEvent {
   const { id, source, kind } = record;
   const payload = redaction.part(record.payload);
-  const text = eventTextV1(kind, payload);
+  const text = eventText(kind, payload);
   const event: ConversationEvent = {
     type: 'event',
     id,

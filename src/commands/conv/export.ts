@@ -4,12 +4,7 @@ import type { Context } from '../context.ts';
 import { type ErrorKind, isAppError } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import {
-  type ConversationDiff,
-  createEditLog,
-  type EditLog,
-  RECONSTRUCTED,
-} from '../../domain/edits.ts';
+import { type ConversationDiff, EditLog, RECONSTRUCTED } from '../../domain/edits.ts';
 import { changedFiles, patchFiles } from '../../domain/patch.ts';
 import type { PageRecord } from '../../page/page.ts';
 import { explain } from '../shared/declare.ts';
@@ -101,7 +96,7 @@ export async function exportConversation(
 
 async function readRecord(ctx: Context, server: Server, id: string): Promise<PageRecord> {
   const conversation = ctx.out.redacted(await server.conversations.getComplete(id));
-  const edits = createEditLog();
+  const edits = new EditLog();
   return {
     conversation,
     async *events() {

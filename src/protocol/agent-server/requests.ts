@@ -211,18 +211,11 @@ export const eventSearch = record({
   timestamp__lt: v.optional(time()),
 });
 
-const conversationStatus = v.optional(
-  oneOf([
-    'idle',
-    'running',
-    'paused',
-    'waiting_for_confirmation',
-    'finished',
-    'error',
-    'stuck',
-    'deleting',
-  ]),
-);
+// prettier-ignore
+export const EXECUTION_STATUSES = [
+  'idle', 'running', 'paused', 'waiting_for_confirmation', 'finished', 'error', 'stuck',
+] as const;
+const conversationStatus = v.optional(oneOf([...EXECUTION_STATUSES, 'deleting']));
 
 export const conversationCount = record({ status: conversationStatus });
 

@@ -24,19 +24,11 @@ import {
   truth,
   uuid,
 } from '../detail.ts';
+import { GIT_PROVIDERS } from '../git-providers.ts';
 import { PLAIN_SETTINGS, type Setting, type SettingType } from '../settings.ts';
 
-export const PROVIDERS = [
-  'github',
-  'gitlab',
-  'bitbucket',
-  'bitbucket_data_center',
-  'forgejo',
-  'azure_devops',
-  'enterprise_sso',
-] as const;
-export type Provider = (typeof PROVIDERS)[number];
-export const provider = () => oneOf(PROVIDERS);
+export type Provider = (typeof GIT_PROVIDERS)[number];
+export const provider = () => oneOf(GIT_PROVIDERS);
 
 export const TRIGGERS = [
   'resolver',

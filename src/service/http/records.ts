@@ -1,6 +1,6 @@
 /** The JSON that the servers send: the members that are always there. An answer may have others. */
 import * as v from 'valibot';
-import { EXECUTION_STATUSES } from '../storage/conversation-state.ts';
+import { EXECUTION_STATUSES } from '../../protocol/agent-server/requests.ts';
 
 export const integer = () => v.pipe(v.number(), v.integer());
 export const textOrNull = () => v.nullable(v.string());

@@ -1,5 +1,6 @@
 /** Tokens of git providers, for cloning; of the hosts only one with Forgejo gets requests. */
-import { PROVIDERS, type Provider } from '../../protocol/v1/requests.ts';
+import { GIT_PROVIDERS } from '../../protocol/git-providers.ts';
+import type { Provider } from '../../protocol/v1/requests.ts';
 import { invalid, type HttpError } from '../http/answer.ts';
 import type { DocumentStore } from '../storage/documents.ts';
 import { Forgejo } from './forgejo.ts';
@@ -57,9 +58,9 @@ export async function storeProviders(
 }
 
 function assertKnown(names: string[]): void {
-  const unknown = names.filter((name) => !(PROVIDERS as readonly string[]).includes(name));
+  const unknown = names.filter((name) => !(GIT_PROVIDERS as readonly string[]).includes(name));
   if (unknown.length === 0) return;
-  const quoted = PROVIDERS.map((name) => `'${name}'`);
+  const quoted = GIT_PROVIDERS.map((name) => `'${name}'`);
   const expected = `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
   throw invalid(
     unknown.map((name) => ({

@@ -1,14 +1,5 @@
+import type { EXECUTION_STATUSES } from '../../protocol/agent-server/requests.ts';
 import type { ModelUsage } from '../base/steps.ts';
-
-export const EXECUTION_STATUSES = [
-  'idle',
-  'running',
-  'paused',
-  'waiting_for_confirmation',
-  'finished',
-  'error',
-  'stuck',
-] as const;
 
 export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number];
 

@@ -5,10 +5,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { runStateV1, sandboxStatus } from '../../../src/client/v1/records.ts';
 import type { ConversationDiff } from '../../../src/page/live.ts';
 import * as live from '../../../src/service/app/live-page.ts';
-import {
-  EXECUTION_STATUSES,
-  type StoredEvent,
-} from '../../../src/service/storage/conversation-state.ts';
+import { EXECUTION_STATUSES } from '../../../src/protocol/agent-server/requests.ts';
+import type { StoredEvent } from '../../../src/service/storage/conversation-state.ts';
 import type { ConversationRow } from '../../../src/service/storage/conversations.ts';
 import {
   eventLogFile,
