@@ -1,8 +1,6 @@
-/** The agent decides the next step; run-loop.ts handles confirmation, limits, pause and crash. */
 import type { ReplayStep, Step } from '../base/steps.ts';
 import type { StoredEvent } from '../storage/conversation-state.ts';
 
-/** What has happened so far. */
 export interface Situation {
   /** The number of steps that have ended: with an observation, a rejection or a message. */
   done: number;
@@ -12,10 +10,10 @@ export interface Situation {
   onText: ((text: string, isEnd?: boolean) => void) | null;
 }
 
+/** Decides the next step; run-loop.ts handles confirmation, limits, pause and crash. */
 export interface Agent {
   /** Reads the settings again; called before each step. */
   renew?(): void;
-  /** Rejects with the reason of the signal when it is aborted. */
   next(situation: Situation, signal: AbortSignal): Promise<Step>;
 }
 

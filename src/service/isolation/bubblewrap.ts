@@ -76,9 +76,7 @@ const TEMPORARY = [
 /** Of a folder that is covered to hide it. */
 const EMPTY_BYTES = 64 * 1024;
 
-/**
- * The user's home and all data of the service. `eventsDir` is `<data directory>/events/<sandbox>`.
- */
+/** The user's home and the data directory. `eventsDir`: `<data directory>/events/<sandbox>`. */
 export function hiddenFolders(eventsDir: string, home: string): string[] {
   const dataDir = path.dirname(path.dirname(realpathSync(eventsDir)));
   return [...new Set([home, existsSync(home) ? realpathSync(home) : home, dataDir])];
@@ -89,7 +87,6 @@ export function bubblewrapPlan(plan: {
   dist: string;
   node: string;
   offline: boolean;
-  /** Folders inside system folders that are hidden: the user's home, the service's data. */
   hidden: string[];
   /** Bytes of all temporary folders; null: the kernel's default for each, half of the memory. */
   temporary: number | null;
@@ -103,13 +100,9 @@ export function bubblewrapPlan(plan: {
     ...plan.hidden
       .filter((folder) => isInSystemFolder(folder) && existsSync(folder))
       .flatMap((folder) => tmpfs(folder, plan.temporary === null ? null : EMPTY_BYTES)),
-    // Root can write kernel settings without capabilities; one names a program that runs outside of
-    // every isolation.
-    ...[
-      '--proc',
-      '/proc',
-      ...(process.getuid?.() === 0 ? ['--ro-bind-try', '/proc/sys', '/proc/sys'] : []),
-    ],
+    // Root can write kernel settings, one of which names a program that runs outside.
+    ...['--proc', '/proc'],
+    ...(process.getuid?.() === 0 ? ['--ro-bind-try', '/proc/sys', '/proc/sys'] : []),
     ...['--dev', '/dev'],
     ...TEMPORARY.flatMap(([folder, part]) =>
       tmpfs(folder, plan.temporary && Math.floor(plan.temporary * part)),
@@ -119,15 +112,8 @@ export function bubblewrapPlan(plan: {
     ...nameResolution(),
     ...['--ro-bind-try', basesOf(plan.workspaceDir), BASES_INSIDE],
     ...['--ro-bind', plan.dist, `${OWN_FOLDER}/dist`, ...node.mounts],
-    ...[
-      '--dir',
-      '/workspace',
-      '--bind',
-      plan.workspaceDir,
-      WORKSPACE_INSIDE,
-      '--chdir',
-      WORKSPACE_INSIDE,
-    ],
+    ...['--dir', '/workspace', '--bind', plan.workspaceDir, WORKSPACE_INSIDE],
+    ...['--chdir', WORKSPACE_INSIDE],
     ...['--remount-ro', '/'],
   ];
   return { options, program: [node.binary, `${OWN_FOLDER}/dist/inside.js`] };
@@ -197,9 +183,8 @@ function nameResolution(): string[] {
 }
 
 /**
- * Outside of system folders node is at /run/acs/node, with npm and the other programs of its
- * packages. Nothing else of the folder is there: an installation may be below ~/.local, which has
- * data of the user and of the service, too.
+ * Outside of system folders node is at /run/acs/node, with the programs of its packages and nothing
+ * else of its folder: an installation may be below ~/.local, which has data of the user.
  */
 function nodeMount(
   node: string,

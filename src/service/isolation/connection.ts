@@ -141,7 +141,7 @@ export class IsolationConnection {
     return hello;
   }
 
-  /** Sends a request. Its number is returned at once: it is the number of a run. */
+  /** `id`: the number of the request, and of the run that it starts. */
   ask<K extends Operation>(
     op: K,
     parameters: Operations[K]['takes'],

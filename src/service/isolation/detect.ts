@@ -42,7 +42,7 @@ export async function whyNoBubblewrap(
   } catch (error) {
     return (error as Error).message;
   }
-  const failure = await failureOf(command.file, command.args, env, signal);
+  const failure = await commandFailure(command.file, command.args, env, signal);
   if (failure === null) return null;
   if (NOT_PERMITTED.test(failure)) return failure;
   const missing = missingFromKernel();
@@ -51,7 +51,7 @@ export async function whyNoBubblewrap(
 }
 
 /** The first line of its error output, or how it ended; null: it ended with exit code 0. */
-export async function failureOf(
+export async function commandFailure(
   file: string,
   args: string[],
   { PATH }: Environment,

@@ -12,8 +12,7 @@ const workingDir = process.cwd();
 /** The folder for files of the worker, where no mount ends with the helper. */
 const scratch = process.argv[2];
 const mark = process.env[SANDBOX_MARKER] ?? '';
-// Background processes of commands have reached the limit of processes: not even `kill` could be
-// started.
+// At the limit of processes not even `kill` could be started.
 const programs = new Programs(workingDir, () => {
   process.stderr.write('it reached its limit of processes\n');
   endEverything();
@@ -78,13 +77,11 @@ process.stdin.on('data', (chunk: Buffer) => {
 process.stdin.on('end', endEverything);
 process.stdin.on('error', endEverything);
 process.stdout.on('error', endEverything);
-// The worker closes stdin. A command that ends programs by name or pattern, as `pkill node` does,
-// is to spare the helper.
+// A command that ends programs by name, such as `pkill node`, must not end the helper.
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined);
 process.title = 'acs-sandbox';
 
-// Inside bubblewrap the home is empty: git needs a name, and refuses a workspace with a mapped
-// owner.
+// git needs a name, and refuses a workspace with a mapped owner.
 const gitSettings = path.join(HOME_INSIDE, '.gitconfig');
 if (process.env['HOME'] === HOME_INSIDE && !existsSync(gitSettings)) {
   writeFileSync(

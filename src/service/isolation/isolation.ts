@@ -36,7 +36,6 @@ export interface StartedIsolation {
   /** A private folder inside, for files of the worker. */
   scratch: string;
   home: string;
-  /** Of `basesOf`. */
   bases: string;
   freeze: () => void;
   thaw: () => void;
@@ -67,7 +66,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     hidden,
     temporary: limits.temporary,
   });
-  // By a descriptor, because a command line is visible to all users, also inside.
+  // A command line is visible to all users, also inside.
   const pipes = [options.map((option) => `${option}\0`).join(''), seccompFilter(process.arch)];
   const given = ['--args', '3', '--seccomp', '4', ...program];
   const { file, args } = bubblewrapCommand(given, PATH, limitCommand(limits, PATH));
@@ -91,7 +90,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     scratch: SCRATCH_INSIDE,
     home: HOME_INSIDE,
     bases: BASES_INSIDE,
-    // Nothing can leave the process-id namespace of bwrap, which the kernel ends with the worker.
+    // No process can leave the process-id namespace of bwrap.
     ...freezer({ below: pid, marked: null, except: [] }),
     end: async () => {
       // The kernel ends every process inside with it, a fork bomb included.
@@ -117,7 +116,7 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
   try {
     mkdirSync(scratch, { mode: 0o700 });
   } catch {
-    // On a full disk what needs it fails.
+    // On a full disk only what needs the folder fails.
   }
   // The kernel would count all processes of the user.
   const limits = { ...(config.limits ?? NO_LIMITS), processes: null };
@@ -129,7 +128,7 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
     scratch,
   ];
   const command = ['/bin/sh', '-c', MARKED, realtimeLimitOf(mark), ...helper];
-  const { file, args } = withParentDeathSignal('CONT', command); // a command may have stopped it
+  const { file, args } = withParentDeathSignal('CONT', command);
   const env = { ...plainEnvironment(config.workspace_dir), ...commonEnvironment(config) };
   const stdio: StdioOptions = ['pipe', 'pipe', 'pipe'];
   const child = spawn(file, args, { cwd: config.workspace_dir, detached: true, env, stdio });
@@ -143,11 +142,9 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
     scratch,
     home: process.env['HOME'] ?? '/',
     bases: basesOf(config.workspace_dir),
-    // Not `inside.ts` itself: a stopped one would not see that the worker is gone.
+    // A stopped helper would not see that the worker is gone.
     ...freezer({ below: pid, marked, except: [pid] }),
     end: async () => {
-      // The helper ends every process it started and removes its files; remaining processes are
-      // ended here.
       connection.close();
       await Promise.race([connection.ended, delay(1_000, undefined, { ref: false })]);
       killProcesses({ below: pid, marked, except: [] });
@@ -195,11 +192,7 @@ function plainEnvironment(workspaceDir: string): Record<string, string | undefin
 
 function freezer(selection: Selection): Pick<StartedIsolation, 'freeze' | 'thaw'> {
   return {
-    freeze: () => {
-      stopProcesses(selection);
-    },
-    thaw: () => {
-      continueProcesses(selection);
-    },
+    freeze: () => void stopProcesses(selection),
+    thaw: () => continueProcesses(selection),
   };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import type { SandboxLimits } from '../base/worker-protocol.ts';
-import { failureOf } from './detect.ts';
+import { commandFailure } from './detect.ts';
 import { findProgram } from './namespace-limit.ts';
 
 export const NO_LIMITS: SandboxLimits = { memory: null, processes: null, temporary: null };
@@ -13,17 +13,17 @@ const COUNTS = 'prlimit --nproc=3 unshare --fork true && ! prlimit --nproc=2 uns
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `asked`: 0: no limit; absent: the default. `isolates` false: bubblewrap does not work here. */
+/** A requested 0 is no limit. `isolates` false: bubblewrap does not work here. */
 export async function chooseLimits(
-  asked: { sandboxMemory?: number | undefined; sandboxProcesses?: number | undefined },
+  requested: { sandboxMemory?: number | undefined; sandboxProcesses?: number | undefined },
   env: Environment,
   isolates: boolean,
 ): Promise<{ limits: SandboxLimits; missing: string[] }> {
-  const { sandboxMemory = Math.floor(totalmem() / 2), sandboxProcesses = DEFAULT_PROCESSES } =
-    asked;
-  const wanted = { memory: sandboxMemory, processes: sandboxProcesses, temporary: sandboxMemory };
+  const { sandboxMemory: memory = Math.floor(totalmem() / 2) } = requested;
+  const { sandboxProcesses: processes = DEFAULT_PROCESSES } = requested;
+  const values = { memory, processes, temporary: memory };
   const canSet = async (why: string, file: string, args: string[]) =>
-    (await failureOf(file, args, env)) === null ? null : why;
+    (await commandFailure(file, args, env)) === null ? null : why;
   const isolated: typeof canSet = async (...trial) =>
     isolates ? await canSet(...trial) : 'bubblewrap does not work';
   const refusals = {
@@ -31,7 +31,7 @@ export async function chooseLimits(
     processes: await isolated(
       'the kernel does not limit those of one sandbox for this user',
       'unshare',
-      [...['--user', '--map-root-user', '/bin/sh', '-c', COUNTS]],
+      ['--user', '--map-root-user', '/bin/sh', '-c', COUNTS],
     ),
     temporary: await isolated('bubblewrap is older than 0.5', 'bwrap', [
       '--size',
@@ -44,8 +44,8 @@ export async function chooseLimits(
   const limits = { ...NO_LIMITS };
   const missing: string[] = [];
   for (const name of ['memory', 'processes', 'temporary'] as const) {
-    if (wanted[name] === 0) continue;
-    if (refusals[name] === null) limits[name] = wanted[name];
+    if (values[name] === 0) continue;
+    if (refusals[name] === null) limits[name] = values[name];
     else missing.push(`${name === 'temporary' ? 'temporary files' : name} (${refusals[name]})`);
   }
   return { limits, missing };

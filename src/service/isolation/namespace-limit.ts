@@ -12,8 +12,7 @@ import { shellQuote } from '../../base/text/shell-quote.ts';
 export const MOST_NAMESPACES = 64;
 
 const KINDS = ['ipc', 'mnt', 'net', 'pid', 'time', 'user', 'uts'];
-// With a cgroup namespace a process inside could mount the cgroup of the service, and end or stop
-// all that is in it.
+// With a cgroup namespace a process inside could end or stop everything in that of the service.
 const LIMITS = [
   'cgroup_namespaces=0',
   ...KINDS.map((kind) => `${kind}_namespaces=${String(MOST_NAMESPACES)}`),
@@ -43,9 +42,7 @@ function limitedShell(searchPath: string): string {
   ].join(' ');
 }
 
-/**
- * `limited`: a command that becomes the one of its arguments. Throws without `bwrap` or `unshare`.
- */
+/** `limited`: a command that becomes the one of its arguments. Throws without bwrap or unshare. */
 export function bubblewrapCommand(
   options: string[],
   searchPath = '',
@@ -62,13 +59,13 @@ export function bubblewrapCommand(
   };
 }
 
-/** @throws Error when it is not in the search path */
+/** Throws when the program is not in the search path. */
 export function findProgram(name: string, title: string, searchPath = ''): string {
-  const found = searchPath
+  const file = searchPath
     .split(path.delimiter)
     .filter((folder) => path.isAbsolute(folder))
     .map((folder) => path.join(folder, name))
-    .find((file) => existsSync(file));
-  if (found === undefined) throw new Error(`${title} is not installed`);
-  return found;
+    .find((each) => existsSync(each));
+  if (file === undefined) throw new Error(`${title} is not installed`);
+  return file;
 }

@@ -1,17 +1,11 @@
-/**
- * By ancestors or a mark in the environment: any process inside may start its own group or session.
- */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { folderIdentity, sendSignal } from '../../base/process.ts';
 
-/**
- * In the environment of every process of a sandbox: one that left the process tree is still found.
- */
+/** In the environment of a sandbox: finds processes that have left the tree of the worker. */
 export const SANDBOX_MARKER = 'ACS_SANDBOX_ID';
-/** The same for one command. */
 export const COMMAND_MARKER = 'ACS_COMMAND_ID';
 
 /** Process states in /proc and ps: zombie and dead; stopped and traced. */
@@ -28,8 +22,8 @@ interface ProcessEntry {
 }
 
 /**
- * Which processes are meant. `below`: descendants of this one; `marked`: also those with one of
- * these `NAME=value` in the environment, and their descendants.
+ * `below`: the descendants of this process; `marked`: also processes with one of these `NAME=value`
+ * in the environment, and their descendants.
  */
 export interface Selection {
   below: number | null;
@@ -88,15 +82,15 @@ function readOf(pid: number, file: 'environ' | 'limits'): string {
 export function stopProcesses(selection: Selection): number[] {
   const stopped = new Set<number>();
   for (let patience = STOP_ROUNDS; ; patience -= 1) {
-    const found = select(selection);
-    const fresh = found.filter(({ pid }) => !stopped.has(pid));
+    const selected = select(selection);
+    const fresh = selected.filter(({ pid }) => !stopped.has(pid));
     for (const { pid } of fresh) {
       sendSignal(pid, 'SIGSTOP');
       stopped.add(pid);
     }
-    const isStill = fresh.length === 0 && found.every(({ state }) => STANDING.has(state));
+    const isStill = fresh.length === 0 && selected.every(({ state }) => STANDING.has(state));
     if (isStill || (fresh.length === 0 && patience <= 0)) return [...stopped];
-    // Synchronous for 1 ms, so that the event loop does not run in between.
+    // The event loop must not run during this wait of 1 ms.
     if (fresh.length === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
   }
 }
@@ -123,13 +117,13 @@ export function sandboxMark(sandboxId: string, workspaceDir: string): string {
   return `${sandboxId}-${folderIdentity(path.resolve(workspaceDir, '..', '..'))}`;
 }
 
-function addDescendants(entries: ProcessEntry[], root: number, found: Set<number>): void {
-  const below = new Set([root]);
-  for (const above of below) {
-    for (const { pid, parent } of entries) if (parent === above) below.add(pid);
+function addDescendants(entries: ProcessEntry[], root: number, selected: Set<number>): void {
+  const tree = new Set([root]);
+  for (const above of tree) {
+    for (const { pid, parent } of entries) if (parent === above) tree.add(pid);
   }
-  below.delete(root);
-  for (const pid of below) found.add(pid);
+  tree.delete(root);
+  for (const pid of tree) selected.add(pid);
 }
 
 function listProcesses(): ProcessEntry[] {

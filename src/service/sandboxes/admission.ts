@@ -7,7 +7,7 @@ interface Options {
   clock: Clock;
   log(line: string): void;
   maxRunning: number;
-  /** How long a sandbox is kept for its clients after its start and after the end of its run. */
+  /** The time in which clients may use a sandbox after its start, and after the end of its run. */
   keepMs: number;
   /** Sandboxes that have a place; what goes down counts as gone. */
   running(): string[];
@@ -19,95 +19,98 @@ interface Options {
   evict(id: string, why: string): Promise<unknown>;
 }
 
-export interface Admission {
-  isWaiting(id: string): boolean;
-  /** `begin` takes the place; `onWait`: none is free. Rejects with a refusal or its error. */
-  enter<Begun>(id: string, begin: () => Begun, onWait: (why: string) => void): Promise<Begun>;
-  /** Called after a change that may free a place or end a waiting start. */
-  next(): void;
+interface WaitingStart {
+  /** Begins the start; with a reason, rejects it. */
+  settle(why: Error | null): void;
+  /** Null after its call. */
+  onWait: ((why: string) => void) | null;
 }
 
 /** Starts take places in the order of the requests; one eviction at a time. */
-export function createAdmission(options: Options): Admission {
-  const { store, clock, log, maxRunning, keepMs, running, isIdle, refusal, evict } = options;
-  /** `settle` begins the start, or rejects it; `onWait` is null once it was called. */
-  const waiting = new Map<
-    string,
-    { settle(why: Error | null): void; onWait: ((why: string) => void) | null }
-  >();
-  let isWorking = false;
-  let keepTimer: NodeJS.Timeout | undefined;
+export class Admission {
+  readonly #options: Options;
+  readonly #waiting = new Map<string, WaitingStart>();
+  #isWorking = false;
+  #keepTimer: NodeJS.Timeout | undefined;
 
-  const next = (): void => {
-    if (isWorking) return;
-    work().catch((error: unknown) => {
-      log(`starts that wait for a sandbox: ${error}`);
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  isWaiting(id: string): boolean {
+    return this.#waiting.has(id);
+  }
+
+  /** `begin` takes the place; `onWait`: none is free. Rejects with a refusal or its error. */
+  enter<Begun>(id: string, begin: () => Begun, onWait: (why: string) => void): Promise<Begun> {
+    return new Promise((resolve, reject) => {
+      const settle = (why: Error | null): void => {
+        this.#waiting.delete(id);
+        try {
+          if (why !== null) throw why;
+          resolve(begin());
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#waiting.set(id, { settle, onWait });
+      this.next();
     });
-  };
+  }
 
-  const work = async (): Promise<void> => {
+  /** Called after a change that may free a place or end a waiting start. */
+  next(): void {
+    if (this.#isWorking) return;
+    this.#work().catch((error: unknown) =>
+      this.#options.log(`starts that wait for a sandbox: ${error}`),
+    );
+  }
+
+  async #work(): Promise<void> {
+    const { maxRunning, evict, log } = this.#options;
     const tried = new Set<string>();
-    isWorking = true;
+    this.#isWorking = true;
     try {
-      for (admit(); waiting.size > 0; admit()) {
-        const id = nextToEvict(tried);
+      for (this.#admit(); this.#waiting.size > 0; this.#admit()) {
+        const id = this.#nextToEvict(tried);
         if (id === null) break;
         tried.add(id);
         await evict(id, `paused because more than ${maxRunning} sandboxes were running`).catch(
-          (error: unknown) => {
-            log(`sandbox ${id}: ${error}`);
-          },
+          (error: unknown) => log(`sandbox ${id}: ${error}`),
         );
       }
-      for (const start of waiting.values()) {
+      for (const start of this.#waiting.values()) {
         const { onWait } = start;
         start.onWait = null;
         onWait?.(`${maxRunning} sandboxes are in use, and none of them is idle`);
       }
     } finally {
-      isWorking = false;
+      this.#isWorking = false;
     }
-  };
+  }
 
-  const admit = (): void => {
-    for (const [id, { settle }] of waiting) {
+  #admit(): void {
+    const { running, maxRunning, refusal } = this.#options;
+    for (const [id, { settle }] of this.#waiting) {
       const isFree = running().length < maxRunning;
       const why = isFree ? null : refusal(id);
       if (isFree || why !== null) settle(why);
     }
-  };
+  }
 
-  const nextToEvict = (tried: Set<string>): string | null => {
+  #nextToEvict(tried: Set<string>): string | null {
+    const { store, clock, keepMs, running, isIdle } = this.#options;
     const row = toEvict(
       store,
       running().filter((id) => isIdle(id) && !tried.has(id)),
     );
     if (row === null) return null;
-    clearTimeout(keepTimer);
+    clearTimeout(this.#keepTimer);
     const leftMs = Date.parse(row.last_active_at) + keepMs - clock.now();
     if (leftMs <= 0) return row.id;
-    keepTimer = setTimeout(next, Math.min(leftMs, keepMs)).unref();
+    this.#keepTimer = setTimeout(() => this.next(), Math.min(leftMs, keepMs)).unref();
     return null;
-  };
-
-  return {
-    isWaiting: (id) => waiting.has(id),
-    enter: (id, begin, onWait) =>
-      new Promise((resolve, reject) => {
-        const settle = (why: Error | null): void => {
-          waiting.delete(id);
-          try {
-            if (why !== null) throw why;
-            resolve(begin());
-          } catch (error) {
-            reject(error);
-          }
-        };
-        waiting.set(id, { settle, onWait });
-        next();
-      }),
-    next,
-  };
+  }
 }
 
 /** The longest idle; one whose run awaits approval last, one with a run in progress never. */

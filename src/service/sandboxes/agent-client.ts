@@ -17,17 +17,52 @@ export interface AgentAnswer {
   body: Buffer;
 }
 
-/** Larger answers are cut off with an error: the answers to the app server are far smaller. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
-export function createAgentClient() {
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 16, keepAliveMsecs: 1000 });
-  return {
-    send: (port: number, key: string, request: AgentRequest) => send(agent, port, key, request),
-    close: () => {
-      agent.destroy();
-    },
-  };
+export class AgentClient {
+  readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 16, keepAliveMsecs: 1000 });
+
+  send(port: number, key: string, request: AgentRequest): Promise<AgentAnswer> {
+    const { method, query, json, timeoutMs = 30_000 } = request;
+    const path = query ? `${request.path}?${new URLSearchParams(query)}` : request.path;
+    const jsonBody = () => ({
+      contentType: 'application/json',
+      body: Buffer.from(JSON.stringify(json)),
+    });
+    const content = request.raw ?? (json === undefined ? null : jsonBody());
+    const headers = {
+      'X-Session-API-Key': key,
+      [SERVICE_HEADER]: 'app',
+      ...(content && {
+        'Content-Type': content.contentType,
+        'Content-Length': content.body.byteLength,
+      }),
+    };
+    return new Promise((resolve, reject) => {
+      const options = { agent: this.#agent, host: '127.0.0.1', port, method, path, headers };
+      const outgoing = http.request(options, (incoming) => {
+        const contentType = incoming.headers['content-type'] ?? '';
+        readAll(incoming).then(
+          (body) => resolve({ status: incoming.statusCode ?? 0, contentType, body }),
+          reject,
+        );
+      });
+      outgoing.setTimeout(timeoutMs, () =>
+        outgoing.destroy(new Error('the agent server does not answer')),
+      );
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
+        // The agent server had closed the idle connection, and has not read the request.
+        if (outgoing.reusedSocket && error.code === 'ECONNRESET')
+          resolve(this.send(port, key, request));
+        else reject(error);
+      });
+      outgoing.end(content?.body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
 }
 
 export function jsonOf(answer: AgentAnswer): unknown {
@@ -46,54 +81,6 @@ export function textOf(answer: AgentAnswer): string {
       ? detail
       : JSON.stringify(detail ?? body ?? answer.body.toString('utf8'));
   return cut(found, 500);
-}
-
-function send(
-  agent: http.Agent,
-  port: number,
-  key: string,
-  request: AgentRequest,
-): Promise<AgentAnswer> {
-  const query =
-    request.query === undefined ? '' : `?${new URLSearchParams(request.query).toString()}`;
-  const body =
-    request.raw?.body ??
-    (request.json === undefined ? undefined : Buffer.from(JSON.stringify(request.json)));
-  const headers: http.OutgoingHttpHeaders = { 'X-Session-API-Key': key, [SERVICE_HEADER]: 'app' };
-  if (body !== undefined) {
-    headers['Content-Type'] = request.raw?.contentType ?? 'application/json';
-    headers['Content-Length'] = body.byteLength;
-  }
-  return new Promise((resolve, reject) => {
-    const options = {
-      agent,
-      host: '127.0.0.1',
-      port,
-      method: request.method,
-      path: request.path + query,
-      headers,
-    };
-    const outgoing = http.request(options, (incoming) => {
-      readAll(incoming).then((answer) => {
-        resolve({
-          status: incoming.statusCode ?? 0,
-          contentType: incoming.headers['content-type'] ?? '',
-          body: answer,
-        });
-      }, reject);
-    });
-    outgoing.setTimeout(request.timeoutMs ?? 30_000, () =>
-      outgoing.destroy(new Error('the agent server does not answer')),
-    );
-    outgoing.on('error', (error: NodeJS.ErrnoException) => {
-      // The agent server has closed the idle connection when the request was sent: it has not read
-      // the request.
-      if (outgoing.reusedSocket && error.code === 'ECONNRESET')
-        resolve(send(agent, port, key, request));
-      else reject(error);
-    });
-    outgoing.end(body);
-  });
 }
 
 async function readAll(incoming: http.IncomingMessage): Promise<Buffer> {

@@ -20,15 +20,15 @@ export class SandboxChanges {
   apply<Result>(id: string, change: () => Promise<Result>): Promise<Result> {
     const queue = this.#queueOf(id);
     queue.waiting += 1;
-    const mine = queue.last.then(change);
-    const over = (): void => {
+    const result = queue.last.then(change);
+    const end = (): void => {
       queue.waiting -= 1;
       if (queue.waiting > 0) return;
       this.#queues.delete(id);
       this.#onChange();
     };
-    queue.last = mine.then(over, over);
-    return mine;
+    queue.last = result.then(end, end);
+    return result;
   }
 
   takeDown<Result>(id: string, change: () => Promise<Result>): Promise<Result> {
@@ -70,15 +70,13 @@ export class SandboxChanges {
   }
 
   #queueOf(id: string): Queue {
-    const known = this.#queues.get(id);
-    if (known !== undefined) return known;
-    const made = {
+    const queue = this.#queues.get(id) ?? {
       last: Promise.resolve(),
       waiting: 0,
       goingDown: 0,
       deletion: new AbortController(),
     };
-    this.#queues.set(id, made);
-    return made;
+    this.#queues.set(id, queue);
+    return queue;
   }
 }

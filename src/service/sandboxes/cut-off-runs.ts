@@ -8,7 +8,7 @@ import { readLogStates } from '../storage/event-logs.ts';
 /** `paused`: the service was stopped, and the run can continue. `failed`: the sandbox failed. */
 export type CutOff = { end: 'paused' } | { end: 'failed'; why: string };
 
-interface Surroundings {
+interface CutOffContext {
   clock: Clock;
   log(line: string): void;
   store: Pick<Store, 'conversations'>;
@@ -22,7 +22,7 @@ interface Surroundings {
 export function endCutOffRuns(
   eventsDir: string,
   how: CutOff,
-  { clock, store, onConversation, log }: Surroundings,
+  { clock, store, onConversation, log }: CutOffContext,
 ): void {
   const passOn = (notice: ConversationNotice): void => {
     const stored = store.conversations.get(notice.conversation_id);
@@ -30,9 +30,9 @@ export function endCutOffRuns(
     // A title that the user gave is newer than the log.
     const updated_at =
       stored.updated_at > notice.updated_at ? stored.updated_at : notice.updated_at;
-    const isKnown =
+    const isStored =
       stored.execution_status === notice.execution_status && stored.updated_at === updated_at;
-    if (!isKnown) onConversation({ ...notice, updated_at });
+    if (!isStored) onConversation({ ...notice, updated_at });
   };
   for (const [id, state] of readLogStates(eventsDir, log)) {
     if (state.execution_status !== 'running') {

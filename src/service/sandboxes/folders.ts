@@ -32,7 +32,6 @@ export class SandboxFolders {
     for (const dir of this.#removable(id)) rmSync(dir, { recursive: true, force: true });
   }
 
-  /** Event logs stay. */
   async remove(id: string): Promise<void> {
     await Promise.all(this.#removable(id).map(removeTree));
   }
@@ -52,15 +51,12 @@ export class SandboxFolders {
   }
 }
 
-/**
- * Removes a folder with everything in it. Nothing may work in it any more; links are not followed.
- */
+/** Follows no link. No process may work in the folder. */
 async function removeTree(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   } catch {
-    // Folders without write permission, names that are not UTF-8, and paths longer than the system
-    // permits.
+    // Folders without write permission, names that are not UTF-8, paths that are too long.
     const run = promisify(execFile);
     const options = { maxBuffer: Infinity };
     await run('chmod', ['-R', 'u+rwX', '--', folder], options).catch(() => undefined);

@@ -5,7 +5,6 @@ import type { SandboxRow } from '../storage/sandboxes.ts';
 import { WORKSPACE_INSIDE, type SandboxSpecName } from '../base/worker-protocol.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-
 const NAMES: SandboxSpecName[] = ['bubblewrap', 'bubblewrap-offline', 'process'];
 
 /** The specs of this service in the shape of interface section 6, the default first. */
@@ -36,11 +35,13 @@ export interface SpecChoice {
  * ServiceError `isolation` when the trial fails for another reason; `unsupported` when the default
  * that a flag selects does not work.
  */
-export async function chooseSpecs(options: {
+export async function chooseSpecs({
+  spec,
+  env,
+}: {
   spec?: SandboxSpecName | undefined;
   env: Readonly<Record<string, string | undefined>>;
 }): Promise<SpecChoice> {
-  const { spec, env } = options;
   const why = await whyNoBubblewrap(env).catch((error: unknown) => {
     if (!(error instanceof TrialFailed)) throw error;
     if (spec === 'process') return `its trial failed: ${error.message}`;
@@ -59,7 +60,7 @@ export async function chooseSpecs(options: {
   return specChoice(spec ?? null, why);
 }
 
-/** @param named the default that the service was started with; null: none was named */
+/** `named`: the default that the service was started with. */
 export function specChoice(
   named: SandboxSpecName | null,
   whyNoBubblewrap: string | null,
@@ -118,8 +119,8 @@ export function assertSpecWorks(spec: SandboxSpecName, { whyNoBubblewrap }: Spec
 }
 
 /**
- * An agent with a model runs commands that no user has reviewed: without isolation it runs only
- * where the spec `process` was named. `named`: the spec of a new sandbox. Throws SpecRefused.
+ * Without isolation an agent with a model, whose commands no user has reviewed, runs only where the
+ * spec `process` was named. `named`: the spec of a new sandbox. Throws SpecRefused.
  */
 export function assertModelMayRun(
   {

@@ -1,8 +1,3 @@
-/**
- * A change of status is written to the store before it is reported. A sandbox is up when its row
- * says so and it has a worker: where a full disk has refused a change, the row is behind until the
- * next change.
- */
 import type { Clock } from '../lifecycle/clock.ts';
 import { startOf } from '../../base/process.ts';
 import type { ReplayStep } from '../base/steps.ts';
@@ -15,7 +10,7 @@ import type {
   SandboxSpecName,
   WorkerNotice,
 } from '../base/worker-protocol.ts';
-import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
+import { AgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import {
   assertResumable,
@@ -24,7 +19,7 @@ import {
   newSessionKey,
   type SpecChoice,
 } from './specs.ts';
-import { createAdmission, type Admission } from './admission.ts';
+import { Admission } from './admission.ts';
 import { SandboxChanges } from './change-queue.ts';
 import { SandboxFolders } from './folders.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -39,7 +34,6 @@ export interface SupervisorOptions {
   workspacesDir: string;
   /** Folder of `<sandbox>/<conversation>.db` event logs. */
   eventsDir: string;
-  /** File of the store. */
   database: string;
   env: Readonly<Record<string, string | undefined>>;
   log(line: string): void;
@@ -59,11 +53,16 @@ export class SandboxUnavailable extends Error {
 }
 
 const COMMAND_TIMEOUT_MS = 15_000;
+const STOPPED = 'the sandbox was stopped while its start waited for another one to become idle';
 
+/**
+ * Writes a change of status to the store before it reports it. A sandbox is up when its row says so
+ * and it has a worker: after a full disk the row is behind until the next change.
+ */
 export class Supervisor {
   readonly folders: SandboxFolders;
   readonly #options: SupervisorOptions;
-  readonly #client = createAgentClient();
+  readonly #client = new AgentClient();
   readonly #live = new Map<
     string,
     { worker: WorkerProcess; isPaused: boolean; isEnding: boolean }
@@ -82,7 +81,7 @@ export class Supervisor {
       () => new SandboxUnavailable('the sandbox was deleted'),
       () => this.#admission.next(),
     );
-    this.#admission = createAdmission({
+    this.#admission = new Admission({
       ...options,
       maxRunning,
       keepMs,
@@ -92,11 +91,7 @@ export class Supervisor {
         ),
       isIdle: (id) => this.#changes.isIdle(id),
       refusal: (id) =>
-        this.#isClosing || this.#changes.isGoingDown(id)
-          ? new SandboxUnavailable(
-              'the sandbox was stopped while its start waited for another one to become idle',
-            )
-          : null,
+        this.#isClosing || this.#changes.isGoingDown(id) ? new SandboxUnavailable(STOPPED) : null,
       evict: (id, why) => this.#changes.takeDown(id, () => this.#pauseNow(id, why)),
     });
   }
@@ -156,14 +151,11 @@ export class Supervisor {
     await live?.worker.ready.catch(() => undefined);
     if (live !== undefined && this.#live.has(id) && !live.isPaused) {
       try {
-        const answer = await live.worker.ask(
-          evicted === null ? 'pause' : 'evict',
-          COMMAND_TIMEOUT_MS,
-        );
-        if (answer.type === 'busy') return false;
+        const command = evicted === null ? 'pause' : 'evict';
+        const { type } = await live.worker.ask(command, COMMAND_TIMEOUT_MS);
+        if (type === 'busy') return false;
         live.isPaused = true;
       } catch (error) {
-        // A worker that cannot be paused is ended: the workspace and the logs are on the disk.
         this.#options.log(`sandbox ${id}: ${(error as Error).message}`);
         await this.#end(id);
       }
@@ -175,7 +167,6 @@ export class Supervisor {
   /** Settles when the start has begun. False: no such sandbox. Throws SpecRefused. */
   async resume(id: string, named: string | null = null): Promise<boolean> {
     const row = this.#rows.get(id);
-    // No queued change stops it: there is nothing to do, and nothing to wait for.
     if (row === null || (this.#isUp(row) && !this.#changes.isGoingDown(id))) return row !== null;
     return await new Promise((resolve, reject) => {
       const resuming = this.#changes.apply(id, () => {
@@ -218,7 +209,6 @@ export class Supervisor {
     if (row === null || this.#isUp(row)) return row !== null;
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
     assertResumable(row, named, this.#options.specs);
-    // A new one has the warning of its spec as its detail.
     const detail = row.status === 'STARTING' ? {} : { status_detail: null };
     this.#rows.update(id, { spec_id: row.isolation, status: 'STARTING', ...detail });
     return true;
@@ -231,8 +221,8 @@ export class Supervisor {
       await this.#end(id);
       // The files first: on a full disk not even a deletion can be written before space is free.
       await this.folders.remove(id).catch((error: unknown) => {
-        const status_detail =
-          `its workspace could not be removed: ` + `${cut((error as Error).message, 500)}`;
+        const why = cut((error as Error).message, 500);
+        const status_detail = `its workspace could not be removed: ${why}`;
         this.#rows.update(id, { status: 'ERROR', status_detail });
         throw error;
       });
@@ -253,9 +243,8 @@ export class Supervisor {
     try {
       return await this.#client.send(row.port, row.session_api_key, request);
     } catch (error) {
-      throw new SandboxUnavailable(
-        `the agent server cannot be reached: ${(error as Error).message}`,
-      );
+      const { message } = error as Error;
+      throw new SandboxUnavailable(`the agent server cannot be reached: ${message}`);
     }
   }
 
@@ -317,12 +306,8 @@ export class Supervisor {
     this.#live.set(id, { worker, isPaused: false, isEnding: false });
     try {
       const { pid } = worker;
-      this.#rows.update(id, {
-        session_api_key,
-        status_detail,
-        worker_pid: pid,
-        worker_start: startOf(pid),
-      });
+      const process = { worker_pid: pid, worker_start: startOf(pid) };
+      this.#rows.update(id, { session_api_key, status_detail, ...process });
     } catch (error) {
       this.#live.delete(id);
       worker.kill();
@@ -371,8 +356,7 @@ export class Supervisor {
   async #bringUp(id: string, onWait?: (why: string) => void): Promise<void> {
     const row = this.#rows.get(id);
     if (row?.status !== 'STARTING' || this.#isUp(row)) return;
-    // Without a worker the port was free: a command of another sandbox may have got the key from a
-    // client there.
+    // On the free port a command of another sandbox may have got the key of a client.
     const launch = (): void => this.#launch({ ...row, session_api_key: newSessionKey() });
     const begin = (): WorkerProcess | undefined => {
       const live = this.#live.get(id);
@@ -387,11 +371,11 @@ export class Supervisor {
     if (paused === undefined) return;
     try {
       await paused.ask('resume', COMMAND_TIMEOUT_MS);
-      const { status_detail } = row;
+      const last_active_at = this.#options.clock.stamp();
       this.#rows.update(id, {
         status: 'RUNNING',
-        status_detail,
-        last_active_at: this.#options.clock.stamp(),
+        status_detail: row.status_detail,
+        last_active_at,
       });
     } catch (error) {
       this.#options.log(`sandbox ${id}: ${(error as Error).message}; it gets a new worker`);
@@ -411,8 +395,9 @@ export class Supervisor {
 
   /** A worker that was killed has not written the end of its runs. */
   #cutOff(id: string, how: CutOff): void {
-    const onConversation = (notice: ConversationNotice): void =>
-      this.#options.onConversation(id, notice);
-    endCutOffRuns(this.folders.events(id), how, { ...this.#options, onConversation });
+    endCutOffRuns(this.folders.events(id), how, {
+      ...this.#options,
+      onConversation: (notice) => this.#options.onConversation(id, notice),
+    });
   }
 }

@@ -35,15 +35,14 @@ export class WorkerProcess {
     env: Readonly<Record<string, string | undefined>>,
     events: WorkerEvents,
   ) {
-    // The worker reads no argument: the mark shows to the next service that it is the worker of
-    // this sandbox.
+    // By the mark the next service recognises the worker, which reads no argument.
     const mark = sandboxMark(config.sandbox_id, config.workspace_dir);
     const command = [nodeExecutable(), path.join(config.root, 'dist', 'worker.js'), mark];
     const { file, args } = withParentDeathSignal('CONT', command);
     // Neither a worker nor its agent gets the keys of servers.
     const withoutKeys = Object.entries(env).filter(([name]) => !/^(?:ACS|OPENHANDS)_/.test(name));
     const child = spawn(file, args, {
-      // Not the workspace: PATH and NODE_OPTIONS may have relative paths.
+      // PATH and NODE_OPTIONS may have relative paths, which must not lead to the workspace.
       cwd: '/',
       detached: true,
       env: Object.fromEntries(withoutKeys),
@@ -51,7 +50,6 @@ export class WorkerProcess {
     });
     this.#child = child;
     this.pid = child.pid ?? -1;
-    // A write to a worker that has just ended is not an error: `close` reports the end.
     child.stdin.on('error', () => undefined);
     child.stdin.write(`${JSON.stringify(config)}\n`);
     this.ready = this.#answerTo('ready', 30_000, 'the worker did not become ready in time');
@@ -85,20 +83,15 @@ export class WorkerProcess {
   async ask(type: WorkerCommand['type'], timeoutMs: number): Promise<WorkerNotice> {
     if (this.#isEnded) throw new Error(this.#failure ?? '');
     const request = randomBytes(8).toString('hex');
-    const answer = this.#answerTo(
-      request,
-      timeoutMs,
-      `the worker did not answer to "${type}" within ${timeoutMs / 1000} s`,
-    );
+    const late = `the worker did not answer to "${type}" within ${timeoutMs / 1000} s`;
+    const answer = this.#answerTo(request, timeoutMs, late);
     this.#child.stdin.write(`${JSON.stringify({ type, request })}\n`);
     return await answer;
   }
 
   async stop(): Promise<void> {
     await Promise.race([this.ask('stop', 5_000).catch(() => undefined), this.ended]);
-    const timer = setTimeout(() => {
-      this.kill();
-    }, 1000);
+    const timer = setTimeout(() => this.kill(), 1000);
     await this.ended;
     clearTimeout(timer);
   }
@@ -112,9 +105,7 @@ export class WorkerProcess {
     let timer: NodeJS.Timeout | undefined;
     try {
       return await new Promise((resolve, reject) => {
-        timer = setTimeout(() => {
-          reject(new Error(late));
-        }, timeoutMs);
+        timer = setTimeout(() => reject(new Error(late)), timeoutMs);
         this.#waiting.set(key, { resolve, reject });
       });
     } finally {

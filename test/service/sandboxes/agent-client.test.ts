@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createAgentClient, jsonOf, textOf } from '../../../src/service/sandboxes/agent-client.ts';
+import { AgentClient, jsonOf, textOf } from '../../../src/service/sandboxes/agent-client.ts';
 import {
   startFake,
   untilTestEnds,
@@ -10,8 +10,8 @@ import {
 } from '../../support/server.ts';
 
 let server: FakeServer;
-let client: ReturnType<typeof createAgentClient>;
-beforeEach(() => void (client = createAgentClient()));
+let client: AgentClient;
+beforeEach(() => void (client = new AgentClient()));
 afterEach(() => client.close());
 
 /** An agent server that answers so; its port. */

@@ -1,4 +1,3 @@
-/** The MCP servers of one conversation. The next call connects a server that has ended again. */
 import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
@@ -26,16 +25,13 @@ const CALL_SECONDS = 300;
 const MOST_TOOLS = 100;
 /** Characters of a text that a server may have written. */
 const LONGEST_REASON = 2000;
-/**
- * Replaces the time limit of the SDK: that of `#within` does not run while the sandbox is paused.
- */
+/** The time limit of the SDK would run while the sandbox is paused. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
-export interface McpSurroundings {
+export interface McpContext {
   sandbox: Sandbox;
   workingDir: string;
   secrets: () => Readonly<Record<string, string>>;
-  /** Called with a message for the user. */
   notice: (text: string) => void;
 }
 
@@ -47,25 +43,24 @@ interface Connection {
 
 interface OfferedTool {
   server: McpServer;
-  /** As its server names it. */
   name: string;
   definition: McpTool;
 }
 
+/** The next call connects a server that has ended again. */
 export class McpClient {
-  readonly #around: McpSurroundings;
+  readonly #context: McpContext;
   /** Without those that have failed to list their tools. */
   #servers: McpServer[];
   #problems: string[];
   #offered: Map<string, OfferedTool> | null = null;
-  /** Connected, or connecting. */
   readonly #connections = new Map<McpServer, Connection>();
-  /** Settles when no program that was closed runs any more. */
+  /** Settles when every closed program has ended. */
   #gone: unknown;
 
-  constructor(config: Readonly<Record<string, unknown>>, around: McpSurroundings) {
+  constructor(config: Readonly<Record<string, unknown>>, context: McpContext) {
     const { servers, problems } = readServers(config);
-    this.#around = around;
+    this.#context = context;
     this.#servers = servers;
     this.#problems = problems;
   }
@@ -114,7 +109,7 @@ export class McpClient {
     this.#servers = answered.map(({ server }) => server);
     this.#problems = [];
     this.#offered = offeredOf(answered, problems);
-    if (problems.length > 0) this.#around.notice(problems.join('\n'));
+    if (problems.length > 0) this.#context.notice(problems.join('\n'));
     return this.#offered;
   }
 
@@ -127,7 +122,7 @@ export class McpClient {
   ): Promise<Result> {
     signal.throwIfAborted();
     const silence = new AbortController();
-    const stop = this.#around.sandbox.countdown(seconds * 1000, () => {
+    const stop = this.#context.sandbox.countdown(seconds * 1000, () => {
       silence.abort(new Error(`it did not answer within ${seconds} s`));
     });
     const either = AbortSignal.any([signal, silence.signal]);
@@ -155,7 +150,7 @@ export class McpClient {
   }
 
   #connect(server: McpServer, options: RequestOptions): Connection {
-    const { sandbox, workingDir, secrets } = this.#around;
+    const { sandbox, workingDir, secrets } = this.#context;
     const transport =
       server.kind === 'stdio'
         ? new ProgramTransport(
@@ -172,10 +167,9 @@ export class McpClient {
     client.onclose = () => {
       this.#connections.delete(server);
       this.#gone = Promise.all([this.#gone, transport.gone]);
-      // The error of a call has the reason; a program that has ended by itself is only started
-      // again.
+      // The error of a call has the reason.
       if (transport.received.isExceeded && !transport.received.isInCall)
-        this.#around.notice(`The MCP server ${server.name} was ended: ${transport.why}.`);
+        this.#context.notice(`The MCP server ${server.name} was ended: ${transport.why}.`);
     };
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
       this.#offered = null;
@@ -231,9 +225,7 @@ function allowedName(name: string): string {
   return cut(name.replace(/[^a-zA-Z0-9_-]/g, '_'), 64);
 }
 
-/** With the cause: the message `fetch failed` has no reason. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
-  const said = cause instanceof Error ? `${message}: ${cause.message}` : message;
-  return cut(said, LONGEST_REASON);
+  return cut(cause instanceof Error ? `${message}: ${cause.message}` : message, LONGEST_REASON);
 }

@@ -1,4 +1,3 @@
-/** The transports of MCP: the streams of a program in the sandbox, and HTTP from the worker. */
 import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
@@ -11,9 +10,7 @@ import type { WebServer } from '../../base/mcp-servers.ts';
 import { fetchByProxy } from '../proxy.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 
-/**
- * Bytes that a server may send from one message to the next, and outside of calls in one minute.
- */
+/** Bytes from one message of a server to the next, and outside of calls in one minute. */
 const LARGEST_MESSAGE = 10 * 1024 * 1024;
 const TOO_MUCH = `it sent more than ${String(LARGEST_MESSAGE / 1024 / 1024)} MiB`;
 const MINUTE_MS = 60_000;
@@ -126,7 +123,6 @@ export class ProgramTransport implements McpTransport {
     await this.#running.write(Buffer.from(serializeMessage(message)));
   }
 
-  /** A program may store at the end of its stdin what it holds. */
   close(): Promise<void> {
     if (this.#running !== null && !this.#ended) {
       const { ended } = this.#running;
@@ -153,7 +149,6 @@ export class ProgramTransport implements McpTransport {
       this.received.message();
       this.onmessage?.(message);
     } catch (error) {
-      // Some servers also write their log to stdout.
       this.received.add(LINE);
       this.onerror?.(error as Error);
     }

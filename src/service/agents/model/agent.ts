@@ -17,12 +17,10 @@ const CHARACTERS_OF_TOKEN = 4;
 /** Characters of a message that a title is made from. */
 const LONGEST_UNTITLED = 2000;
 
-/** The tools of MCP servers. */
 export interface McpTools {
   definitions(signal: AbortSignal): Promise<McpTool[]>;
 }
 
-/** Called only for conversations with MCP servers. */
 export const loadMcp = () => import('../mcp/client.ts');
 
 export class ModelAgent implements Agent {
@@ -39,8 +37,7 @@ export class ModelAgent implements Agent {
   async next({ history, onText }: Situation, signal: AbortSignal): Promise<Step> {
     const events = [...history()];
     const next = this.#rest.shift();
-    // After a rejection or a message the remaining steps are dropped, and the model is called
-    // again.
+    // After a rejection or a message the model is called again.
     if (next !== undefined && isResult(events.at(-1))) return next;
     this.#rest = [];
     if (isStuck(events)) return { type: 'break', status: 'stuck', code: '', detail: '' };
@@ -145,7 +142,6 @@ function isLong(exchanges: readonly Exchange[], tokens: number): boolean {
   return text.length > tokens * CHARACTERS_OF_TOKEN;
 }
 
-/** Whether a client has requested a condensation after the newest one. */
 function isCondensationDue(events: readonly StoredEvent[]): boolean {
   const newest = events.findLast(
     ({ kind }) => kind === 'CondensationRequest' || kind === 'Condensation',

@@ -1,20 +1,21 @@
-/** One call of the model: it returns an answer or throws the reason, within bounded time. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
+  type FinishReason,
   type LanguageModelUsage,
   type ModelMessage,
   streamText,
   type TextStreamPart,
   type ToolSet,
+  type TypedToolCall,
 } from 'ai';
 import { wellFormed } from '../../../base/text/well-formed.ts';
 import type { Llm } from '../../../protocol/agent-server/requests.ts';
 import type { Situation } from '../agent.ts';
 import type { ModelUsage } from '../../base/steps.ts';
 import { endpointOf } from '../../base/model-config.ts';
-import { failureOf, ModelFailure } from './failure.ts';
+import { ModelFailure, toModelFailure } from './failure.ts';
 import { fetchAnswer } from './fetch.ts';
 
 const RETRIES = 4;
@@ -54,7 +55,7 @@ export interface ModelRequest {
   onText: Situation['onText'];
 }
 
-/** Throws ModelFailure, and the reason of the signal when it is aborted. */
+/** In bounded time. Throws ModelFailure, and the reason of the signal when it is aborted. */
 export async function callModel(
   llm: Llm,
   request: ModelRequest,
@@ -102,13 +103,10 @@ async function callOnce(
   try {
     const result = startAnswer(llm, endpoint, request, AbortSignal.any([signal, end.signal]));
     const answer = await readAnswer(result.fullStream, request.onText, () => timer.refresh());
-    if (answer.calls.length === 0 && answer.text.trim() === '') {
-      const detail = `The model ${endpoint.model} gave an empty answer. Use another model.`;
-      throw new ModelFailure('LLMNoResponseError', detail, { afterMs: null });
-    }
-    // Read only here: the getter creates a promise, whose rejection would be unhandled after a
-    // failure above.
-    const usage = await result.usage;
+    // These getters create promises, whose rejection would be unhandled after a failure above.
+    const [usage, finishReason] = await Promise.all([result.usage, result.finishReason]);
+    // Calls before the limit of tokens are complete.
+    if (answer.calls.length === 0) assertText(answer.text, finishReason, endpoint.model);
     return { ...answer, usage: usageOf(llm, usage) };
   } catch (error) {
     signal.throwIfAborted();
@@ -117,10 +115,9 @@ async function callOnce(
       const detail = `${waited}. Check the endpoint, or raise agent_settings.llm.timeout.`;
       throw new ModelFailure('LLMTimeoutError', detail);
     }
-    throw failureOf(error, endpoint);
+    throw toModelFailure(error, endpoint);
   } finally {
     clearTimeout(timer);
-    // Closes the connection of an answer that was not read to its end.
     end.abort();
   }
 }
@@ -149,7 +146,6 @@ function startAnswer(
     tools,
     maxRetries: 0,
     abortSignal,
-    // Errors are read from the stream.
     onError: () => undefined,
     ...(llm.temperature == null ? {} : { temperature: llm.temperature }),
     ...(llm.top_p == null ? {} : { topP: llm.top_p }),
@@ -203,20 +199,8 @@ async function readAnswer(
       case 'reasoning-delta':
         answer.reasoning += part.text;
         break;
-      case 'tool-call': {
-        const signature = part.providerMetadata?.['model']?.['thoughtSignature'];
-        answer.calls.push({
-          name: part.toolName,
-          input: part.input,
-          error: part.invalid ? (part.error as Error).message : null,
-          signature: typeof signature === 'string' ? signature : null,
-        });
-        break;
-      }
-      case 'finish':
-        // Calls before the limit are complete.
-        if (part.finishReason === 'length' && answer.calls.length === 0)
-          throw limitFailure(CUT_OFF);
+      case 'tool-call':
+        answer.calls.push(toolCallOf(part));
         break;
       case 'error':
         throw part.error;
@@ -227,6 +211,23 @@ async function readAnswer(
   }
   onText?.('', true);
   return { ...answer, text: wellFormed(answer.text) };
+}
+
+function toolCallOf(part: TypedToolCall<ToolSet>): ToolCall {
+  const signature = part.providerMetadata?.['model']?.['thoughtSignature'];
+  return {
+    name: part.toolName,
+    input: part.input,
+    error: part.invalid ? (part.error as Error).message : null,
+    signature: typeof signature === 'string' ? signature : null,
+  };
+}
+
+function assertText(text: string, finishReason: FinishReason, model: string): void {
+  if (finishReason === 'length') throw limitFailure(CUT_OFF);
+  if (text.trim() !== '') return;
+  const detail = `The model ${model} gave an empty answer. Use another model.`;
+  throw new ModelFailure('LLMNoResponseError', detail, { afterMs: null });
 }
 
 function limitFailure(why: string): ModelFailure {
@@ -244,7 +245,7 @@ function usageOf(llm: Llm, usage: LanguageModelUsage): ModelUsage {
     cache_write_tokens: cacheWriteTokens,
     reasoning_tokens: usage.outputTokenDetails.reasoningTokens ?? 0,
     cost: input == null || output == null ? null : inputTokens * input + outputTokens * output,
-    // Not the id of the endpoint: ollama takes a random number below 1000.
+    // The id of ollama is a random number below 1000.
     response_id: randomUUID(),
   };
 }

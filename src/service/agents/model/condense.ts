@@ -1,4 +1,3 @@
-/** Replaces the older part of a long history with a summary that the model writes. */
 import type { Llm } from '../../../protocol/agent-server/requests.ts';
 import type { CondensationStep, ModelUsage } from '../../base/steps.ts';
 import { callModel } from './call.ts';
@@ -23,7 +22,10 @@ const SYSTEM = [
 
 export type Condensed = CondensationStep & { usage: ModelUsage };
 
-/** Forgets at least `least` exchanges. Null: nothing could be forgotten. Throws as callModel. */
+/**
+ * Replaces the older part of the history, at least `least` exchanges, with a summary. Null: nothing
+ * could be forgotten. Throws as callModel.
+ */
 export async function condense(
   llm: Llm,
   exchanges: readonly Exchange[],
@@ -33,7 +35,6 @@ export async function condense(
   const candidates = exchanges.slice(KEPT_FIRST);
   const summaries = candidates.filter((exchange) => exchange.ids.length === 0).length;
   const half = Math.max(least, Math.floor((candidates.length - summaries) / 2));
-  // The previous summary is the first candidate.
   const forgotten = candidates.slice(0, summaries + half);
   const ids = forgotten.flatMap((exchange) => exchange.ids);
   if (ids.length === 0) return null;

@@ -1,5 +1,3 @@
-/** The tools that agents have without an MCP server. */
-
 /** `kind`: the name of the tool in the events of genuine servers. */
 export interface BuiltInTool {
   name: 'terminal' | 'file_editor' | 'task_tracker' | 'think' | 'finish';

@@ -1,4 +1,3 @@
-/** Failures of a call of the model, each with its reason and what the user can do. */
 import { APICallError, JSONParseError, TypeValidationError } from 'ai';
 import { cut } from '../../../base/text/well-formed.ts';
 
@@ -16,16 +15,14 @@ export class ModelFailure extends Error {
   }
 }
 
-const LONGEST_SAID = 500;
+const LONGEST_REASON = 500;
 const LATER = 'Continue later with a message: acs conv send';
 const THEN = 'Then continue with a message: acs conv send';
 const CONNECTIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'there is no such host',
 };
-/**
- * OpenAI sends a code for it; vLLM, llama.cpp, ollama, Gemini, xAI and others send only a message.
- */
+/** OpenAI sends a code; vLLM, llama.cpp, ollama, Gemini, xAI and others send only a message. */
 const OVERFLOW = new RegExp(
   'context_length_exceeded|context (?:length|window|size)|maximum (?:context|prompt)|too ' +
     'many tokens|prompt is too long|token count .*exceeds',
@@ -34,7 +31,7 @@ const OVERFLOW = new RegExp(
 const CUT_OFF = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** The failure for any error that a call of the model throws. */
-export function failureOf(
+export function toModelFailure(
   error: unknown,
   { baseUrl, model }: { baseUrl: string; model: string },
 ): ModelFailure {
@@ -42,7 +39,7 @@ export function failureOf(
   const own = causes.find((each) => each instanceof ModelFailure);
   if (own !== undefined) return own;
   const { message = 'unknown error' } = error as Partial<Error>;
-  const said = cut(message, LONGEST_SAID);
+  const said = cut(message, LONGEST_REASON);
   const status = statusOf(error);
   if (status !== null)
     return refusalOf(error as Partial<APICallError>, status, said, baseUrl, model);
@@ -144,9 +141,9 @@ function refusalOf(
 }
 
 function retryAfterMs(headers: Record<string, string>): number | null {
-  const given = headers['retry-after'];
-  if (given === undefined) return null;
-  const seconds = Number(given);
-  const ms = Number.isNaN(seconds) ? Date.parse(given) - Date.now() : seconds * 1000;
+  const header = headers['retry-after'];
+  if (header === undefined) return null;
+  const seconds = Number(header);
+  const ms = Number.isNaN(seconds) ? Date.parse(header) - Date.now() : seconds * 1000;
   return Number.isNaN(ms) ? null : Math.max(0, ms);
 }

@@ -1,4 +1,3 @@
-/** The messages of a request to the model, derived from the events of the conversation. */
 import type { AssistantContent, ModelMessage } from 'ai';
 import { isRecord } from '../../../protocol/shape.ts';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
@@ -16,10 +15,10 @@ interface Part {
   image_urls?: string[];
 }
 
+/** The messages of a request to the model. */
 export function exchangesOf(events: Iterable<StoredEvent>): Exchange[] {
   const exchanges = new Set<Exchange>();
   const answers = new Map<string, Answer>();
-  /** By tool call. */
   const answerOf = new Map<string, Answer>();
   for (const event of withoutForgotten(events)) {
     if (event.kind === 'Condensation') exchanges.add(summaryExchange(event));
@@ -46,7 +45,7 @@ const SHOWN = [
   'UserRejectObservation',
 ];
 
-/** The events of a request to the model, with the newest condensation in place of the forgotten. */
+/** Has the newest condensation in place of the forgotten events. */
 function withoutForgotten(events: Iterable<StoredEvent>): StoredEvent[] {
   let kept: StoredEvent[] = [];
   let newest: StoredEvent | null = null;
@@ -85,11 +84,9 @@ function messageExchange(event: StoredEvent): Exchange {
   return { ids: [event.id], messages: [message] };
 }
 
-/** The calls of one answer of the model, with their results. */
 class Answer implements Exchange {
   readonly ids: string[] = [];
   readonly #content: Exclude<AssistantContent, string> = [];
-  /** By tool call. */
   readonly #results = new Map<string, string>();
   readonly #images: ModelMessage[] = [];
 
@@ -115,7 +112,7 @@ class Answer implements Exchange {
   addResult(event: StoredEvent): void {
     this.ids.push(event.id);
     const id = String(event['tool_call_id']);
-    // The first result: a run that was cut off has one before that of its tool.
+    // A run that was cut off has a result before that of its tool.
     this.#results.set(id, this.#results.get(id) ?? (resultOf(event) || '(no output)'));
     const { content = [] } = (event['observation'] ?? {}) as { content?: Part[] };
     const images = imagesOf(content);
@@ -141,11 +138,10 @@ class Answer implements Exchange {
 function inputOf(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    if (isRecord(value)) return value;
+    return isRecord(value) ? value : { malformed: text };
   } catch {
-    // Returned as a text below.
+    return { malformed: text };
   }
-  return { malformed: text };
 }
 
 function resultOf(event: StoredEvent): string {

@@ -1,4 +1,3 @@
-/** The system prompt. */
 import { cut } from '../../../base/text/well-formed.ts';
 
 const INTRODUCTION = [
@@ -24,7 +23,7 @@ const LONGEST_INSTRUCTIONS = 20_000;
 /** Texts of the repository, each with the name of its file. */
 export type Instructions = readonly (readonly [string, string])[];
 
-/** `suffix`: of the client. */
+/** `suffix`: the text of the client. */
 export function systemPrompt(
   workingDir: string,
   instructions: Instructions,

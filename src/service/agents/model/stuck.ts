@@ -29,7 +29,7 @@ export function isStuck(history: Iterable<StoredEvent>): boolean {
   const errorCount = errors === -1 ? results.length : errors;
   return (
     (isSame(actions, SAME_PAIRS) && isSame(results, SAME_PAIRS)) ||
-    // One more than the genuine threshold, at which genuine servers remind the model.
+    // Genuine servers remind the model one error earlier.
     (isSame(actions, SAME_ERRORS + 1) && errorCount > SAME_ERRORS) ||
     newestFirst.slice(0, MESSAGES).filter(({ kind }) => kind === 'MessageEvent').length ===
       MESSAGES ||

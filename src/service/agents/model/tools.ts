@@ -1,4 +1,3 @@
-/** What the model may call: the arguments of each tool, and the step of each call. */
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { type JSONSchema7, jsonSchema, tool, type ToolSet } from 'ai';
 import * as v from 'valibot';
@@ -107,9 +106,7 @@ function withRisk(parameters: JSONSchema7): JSONSchema7 {
   };
 }
 
-/**
- * The step of a call. A call that cannot be executed becomes a step with an error for the model.
- */
+/** The step of a call that cannot be executed has an error for the model. */
 export function stepOf(
   call: ToolCall,
   thought: string,
@@ -152,8 +149,7 @@ const STEPS: {
   terminal: ({ command, timeout, reset = false }, { data, thought, risk, call }) => ({
     type: 'terminal',
     command,
-    // Not offered, as no command is left running; models that know the tool of openhands-sdk use
-    // it.
+    // Models that know the tool of openhands-sdk use this argument, which is not offered.
     is_input: data['is_input'] === true || data['is_input'] === 'true',
     reset,
     thought,

@@ -12,16 +12,15 @@ const LARGEST_BYTES = 32 * 1024 * 1024;
 export function readReplayFile(named: string): ReplayStep[] {
   if (named === DEMO) return demoSteps();
   try {
-    const found = statSync(named);
-    // A pipe or a device can be read once at most; a service in the background reads the file
-    // again.
-    if (!found.isFile()) throw new Error('it is not a regular file');
-    if (found.size > LARGEST_BYTES) throw new Error('it is larger than 32 MiB');
+    const stat = statSync(named);
+    // A pipe or a device can be read once at most; a background service reads the file again.
+    if (!stat.isFile()) throw new Error('it is not a regular file');
+    if (stat.size > LARGEST_BYTES) throw new Error('it is larger than 32 MiB');
     return parseTrajectory(readFileSync(named, 'utf8')).steps;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const known = { ENOENT: 'there is no such file', EACCES: 'permission denied' }[code ?? ''];
-    throw new ServiceError('replay', `cannot use the replay ${named}: ${known ?? message}`, {
+    const why = { ENOENT: 'there is no such file', EACCES: 'permission denied' }[code ?? ''];
+    throw new ServiceError('replay', `cannot use the replay ${named}: ${why ?? message}`, {
       hint:
         'record one: acs conv events <id> --json > run.json; or use the built-in one: ' +
         '--replay demo',

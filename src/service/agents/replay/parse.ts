@@ -14,10 +14,7 @@ const LISTS = ['trajectory', 'history', 'events', 'items'];
 
 type Reading = ReplayStep | { type: 'user'; text: string };
 
-/**
- * The steps of the agent, and the first message of the user, which is not replayed. Throws
- * ReplayError, which names the event, for an action that cannot be replayed, or without any action.
- */
+/** Throws ReplayError, which names the event; also when no action can be replayed. */
 export function parseTrajectory(text: string): {
   steps: ReplayStep[];
   user_message: string | null;
@@ -74,7 +71,6 @@ function servedForm(entry: unknown): unknown[] {
   return entry['type'] === 'started' || entry['type'] === 'outcome' ? [] : [entry];
 }
 
-/** The members of an event or action. An error names it and the member. */
 class Members {
   readonly json: Json;
   readonly at: string;

@@ -54,10 +54,10 @@ async function beginDownload({ path: file, token, offset }: ReadParameters) {
   // A pipe or a device would block or never end; it may replace the file between both calls.
   if (!(await stat(file)).isFile()) throw new OperationError('not-a-file', 'Path is not a file');
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  const found = await handle.stat();
-  const download = { handle, size: found.size };
+  const stats = await handle.stat();
+  const download = { handle, size: stats.size };
   downloads.set(token, download);
-  if (!found.isFile()) throw new OperationError('not-a-file', 'Path is not a file');
+  if (!stats.isFile()) throw new OperationError('not-a-file', 'Path is not a file');
   return download;
 }
 
@@ -67,9 +67,8 @@ const uploads = new Map<
 >();
 
 /**
- * An upload goes to a file beside its target, which it replaces when it is complete. Links are
- * followed. A target with several hard links, or of another owner, is overwritten: it stays the
- * same file.
+ * A complete upload replaces its target, which may be a link. A target with several hard links, or
+ * of another owner, is overwritten: it stays the same file.
  */
 export async function writeChunk({
   path: file,

@@ -1,10 +1,10 @@
+/** `push` throws for a line that is longer than `longest` bytes. */
 export class LineReader {
   readonly #onLine: (line: string) => void;
   readonly #longest: number;
   #pieces: Buffer[] = [];
   #size = 0;
 
-  /** A line longer than `longest` bytes throws out of `push`. */
   constructor(onLine: (line: string) => void, longest: number = Number.MAX_SAFE_INTEGER) {
     this.#onLine = onLine;
     this.#longest = longest;

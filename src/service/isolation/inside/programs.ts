@@ -17,7 +17,6 @@ interface Program {
   /** A client that interrupts a program waits for none of the processes that it has left. */
   interrupted: boolean;
   until: RunParameters['until'];
-  /** How many bytes of output may still be sent. */
   window: number;
 }
 
@@ -43,33 +42,26 @@ export class Programs {
     this.#onExhausted = onExhausted;
   }
 
-  async run(id: number, wanted: RunParameters, send: Send): Promise<RunEnd> {
-    const cwd = path.resolve(this.#workingDir, wanted.cwd);
+  async run(id: number, parameters: RunParameters, send: Send): Promise<RunEnd> {
+    const cwd = path.resolve(this.#workingDir, parameters.cwd);
     if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
       throw new OperationError('not-found', `No such directory: ${cwd}`);
     }
     const mark = `${process.pid}-${id}`;
-    const [file = '', ...args] = wanted.argv;
-    const child = spawn(file, args, {
-      cwd,
-      detached: true,
-      env: { ...(wanted.inherits ? process.env : {}), ...wanted.env, [COMMAND_MARKER]: mark },
-      stdio: [wanted.stdin === false ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    });
+    const child = spawnProgram({ ...parameters, cwd }, mark);
     const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
-    child.stdin?.on('error', () => undefined);
-    if (typeof wanted.stdin === 'string') child.stdin?.end(wanted.stdin);
-    const { until, window } = wanted;
+    const { until, window } = parameters;
     const program: Program = { child, mark, interrupted: false, until, window };
     this.#running.set(id, program);
     try {
       const output = this.#pass(program, send);
       const end = await ended.catch((error: NodeJS.ErrnoException) => error);
       if (end instanceof Error) {
-        if (end.code === 'EAGAIN') this.#onExhausted();
-        const reason = REASONS[end.code ?? ''] ?? end.message;
-        send('stderr', Buffer.from(`${file}: ${reason}\n`).toString('base64'));
-        return { exitCode: end.code === 'ENOENT' ? 127 : 126, pid: -1 };
+        const { code = '', message } = end;
+        if (code === 'EAGAIN') this.#onExhausted();
+        const text = `${parameters.argv[0]}: ${REASONS[code] ?? message}\n`;
+        send('stderr', Buffer.from(text).toString('base64'));
+        return { exitCode: code === 'ENOENT' ? 127 : 126, pid: -1 };
       }
       if (program.interrupted) endTree(program);
       await (until === 'closed' ? output.closed : output.silent());
@@ -131,14 +123,11 @@ export class Programs {
     if (!stdin?.writable) return;
     const isTaken = data === '' || stdin.write(Buffer.from(data, 'base64'));
     if (last) stdin.end();
-    // A program that closes its stdin takes no more.
     if (!isTaken)
       await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]).catch(() => undefined);
   }
 
-  /**
-   * SIGKILL ends a program with every process it started, another signal is for its process group.
-   */
+  /** SIGKILL ends every process that the program started, another signal is for its group. */
   signal(run: number, signal: ProgramSignal): void {
     const program = this.#running.get(run);
     if (program?.child.pid === undefined) return;
@@ -152,6 +141,19 @@ export class Programs {
       child.stderr?.destroy();
     } else sendSignal(-program.child.pid, signal);
   }
+}
+
+function spawnProgram({ argv, cwd, env, inherits, stdin }: RunParameters, mark: string) {
+  const [file = '', ...args] = argv;
+  const child = spawn(file, args, {
+    cwd,
+    detached: true,
+    env: { ...(inherits && process.env), ...env, [COMMAND_MARKER]: mark },
+    stdio: [stdin === false ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  });
+  child.stdin?.on('error', () => undefined);
+  if (typeof stdin === 'string') child.stdin?.end(stdin);
+  return child;
 }
 
 function endTree({ child: { pid = -1 }, mark }: Program): void {
