@@ -108,8 +108,19 @@ export function isFailure(error: unknown): error is AppError {
   return isAppError(error) && error.kind !== 'interrupted';
 }
 
-export function isNotFound(error: unknown): error is AppError {
-  return isAppError(error) && error.kind === 'not-found';
+/** Whether an error is an AppError of one of these kinds. */
+export function isOfKind(...kinds: ErrorKind[]): (error: unknown) => error is AppError {
+  return (error): error is AppError => isAppError(error) && kinds.includes(error.kind);
+}
+
+export const isNotFound = isOfKind('not-found');
+
+/** For `catch`: null in place of an error that `test` accepts; any other is thrown again. */
+export function nullIf(test: (error: unknown) => boolean): (error: unknown) => null {
+  return (error) => {
+    if (test(error)) return null;
+    throw error;
+  };
 }
 
 export interface FileProblem {

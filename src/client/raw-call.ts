@@ -1,20 +1,9 @@
 import type { RawAnswer, RawCall } from '../domain/raw-call.ts';
-import { AppError, type ErrorKind } from '../base/errors.ts';
+import type { AppError, ErrorKind } from '../base/errors.ts';
 import { REDACTED, isSecretName } from '../base/text/secret-names.ts';
 import type { Links } from './shared/links.ts';
-import { foundNothing, isJsonType, type Answer } from './http/answer.ts';
-import type { Call } from './http/call.ts';
+import { errorBy, foundNothing, isJsonType, parseJson, type Answer } from './http/answer.ts';
 import type { Redaction } from './http/redaction.ts';
-
-const SAFE: Record<RawCall['method'], Call['safe']> = {
-  GET: 'read',
-  HEAD: 'read',
-  OPTIONS: 'read',
-  PUT: 'idempotent',
-  DELETE: 'idempotent',
-  POST: 'once',
-  PATCH: 'once',
-};
 
 export async function rawCall(
   { app, network }: Links,
@@ -22,17 +11,9 @@ export async function rawCall(
 ): Promise<RawAnswer> {
   const type = body?.contentType.split(';')[0]?.trim().toLowerCase() ?? '';
   // As a value, whose secret members are then not printed.
-  const json = body !== null && isJsonType(type) ? parsed(body.bytes) : undefined;
+  const json = body !== null && isJsonType(type) ? parseJson(body.bytes) : undefined;
   const sent = { ...(body !== null && { raw: body }), ...(json !== undefined && { body: json }) };
-  const call: Call = {
-    method,
-    path,
-    headers,
-    ...sent,
-    safe: SAFE[method],
-    expect: 'any',
-    inDryRun: 'printed',
-  };
+  const call = { method, path, headers, expect: 'any', inDryRun: 'printed', ...sent } as const;
   const answer = await app.request(call);
   return {
     status: answer.status,
@@ -52,31 +33,21 @@ export async function rawCall(
   };
 }
 
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
 const KINDS: Readonly<Record<number, ErrorKind>> = { 400: 'usage', 422: 'usage', 404: 'not-found' };
 
-/**
- * 400 and 422 are errors of the user, who wrote the request; a 404 without a text does not suggest
- * a wrong server.
- */
-function errorFor({ status, error, request }: Answer): AppError | null {
+/** The user wrote the request: 400 and 422 are about it, and a 404 is about its path. */
+function errorFor(answer: Answer): AppError | null {
+  const { status, error } = answer;
   if (error === undefined || status === 304) return null;
-  const kind = KINDS[status] ?? error.kind;
-  if (kind !== 'usage' && kind !== 'not-found') return error;
-  const message =
-    error.kind === 'server' && status === 404 ? 'the server answered 404' : error.message;
+  const kind = KINDS[status];
+  if (kind === undefined) return error;
+  const isWithoutText = error.kind === 'server' && status === 404;
+  const message = isWithoutText ? 'the server answered 404' : error.message;
   const hint =
     kind === 'usage'
       ? 'the body of the answer says what is wrong with the request'
       : 'check the path: the server may lack this route';
-  return new AppError(kind, message, { status, request, hint, retryable: false });
+  return errorBy(answer, kind, message, { hint, retryable: false });
 }
 
 function shownContent(answer: Answer, redaction: Redaction): Pick<RawAnswer, 'bytes' | 'json'> {

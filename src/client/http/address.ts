@@ -6,10 +6,6 @@ export type Query = Record<
   string | number | boolean | readonly string[] | null | undefined
 >;
 
-/**
- * Origin and path prefix without a trailing slash. Throws `server`: a server has sent the URL, or
- * it is checked.
- */
 export function normalizeBaseUrl(text: string): string {
   if (!URL.canParse(text)) throw new AppError('server', `not a URL: ${cut(text, 200)}`);
   const { origin, pathname } = new URL(text);

@@ -1,4 +1,4 @@
-/** What an answer means for its call, and what the failure of a connection does. */
+/** What an answer, or the failure of a connection, means for its call. */
 import {
   AppError,
   type ErrorDetails,
@@ -7,6 +7,7 @@ import {
   type RequestDetails,
 } from '../../base/errors.ts';
 import { cut, shortened } from '../../base/text/well-formed.ts';
+import { isRecord } from '../../protocol/shape.ts';
 import { shownUrl } from './address.ts';
 import type { Call } from './call.ts';
 
@@ -20,10 +21,7 @@ export interface Answer {
   /** Undefined where the answer is not JSON. */
   body: unknown;
   bytes: Uint8Array;
-  /**
-   * An earlier try of the same request may have been carried out: its answer was lost, or a gateway
-   * answered.
-   */
+  /** The server may have carried out an earlier try, whose answer was lost. */
   afterLostTry?: true;
   request: NamedRequest;
   error?: AppError;
@@ -34,12 +32,11 @@ export function foundNothing({ status, body, afterLostTry }: Answer): boolean {
   return (status === 404 || body === false) && afterLostTry === undefined;
 }
 
-/** An error of the status and the request of an answer. */
 export function errorBy(
   { status, request }: Pick<Answer, 'status' | 'request'>,
   kind: ErrorKind,
   message: string,
-  more: Pick<ErrorDetails, 'hint' | 'retryable'> = {},
+  more: Pick<ErrorDetails, 'hint' | 'retryable' | 'data'> = {},
 ): AppError {
   return new AppError(kind, message, { status, request, ...more });
 }
@@ -53,11 +50,19 @@ export function isJsonType(contentType: string): boolean {
   return contentType === 'application/json' || contentType.endsWith('+json');
 }
 
+/** Undefined for what is not JSON. */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Interface 8.1: text from detail, error_description, error, message or a bare string. */
 export function serverText(body: unknown): string | null {
-  const text = findText(body, 0);
-  if (text === null || text.trim() === '') return null;
-  return shortened(text.trim(), MAX_SERVER_TEXT);
+  const text = findText(body, 0)?.trim();
+  return text ? shortened(text, MAX_SERVER_TEXT) : null;
 }
 
 export function reasonOf({ body }: Pick<Answer, 'body'>): string {
@@ -66,28 +71,19 @@ export function reasonOf({ body }: Pick<Answer, 'body'>): string {
 
 function findText(value: unknown, depth: number): string | null {
   if (typeof value === 'string') return value;
-  if (typeof value !== 'object' || value === null || depth > 3) return null;
-  if (Array.isArray(value)) {
-    const texts = value
-      .map((item: unknown) => validationText(item))
-      .filter((text) => text !== null);
-    return texts.length > 0 ? texts.join('; ') : null;
-  }
-  const record = value as Record<string, unknown>;
+  if (Array.isArray(value)) return value.flatMap((item) => validationText(item) ?? []).join('; ');
+  if (!isRecord(value) || depth > 3) return null;
   for (const name of ['detail', 'error_description', 'error', 'message']) {
-    const text = findText(record[name], depth + 1);
-    if (text !== null && text !== '') return text;
+    const text = findText(value[name], depth + 1);
+    if (text) return text;
   }
   return null;
 }
 
-/**
- * `{loc: ["body", "x"], msg}` of a validation error; its `input` may hold a secret and is left out.
- */
+/** `{loc: ["body", "x"], msg}`: the `input` of a validation error may hold a secret. */
 function validationText(item: unknown): string | null {
   if (typeof item === 'string') return item;
-  if (typeof item !== 'object' || item === null) return null;
-  const { loc, msg } = item as { loc?: unknown; msg?: unknown };
+  const { loc, msg } = isRecord(item) ? item : {};
   if (typeof msg !== 'string') return null;
   const where = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
   const text = msg.replace(/^Value error, /, ''); // the prefix of the server's library
@@ -95,39 +91,41 @@ function validationText(item: unknown): string | null {
 }
 
 interface Meaning {
-  /**
-   * Null: the expected answer, or one that the call accepts. `refusal`: whether the key is refused
-   * is not known yet.
-   */
+  /** Null: the call accepts the answer. `refusal`: of the key, or of this request alone. */
   error: AppError | 'refusal' | null;
-  /** The route or its members are not those of the facts that were read from the server. */
   contradictsFacts: boolean;
 }
 
 export function meaningOf(call: Call, answer: Answer): Meaning {
-  const { expect = 'json', accept, mayBeMissing } = call;
-  const { status, contentType, bytes } = answer;
-  const isGood = status >= 200 && status < 300;
-  const isJson = isJsonType(contentType) && answer.body !== undefined;
-  const isEmpty = status === 204 && bytes.length === 0;
-  const isExpected = { any: true, bytes: contentType !== 'text/html', json: isJson || isEmpty };
-  const isResult = isGood && isExpected[expect];
-  if (isResult || expect === 'any')
-    return { error: isResult ? null : errorOf(call, answer, isJson), contradictsFacts: false };
+  const { expect, accept, mayBeMissing } = call;
+  const { status, body } = answer;
+  if (isResult(call, answer)) return { error: null, contradictsFacts: false };
+  if (expect === 'any') return { error: errorOf(call, answer), contradictsFacts: false };
   const isAccepted = accept?.includes(status) === true;
-  const isMisplaced = isGood || ([404, 405].includes(status) && !isJson);
+  const isMisplaced = isGood(status) || ([404, 405].includes(status) && body === undefined);
   const differs = isMissingRoute(answer) || status === 422 || (isMisplaced && !isAccepted);
   const contradictsFacts = differs && !(isAccepted && mayBeMissing);
   if (isAccepted) return { error: null, contradictsFacts };
-  const error = isMisplaced ? wrongPlaceError(answer) : errorOf(call, answer, isJson);
+  const error = isMisplaced ? wrongPlaceError(answer) : errorOf(call, answer);
   return { error, contradictsFacts };
 }
 
-function errorOf({ safe }: Call, answer: Answer, isJson: boolean): AppError | 'refusal' {
-  const { status } = answer;
+function isGood(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function isResult({ expect = 'json' }: Call, answer: Answer): boolean {
+  const { status, contentType, body, bytes } = answer;
+  if (!isGood(status)) return false;
+  if (expect === 'json') return body !== undefined || (status === 204 && bytes.length === 0);
+  return expect === 'any' || contentType !== 'text/html';
+}
+
+function errorOf({ safe }: Call, answer: Answer): AppError | 'refusal' {
+  const { status, body } = answer;
   if (status === 401 || status === 403) return 'refusal';
   // A gateway timed out; the server behind it may still execute the request.
-  const isGateway = status === 504 || (status === 502 && !isJson);
+  const isGateway = status === 504 || (status === 502 && body === undefined);
   return safe === 'once' && isGateway
     ? unknownOutcome(`a gateway answered ${status}`, answer)
     : statusError(answer);
@@ -159,10 +157,7 @@ const STATUSES: Readonly<
   507: { kind: 'server', retryable: false },
 };
 
-/**
- * 400 and 422 are `server`; callers that send a user's own values (a start, settings) say `usage`
- * instead.
- */
+/** 400 and 422 are `server`; callers that send values of the user say `usage` instead. */
 export function statusError(answer: Answer): AppError {
   const { status, request } = answer;
   const reason = shownText(answer);
@@ -177,7 +172,6 @@ export function statusError(answer: Answer): AppError {
   return errorBy(answer, kind, reason === null ? text : `${text}: ${reason}`, { hint, retryable });
 }
 
-/** Of other content than JSON and plain text the type. */
 function shownText({ contentType, body, bytes }: Answer): string | null {
   if (isJsonType(contentType)) return serverText(body);
   if (contentType === 'text/plain')
@@ -218,23 +212,18 @@ export function redirectTarget(
   method: Call['method'],
   hops: number,
 ): string {
+  const refuse = (message: string, hint = 'is this the right server?') =>
+    errorBy({ status, request: { method, url: shownUrl(url) } }, 'server', message, { hint });
   const location = headers['location'] ?? '';
-  const target = URL.canParse(location, url) ? new URL(location, url) : null;
-  const isOwn = target?.origin === new URL(url).origin;
+  if (!URL.canParse(location, url))
+    throw refuse('the server sent a redirect without a valid location');
+  const { href, origin, pathname } = new URL(location, url);
+  const isOwn = origin === new URL(url).origin;
   const keepsMethod = [307, 308].includes(status) || ['GET', 'HEAD'].includes(method);
-  if (isOwn && keepsMethod && hops < MOST_REDIRECTS) return target.href;
-  const place = target && shownUrl(target.origin + target.pathname);
-  const message =
-    place === null
-      ? 'the server sent a redirect without a valid location'
-      : `the server redirects to ${place}, which acs does not follow`;
-  const answer = { status, request: { method, url: shownUrl(url) } };
-  const isElsewhere = target !== null && !isOwn;
-  throw errorBy(answer, 'server', message, {
-    hint: isElsewhere
-      ? `if that is your server, use it as the URL: ${target.origin}`
-      : 'is this the right server?',
-  });
+  if (isOwn && keepsMethod && hops < MOST_REDIRECTS) return href;
+  const shown = shownUrl(origin + pathname);
+  const message = `the server redirects to ${shown}, which acs does not follow`;
+  throw refuse(message, isOwn ? undefined : `if that is your server, use it as the URL: ${origin}`);
 }
 
 export interface Failure {

@@ -4,9 +4,7 @@ import type { Query } from './address.ts';
 export interface BodyStream {
   upload?: {
     contentType: string;
-    /** Null: not known, and not announced. */
     bytes: number | null;
-    /** Called for each try. An AppError of it ends the request with this error. */
     parts: () => AsyncIterable<Uint8Array>;
   };
   /** Receives the body of an answer of 2xx in place of `Answer.bytes`. */
@@ -25,23 +23,15 @@ export interface Call {
   hidden?: readonly string[];
   /** Sent as it is; `body` is then only what a dry run and --debug print. */
   raw?: { contentType: string; bytes: Uint8Array };
-  /** `body` is then only what a dry run and --debug print. */
   stream?: BodyStream;
-  /** Besides those of the transport, which take precedence. Lower case. */
   headers?: Readonly<Record<string, string>>;
   /** A request timeout given by the user wins. */
   timeoutMs?: number;
   maxBytes?: number;
-  /**
-   * `read`: changes nothing, is sent in a dry run. `idempotent`: may be repeated. `once`: may not.
-   */
+  /** `read`: is sent in a dry run. `idempotent`: may be repeated. `once`: may not. */
   safe: 'read' | 'idempotent' | 'once';
-  /** A dry run prints this read, and sends nothing. */
   inDryRun?: 'printed';
-  /**
-   * Default: `json`. `any`: each answer is returned, whatever its status, and changes no facts of
-   * the server.
-   */
+  /** Default: `json`. `any`: an answer of any status is returned, and changes no facts. */
   expect?: 'json' | 'bytes' | 'any';
   /** The presence of the route is unknown: a 404 or 405 does not contradict the cached facts. */
   mayBeMissing?: boolean;
@@ -49,10 +39,10 @@ export interface Call {
   delivery?: Delivery;
 }
 
-/**
- * Whether a server may act on a request: false before it is sent, and after a refusal that it is
- * repeated for.
- */
+/** GET by default. GET, HEAD and OPTIONS are `read`, PUT and DELETE `idempotent`, others `once`. */
+export type CallOptions = Omit<Call, 'method' | 'safe'> & Partial<Pick<Call, 'method' | 'safe'>>;
+
+/** Whether a server may act on a request: false before it is sent, and after a refusal. */
 export interface Delivery {
   isPossible: boolean;
 }

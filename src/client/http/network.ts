@@ -18,7 +18,6 @@ interface NetworkOptions {
   env: Readonly<Record<string, string | undefined>>;
   connectTimeoutMs: number;
   redaction: Redaction;
-  /** After this time the server may close an unused connection. */
   idleMs?: number;
 }
 
@@ -35,16 +34,11 @@ export interface Sending {
   method: string;
   headers: Record<string, string>;
   body: string | Uint8Array | AsyncIterable<Uint8Array> | null;
-  /**
-   * How long the server may send nothing, before its answer and within it; the answer may take a
-   * multiple of it.
-   */
+  /** How long the server may send nothing, before its answer and within it. */
   silenceMs: number;
   clock: Clock;
-  /** Of the body, before and after decoding. */
   maxBytes: number;
   signal: AbortSignal;
-  /** Receives the body of an answer of 2xx; `bytes` is then empty. */
   into?: ((part: Uint8Array) => Promise<void>) | undefined;
 }
 
@@ -58,42 +52,33 @@ export class Network {
   readonly #options: NetworkOptions;
   readonly #agents = new Map<string, http.Agent>();
   readonly #webSockets = new Set<WebSocket>();
-  /** An agent does not report which sockets were used before. */
   readonly #connected = new WeakSet<Socket>();
   readonly #closing = new AbortController();
 
   constructor(options: NetworkOptions) {
-    // Each connection to a proxy that is being made adds a listener; above ten Node reports a leak
-    // on stderr.
+    // Above ten listeners, one for each connection to a proxy, Node reports a leak on stderr.
     setMaxListeners(0, this.#closing.signal);
     this.redaction = options.redaction;
     this.#options = options;
   }
 
-  /**
-   * Throws AppError for an answer that is not read, else the error of the connection: see
-   * classifyFailure.
-   */
   async send(url: string, kind: ConnectionKind, sending: Sending): Promise<Received> {
     const { silenceMs, clock, signal } = sending;
     signal.throwIfAborted();
     const limit = new AnswerLimit(silenceMs, clock);
     const request = this.#connect(url, kind, sending, limit);
-    /** Its reason is the first error; those that follow from it are not reported. */
     const over = new AbortController();
-    const end = (reason: unknown): void => {
+    const end = (reason: unknown) => {
       over.abort(reason);
       request.destroy(reason as Error);
     };
-    // In place of the option `signal`, for which Node adds another listener.
     signal.addEventListener('abort', () => end(signal.reason), { signal: over.signal });
-    const exceed = (ms: number): void =>
+    const exceed = (ms: number) =>
       end(failure('ACS_TOTAL', `did not complete its answer within ${ms / 1000} s`));
     limit.reached(over.signal).then(exceed, () => undefined);
     try {
       const response = await upload(request, sending.body, limit, over);
-      // Agent servers close the connection after a 500 without announcing it (interface 12): it is
-      // not used again.
+      // Agent servers close the connection after a 500 without announcing it (interface 12).
       if (response.statusCode === 500) request.shouldKeepAlive = false;
       return await receive(response, sending, limit);
     } catch (error) {
@@ -103,14 +88,12 @@ export class Network {
     }
   }
 
-  /** For TLS the limit of connecting includes the handshake. */
   #connect(
     url: string,
     kind: ConnectionKind,
     { method, headers, body, silenceMs }: Sending,
     limit: AnswerLimit,
   ): http.ClientRequest {
-    // Node gives a DELETE with a body no length by itself.
     const length =
       typeof body === 'string' || body instanceof Uint8Array
         ? { 'content-length': String(Buffer.byteLength(body)) }
@@ -134,7 +117,7 @@ export class Network {
         () => request.destroy(notConnected()),
         this.#options.connectTimeoutMs,
       );
-      const connect = (): void => {
+      const connect = () => {
         this.#connected.add(socket);
         clearTimeout(timer);
       };
@@ -167,8 +150,7 @@ export class Network {
     if (this.#closing.signal.aborted) throw new Error('the connections of this run are closed');
     // An address needs no resolver, and loading it is 1 % of a short command.
     if (isIP(new URL(url).hostname) === 0) {
-      // A server on localhost often listens on IPv4 only; the resolver's own order would try ::1
-      // first.
+      // A server on localhost often listens on IPv4 only; the resolver would try ::1 first.
       setDefaultResultOrder('ipv4first');
       setDefaultAutoSelectFamilyAttemptTimeout(LIMITS_MS.address);
     }
@@ -193,7 +175,6 @@ export class Network {
   }
 }
 
-/** Returns the head of the answer. An error of the request, also a later one, ends `over`. */
 async function upload(
   request: http.ClientRequest,
   body: Sending['body'],
@@ -207,12 +188,11 @@ async function upload(
     // While its connection is being made, a request does not report that it was destroyed.
     over.signal.addEventListener('abort', () => reject(over.signal.reason as Error));
   });
-  const fail = (error?: Error | null): void => void (error && over.abort(error));
+  const fail = (error?: Error | null) => void (error && over.abort(error));
   request.on('error', fail);
   if (body === null || typeof body === 'string' || body instanceof Uint8Array)
     request.end(body ?? undefined);
   else {
-    // The time that the source needs for a part is not that of the server.
     const parts = async function* () {
       limit.isHeld = true;
       for await (const part of body) {
@@ -236,14 +216,13 @@ async function receive(
   const { statusCode: status = 0 } = response;
   const chunks: Uint8Array[] = [];
   let leftBytes = maxBytes;
-  const collect = (chunk: Uint8Array): Promise<unknown> => {
+  const collect = (chunk: Uint8Array) => {
     leftBytes -= chunk.length;
     return leftBytes < 0 ? Promise.reject(tooLarge(maxBytes)) : Promise.resolve(chunks.push(chunk));
   };
   const take = into !== undefined && status >= 200 && status < 300 ? into : collect;
   for await (const chunk of decoded(response, method)) {
     limit.bytes += chunk.length;
-    // The time that the receiver needs is not that of the server.
     limit.isHeld = true;
     await take(chunk);
     limit.isHeld = false;
@@ -266,40 +245,33 @@ async function* decoded(
   method: string,
 ): AsyncGenerator<Uint8Array, void, void> {
   const { statusCode = 0, headers } = response;
-  const names = (headers['content-encoding'] ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '' && word !== 'identity');
+  const encoding = headers['content-encoding']?.trim().toLowerCase() || 'identity';
   const isEmpty =
     method === 'HEAD' || [204, 304].includes(statusCode) || headers['content-length'] === '0';
-  if (names.length === 0 || isEmpty) {
-    yield* response as AsyncIterable<Uint8Array>;
-    return;
-  }
-  let body: Readable = response;
-  for (const name of names.reverse()) {
-    if (!['gzip', 'x-gzip', 'br'].includes(name))
-      throw new AppError(
-        'server',
-        `the answer is encoded as ${cut(name, 40)}, which acs does not read`,
-        {
-          hint: `a proxy on the way may encode it; acs accepts ${ACCEPTED_ENCODINGS} or none`,
-        },
-      );
-    const decoder = name === 'br' ? zlib.createBrotliDecompress() : zlib.createGunzip();
-    body = pipeline(body, decoder, () => undefined);
-  }
+  if (encoding === 'identity' || isEmpty)
+    return yield* response as AsyncIterable<Uint8Array, void, void>;
+  const decoder = DECODERS[encoding]?.();
+  if (decoder === undefined)
+    throw new AppError(
+      'server',
+      `the answer is encoded as ${cut(encoding, 40)}, which acs does not read`,
+      { hint: `a proxy on the way may encode it; acs accepts ${ACCEPTED_ENCODINGS} or none` },
+    );
   try {
-    yield* body as AsyncIterable<Uint8Array>;
+    yield* pipeline(response, decoder, () => undefined) as AsyncIterable<Uint8Array>;
   } catch (error) {
     if (response.errored !== null) throw error;
-    const message = `the answer is damaged: its ${names.join(', ')} encoding cannot be decoded`;
+    const message = `the answer is damaged: its ${encoding} encoding cannot be decoded`;
     throw new AppError('server', message, { cause: error });
   }
 }
 
-/** Errors as Node throws them: see classifyFailure. */
+const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
+  gzip: () => zlib.createGunzip(),
+  'x-gzip': () => zlib.createGunzip(),
+  br: () => zlib.createBrotliDecompress(),
+};
+
 function failure(code: string, message = code): Error & { code: string } {
   return Object.assign(new Error(message), { code });
 }
@@ -313,7 +285,7 @@ export function proxyFor(
   url: string,
   env: Readonly<Record<string, string | undefined>>,
 ): string | null {
-  const of = (name: string): string => env[name] || env[name.toUpperCase()] || '';
+  const of = (name: string) => env[name] || env[name.toUpperCase()] || '';
   const proxy = (url.startsWith('https:') && of('https_proxy')) || of('http_proxy');
   return proxy === '' || isLoopback(url) || isExcluded(url, of('no_proxy')) ? null : proxy;
 }
@@ -338,7 +310,7 @@ function tunnelThrough(
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
 ): void {
   type Made = (error: Error | null, socket?: Socket) => void;
-  const createConnection = (target: ConnectionOptions, done: Made): void => {
+  const createConnection = (target: ConnectionOptions, done: Made) => {
     const way = URL.canParse(proxy) ? new URL(proxy) : null;
     if (way === null || !/^https?:$/.test(way.protocol)) return done(failure('ACS_PROXY_URL'));
     const host = target.host?.includes(':') ? `[${target.host}]` : target.host;
@@ -359,7 +331,6 @@ function tunnelThrough(
       signal,
       agent: false,
     });
-    // Not the time of a silence: the proxy may send its answer byte by byte.
     const timer = setTimeout(() => connecting.destroy(notConnected()), timeoutMs);
     connecting
       .once('connect', ({ statusCode: status }, socket) => {

@@ -10,7 +10,6 @@ export class Redaction {
   readonly #keeper: SecretKeeper;
   #made: { redactor: Redactor; kept: number } | null = null;
 
-  /** @param keeper secrets that are added to it later are redacted, too */
   constructor(secrets: readonly (string | null)[], keeper: SecretKeeper = createSecretKeeper([])) {
     this.#keeper = keeper;
     for (const secret of secrets) this.add(secret);
@@ -31,21 +30,18 @@ export class Redaction {
     return this.#redactor.known(text);
   }
 
-  /** The copy is marked at the keeper, and must not be changed. */
   value<T>(value: T): T {
     const redacted = this.part(value);
     this.#keeper.markRedacted(redacted);
     return redacted;
   }
 
-  /** Not marked, for a part of a record that is marked as a whole. */
   part<T>(value: T): T {
     return this.#redactor.value(value) as T;
   }
 
   /**
-   * Marks a record of redacted parts, unless one of `texts`, which were not redacted, holds a
-   * secret.
+   * Marks a record of redacted parts, unless one of `texts`, which are not redacted, has a secret.
    */
   mark<T extends object>(record: T, texts: readonly string[]): T {
     if (texts.every((text) => this.text(text) === text)) this.#keeper.markRedacted(record);

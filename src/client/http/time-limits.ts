@@ -1,64 +1,41 @@
-/** How long requests may take, how many are sent a second, and when one is sent again. */
 import type { Clock } from '../../base/clock.ts';
 import type { Answer, Failure } from './answer.ts';
 import type { Call } from './call.ts';
 
-/** Milliseconds. */
 export const LIMITS_MS = {
   request: 30_000,
   /** A V0 server that waits for its model answers no request for minutes (interface 12). */
   requestV0: 120_000,
   probe: 10_000,
-  /**
-   * The whole probe, repeated requests included: a server may send its answer slowly without ever
-   * being silent.
-   */
+  /** The whole probe: a server may send its answer slowly without ever being silent. */
   wholeProbe: 60_000,
-  /**
-   * A start of a conversation, and creating, pausing, resuming or deleting a sandbox, which waits
-   * for its runtime.
-   */
+  /** The start of a conversation, and each change of a sandbox, which waits for its runtime. */
   start: 120_000,
   send: 90_000,
-  /** An endpoint on this machine may load the model first. */
   model: 120_000,
   deletion: 60_000,
   readAfterDeletion: 5_000,
   /** A request that the agent server answers when the current step has ended. */
   step: 300_000,
   interrupt: 60_000,
-  /**
-   * A rename at the agent server: the title is set at once, and the answer may come after the
-   * current step.
-   */
+  /** The agent server sets a title at once, and may answer after the current step. */
   agentRename: 5_000,
   fileWrite: 120_000,
   socket: 15_000,
-  /**
-   * One address of a name with several; the 250 ms of Node are less than a distant server takes.
-   */
+  /** One address of a name with several; the 250 ms of Node are too short. */
   address: 3_000,
-  /** A kept connection without a request: the other end may have closed one that is older. */
+  /** The server may have closed a kept connection that is idle for longer. */
   idleConnection: 4_000,
-  /** The longest `Retry-After` that is waited for. */
   pause: 60_000,
-  /** Longer pauses are announced by a notice. */
   silentPause: 5_000,
 } as const;
 
-/**
- * An answer may take so many times the longest silence, and as long again for each of these parts
- * of it.
- */
+/** An answer may take 10 times the longest silence, and as long again for each further 8 MiB. */
 const SILENCES = 10;
 const PART_BYTES = 8 * 1024 * 1024;
 
-/**
- * Ends what a silence does not: an answer that is never complete, because the server sends it byte
- * by byte.
- */
+/** Limits the whole answer: a server that sends it byte by byte is never silent. */
 export class AnswerLimit {
-  /** Of the body, sent or received. */
   bytes = 0;
   readonly #partMs: number;
   readonly #clock: Clock;
@@ -76,7 +53,6 @@ export class AnswerLimit {
     return this.#heldAtMs !== null;
   }
 
-  /** Whether acs, and not the server, is what the request waits for. */
   set isHeld(isHeld: boolean) {
     const now = this.#clock.now();
     if (this.#heldAtMs !== null) this.#heldMs += now - this.#heldAtMs;
@@ -104,10 +80,7 @@ export const PACE_LIMITS = {
   cloud: { perSecond: 1.5, burst: 10 },
 } as const satisfies Record<string, PaceLimit>;
 
-/**
- * A token bucket: a self-hosted server answers 429 above 10 requests a second, the cloud above 100
- * a minute.
- */
+/** A token bucket: self-hosted servers permit 10 requests a second, the cloud 100 a minute. */
 export class Pace {
   readonly #limit: () => PaceLimit | null;
   readonly #clock: Clock;
@@ -117,7 +90,6 @@ export class Pace {
   /** Milliseconds since the epoch. */
   pausedUntilMs = 0;
 
-  /** @param limit null: none */
   constructor(limit: () => PaceLimit | null, clock: Clock) {
     this.#limit = limit;
     this.#clock = clock;
@@ -142,7 +114,6 @@ export class Pace {
     return isFirst ? untilMs - now : 0;
   }
 
-  /** 0, or the milliseconds after which to try again. */
   #take(): number {
     const now = this.#clock.now();
     if (now < this.pausedUntilMs) return this.pausedUntilMs - now;
@@ -160,36 +131,26 @@ export class Pace {
 const TRIES = 4;
 export const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/**
- * 0.25 s, 0.5 s, 1 s, each between half and the whole of it: clients that failed together do not
- * return together.
- */
 function backoffMs(tries: number): number {
   return 250 * 2 ** (tries - 1) * (0.5 + Math.random() / 2);
 }
 
 export interface Pause {
   waitMs: number;
-  /** Added to the wait. */
   spreadMs: number;
-  /** The server may have executed the request. */
   mayHaveArrived: boolean;
 }
 
-/** Null: the failure stands. */
 export function pauseAfterFailure(
   { safe, stream }: Call,
   { class: of, sent }: Failure,
   tries: number,
 ): Pause | null {
-  // An unresolvable name and an untrusted certificate stay so; a server that sent nothing was
-  // waited for already.
   const mayRepeat = of === 'refused' || (of === 'reset' && safe !== 'once' && !stream?.hasBegun);
   if (!mayRepeat || tries >= TRIES) return null;
   return { waitMs: backoffMs(tries), spreadMs: 0, mayHaveArrived: sent === 'maybe' };
 }
 
-/** Null: the answer stands. */
 export async function pauseAfterAnswer(
   { safe, accept }: Call,
   { status, headers, body }: Pick<Answer, 'status' | 'headers' | 'body'>,
@@ -206,27 +167,26 @@ export async function pauseAfterAnswer(
   // `{"detail":{"code":"daily_conversation_limit_reached",…}}`: waiting seconds does not help.
   const { detail } = (body ?? {}) as { detail?: { code?: unknown } | null };
   if (detail?.code === 'daily_conversation_limit_reached') return null;
-  const header = headers['retry-after'];
-  if (header === undefined) return { ...alone, waitMs: backoff * (status === 429 ? 4 : 1) };
-  const seconds = /^\d+(\.\d+)?$/.test(header.trim())
-    ? Number(header)
-    : (Date.parse(header) - nowMs) / 1000;
-  const waitMs = Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : backoff;
-  // A self-hosted server counts what it refuses: clients that return together would be refused
-  // together, for ever.
+  const waitMs = retryAfterMs(headers['retry-after'], nowMs);
+  if (waitMs === null) return { ...alone, waitMs: backoff * (status === 429 ? 4 : 1) };
+  // A self-hosted server counts what it refuses: clients that return together fail together.
   const spreadMs = Math.min(waitMs, 1_000) * 2 ** (tries - 1) * Math.random();
   return waitMs > LIMITS_MS.pause ? null : { ...alone, waitMs, spreadMs };
 }
 
+/** Seconds, or a date; null where the header is missing or not readable. */
+function retryAfterMs(header = '', nowMs: number): number | null {
+  const ms = /^\d+(\.\d+)?$/.test(header.trim())
+    ? Number(header) * 1000
+    : Date.parse(header) - nowMs;
+  return Number.isNaN(ms) ? null : Math.max(0, ms);
+}
+
 /** From the cloud's headers: the reset is in seconds since the epoch, or from now. 0: no pause. */
 export function limitResetMs(headers: Record<string, string>, nowMs: number): number {
-  if (
-    headers['x-ratelimit-remaining'] === undefined ||
-    Number(headers['x-ratelimit-remaining']) > 0
-  )
-    return 0;
   const reset = Number(headers['x-ratelimit-reset']);
-  if (!Number.isFinite(reset) || reset <= 0) return 0;
+  const isUsedUp = Number(headers['x-ratelimit-remaining']) <= 0;
+  if (!isUsedUp || !(reset > 0)) return 0;
   const untilMs = reset > 1e9 ? reset * 1000 : nowMs + reset * 1000;
   return Math.min(untilMs, nowMs + LIMITS_MS.pause);
 }

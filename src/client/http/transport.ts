@@ -1,7 +1,3 @@
-/**
- * Requests to one server. Each call declares whether it may be repeated; a create or a message is
- * sent once.
- */
 import { setMaxListeners } from 'node:events';
 import { AppError, DryRunStop, isAppError, type NamedRequest } from '../../base/errors.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -11,12 +7,13 @@ import {
   classifyFailure,
   isJsonType,
   meaningOf,
+  parseJson,
   redirectTarget,
   unknownOutcome,
   type Answer,
   type Failure,
 } from './answer.ts';
-import type { Call } from './call.ts';
+import type { Call, CallOptions } from './call.ts';
 import { ACCEPTED_ENCODINGS, type Network, type Sending } from './network.ts';
 import type { Redaction } from './redaction.ts';
 import {
@@ -27,6 +24,7 @@ import {
   type Pace,
   type Pause,
 } from './time-limits.ts';
+import { isRecord } from '../../protocol/shape.ts';
 import { shortened } from '../../base/text/well-formed.ts';
 
 export interface TransportOptions {
@@ -42,18 +40,23 @@ export interface TransportOptions {
   usualTimeoutMs?: number | undefined;
   log?: (line: string) => void;
   notice?: (text: string) => void;
-  /** Called before a refused connection is tried again. */
   restart?: (() => Promise<unknown>) | undefined;
-  /**
-   * Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any
-   * answer.
-   */
   refused: (answer: Answer) => Promise<AppError>;
   /** Called for an answer that contradicts the facts of the server; the error if they changed. */
   probeAgain?: () => Promise<AppError | null>;
 }
 
 type Received = Omit<Answer, 'request'>;
+
+const SAFE: Record<Call['method'], Call['safe']> = {
+  GET: 'read',
+  HEAD: 'read',
+  OPTIONS: 'read',
+  PUT: 'idempotent',
+  DELETE: 'idempotent',
+  POST: 'once',
+  PATCH: 'once',
+};
 
 /** By `expect`, before and after decoding. A page of 100 events may hold as many screenshots. */
 const MOST_MIB = { json: 256, any: 256, bytes: 512 };
@@ -68,23 +71,23 @@ export class Transport {
     this.baseUrl = options.baseUrl;
     this.loopback = isLoopback(options.baseUrl);
     this.#options = options;
-    // Each request in flight adds a listener; above ten Node reports a leak on stderr.
+    // Above ten listeners, one for each request in flight, Node reports a leak on stderr.
     setMaxListeners(0, options.signal);
   }
 
   /**
-   * @throws AppError by status or failure; DryRunStop instead of a write in a dry run; the reason
-   * of the signal
+   * Throws AppError by status or failure, DryRunStop for a write in a dry run, the signal's
+   * reason.
    */
-  async request(call: Call): Promise<Answer> {
+  async request({ method = 'GET', ...options }: CallOptions): Promise<Answer> {
     const { network, mode, clock, pace, signal, restart } = this.#options;
+    const call: Call = { method, safe: SAFE[method], ...options };
     const url = buildUrl(this.baseUrl, call.path, call.query);
-    const request = { method: call.method, url: network.redaction.text(shownUrl(url)) };
+    const request = { method, url: network.redaction.text(shownUrl(url)) };
     if (mode === 'dry-run' && (call.safe !== 'read' || call.inDryRun === 'printed'))
       throw new DryRunStop([{ ...request, body: shownBody(call, network.redaction) }]);
     const firstAtMs = clock.now();
-    const delivery = call.delivery ?? { isPossible: false };
-    /** An earlier try may have been carried out. */
+    const { delivery = { isPossible: false } } = call;
     let isLost = false;
     for (let tries = 1; ; tries++) {
       this.#report('limits the rate of requests; the next one waits', pace.pausedUntilMs);
@@ -108,7 +111,6 @@ export class Transport {
     }
   }
 
-  /** Null: the answer stands. All requests of the pace wait for a limit that is used up. */
   async #pauseAfter(
     call: Call,
     answer: Received,
@@ -175,8 +177,7 @@ export class Transport {
           }),
         headers: {
           accept: expect === 'json' ? 'application/json' : '*/*',
-          // On the same machine encoding costs more than it saves; the length of a file is not that
-          // of its encoding.
+          // Locally, encoding costs more than it saves; the length of a file is checked unencoded.
           'accept-encoding': stream || isLoopback(url) ? 'identity' : ACCEPTED_ENCODINGS,
           ...call.headers,
           ...headers,
@@ -186,7 +187,7 @@ export class Transport {
       const { status, bytes } = received;
       const [type = ''] = (received.headers['content-type'] ?? '').split(';');
       const contentType = type.trim().toLowerCase();
-      const body = isJsonType(contentType) ? parsed(bytes) : undefined;
+      const body = isJsonType(contentType) ? parseJson(bytes) : undefined;
       this.#log(() => {
         const text =
           body === undefined ? `(${bytes.length} bytes)` : logged(network.redaction.value(body));
@@ -219,8 +220,7 @@ export class Transport {
 function shownBody({ body, raw, hidden = [] }: Call, redaction: Redaction): unknown {
   if (raw !== undefined && body === undefined)
     return `(${raw.bytes.length} bytes, ${raw.contentType})`;
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    return redaction.value(body ?? null);
+  if (!isRecord(body)) return redaction.value(body ?? null);
   const masked = Object.fromEntries(
     hidden.filter((name) => name in body).map((name) => [name, REDACTED]),
   );
@@ -229,15 +229,6 @@ function shownBody({ body, raw, hidden = [] }: Call, redaction: Redaction): unkn
 
 function logged(body: unknown): string {
   return shortened(JSON.stringify(body), MOST_LOGGED_CHARACTERS);
-}
-
-/** Undefined for JSON that cannot be read: the reader of the answer reports it. */
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
 }
 
 function contentOf({ body, raw, stream }: Call): Pick<Sending, 'body' | 'headers'> {
