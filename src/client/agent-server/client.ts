@@ -13,117 +13,119 @@ import { normalId } from '../../domain/ids.ts';
 import { read, type Links } from '../shared/links.ts';
 import type { Page } from '../../domain/pages.ts';
 import type { Answer } from '../http/answer.ts';
-import type { Call } from '../http/call.ts';
+import type { CallOptions } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
-import { runCommand } from './shell-command.ts';
+import type { Transport } from '../http/transport.ts';
+import { runCommand, type CommandResult } from './shell-command.ts';
 
-export interface AgentClient {
+export class AgentClient {
   readonly baseUrl: string;
   readonly key: string | null;
   readonly conversationId: string;
-  conversation(): Promise<AgentConversationRecord>;
-  /** `since`: naive time, inclusive. */
-  events(
-    filter: { since?: string; order: 'TIMESTAMP' | 'TIMESTAMP_DESC'; limit?: number },
-    page: string | null,
-  ): Promise<Page<EventRecord>>;
-  /** With `run` the agent continues. Sent once. */
-  send(content: unknown[], effect: 'run' | 'store'): Promise<void>;
-  /** Answers the actions that are pending when the request arrives. Sent once. */
-  respond(decision: ConfirmationDecision, reason: string | null): Promise<void>;
-  /** The answer when the server refuses because of the status (409), else null. */
-  run(): Promise<Answer | null>;
-  interrupt(): Promise<'taken' | 'unsupported'>;
-  /** Answers only when the current step has ended. */
-  pause(): Promise<void>;
-  setConfirmationPolicy(policy: 'AlwaysConfirm' | 'ConfirmRisky' | 'NeverConfirm'): Promise<void>;
-  rename(title: string): Promise<void>;
-  /** Counts as reading: only for commands that change nothing. */
-  inspect(
-    command: string,
-    cwd: string,
-    timeoutSeconds: number,
-  ): Promise<{ exitCode: number; stdout: string; stderr: string }>;
-  gitChanges(path: string): Promise<GitChange[]>;
-  gitDiff(path: string): Promise<{ original: string | null; modified: string | null }>;
-}
+  readonly #links: Links;
+  readonly #transport: Transport;
+  readonly #path: string;
 
-export function createAgentClient(
-  links: Links,
-  baseUrl: string,
-  key: string | null,
-  conversationId: string,
-): AgentClient {
-  const transport = links.agent(baseUrl, key);
-  const own = `/api/conversations/${encodeURIComponent(normalId(conversationId))}`;
-  const get = (path: string, more: Pick<Call, 'query' | 'accept'> = {}): Promise<Answer> =>
-    transport.request({ method: 'GET', path, safe: 'read', ...more });
-  const post = (
-    path: string,
-    call: Pick<Call, 'safe' | 'body' | 'accept' | 'timeoutMs'>,
-  ): Promise<Answer> => transport.request({ method: 'POST', path: own + path, ...call });
-  /**
-   * The path is in the query; agent servers up to 1.12 have it in the path alone (interface 7.5).
-   */
-  const git = async <T>(route: string, path: string, reader: (body: unknown) => T): Promise<T> => {
-    const answer = await get(route, { query: { path }, accept: [404, 405] });
-    const encoded = path.split('/').map(encodeURIComponent).join('/');
-    return read(answer.status < 300 ? answer : await get(`${route}/${encoded}`), reader);
-  };
-  return {
-    baseUrl: transport.baseUrl,
-    key,
-    conversationId: normalId(conversationId),
-    conversation: async () => read(await get(own), (body) => readAgentConversation(body)),
-    async events({ since, order, limit = 100 }, page) {
-      const query = {
-        timestamp__gte: since,
-        sort_order: order,
-        limit: Math.min(limit, 100),
-        page_id: page,
-      };
-      const answer = await get(`${own}/events/search`, { query });
-      return read(answer, (body) => readPage(body, 'events', readEvent));
-    },
-    async send(content, effect) {
-      await post('/events', {
-        body: { role: 'user', content, run: effect === 'run' },
-        safe: 'once',
-      });
-    },
-    async respond(decision, reason) {
-      const body = { accept: decision === 'accept', ...(reason === null ? {} : { reason }) };
-      await post('/events/respond_to_confirmation', { body, safe: 'once' });
-    },
-    async run() {
-      const answer = await post('/run', {
-        safe: 'idempotent',
-        accept: [409],
-        timeoutMs: LIMITS_MS.step,
-      });
-      return answer.status === 409 ? answer : null;
-    },
-    async interrupt() {
-      const call = {
-        safe: 'idempotent',
-        accept: [404, 405],
-        timeoutMs: LIMITS_MS.interrupt,
-      } as const;
-      return (await post('/interrupt', call)).status < 300 ? 'taken' : 'unsupported';
-    },
-    async pause() {
-      await post('/pause', { safe: 'idempotent', timeoutMs: LIMITS_MS.step });
-    },
-    async setConfirmationPolicy(kind) {
-      await post('/confirmation_policy', { body: { policy: { kind } }, safe: 'idempotent' });
-    },
-    async rename(title) {
-      const call = { method: 'PATCH', path: own, body: { title }, safe: 'idempotent' } as const;
-      await transport.request({ ...call, timeoutMs: LIMITS_MS.agentRename });
-    },
-    inspect: (command, cwd, timeoutSeconds) =>
-      runCommand(links, transport, { command, cwd, timeoutSeconds, safe: 'read' }),
-    gitChanges: (path) => git('/api/git/changes', path, readGitChanges),
-    gitDiff: (path) => git('/api/git/diff', path, readGitDiff),
-  };
+  constructor(links: Links, url: string, key: string | null, conversationId: string) {
+    this.#links = links;
+    this.#transport = links.agent(url, key);
+    this.baseUrl = this.#transport.baseUrl;
+    this.key = key;
+    this.conversationId = normalId(conversationId);
+    this.#path = `/api/conversations/${encodeURIComponent(this.conversationId)}`;
+  }
+
+  async conversation(): Promise<AgentConversationRecord> {
+    return read(await this.#transport.request({ path: this.#path }), readAgentConversation);
+  }
+
+  /** `since`: naive time, inclusive. */
+  async events(
+    filter: { since?: string | undefined; order: 'TIMESTAMP' | 'TIMESTAMP_DESC'; limit?: number },
+    page: string | null,
+  ): Promise<Page<EventRecord>> {
+    const { since, order, limit = 100 } = filter;
+    const query = {
+      timestamp__gte: since,
+      sort_order: order,
+      limit: Math.min(limit, 100),
+      page_id: page,
+    };
+    const answer = await this.#transport.request({ path: `${this.#path}/events/search`, query });
+    return read(answer, (body) => readPage(body, 'events', readEvent));
+  }
+
+  /** With `run` the agent continues. Sent once. */
+  async send(content: unknown[], effect: 'run' | 'store'): Promise<void> {
+    const body = { role: 'user', content, run: effect === 'run' };
+    await this.#post('/events', { body });
+  }
+
+  /** Answers the actions that are pending when the request arrives. Sent once. */
+  async respond(decision: ConfirmationDecision, reason: string | null): Promise<void> {
+    const body = { accept: decision === 'accept', ...(reason === null ? {} : { reason }) };
+    await this.#post('/events/respond_to_confirmation', { body });
+  }
+
+  /** The answer when the server refuses because of the status (409), else null. */
+  async run(): Promise<Answer | null> {
+    const call = { safe: 'idempotent', accept: [409], timeoutMs: LIMITS_MS.step } as const;
+    const answer = await this.#post('/run', call);
+    return answer.status === 409 ? answer : null;
+  }
+
+  async interrupt(): Promise<'taken' | 'unsupported'> {
+    const call = {
+      safe: 'idempotent',
+      accept: [404, 405],
+      timeoutMs: LIMITS_MS.interrupt,
+    } as const;
+    return (await this.#post('/interrupt', call)).status < 300 ? 'taken' : 'unsupported';
+  }
+
+  /** The server answers when the current step has ended. */
+  async pause(): Promise<void> {
+    await this.#post('/pause', { safe: 'idempotent', timeoutMs: LIMITS_MS.step });
+  }
+
+  async setConfirmationPolicy(
+    kind: 'AlwaysConfirm' | 'ConfirmRisky' | 'NeverConfirm',
+  ): Promise<void> {
+    await this.#post('/confirmation_policy', { body: { policy: { kind } }, safe: 'idempotent' });
+  }
+
+  async rename(title: string): Promise<void> {
+    const call = { method: 'PATCH', body: { title }, safe: 'idempotent' } as const;
+    const timeoutMs = LIMITS_MS.agentRename;
+    await this.#transport.request({ ...call, path: this.#path, timeoutMs });
+  }
+
+  /** Counts as reading: only for commands that change nothing. */
+  inspect(command: string, timeoutSeconds: number): Promise<CommandResult> {
+    const options = { command, cwd: '.', timeoutSeconds, safe: 'read' } as const;
+    return runCommand(this.#links, this.#transport, options);
+  }
+
+  gitChanges(path: string): Promise<GitChange[]> {
+    return this.#git('/api/git/changes', path, readGitChanges);
+  }
+
+  gitDiff(path: string): Promise<{ original: string | null; modified: string | null }> {
+    return this.#git('/api/git/diff', path, readGitDiff);
+  }
+
+  #post(path: string, options: Omit<CallOptions, 'method' | 'path'>): Promise<Answer> {
+    return this.#transport.request({ ...options, method: 'POST', path: this.#path + path });
+  }
+
+  /** Agent servers up to 1.12 take the path as a part of the route alone (interface 7.5). */
+  async #git<T>(route: string, path: string, reader: (body: unknown) => T): Promise<T> {
+    const query = { path };
+    let answer = await this.#transport.request({ path: route, query, accept: [404, 405] });
+    if (answer.status >= 300) {
+      const encoded = path.split('/').map(encodeURIComponent).join('/');
+      answer = await this.#transport.request({ path: `${route}/${encoded}` });
+    }
+    return read(answer, reader);
+  }
 }

@@ -1,8 +1,5 @@
-/**
- * The bash routes (interface 7.5) have no signals: the program runs in its own session with its
- * output in files.
- */
-import type { Program, ProgramStreams } from '../../domain/program.ts';
+/** The bash routes (interface 7.5) have no signals: the program has its own session and files. */
+import type { Program, ProgramControl, ProgramStreams } from '../../domain/program.ts';
 import { AppError } from '../../base/errors.ts';
 import { readBashOutput, type BashOutput } from '../../protocol/agent-server/records.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
@@ -14,24 +11,20 @@ import { cut } from '../../base/text/well-formed.ts';
 const NO_TOOLS = 44;
 const NO_FOLDER = 45;
 
-/** Of each stream in one answer: less than 1 MiB in base64, which servers cut. */
 const MOST_BYTES = 256 * 1024;
-/** Tenths of a second until an answer without news. */
+/** Tenths of a second until an answer without output. */
 const PATIENCE = 50;
-/** More than the patience of a command that only looks. */
 const COMMAND_SECONDS = 60;
-/**
- * A server that was started in the background of a shell ignores SIGINT, and so does all that it
- * starts.
- */
+/** A server that a shell started in the background ignores SIGINT, and so would the program. */
 const DEFAULT_SIGNALS = 'env --default-signal=HUP,INT,QUIT,TERM';
 
 export interface BashExec {
   program: Program;
   streams: ProgramStreams;
-  /** For a program without a directory of its own, if it exists. */
   workingDir: string | null;
 }
+
+type Run = (command: string, safe?: 'once') => Promise<BashOutput>;
 
 export async function execOverBash(
   links: Links,
@@ -39,79 +32,96 @@ export async function execOverBash(
   exec: BashExec,
 ): Promise<number> {
   const folder = `/tmp/acs-exec-${links.randomId()}`;
-  const { program, streams } = exec;
-  const run = async (command: string, safe: 'once' | 'idempotent'): Promise<BashOutput> => {
-    const body = { command, timeout: COMMAND_SECONDS };
-    const call = { method: 'POST', path: '/api/bash/execute_bash_command', body, safe } as const;
-    return read(await transport.request({ ...call, timeoutMs: COMMAND_SECONDS * 1000 }), (given) =>
-      readBashOutput(given),
-    );
+  const run: Run = async (command, safe) => {
+    const answer = await transport.request({
+      method: 'POST',
+      path: '/api/bash/execute_bash_command',
+      body: { command, timeout: COMMAND_SECONDS },
+      safe: safe ?? 'idempotent',
+      timeoutMs: COMMAND_SECONDS * 1000,
+    });
+    return read(answer, readBashOutput);
   };
-  const failed = (what: string, { exit_code, stderr, stdout }: BashOutput): AppError => {
-    const reason = cut(stderr.trim() || stdout.trim(), 500);
-    const message = `the sandbox did not ${what} (${exit_code ?? 'no'} exit code)`;
-    return new AppError('server', reason === '' ? message : `${message}: ${reason}`);
-  };
-  const started = await run(startScript(folder, exec), 'once');
-  if (started.exit_code === NO_FOLDER) {
-    throw new AppError(
-      'not-found',
-      `there is no directory ${cut(program.cwd ?? '', 200)} in the sandbox`,
-      {
-        hint: 'see what there is: acs sandbox exec <id> -- ls -la',
-      },
-    );
+  checkStarted(await run(startScript(folder, exec), 'once'), exec.program);
+  const { streams } = exec;
+  let control: Promise<unknown> = Promise.resolve();
+  const controls = new Set<ProgramControl['type']>();
+  streams.onControl((each) => {
+    controls.add(each.type);
+    const names = { kill: 'KILL', resize: 'WINCH' };
+    const name = each.type === 'signal' ? each.signal.slice(3) : names[each.type];
+    control = control.then(() => run(signalScript(folder, name)));
+    control.catch(() => undefined);
+  });
+  const position = { stdout: 0, stderr: 0 };
+  let exitCode: number | null = null;
+  try {
+    while (exitCode === null) {
+      const news = await readThroughOutage(links, () => readNews(run, folder, position));
+      await pass(news, position, streams);
+      if (news.isComplete(position) || controls.has('kill')) exitCode = news.exitCode;
+    }
+    await control;
+    return exitCode;
+  } finally {
+    // What an interrupted program has left, and one that cannot be read, ends with its session.
+    const isLeft = exitCode === null || controls.size > 0;
+    const end = isLeft ? `kill -s KILL -- "-$(cat ${folder}/pid)" 2>/dev/null; ` : '';
+    await run(`${end}rm -rf ${folder}`).catch(() => undefined);
   }
+}
+
+function checkStarted(started: BashOutput, { cwd }: Program): void {
+  if (started.exit_code === NO_FOLDER)
+    throw new AppError('not-found', `there is no directory ${cut(cwd ?? '', 200)} in the sandbox`, {
+      hint: 'see what there is: acs sandbox exec <id> -- ls -la',
+    });
   if (started.exit_code === NO_TOOLS)
     throw new AppError(
       'unsupported',
       'the sandbox lacks a program that exec needs: setsid or base64',
     );
-  if (started.exit_code !== 0) throw failed('start the program', started);
-  let control: Promise<unknown> = Promise.resolve();
-  let isKilled = false;
-  // What an interrupted program has left, and one whose output cannot be read, is ended with its
-  // session.
-  let endsSession = true;
-  let isInterrupted = false;
-  streams.onControl((each) => {
-    isKilled ||= each.type === 'kill';
-    isInterrupted = true;
-    const names = { kill: 'KILL', resize: 'WINCH' };
-    const name = each.type === 'signal' ? each.signal.slice(3) : names[each.type];
-    control = control.then(() => run(signalScript(folder, name), 'idempotent'));
-    control.catch(() => undefined);
-  });
-  const position = { stdout: 0, stderr: 0 };
-  try {
-    for (;;) {
-      const answer = await readThroughOutage(links, () =>
-        run(readScript(folder, position), 'idempotent'),
-      );
-      const match = NEWS.exec(answer.stdout);
-      if (match === null) throw failed('return the output of the program', answer);
-      const [, exitCode, stdoutSize, stderrSize, ...encoded] = match;
-      for (const [index, name] of (['stdout', 'stderr'] as const).entries()) {
-        const bytes = Buffer.from(encoded[index] ?? '', 'base64');
-        if (bytes.length > 0) await streams.output(name, bytes);
-        position[name] += bytes.length;
-      }
-      const isRead = position.stdout >= Number(stdoutSize) && position.stderr >= Number(stderrSize);
-      if (exitCode === '' || !(isRead || isKilled)) continue;
-      await control;
-      endsSession = isInterrupted;
-      return Number(exitCode);
-    }
-  } finally {
-    const end = endsSession ? `kill -s KILL -- "-$(cat ${folder}/pid)" 2>/dev/null; ` : '';
-    await run(`${end}rm -rf ${folder}`, 'idempotent').catch(() => undefined);
-  }
+  if (started.exit_code !== 0) throw commandError('start the program', started);
 }
 
-/**
- * The exit code (empty while it runs), the sizes of the whole output so far, and what is new of it.
- */
+function commandError(what: string, { exit_code, stderr, stdout }: BashOutput): AppError {
+  const reason = cut(stderr.trim() || stdout.trim(), 500);
+  const message = `the sandbox did not ${what} (${exit_code ?? 'no'} exit code)`;
+  return new AppError('server', reason === '' ? message : `${message}: ${reason}`);
+}
+
+/** The exit code (empty while it runs), the sizes of the whole output, and what is new of it. */
 const NEWS = /ACS-EXEC (\d*) (\d+) (\d+)\n([A-Za-z0-9+/=\s]*)ACS-ERR\n([A-Za-z0-9+/=\s]*)ACS-END/;
+
+interface Position {
+  stdout: number;
+  stderr: number;
+}
+
+async function readNews(run: Run, folder: string, position: Position) {
+  const answer = await run(readScript(folder, position));
+  const match = NEWS.exec(answer.stdout);
+  if (match === null) throw commandError('return the output of the program', answer);
+  const [, exitCode, stdoutSize, stderrSize, stdout = '', stderr = ''] = match;
+  return {
+    exitCode: exitCode === '' ? null : Number(exitCode),
+    stdout: Buffer.from(stdout, 'base64'),
+    stderr: Buffer.from(stderr, 'base64'),
+    isComplete: (at: Position) =>
+      at.stdout >= Number(stdoutSize) && at.stderr >= Number(stderrSize),
+  };
+}
+
+async function pass(
+  news: Record<keyof Position, Uint8Array>,
+  position: Position,
+  streams: ProgramStreams,
+): Promise<void> {
+  for (const name of ['stdout', 'stderr'] as const) {
+    if (news[name].length > 0) await streams.output(name, news[name]);
+    position[name] += news[name].length;
+  }
+}
 
 /** `setsid -f`, not `&`: a shell lets what it starts in the background ignore SIGINT. */
 function startScript(folder: string, { program, workingDir }: BashExec): string {
@@ -135,18 +145,16 @@ function startScript(folder: string, { program, workingDir }: BashExec): string 
     `setsid -w sh -c ${shellQuote(run)} "$d" "$@" >>"$d/out" 2>>"$d/err" </dev/null`,
     'echo $? >"$d/code.new"; mv "$d/code.new" "$d/code"',
   ].join('\n');
+  const words = (program.argv ?? []).map(shellQuote).join(' ');
   return `command -v setsid >/dev/null && command -v base64 >/dev/null || exit ${NO_TOOLS}
 ${start}${change}(umask 077; mkdir ${folder} && : >${folder}/out && : >${folder}/err) || exit 1
-setsid -f sh -c ${shellQuote(supervise)} ${folder} ${(program.argv ?? []).map(shellQuote).join(' ')} >/dev/null 2>&1 </dev/null
+setsid -f sh -c ${shellQuote(supervise)} ${folder} ${words} >/dev/null 2>&1 </dev/null
 `;
 }
 
 /** The exit code is read before the sizes: once it is there, the output is complete. */
-function readScript(
-  folder: string,
-  { stdout, stderr }: { stdout: number; stderr: number },
-): string {
-  const part = (name: string, from: number): string =>
+function readScript(folder: string, { stdout, stderr }: Position): string {
+  const part = (name: string, from: number) =>
     `tail -c +${from + 1} ${folder}/${name} | head -c ${MOST_BYTES} | base64`;
   return `cd ${folder} || exit 1
 sleep 0.1; n=1

@@ -1,4 +1,6 @@
-/** `/sockets/exec`, a socket of the local service (frames: src/protocol/agent-server/exec.ts). */
+/** `/sockets/exec`, a socket of the local service (frames: src/service/agent-server/sockets.ts). */
+import { on } from 'node:events';
+import type { WebSocket } from 'ws';
 import type { Program, ProgramStreams } from '../../domain/program.ts';
 import { AppError, DryRunStop, type ErrorKind } from '../../base/errors.ts';
 import {
@@ -9,9 +11,9 @@ import {
   requiredText,
 } from '../../protocol/shape.ts';
 import type { Links } from '../shared/links.ts';
-import { opened } from './socket.ts';
+import { opened, socketUrl } from './socket.ts';
 
-/** What may be on its way without an acknowledgement. */
+/** Bytes of stdin that may be on their way without an acknowledgement. */
 const WINDOW = 1024 * 1024;
 const PIECE = 64 * 1024;
 
@@ -21,7 +23,7 @@ export async function execOverSocket(
   program: Program,
   { stdin, output, onControl }: ProgramStreams,
 ): Promise<number> {
-  const url = `${baseUrl.replace(/^http/, 'ws').replace(/\/$/, '')}/sockets/exec`;
+  const url = socketUrl(baseUrl, 'exec');
   const start = { type: 'start', ...program, stdin: stdin !== null };
   if (links.mode === 'dry-run') {
     const { redaction } = links.network;
@@ -33,104 +35,112 @@ export async function execOverSocket(
     url,
     key === null ? {} : { 'x-session-api-key': key },
   );
-  socket.binaryType = 'arraybuffer';
-  let isOver = false;
-  const send = (frame: unknown): void => {
-    if (!isOver && socket.readyState === socket.OPEN) socket.send(JSON.stringify(frame));
-  };
-
-  let unacknowledged = 0;
-  let acknowledged = (): void => undefined;
-  const passInput = async (input: AsyncIterable<Uint8Array>): Promise<void> => {
-    for await (const chunk of input) {
-      for (let offset = 0; offset < chunk.length && !isOver; offset += PIECE) {
-        const piece = chunk.subarray(offset, offset + PIECE);
-        while (unacknowledged + piece.length > WINDOW && !isOver) {
-          await new Promise<void>((resolve) => (acknowledged = resolve));
-        }
-        unacknowledged += piece.length;
-        if (!isOver) socket.send(piece);
-      }
-      if (isOver) return;
-    }
-  };
-
-  const ended = new Promise<number>((resolve, reject) => {
-    // The parts are printed in order, and the end of the program is reported after them.
-    let printed = Promise.resolve();
-    const after = (work: () => unknown): void =>
-      void (printed = printed.then(work).then(() => undefined, reject));
-    socket.addEventListener('message', ({ data }: { data: unknown }) => {
-      if (data instanceof ArrayBuffer) {
-        after(async () => {
-          const [stream] = new Uint8Array(data);
-          const bytes = new Uint8Array(data).subarray(1);
-          await output(stream === 2 ? 'stderr' : 'stdout', bytes);
-          send({ type: 'taken', bytes: bytes.length });
-        });
-        return;
-      }
-      try {
-        const frame = asRecord(JSON.parse(String(data)), 'frame');
-        const type = requiredText(frame, 'type', 'frame');
-        const exitCode = optionalNumber(frame, 'exit_code', 'frame');
-        if (type === 'taken') {
-          unacknowledged -= optionalNumber(frame, 'bytes', 'frame') ?? 0;
-          acknowledged();
-        } else if (type === 'exit' && exitCode !== null) after(() => resolve(exitCode));
-        else if (type === 'failed') {
-          const kind = KINDS[optionalText(frame, 'code', 'frame') ?? ''] ?? 'server';
-          reject(
-            new AppError(
-              kind,
-              optionalText(frame, 'message', 'frame') ?? 'the program failed without a reason',
-            ),
-          );
-        }
-      } catch (error) {
-        const isWrong = error instanceof SyntaxError || isShapeError(error);
-        reject(
-          isWrong ? new AppError('server', 'a frame of the socket is not valid') : (error as Error),
-        );
-      }
-    });
-    const closed = (code: number): void =>
-      after(() => {
-        const isStopped = code === 1001;
-        const what = isStopped
-          ? 'the sandbox was paused or stopped'
-          : 'the connection to the sandbox was lost';
-        reject(
-          new AppError(isStopped ? 'conflict' : 'network', `${what}; the program in it was ended`),
-        );
-      });
-    socket.addEventListener('close', ({ code }: { code: number }) => closed(code));
-    socket.addEventListener('error', () => closed(1006));
-  });
-  ended.catch(() => undefined);
-  const leave = (): void => socket.close();
+  let closeCode = 1006;
+  let failure: unknown = null;
+  socket.once('close', (code) => (closeCode = code)).once('error', (error) => (failure = error));
+  const messages = on(socket, 'message', { close: ['close'] }) as AsyncIterable<[Buffer, boolean]>;
+  const input = new Input(socket);
+  const leave = () => socket.close();
+  links.signal.addEventListener('abort', leave, { once: true });
   try {
-    await opened(
-      links,
-      socket,
-      `the socket for programs of ${baseUrl}, which only the local service has,`,
-    );
-    links.signal.addEventListener('abort', leave, { once: true });
-    send(start);
-    onControl(send);
-    if (stdin !== null)
-      passInput(stdin)
-        .finally(() => send({ type: 'end' }))
-        .catch(() => undefined);
-    return await ended;
+    const name = `the socket for programs of ${baseUrl}, which only the local service has,`;
+    await opened(links, socket, name);
+    send(socket, start);
+    onControl((control) => send(socket, control));
+    if (stdin !== null) input.pass(stdin).catch(() => undefined);
+    const exitCode = await receive(messages, socket, input, output);
+    if (exitCode !== null) return exitCode;
+    throw lostSocket(closeCode);
   } catch (error) {
     links.signal.throwIfAborted();
-    throw error;
+    throw error === failure ? lostSocket(closeCode) : error;
   } finally {
-    isOver = true;
-    acknowledged();
     links.signal.removeEventListener('abort', leave);
     socket.close();
+    input.end();
+  }
+}
+
+/** Null when the socket is closed before the program ends. */
+async function receive(
+  messages: AsyncIterable<[Buffer, boolean]>,
+  socket: WebSocket,
+  input: Input,
+  output: ProgramStreams['output'],
+): Promise<number | null> {
+  for await (const [data, isBinary] of messages) {
+    if (isBinary) {
+      await output(data[0] === 2 ? 'stderr' : 'stdout', data.subarray(1));
+      send(socket, { type: 'taken', bytes: data.length - 1 });
+      continue;
+    }
+    const { type, exitCode, bytes, code, message } = readFrame(data);
+    if (type === 'exit' && exitCode !== null) return exitCode;
+    if (type === 'failed') throw new AppError(KINDS[code] ?? 'server', message);
+    if (type === 'taken') input.acknowledge(bytes);
+  }
+  return null;
+}
+
+async function* piecesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks)
+    for (let offset = 0; offset < chunk.length; offset += PIECE)
+      yield chunk.subarray(offset, offset + PIECE);
+}
+
+function send(socket: WebSocket, frame: object): void {
+  if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(frame));
+}
+
+/** Sends stdin, and waits while more than the window is not acknowledged. */
+class Input {
+  readonly #socket: WebSocket;
+  #unacknowledged = 0;
+  #isOver = false;
+  #continue = (): void => undefined;
+
+  constructor(socket: WebSocket) {
+    this.#socket = socket;
+  }
+
+  async pass(chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    try {
+      for await (const piece of piecesOf(chunks)) {
+        while (this.#unacknowledged + piece.length > WINDOW && !this.#isOver)
+          await new Promise<void>((resolve) => (this.#continue = resolve));
+        if (this.#isOver) return;
+        this.#unacknowledged += piece.length;
+        this.#socket.send(piece);
+      }
+    } finally {
+      send(this.#socket, { type: 'end' });
+    }
+  }
+
+  acknowledge(bytes: number): void {
+    this.#unacknowledged -= bytes;
+    this.#continue();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#continue();
+  }
+}
+
+function readFrame(data: Buffer) {
+  try {
+    const frame = asRecord(JSON.parse(data.toString()), 'frame');
+    return {
+      type: requiredText(frame, 'type', 'frame'),
+      exitCode: optionalNumber(frame, 'exit_code', 'frame'),
+      bytes: optionalNumber(frame, 'bytes', 'frame') ?? 0,
+      code: optionalText(frame, 'code', 'frame') ?? '',
+      message: optionalText(frame, 'message', 'frame') ?? 'the program failed without a reason',
+    };
+  } catch (error) {
+    if (!(error instanceof SyntaxError) && !isShapeError(error)) throw error;
+    throw new AppError('server', 'a frame of the socket is not valid');
   }
 }
 
@@ -139,3 +149,13 @@ const KINDS: Record<string, ErrorKind> = {
   unsupported: 'unsupported',
   gone: 'conflict',
 };
+
+/** 1001: the server ends the socket with the sandbox. */
+function lostSocket(code: number): AppError {
+  return code === 1001
+    ? new AppError('conflict', 'the sandbox was paused or stopped; the program in it was ended')
+    : new AppError(
+        'network',
+        'the connection to the sandbox was lost; the program in it was ended',
+      );
+}

@@ -1,6 +1,5 @@
 /**
- * Over the routes of an agent server (interface 7.5). Scripts need a POSIX shell with GNU or
- * BusyBox programs.
+ * Files over an agent server (interface 7.5). Scripts need POSIX sh with GNU or BusyBox programs.
  */
 import type { PathInfo, SandboxContent, SandboxFiles } from '../../domain/sandbox-files.ts';
 import { AppError, type ErrorKind, isNotFound } from '../../base/errors.ts';
@@ -13,7 +12,6 @@ import type { Transport } from '../http/transport.ts';
 import type { Links } from '../shared/links.ts';
 import { runCommand } from './shell-command.ts';
 
-/** Exit codes of the scripts, with a message on stderr. */
 const KINDS: Record<number, ErrorKind> = { 106: 'conflict', 110: 'network', 112: 'unsupported' };
 
 const FAIL = 'fail() { printf "%s\\n" "$2" >&2; exit "$1"; }';
@@ -151,16 +149,12 @@ export class AgentFiles implements SandboxFiles {
     );
   }
 
-  /**
-   * A server with the path form alone redirects from the query form to an empty path, which is 400.
-   */
+  /** An older server redirects from the query form to an empty path, which is 400. */
   async #fileRoute(
     name: 'download' | 'upload',
     path: string,
   ): Promise<{ path: string; query?: { path: string } }> {
     const call = {
-      method: 'GET',
-      safe: 'read',
       accept: [400, 404, 405, 422, 500],
       mayBeMissing: true,
     } as const;
@@ -213,7 +207,9 @@ case $p in /*) ;; *) p=$(pwd)/$p ;; esac
 r=$(readlink -f -- "$p") && p=$r
 d=$(dirname -- "$p")
 k=none w=$d
-if [ -d "$p" ]; then k=folder w=$p; elif [ -f "$p" ]; then k=file; elif [ -e "$p" ]; then k=other; fi
+if [ -d "$p" ]; then k=folder w=$p
+elif [ -f "$p" ]; then k=file
+elif [ -e "$p" ]; then k=other; fi
 a=-
 [ -r "$p" ] && a=\${a}r
 [ -w "$w" ] && a=\${a}w
@@ -249,9 +245,7 @@ mv -T -- ${shellQuote(stage)} "$s" 2>/dev/null && [ "$(($(wc -c <"$s${file}")))"
 `;
 }
 
-/**
- * A file that is replaced leaves its mode to the new one, which can be executed if the source can.
- */
+/** The mode of a file that is replaced stays; the new one is executable if the source is. */
 function fileScript(stage: string, target: string, bytes: number, mode: number | null): string {
   const isProgram = ((mode ?? 0) & 0o100) !== 0;
   return `${placing(stage, target, '', bytes)}

@@ -1,7 +1,5 @@
-/**
- * The event socket (interface 7.3). A reader that falls far behind loses the socket; the events are
- * read again.
- */
+/** The event socket (interface 7.3). A reader that falls far behind loses it, and reads again. */
+import { once } from 'node:events';
 import type { WebSocket } from 'ws';
 import { AppError } from '../../base/errors.ts';
 import { isShapeError } from '../../protocol/shape.ts';
@@ -11,51 +9,37 @@ import type { Links } from '../shared/links.ts';
 import type { AgentClient } from './client.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 
-/** Characters of the frames that wait to be taken. */
+/** Characters of the frames that are not taken yet. */
 const MOST_WAITING = 16 * 1024 * 1024;
 
-/** Parsed frames take several times as much memory. */
 const MOST_TAKEN = 200;
 
-export interface EventSocket {
-  take(): EventRecord[];
-  activity(): Promise<void>;
-  /** Set when the socket is closed and its frames have been taken. */
-  readonly closed: { code: number } | null;
-  close(): void;
-}
-
-/**
- * Where the key is sent: the header keeps it out of logs. The query: quirks/socket-key-in-query.ts.
- */
+/** The header keeps the key out of logs; the query: quirks/socket-key-in-query.ts. */
 export type KeyLocation = 'header' | 'query';
 
-/**
- * Throws AppError `network` when the socket does not open. Events from before are not sent again.
- */
-export async function openEventSocket(
-  links: Links,
-  agent: AgentClient,
-  keyPlace: KeyLocation,
-): Promise<EventSocket> {
-  const url = new URL(
-    `${agent.baseUrl.replace(/^http/, 'ws')}/sockets/events/${agent.conversationId}`,
-  );
-  if (keyPlace === 'query' && agent.key !== null)
+export function socketUrl(baseUrl: string, path: string): string {
+  return `${baseUrl.replace(/^http/, 'ws')}/sockets/${path}`;
+}
+
+/** Throws `network` when the socket does not open. Events from before are not sent again. */
+export async function openEventSocket(links: Links, agent: AgentClient, location: KeyLocation) {
+  const url = new URL(socketUrl(agent.baseUrl, `events/${agent.conversationId}`));
+  const headers: Record<string, string> = {};
+  if (agent.key !== null && location === 'query')
     url.searchParams.set('session_api_key', agent.key);
-  const headers: Record<string, string> =
-    keyPlace === 'header' && agent.key !== null ? { 'x-session-api-key': agent.key } : {};
+  else if (agent.key !== null) headers['x-session-api-key'] = agent.key;
   const socket = await links.network.openSocket(url.href, headers);
   let frames: string[] = [];
   let waiting = 0;
   let closed: { code: number } | null = null;
   let wake: (() => void) | null = null;
-  const ring = (): void => {
+  const ring = () => {
     wake?.();
     wake = null;
   };
-  socket.addEventListener('message', ({ data }: { data: unknown }) => {
-    if (typeof data !== 'string' || closed !== null) return;
+  socket.on('message', (bytes: Buffer, isBinary) => {
+    if (isBinary || closed !== null) return;
+    const data = bytes.toString();
     frames.push(data);
     waiting += data.length;
     if (waiting > MOST_WAITING) {
@@ -64,12 +48,11 @@ export async function openEventSocket(
     }
     ring();
   });
-  const ended = (code: number): void => {
+  const ended = (code: number) => {
     closed ??= { code };
     ring();
   };
-  socket.addEventListener('close', (event: { code: number }) => ended(event.code));
-  socket.addEventListener('error', () => ended(1006));
+  socket.on('close', ended).on('error', () => ended(1006));
   await opened(links, socket, `the event socket of ${agent.baseUrl}`);
   return {
     take() {
@@ -80,7 +63,7 @@ export async function openEventSocket(
     },
     activity() {
       if (frames.length > 0 || closed !== null) return Promise.resolve();
-      return new Promise((resolve) => (wake = resolve));
+      return new Promise<void>((resolve) => (wake = resolve));
     },
     get closed() {
       return frames.length > 0 ? null : closed;
@@ -103,22 +86,13 @@ function parseFrame(data: string): EventRecord | null {
   }
 }
 
-/** Throws AppError `network` when the socket is not open in time. */
 export async function opened(links: Links, socket: WebSocket, name: string): Promise<void> {
   links.signal.throwIfAborted();
-  let fail = (): void => undefined;
-  const isOpen = new Promise<boolean>((resolve) => {
-    fail = () => resolve(false);
-    socket.addEventListener('open', () => resolve(true), { once: true });
-    for (const type of ['error', 'close'] as const)
-      socket.addEventListener(type, fail, { once: true });
-  });
-  links.signal.addEventListener('abort', fail, { once: true });
-  try {
-    if ((await beforeTime(links, LIMITS_MS.socket, [isOpen])) === true) return;
-  } finally {
-    links.signal.removeEventListener('abort', fail);
-  }
+  const isOpen = once(socket, 'open', { signal: links.signal }).then(
+    () => true,
+    () => false,
+  );
+  if ((await beforeTime(links, LIMITS_MS.socket, [isOpen])) === true) return;
   socket.close();
   links.signal.throwIfAborted();
   throw new AppError('network', `${name} does not open`, { retryable: true });
