@@ -1,10 +1,7 @@
-/**
- * The entry to servers. Commands without a server load neither this nor any other module of
- * servers.
- */
+/** The entry to servers, which commands without a server do not load. */
 import { randomUUID } from 'node:crypto';
 import type { Dialect } from '../domain/conversation.ts';
-import { AppError, isFailure } from '../base/errors.ts';
+import { AppError, isFailure, nullIf } from '../base/errors.ts';
 import type { DeviceFlow } from './device-flow.ts';
 import { readServerFacts, type ServerFacts, featuresThat } from './shared/features.ts';
 import type { Links } from './shared/links.ts';
@@ -19,8 +16,7 @@ import { LIMITS_MS, Pace, PACE_LIMITS, type PaceLimit } from './http/time-limits
 import { Transport, type TransportOptions } from './http/transport.ts';
 
 /**
- * Throws `auth`, `server` (not an OpenHands server), `unsupported` (an agent server), `network`.
- * The caller closes it.
+ * Throws `auth`, `server`, `network`, and `unsupported` for an agent server. The caller closes it.
  */
 export async function connect(options: ConnectOptions): Promise<Server> {
   const connection = new Connection(options);
@@ -43,7 +39,6 @@ export async function openDeviceFlow(options: Omit<ConnectOptions, 'key'>): Prom
   return new DeviceFlow(connection.app(options.signal), connection.network);
 }
 
-/** `key`: the key of the endpoint. */
 export async function openModelEndpoint(options: ConnectOptions): Promise<ModelEndpoint> {
   const { ModelEndpoint } = await import('./model-endpoint.ts');
   const connection = new Connection(options);
@@ -57,10 +52,8 @@ class Connection {
   facts: ServerFacts | null = null;
   readonly #options: ConnectOptions;
   readonly #appPace: Pace;
-  /** By origin. */
   readonly #agentPaces = new Map<string, Pace>();
   readonly #starts: Links['starts'] = { record: null };
-  /** By conversation id. */
   readonly #owners = new Map<string, Dialect>();
 
   constructor(options: ConnectOptions) {
@@ -97,10 +90,7 @@ class Connection {
     const v0 = now.dialects.includes('v0')
       ? (await import('./v0/index.ts')).createV0(linksWith(LIMITS_MS.requestV0), now)
       : null;
-    let adapter: Adapter | null = v1 ?? v0;
-    if (v1 !== null && v0 !== null)
-      adapter = (await import('./both.ts')).createBoth(v1, v0, now, this.#owners);
-    if (adapter === null && this.#options.use !== 'calls')
+    if (v1 === null && v0 === null && this.#options.use !== 'calls')
       throw new AppError(
         'unsupported',
         'the URL is that of an agent server in a sandbox, not of an app server',
@@ -111,8 +101,13 @@ class Connection {
             'requests to an agent server',
         },
       );
+    const adapter = (
+      v1 !== null && v0 !== null
+        ? (await import('./both.ts')).createBoth(v1, v0, now, this.#owners)
+        : (v1 ?? v0)
+    ) as Adapter;
     return {
-      ...(adapter as Adapter),
+      ...adapter,
       info: {
         base_url: baseUrl,
         dialect: now.dialects[0] ?? 'v1',
@@ -130,12 +125,8 @@ class Connection {
       async account() {
         // The probe may be cached, and other routes may accept a wrong key.
         const { keyCheckingRoute } = await import('./shared/quirks/unchecked-key.ts');
-        await links.app.request({
-          method: 'GET',
-          path: keyCheckingRoute(now.dialects),
-          safe: 'read',
-        });
-        return await (adapter as Adapter).account();
+        await links.app.request({ path: keyCheckingRoute(now.dialects) });
+        return await adapter.account();
       },
       call: async (call) => (await import('./raw-call.ts')).rawCall(links, call),
       redact: (text) => network.redaction.text(text),
@@ -156,7 +147,7 @@ class Connection {
       // Both names are right for every flavour and release (interface 1.1).
       headers: key === null ? {} : { authorization: `Bearer ${key}`, 'x-session-api-key': key },
       refused: (answer) => this.#refusal(transport, answer),
-      // A probe reads routes that may be missing. A new probe because of one would wait for itself.
+      // The probe itself reads routes that may be missing: none begins while it runs.
       probeAgain: async () => (await this.facts?.probeAgain()) ?? null,
     });
     return transport;
@@ -181,8 +172,7 @@ class Connection {
     this.network.redaction.add(key);
     const baseUrl = normalizeBaseUrl(url);
     const { origin } = new URL(baseUrl);
-    // Agent servers have no limit (interface 8.2); a pause after 429 applies to all transports of
-    // one.
+    // Agent servers have no limit (interface 8.2); a pause after 429 is that of one server.
     const pace = this.#agentPaces.get(origin) ?? new Pace(() => null, this.#options.clock);
     this.#agentPaces.set(origin, pace);
     return new Transport({
@@ -199,10 +189,7 @@ class Connection {
     });
   }
 
-  #common(): Pick<
-    TransportOptions,
-    'network' | 'clock' | 'mode' | 'requestTimeoutMs' | 'log' | 'notice'
-  > {
+  #common() {
     const { clock, mode, requestTimeoutMs, log, notice } = this.#options;
     return { network: this.network, clock, mode, requestTimeoutMs, log, notice };
   }
@@ -214,43 +201,21 @@ class Connection {
     return flavour === 'local' ? null : PACE_LIMITS[flavour === 'cloud' ? 'cloud' : 'self-hosted'];
   }
 
-  /**
-   * A 401 or 403 is about the key only if a route that checks the key refuses it, too (interface
-   * 1.2).
-   */
+  /** A 401 or 403 is about the key only if a route that checks keys refuses it (interface 1.2). */
   async #refusal(app: Transport, answer: Answer): Promise<AppError> {
-    const check = this.facts === null ? 'refused' : await this.#checkKey(app, this.facts);
-    switch (check) {
-      case 'accepted':
-        return await notAllowed(answer);
-      case 'failed':
-        return statusError(answer).with({
-          hint:
-            'the route that checks the key fails, so it is not known whether this is about ' +
-            'the key: acs doctor',
-        });
-      case 'refused': {
-        const { keyError } = await import('./probe.ts');
-        return keyError(this.#options, answer);
-      }
+    if (this.facts !== null) {
+      const { keyCheckingRoute } = await import('./shared/quirks/unchecked-key.ts');
+      const path = keyCheckingRoute(this.facts.now.dialects);
+      const accept = [400, 401, 403, 404, 405];
+      const check = await app.request({ path, accept }).catch(nullIf(isFailure));
+      if (check?.status === 200) return await notAllowed(answer);
+      const hint =
+        'the route that checks the key fails, so it is not known whether this is about the ' +
+        'key: acs doctor';
+      if (check === null) return statusError(answer).with({ hint });
     }
-  }
-
-  async #checkKey(
-    app: Transport,
-    { now }: ServerFacts,
-  ): Promise<'accepted' | 'refused' | 'failed'> {
-    const { keyCheckingRoute } = await import('./shared/quirks/unchecked-key.ts');
-    const path = keyCheckingRoute(now.dialects);
-    const accept = [400, 401, 403, 404, 405, 500, 502, 503, 504];
-    try {
-      const { status } = await app.request({ method: 'GET', path, safe: 'read', accept });
-      if (status >= 500) return 'failed';
-      return status === 200 ? 'accepted' : 'refused';
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      return 'failed';
-    }
+    const { keyError } = await import('./probe.ts');
+    return keyError(this.#options, answer);
   }
 }
 

@@ -1,8 +1,8 @@
 /** The device flow of RFC 8628 as the cloud serves it (interface 1.5). No request carries a key. */
-import { AppError } from '../base/errors.ts';
+import type { AppError } from '../base/errors.ts';
 import { asRecord, optionalNumber, optionalText, requiredText } from '../protocol/shape.ts';
 import { read } from './shared/links.ts';
-import { isJsonType, statusError, type Answer } from './http/answer.ts';
+import { errorBy, isJsonType, statusError, type Answer } from './http/answer.ts';
 import type { Network } from './http/network.ts';
 import type { Transport } from './http/transport.ts';
 import { cut } from '../base/text/well-formed.ts';
@@ -47,16 +47,13 @@ export class DeviceFlow {
     const answer = await this.#app.request({
       method: 'POST',
       path: '/oauth/device/authorize',
-      // A code that is not used expires.
       safe: 'idempotent',
       maxBytes: MOST_BYTES,
       accept: [200, 404, 405, 501],
     });
     if (answer.status !== 200 || !isJsonType(answer.contentType)) {
-      const { status, request } = answer;
-      const hint = `the cloud has it; ${WITH_A_KEY}`;
       const message = 'this server has no sign-in in a browser (device flow)';
-      throw new AppError('unsupported', message, { status, request, hint });
+      throw errorBy(answer, 'unsupported', message, { hint: `the cloud has it; ${WITH_A_KEY}` });
     }
     return read(answer, (body) => {
       const given = asRecord(body, 'device code');
@@ -91,25 +88,22 @@ export class DeviceFlow {
         contentType: 'application/x-www-form-urlencoded',
         bytes: new TextEncoder().encode(form.toString()),
       },
-      // The server returns a key once.
-      safe: 'once',
       maxBytes: MOST_BYTES,
       accept: [400, 401, 403],
     });
-    const { status, request } = answer;
     const record = read(answer, (body) => asRecord(body, 'answer'));
-    if (status === 200) {
+    if (answer.status === 200) {
       const key = read(answer, () => requiredText(record, 'access_token', 'answer'));
       return { status: 'approved', key: secretOf(answer, key) };
     }
-    const { interval, error: word } = record;
+    const { interval, error: code } = record;
     const interval_ms = typeof interval === 'number' ? intervalMs(interval) : null;
-    if (word === 'authorization_pending') return { status: 'pending', interval_ms };
-    if (word === 'slow_down') return { status: 'slow-down', interval_ms };
-    const text = REFUSALS.get(word);
+    if (code === 'authorization_pending') return { status: 'pending', interval_ms };
+    if (code === 'slow_down') return { status: 'slow-down', interval_ms };
+    const text = REFUSALS.get(code);
     if (text === undefined) throw statusError(answer);
     const hint = 'nothing was stored; `acs login` requests a new code';
-    throw new AppError('auth', text, { status, request, hint });
+    throw errorBy(answer, 'auth', text, { hint });
   }
 }
 
@@ -124,12 +118,9 @@ const REFUSALS: ReadonlyMap<unknown, string> = new Map([
   ['invalid_grant', 'the server does not accept the code any longer'],
 ]);
 
-function refusedAnswer({ status, request }: Answer, what: string): AppError {
-  return new AppError('server', `the server sent ${what} for the sign-in`, {
-    status,
-    request,
-    hint: WITH_A_KEY,
-  });
+function refusedAnswer(answer: Answer, what: string): AppError {
+  const message = `the server sent ${what} for the sign-in`;
+  return errorBy(answer, 'server', message, { hint: WITH_A_KEY });
 }
 
 /** The error does not repeat the text. */
@@ -138,10 +129,7 @@ function secretOf(answer: Answer, text: string): string {
   throw refusedAnswer(answer, 'a key or code that no request can carry');
 }
 
-/**
- * An address that a browser may be given: a web page, without credentials, and nothing that a
- * terminal would hide.
- */
+/** A web page without credentials, and without characters that a terminal would hide. */
 function pageUrl(answer: Answer, text: string): string {
   const refuse = (why: string) => refusedAnswer(answer, `an address that is not opened (${why})`);
   if (text.length > MOST_URL_CHARACTERS) throw refuse('too long');

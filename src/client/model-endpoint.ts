@@ -1,8 +1,7 @@
-/** An OpenAI-compatible endpoint, called to see whether its URL, key and model work. */
 import { AppError, isAppError } from '../base/errors.ts';
 import { isRecord } from '../protocol/shape.ts';
-import { reasonOf, type Answer } from './http/answer.ts';
-import type { Call } from './http/call.ts';
+import { errorBy, reasonOf, type Answer } from './http/answer.ts';
+import type { CallOptions } from './http/call.ts';
 import type { Network } from './http/network.ts';
 import { LIMITS_MS } from './http/time-limits.ts';
 import type { Transport } from './http/transport.ts';
@@ -33,15 +32,10 @@ export class ModelEndpoint {
   }
 
   /**
-   * Null where the endpoint has no list of its models. Throws `network`, `auth` for the key,
-   * `server` for HTML.
+   * Null where the endpoint has no list. Throws `network`, `auth` for the key, `server` for HTML.
    */
   async models(): Promise<string[] | null> {
-    const answer = await this.#request({
-      method: 'GET',
-      path: '/models',
-      timeoutMs: LIMITS_MS.probe,
-    });
+    const answer = await this.#request({ path: '/models', timeoutMs: LIMITS_MS.probe });
     const { status, body, contentType } = answer;
     if (contentType === 'text/html') throw this.#noInterface(answer);
     if (status !== 200 || !isRecord(body) || !Array.isArray(body['data'])) return null;
@@ -50,77 +44,56 @@ export class ModelEndpoint {
   }
 
   /**
-   * One completion with a tool, as an agent needs it. Throws `network` for the URL, `auth` for the
-   * key, `not-found` for the model with the models that the endpoint has, `usage` for a model that
-   * refuses it, `server` for what is no such endpoint.
+   * One completion with a tool. Throws `network` for the URL, `auth` for the key, `not-found` and
+   * `usage` for the model, `server` for another interface.
    */
   async complete(model: string, timeoutMs: number = LIMITS_MS.model): Promise<void> {
     const messages = [{ role: 'user', content: 'Reply with OK.' }];
-    const post = (limit: Record<string, number>): Promise<Answer> => {
+    const post = (limit: Record<string, number>) => {
       const body = { model, messages, tools: [TOOL], ...limit };
       return this.#request({ method: 'POST', path: '/chat/completions', body, timeoutMs });
     };
     let answer = await post({ max_tokens: 1 });
     // Reasoning models refuse `max_tokens`, and a limit that ends their reasoning.
     if (answer.status === 400) answer = await post({ max_completion_tokens: 1000 });
-    const { status, body, request } = answer;
+    const { status, body } = answer;
     if (status < 300 && isRecord(body) && Array.isArray(body['choices'])) return;
-    const isAboutModel = [400, 404, 422].includes(status);
-    const models = isAboutModel ? await this.models() : null;
-    if (status < 300 || status === 405 || (status === 404 && models === null))
-      throw this.#noInterface(answer);
+    if (status < 300 || status === 405) throw this.#noInterface(answer);
+    const result = `answered ${status} for "${model}": ${reasonOf(answer)}`;
+    const message = `llm_model: ${this.#app.baseUrl} ${result}`;
+    if (![400, 404, 422].includes(status))
+      throw errorBy(answer, answer.error?.kind ?? 'server', message, { hint: hintOf(status) });
+    const models = await this.models();
+    if (status === 404 && models === null) throw this.#noInterface(answer);
     const isListed = models === null || models.includes(model);
-    const refused = status === 404 || !isListed ? 'not-found' : 'usage';
-    const kind = isAboutModel ? refused : (answer.error?.kind ?? 'server');
-    const message =
-      `llm_model: ${this.#app.baseUrl} answered ${status} for "${model}": ` + `${reasonOf(answer)}`;
-    throw new AppError(kind, message, {
-      status,
-      request,
-      hint: isListed ? hintOf(status) : listOf(models),
-    });
+    const kind = status === 404 || !isListed ? 'not-found' : 'usage';
+    throw errorBy(answer, kind, message, { hint: isListed ? hintOf(status) : listOf(models) });
   }
 
-  #noInterface({ status, contentType, request }: Answer): AppError {
+  #noInterface(answer: Answer): AppError {
     const { baseUrl } = this.#app;
-    const what = `${status}, ${contentType || 'without a content type'}`;
-    return new AppError(
-      'server',
-      `llm_base_url: ${baseUrl} has no OpenAI-compatible interface (it answered ${what})`,
-      {
-        status,
-        request,
-        hint: hasVersion(baseUrl) ? 'check the URL' : 'most of these URLs end with /v1',
-      },
-    );
+    const what = `${answer.status}, ${answer.contentType || 'without a content type'}`;
+    const lack = `has no OpenAI-compatible interface (it answered ${what})`;
+    // The path of most endpoints has a version, as `/v1` and `/v1beta/openai` do.
+    const hint = /\/v\d/.test(baseUrl) ? 'check the URL' : 'most of these URLs end with /v1';
+    return errorBy(answer, 'server', `llm_base_url: ${baseUrl} ${lack}`, { hint });
   }
 
-  async #request(call: Pick<Call, 'method' | 'path' | 'body' | 'timeoutMs'>): Promise<Answer> {
-    let answer: Answer;
-    try {
-      // It changes nothing, so a dry run sends it too.
-      answer = await this.#app.request({ ...call, safe: 'read', expect: 'any', accept: [429] });
-    } catch (error) {
+  async #request(call: CallOptions): Promise<Answer> {
+    // It changes nothing, so a dry run sends it too.
+    const options = { safe: 'read', expect: 'any', accept: [429] } as const;
+    const answer = await this.#app.request({ ...call, ...options }).catch((error: unknown) => {
       if (!isAppError(error) || error.kind !== 'network') throw error;
-      throw new AppError('network', `llm_base_url: ${error.message}`, {
-        ...error.details,
-        cause: error,
-      });
-    }
-    const { status, request } = answer;
-    if (status !== 401 && status !== 403) return answer;
+      const message = `llm_base_url: ${error.message}`;
+      throw new AppError('network', message, { ...error.details, cause: error });
+    });
+    if (![401, 403].includes(answer.status)) return answer;
     const what = this.#key === null ? 'requires a key' : 'refuses the key';
-    throw new AppError('auth', `llm_api_key: ${this.#app.baseUrl} ${what}: ${reasonOf(answer)}`, {
-      status,
-      request,
+    const message = `llm_api_key: ${this.#app.baseUrl} ${what}: ${reasonOf(answer)}`;
+    throw errorBy(answer, 'auth', message, {
       hint: 'give the key: acs settings set llm_api_key=-',
     });
   }
-}
-
-/** Whether the path says which version of an interface it is, as `/v1` and `/v1beta/openai` do. */
-function hasVersion(url: string): boolean {
-  return /\/v\d/.test(url);
 }
 
 function listOf(models: readonly string[]): string {

@@ -1,6 +1,4 @@
-/**
- * Dialects and features (interface 9). Unknown paths may answer HTML with 200, so only JSON counts.
- */
+/** Dialects and features (interface 9). Unknown paths may be HTML with 200, so only JSON counts. */
 import type { Clock } from '../base/clock.ts';
 import { AppError, isAppError, isFailure } from '../base/errors.ts';
 import { sourceWords, type TargetSources } from '../domain/target-sources.ts';
@@ -25,7 +23,7 @@ import {
   type Probed,
   type ProbeFacts,
 } from './shared/features.ts';
-import { isJsonType, type Answer } from './http/answer.ts';
+import { errorBy, isJsonType, type Answer } from './http/answer.ts';
 import { LIMITS_MS, RETRY_STATUSES } from './http/time-limits.ts';
 import type { Transport } from './http/transport.ts';
 import { cut } from '../base/text/well-formed.ts';
@@ -34,7 +32,6 @@ export interface ConnectOptions {
   /** http(s); a path prefix is allowed. */
   baseUrl: string;
   key: string | null;
-  /** None: the key alone. */
   secrets?: SecretKeeper;
   sources?: TargetSources;
   /** True when this is the built-in profile of the local service: no pace, no proxy. */
@@ -44,56 +41,33 @@ export interface ConnectOptions {
   signal: AbortSignal;
   /** In `dry-run` reads are sent, the first write throws DryRunStop. */
   mode: 'live' | 'dry-run';
-  /** Limit of each phase of a request: connect, headers, time between bytes. */
   requestTimeoutMs?: number;
-  /** Requests a second. */
   rate?: number;
   log?: (line: string) => void;
   notice?: (text: string) => void;
   cache?: ProbeCache;
   /** For the local service: starts it again when it has ended since it was found. */
   restart?: (() => Promise<unknown>) | undefined;
-  /** As in the context. */
   use?: 'calls' | undefined;
 }
 
-const UNKNOWN_FEATURES = Object.fromEntries(FEATURES.map((name) => [name, 'unknown'])) as Features;
+const NO_DOCUMENT = {
+  isLocal: false,
+  version: null,
+  features: Object.fromEntries(FEATURES.map((name) => [name, 'unknown'])) as Features,
+  v1_start_members: null,
+};
 
 const MOST_PROBE_BYTES = 16 * 1024 * 1024;
-/**
- * All but transient ones: a request that fails so is repeated, and is an error when it still fails.
- */
 const ANSWERS = Array.from({ length: 500 }, (_, index) => index + 100).filter(
   (status) => !RETRY_STATUSES.has(status),
 );
 const RIGHT_URL = 'is this the right server? check the URL, the port and the path';
 
-/**
- * Throws `network`, `auth`, `rate-limited`, and `server` for what is no OpenHands server. No
- * dialect: an agent server.
- */
+/** Throws `network`, `auth`, `rate-limited`, and `server` for what is no OpenHands server. */
 export async function probe(app: Transport, options: ConnectOptions): Promise<Probed> {
-  const { clock, requestTimeoutMs = 0, local } = options;
-  const longestMs = Math.max(LIMITS_MS.wholeProbe, 2 * requestTimeoutMs);
-  const endsAtMs = clock.now() + longestMs;
-  const request = async (path: string): Promise<Answer | AppError> => {
-    const limits = {
-      timeoutMs: LIMITS_MS.probe,
-      maxBytes: MOST_PROBE_BYTES,
-      accept: ANSWERS,
-      mayBeMissing: true,
-    };
-    try {
-      const sent = app.request({ method: 'GET', path, safe: 'read', ...limits });
-      const answer = await beforeTime({ clock }, endsAtMs - clock.now(), [sent]);
-      if (answer !== 'time') return answer;
-      const text = `${app.baseUrl} did not complete a response within ${longestMs / 1000} s`;
-      return new AppError('network', text, { hint: RIGHT_URL, retryable: true });
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      return error;
-    }
-  };
+  const { clock, local } = options;
+  const request = requests(app, options);
   const answers = await Promise.all([
     request('/openapi.json'),
     request('/api/v1/web-client/config'),
@@ -105,33 +79,54 @@ export async function probe(app: Transport, options: ConnectOptions): Promise<Pr
   const document = documentFacts(json(documentAnswer));
   const webClient = json(webClientAnswer);
   const serverOptions = json(optionsAnswer);
-  const v1 = document?.v1 ?? (isRecord(webClient) || typeof json(countAnswer) === 'number');
-  const v0 = document?.v0 ?? (isRecord(serverOptions) && 'APP_MODE' in serverOptions);
+  const spoken = document ?? {
+    v1: isRecord(webClient) || typeof json(countAnswer) === 'number',
+    v0: isRecord(serverOptions) && 'APP_MODE' in serverOptions,
+  };
+  const { v1, v0 } = spoken;
   if (isRefusal(countAnswer) && (v1 || !v0)) throw keyError(options, countAnswer);
   // Without a document only this 401 identifies V0 and a wrong key (quirks/unchecked-key.ts).
   if (isRefusal(optionsAnswer) && (v0 || document === null)) throw keyError(options, optionsAnswer);
+  const isAgent = async () => {
+    if (isAgentServer(json(documentAnswer))) return true;
+    const isUnknown = statusOf(countAnswer) === 404;
+    return isUnknown && isAgentServer(json(await request('/server_info')));
+  };
   if (!v1 && !v0 && !(await isAgent())) throw notAServer(answers);
-  const isNotServed =
-    !isAppError(documentAnswer) && [401, 403, 404, 405, 410].includes(documentAnswer.status);
+  const isNotServed = [401, 403, 404, 405, 410].includes(statusOf(documentAnswer));
+  const { isLocal, version, features, v1_start_members } = document ?? NO_DOCUMENT;
   return {
     facts: {
       format: 2,
-      dialects: [v1 && ('v1' as const), v0 && ('v0' as const)].filter((each) => each !== false),
-      flavour: local || document?.local ? 'local' : flavourOf(webClient, serverOptions),
-      version: document?.version ?? null,
-      features: document?.features ?? { ...UNKNOWN_FEATURES },
-      v1_start_members: document?.v1StartMembers ?? null,
+      dialects: (['v1', 'v0'] as const).filter((dialect) => spoken[dialect]),
+      flavour: local || isLocal ? 'local' : flavourOf(webClient, serverOptions),
+      version,
+      features: { ...features },
+      v1_start_members,
       echoes_ids: false,
       probed_at_ms: clock.now(),
     },
     holds: document !== null || isNotServed ? 'lasting' : 'transient',
   };
+}
 
-  async function isAgent(): Promise<boolean> {
-    if (isAgentServer(json(documentAnswer))) return true;
-    const isUnknown = !isAppError(countAnswer) && countAnswer.status === 404;
-    return isUnknown && isAgentServer(json(await request('/server_info')));
-  }
+/** Each request of the probe; none is waited for longer than the whole probe may take. */
+function requests(app: Transport, { clock, requestTimeoutMs = 0 }: ConnectOptions) {
+  const longestMs = Math.max(LIMITS_MS.wholeProbe, 2 * requestTimeoutMs);
+  const endsAtMs = clock.now() + longestMs;
+  const limits = { timeoutMs: LIMITS_MS.probe, maxBytes: MOST_PROBE_BYTES };
+  return async (path: string): Promise<Answer | AppError> => {
+    try {
+      const sent = app.request({ path, ...limits, accept: ANSWERS, mayBeMissing: true });
+      const answer = await beforeTime({ clock }, endsAtMs - clock.now(), [sent]);
+      if (answer !== 'time') return answer;
+      const text = `${app.baseUrl} did not complete a response within ${longestMs / 1000} s`;
+      return new AppError('network', text, { hint: RIGHT_URL, retryable: true });
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      return error;
+    }
+  };
 }
 
 const FLAVOURS: ReadonlyMap<unknown, ProbeFacts['flavour']> = new Map([
@@ -145,47 +140,43 @@ function flavourOf(webClient: unknown, serverOptions: unknown): ProbeFacts['flav
   return FLAVOURS.get(isRecord(webClient) ? webClient['app_mode'] : v0Mode) ?? null;
 }
 
+/** 0 where no answer came. */
+function statusOf(answer: Answer | AppError): number {
+  return isAppError(answer) ? 0 : answer.status;
+}
+
 function json(answer: Answer | AppError): unknown {
-  if (isAppError(answer) || answer.status !== 200 || !isJsonType(answer.contentType)) return null;
-  return answer.body ?? null;
+  return isAppError(answer) || answer.status !== 200 ? null : (answer.body ?? null);
 }
 
-/** Only JSON counts: a frontend or a proxy may refuse any path. */
 function isRefusal(answer: Answer | AppError): answer is Answer {
-  return (
-    !isAppError(answer) &&
-    isJsonType(answer.contentType) &&
-    (answer.status === 401 || answer.status === 403)
-  );
+  const isRefused = [401, 403].includes(statusOf(answer));
+  return isRefused && isJsonType((answer as Answer).contentType);
 }
 
+/** One of these is an answer. */
 function notAServer(all: readonly (Answer | AppError)[]): AppError {
-  const transient = all
-    .filter(isAppError)
-    .find(({ details }) => RETRY_STATUSES.has(details.status ?? 0));
-  if (transient !== undefined) return transient; // a later probe can still identify the server
-  const seen = all.find((answer): answer is Answer => !isAppError(answer));
-  if (seen === undefined)
-    return new AppError('server', 'the server did not answer', { hint: RIGHT_URL });
-  const { status, request, contentType } = seen;
-  const fails = `the server answered ${status} to every request that would identify it`;
-  if (status >= 500) return new AppError('server', fails, { status, request, retryable: true });
-  const text =
-    'the server at this URL is not an OpenHands server (it sent ' +
-    `${cut(contentType, 80) || 'no content type'})`;
-  return new AppError('server', text, { status, request, hint: RIGHT_URL });
+  // After a transient failure a later probe can still identify the server.
+  const isTransient = (each: AppError) => RETRY_STATUSES.has(each.details.status ?? 0);
+  const transient = all.filter(isAppError).find(isTransient);
+  if (transient !== undefined) return transient;
+  const shown = all.find((each) => !isAppError(each)) as Answer;
+  const { status, contentType } = shown;
+  const message = `the server answered ${status} to every request that would identify it`;
+  if (status >= 500) return errorBy(shown, 'server', message, { retryable: true });
+  const type = cut(contentType, 80) || 'no content type';
+  const text = `the server at this URL is not an OpenHands server (it sent ${type})`;
+  return errorBy(shown, 'server', text, { hint: RIGHT_URL });
 }
 
 export function keyError(
   { key, sources }: Pick<ConnectOptions, 'key' | 'sources'>,
-  { status, request }: Pick<Answer, 'status' | 'request'>,
+  answer: Pick<Answer, 'status' | 'request'>,
 ): AppError {
-  const from = sources === undefined ? null : sourceWords(sources);
-  const url = from === null ? '' : `the URL comes from ${from.base_url}; `;
-  const refused = `the server refuses the key${from?.key == null ? '' : ` from ${from.key}`}`;
-  return new AppError('auth', key === null ? 'the server requires an API key' : refused, {
-    status,
-    request,
+  const from = sources && sourceWords(sources);
+  const url = from ? `the URL comes from ${from.base_url}; ` : '';
+  const refused = `the server refuses the key${from?.key ? ` from ${from.key}` : ''}`;
+  return errorBy(answer, 'auth', key === null ? 'the server requires an API key' : refused, {
     hint:
       `${url}give ${key === null ? 'a' : 'another'} key with --api-key-file <file>, ` +
       'ACS_API_KEY, or a profile: acs login',
@@ -194,17 +185,13 @@ export function keyError(
 
 const ONE_CONVERSATION = /^\/api\/v1\/app-conversations\/\{\w+\}$/;
 
-/** By its document, or the answer of `/server_info`. */
 function isAgentServer(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { title } = isRecord(value['info']) ? value['info'] : value;
   return typeof title === 'string' && /^(OpenHands )?agent server/i.test(title);
 }
 
-/**
- * Null for what is no document of an app server. With one member of a wrong type nothing of it is
- * used.
- */
+/** Null for what is no document of an app server, and for one with a member of a wrong type. */
 function documentFacts(value: unknown) {
   try {
     return isAgentServer(value) ? null : readDocument(asRecord(value, 'document'));
@@ -218,24 +205,19 @@ function readDocument(document: Json) {
   const info = recordAt(document, 'info') ?? {};
   const routes = Object.entries(recordAt(document, 'paths') ?? {}).map(([path, item]) => ({
     path,
-    // A shortened document may list the methods as text.
     methods: typeof item === 'string' ? item.split(',') : Object.keys(asRecord(item, path)),
   }));
-  const has = (pattern: RegExp, method?: string): boolean =>
-    routes.some(
-      ({ path, methods }) =>
-        pattern.test(path) && (method === undefined || methods.includes(method)),
-    );
+  const has = (pattern: RegExp, method?: string) =>
+    routes.some(({ path, methods }) => pattern.test(path) && (!method || methods.includes(method)));
   const v1 = has(/^\/api\/v1\/app-conversations(\/search)?$/);
   const v0 = has(/^\/api\/conversations$/);
   if (!v1 && !v0) return null;
   const members = v1 ? bodyMembers(document, /^\/api\/v1\/app-conversations$/, 'post') : null;
-  const takes = (name: string): boolean | null => (v1 ? (members?.includes(name) ?? null) : false);
+  const takes = (name: string) => (v1 ? (members?.includes(name) ?? null) : false);
   const titles = bodyMembers(document, ONE_CONVERSATION, 'patch');
   const stated = recordAt(info, 'x-features') ?? {};
   const statedFeatures = STATED_FEATURES.map((name) => {
-    // A document that states nothing is that of an OpenHands server: its frontend is part of the
-    // release.
+    // The frontend is part of each OpenHands release, whose document states nothing.
     const { [name]: value = name === 'web-interface' } = stated;
     if (typeof value !== 'boolean') throw new ShapeError(name, 'a boolean');
     return [name, value];
@@ -264,10 +246,10 @@ function readDocument(document: Json) {
   return {
     v1,
     v0,
-    local: optionalText(info, 'title', 'info') === 'acs local service',
+    isLocal: optionalText(info, 'title', 'info') === 'acs local service',
     // 0.0.1 and 0.1.0 are not releases (interface 13 "Documents").
     version: version !== null && ['0.0.1', '0.1.0'].includes(version) ? null : version,
-    v1StartMembers: members,
+    v1_start_members: members,
     features: Object.fromEntries(
       Object.entries(features).map(([name, has]) => [name, presenceOf(has)]),
     ) as Features,
@@ -288,7 +270,6 @@ function bodyMembers(document: Json, pattern: RegExp, method: string): string[] 
   return properties && Object.keys(properties);
 }
 
-/** Null where one of these members is missing; throws a ShapeError for one of another type. */
 function recordAt(record: Json, ...names: readonly string[]): Json | null {
   return names.reduce<Json | null>(
     (found, name) => found && optionalRecord(found, name, 'document'),

@@ -1,5 +1,5 @@
 /** Over the routes of V1 where the server has them, else over those of V0. */
-import { AppError, isFailure } from '../../base/errors.ts';
+import { AppError, isFailure, nullIf } from '../../base/errors.ts';
 import type { Branch, GitProvider, Repository } from '../../domain/git-provider.ts';
 import type { Page } from '../../domain/pages.ts';
 import { normalizeTime } from '../../base/text/time.ts';
@@ -16,7 +16,7 @@ import {
 import type { ProbeFacts } from '../shared/features.ts';
 import type { Query } from '../http/address.ts';
 import { type Answer, isMissingRoute, reasonOf, errorBy } from '../http/answer.ts';
-import type { Call } from '../http/call.ts';
+import type { CallOptions } from '../http/call.ts';
 import { read, type Links } from '../shared/links.ts';
 import { pageWithDropped } from './quirks/dropped-last-item.ts';
 import type { BranchQuery, RepositoryQuery, Server } from '../shared/server.ts';
@@ -52,134 +52,99 @@ function lacks(routes: string): AppError {
   return new AppError('unsupported', `this server has no routes for ${routes}`);
 }
 
+type Routes = (typeof ROUTES)[keyof typeof ROUTES];
+
+async function readReported({ app }: Links, routes: Routes): Promise<GitProvider[] | null> {
+  const answer = await app.request({ path: routes.settings, accept: [404] });
+  if (isMissingRoute(answer))
+    throw errorBy(answer, 'unsupported', 'this server has no settings that can be read');
+  if (answer.status === 404) return null;
+  const hosts = read(answer, (body) =>
+    optionalRecord(asRecord(body, 'settings'), 'provider_tokens_set', 'settings'),
+  );
+  return Object.entries(hosts ?? {}).map(([git_provider, host]) => ({
+    git_provider,
+    host: typeof host === 'string' ? host : null,
+  }));
+}
+
 /**
- * A write replaces the map; an empty token with its own host keeps the stored token (interface 2.4,
- * 2.8).
+ * A write replaces all tokens; an empty one with its own host keeps the stored one (interface
+ * 2.4).
  */
 function createProviders(
   links: Links,
-  routes: (typeof ROUTES)[keyof typeof ROUTES],
+  routes: Routes,
 ): Pick<Git, 'providers' | 'connect' | 'disconnect'> {
   const presence = links.features.of('git-providers');
-  const lacksProviders = () => lacks('tokens of git providers');
-
-  /** Null while the server has no settings: their record has the providers. */
-  const readReported = async (): Promise<GitProvider[] | null> => {
-    if (presence === 'absent') throw lacksProviders();
-    const answer = await links.app.request({
-      method: 'GET',
-      path: routes.settings,
-      safe: 'read',
-      accept: [404],
-    });
-    if (isMissingRoute(answer))
-      throw errorBy(answer, 'unsupported', 'this server has no settings that can be read');
-    if (answer.status === 404) return null;
-    const set = read(answer, (body) =>
-      optionalRecord(asRecord(body, 'settings'), 'provider_tokens_set', 'settings'),
-    );
-    return Object.entries(set ?? {}).map(([git_provider, host]) => ({
-      git_provider,
-      host: typeof host === 'string' ? host : null,
-    }));
-  };
   const readProviders = async (loss: 'refuse' | 'allow'): Promise<GitProvider[]> => {
-    const reported = await readReported();
+    if (presence === 'absent') throw lacks('tokens of git providers');
+    const reported = await readReported(links, routes);
     if (reported !== null) return reported;
     // The list of suggested tasks is refused while there is no token at all.
     const accept = [401, 403, 404, 500];
-    const call = {
-      method: 'GET',
-      path: routes.tasks,
-      safe: 'read',
-      mayBeMissing: true,
-      accept,
-    } as const;
-    const { status } = await links.app.request(call);
+    const { status } = await links.app.request({ path: routes.tasks, mayBeMissing: true, accept });
     if (status === 401 || status === 403 || loss === 'allow') return [];
-    throw new AppError(
-      'conflict',
-      'the server has tokens for git providers and does not report which',
-      {
-        hint:
-          'a server reports them once it has settings: store one, for example with acs ' +
-          'settings set language=en',
-      },
-    );
+    const message = 'the server has tokens for git providers and does not report which';
+    throw new AppError('conflict', message, {
+      hint:
+        'a server reports them once it has settings: store one, for example with acs settings ' +
+        'set language=en',
+    });
   };
-  const send = async (call: Pick<Call, 'method' | 'path' | 'body'>): Promise<Answer> => {
+  const send = async (call: Pick<CallOptions, 'method' | 'path' | 'body'>): Promise<Answer> => {
     const accept = [400, 401, 404, 405, 422];
     const mayBeMissing = presence !== 'present';
     const answer = await links.app.request({ ...call, safe: 'idempotent', mayBeMissing, accept });
-    if (isMissingRoute(answer)) throw lacksProviders();
+    if (isMissingRoute(answer)) throw lacks('tokens of git providers');
     return answer;
   };
-  /** The host of a stored token has to be the stored one: else the server tries the token there. */
-  const write = async (
-    kept: readonly GitProvider[],
-    added: Record<string, object> = {},
-  ): Promise<void> => {
+  const write = async (kept: readonly GitProvider[], added: Record<string, object> = {}) => {
     const old = kept.map(({ git_provider, host }) => [git_provider, { token: '', host }] as const);
     const body = { provider_tokens: { ...Object.fromEntries(old), ...added } };
     const answer = await send({ method: 'POST', path: routes.add, body });
-    const { status, request } = answer;
     // The key has just been accepted, for the read of the providers.
-    if (status === 401)
-      throw new AppError('auth', `the server refuses the token: ${reasonOf(answer)}`, {
-        status,
-        request,
+    if (answer.status === 401)
+      throw errorBy(answer, 'auth', `the server refuses the token: ${reasonOf(answer)}`, {
         hint:
           'a server tries a token at its provider before it stores it: check the token, its ' +
           'expiry and --host',
       });
-    if (status >= 400)
-      throw new AppError('usage', `the server refuses this: ${reasonOf(answer)}`, {
-        status,
-        request,
-      });
+    if (answer.status >= 400)
+      throw errorBy(answer, 'usage', `the server refuses this: ${reasonOf(answer)}`);
   };
-  /**
-   * Throws `server`, and `conflict` for what stays. The write was accepted: a list that cannot be
-   * read is no failure.
-   */
-  const checkStored = async (expected: readonly GitProvider[], removed?: string): Promise<void> => {
-    const after = await readReported().catch((error: unknown) => {
-      if (isFailure(error)) return null;
-      throw error;
-    });
-    if (after?.some(({ git_provider }) => git_provider === removed))
+  /** Throws `server`, and `conflict` for a token that stays. A list that cannot be read is not. */
+  const checkStored = async (expected: readonly string[], removed?: string): Promise<void> => {
+    const after = await readReported(links, routes).catch(nullIf(isFailure));
+    const stored = after?.map(({ git_provider }) => git_provider);
+    if (removed !== undefined && stored?.includes(removed))
       throw new AppError('conflict', `the server still has a token for ${removed}`);
-    const names = expected.map(({ git_provider }) => git_provider);
-    const missing = names.filter((name) =>
-      after?.every(({ git_provider }) => git_provider !== name),
-    );
+    const missing = expected.filter((name) => stored?.includes(name) === false);
     if (missing.length === 0) return;
-    throw new AppError(
-      'server',
-      `the server accepted the change and has no token for ${missing.join(', ')} now`,
-      {
-        hint: 'store it again: acs git-provider set <provider>',
-      },
-    );
+    const message = `the server accepted the change and has no token for ${missing.join(', ')} now`;
+    throw new AppError('server', message, {
+      hint: 'store it again: acs git-provider set <provider>',
+    });
   };
+  const namesOf = (providers: readonly GitProvider[]) =>
+    providers.map(({ git_provider }) => git_provider);
   return {
     providers: () => readProviders('refuse'),
-    async connect({ git_provider, token, host }, loss) {
+    async connect({ git_provider, token, host: newHost }, loss) {
       links.network.redaction.add(token);
       const before = await readProviders(loss);
-      const known = before.find((each) => each.git_provider === git_provider);
-      const stored = { git_provider, host: host ?? known?.host ?? null };
-      await write(before, { [git_provider]: { token, host: stored.host } });
-      await checkStored([...before, stored]);
-      return { ...stored, before: known === undefined ? 'absent' : 'present' };
+      const old = before.find((each) => each.git_provider === git_provider);
+      const host = newHost ?? old?.host ?? null;
+      await write(before, { [git_provider]: { token, host } });
+      await checkStored([...namesOf(before), git_provider]);
+      return { git_provider, host, before: old === undefined ? 'absent' : 'present' };
     },
     async disconnect(name, loss) {
-      const others = (await readProviders(loss)).filter(
-        ({ git_provider }) => git_provider !== name,
-      );
+      const before = await readProviders(loss);
+      const others = before.filter(({ git_provider }) => git_provider !== name);
       if (others.length > 0) await write(others);
       else await send(routes.drop);
-      await checkStored(others, name);
+      await checkStored(namesOf(others), name);
     },
   };
 }
@@ -196,19 +161,17 @@ function createLookupsV1(links: Links): Lookups {
     reader: (value: unknown) => T,
     page: string | null,
     pageSize?: number,
-  ): Promise<Page<T>> => {
+  ) => {
     // Providers cut a page at their own size, and the server requests one item more than its limit.
     const largest = pageSizeOf(provider) - 1;
-    const fetch = async (page_id: string | null, limit: number): Promise<Page<T>> => {
+    const fetch = async (page_id: string | null, limit: number) => {
       const answer = await lookUp(links, path, { provider, ...of, query: text, page_id, limit });
       return read(answer, (body) => readPage(body, 'list', reader));
     };
-    if (!text)
-      return await pageWithDropped(
-        page,
-        Math.max(2, Math.min(pageSize ?? largest, largest)),
-        fetch,
-      );
+    if (!text) {
+      const limit = Math.max(2, Math.min(pageSize ?? largest, largest));
+      return await pageWithDropped(page, limit, fetch);
+    }
     // A search has no second page: the server answers with the first one again, or with 400.
     const { items, next } = await fetch(null, largest);
     return { items, next: null, isCut: next !== null };
@@ -223,88 +186,63 @@ function createLookupsV1(links: Links): Lookups {
 
 function createLookupsV0(links: Links): Lookups {
   /** A search has one page. */
-  const searched = <T>(answer: Answer, reader: (value: unknown) => T, perPage: number): Page<T> => {
+  const search = async <T>(
+    path: string,
+    query: Query & { selected_provider: string },
+    reader: (value: unknown) => T,
+  ): Promise<Page<T>> => {
+    const per_page = pageSizeOf(query.selected_provider);
+    const answer = await lookUp(links, path, { ...query, per_page });
     const items = read(answer, (body) => asList(body, 'list').map(reader));
-    return { items, next: null, isCut: items.length >= perPage };
+    return { items, next: null, isCut: items.length >= per_page };
   };
   return {
-    async repositories({ git_provider: selected_provider, search }, page, pageSize) {
-      const per_page = pageSizeOf(selected_provider, search === undefined ? pageSize : undefined);
-      if (search !== undefined) {
-        const query = { query: search, per_page, selected_provider };
-        return searched(
-          await lookUp(links, '/api/user/search/repositories', query),
-          readRepository,
-          per_page,
-        );
+    async repositories({ git_provider: selected_provider, search: text }, page, pageSize) {
+      if (text !== undefined) {
+        const query = { query: text, selected_provider };
+        return await search('/api/user/search/repositories', query, readRepository);
       }
+      const per_page = pageSizeOf(selected_provider, pageSize);
       const number = Number(page ?? 1);
       const query = { selected_provider, sort: 'pushed', page: number, per_page };
       const answer = await lookUp(links, '/api/user/repositories', query);
       const items = read(answer, (body) => asList(body, 'repositories').map(readRepository));
-      // The `Link` header of the provider; null where it has none, and a full page may not be the
-      // last one.
+      // The `Link` header of the provider; without one a full page may not be the last.
       const [first] = answer.body as unknown[];
       const header = isRecord(first) ? first['link_header'] : null;
       const hasNext =
         typeof header === 'string' ? header.includes('rel="next"') : items.length === per_page;
       return { items, next: hasNext ? String(number + 1) : null };
     },
-    async branches({ git_provider: selected_provider, repository, search = '' }, page, pageSize) {
-      if (search !== '') {
-        const per_page = pageSizeOf(selected_provider);
-        const query = { repository, query: search, per_page, selected_provider };
-        const answer = await request(links, '/api/user/search/branches', query, true);
-        // 0.53 has no search of branches.
-        if (!isMissingRoute(answer)) return searched(answer, readBranch, per_page);
+    async branches({ git_provider: selected_provider, repository, search: text }, page, pageSize) {
+      if (text) {
+        const query = { repository, query: text, selected_provider };
+        return await search('/api/user/search/branches', query, readBranch);
       }
+      const per_page = pageSizeOf(selected_provider, pageSize);
       const number = Number(page ?? 1);
-      const query = {
-        repository,
-        page: number,
-        per_page: pageSizeOf(selected_provider, pageSize),
-        selected_provider,
-      };
+      const query = { repository, page: number, per_page, selected_provider };
       const answer = await lookUp(links, '/api/user/repository/branches', query);
-      // 0.53 answers with the whole list, later releases with a page.
-      const items = read(answer, (body) =>
-        asList(Array.isArray(body) ? body : asRecord(body, 'branches')['branches'], 'branches').map(
-          readBranch,
-        ),
-      ).filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
-      const isLast = !isRecord(answer.body) || answer.body['has_next_page'] !== true;
-      return { items, next: isLast ? null : String(number + 1) };
+      return read(answer, (body) => {
+        // 0.53 answers with the whole list, later releases with a page.
+        const { branches, has_next_page } = Array.isArray(body)
+          ? { branches: body }
+          : asRecord(body, 'branches');
+        const items = asList(branches, 'branches').map(readBranch);
+        return { items, next: has_next_page === true ? String(number + 1) : null };
+      });
     },
   };
 }
 
 async function lookUp(links: Links, path: string, query: Query): Promise<Answer> {
   const presence = links.features.of('repositories');
-  const answer =
-    presence === 'absent' ? null : await request(links, path, query, presence !== 'present');
-  if (answer === null || isMissingRoute(answer)) throw lacks('repositories');
-  return answer;
-}
-
-async function request(
-  links: Links,
-  path: string,
-  query: Query,
-  mayBeMissing: boolean,
-): Promise<Answer> {
-  const accept = [404, 405];
-  const answer = await links.app.request({
-    method: 'GET',
-    path,
-    query,
-    safe: 'read',
-    mayBeMissing,
-    accept,
-  });
-  const { status, request: sent } = answer;
-  if (status < 400 || isMissingRoute(answer)) return answer;
-  const message = `the git provider has no such thing: ${reasonOf(answer)}`;
-  throw new AppError('not-found', message, { status, request: sent });
+  if (presence === 'absent') throw lacks('repositories');
+  const mayBeMissing = presence !== 'present';
+  const answer = await links.app.request({ path, query, mayBeMissing, accept: [404, 405] });
+  if (isMissingRoute(answer)) throw lacks('repositories');
+  if (answer.status < 400) return answer;
+  throw errorBy(answer, 'not-found', `the git provider has no such thing: ${reasonOf(answer)}`);
 }
 
 function readRepository(value: unknown): Repository {

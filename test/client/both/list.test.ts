@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ListQuery } from '../../../src/client/shared/server.ts';
-import { connectedBoth, idOf, newestFirst, v0Record, v1Record } from './support.ts';
+import { connectedBoth, idOf, newestFirst, v1Record } from './support.ts';
 import { failure } from '../support/client.ts';
 
 const both = connectedBoth();
@@ -79,29 +79,5 @@ describe('the list of a server that speaks both dialects', () => {
       expect.stringContaining('the list of V0 conversations fails'),
     ]);
     expect(half.details.status).toBe(500);
-  });
-});
-
-it('a conversation is of V1 when it appears there between the read over V1 and the read over V0', async () => {
-  const kept = { id: idOf('b', 1), minute: 1 };
-  let looks = 0;
-  both.before = ({ path }) => {
-    if (path === '/api/v1/app-conversations')
-      return { json: [++looks === 1 ? null : v1Record(kept)] };
-    if (path === '/api/v1/app-conversations/start-tasks') return { json: [null] };
-    if (path.startsWith('/api/v1/app-conversations/start-tasks/'))
-      return { json: { items: [], next_page_id: null } };
-    if (path === `/api/conversations/${kept.id}`) return { json: v0Record(kept, 'V1') };
-    return path.startsWith(`/api/conversations/${kept.id}/`)
-      ? { status: 422, json: { detail: 'no' } }
-      : null;
-  };
-  expect(await both.server.conversations.get(kept.id)).toMatchObject({
-    id: kept.id,
-    dialect: 'v1',
-  });
-  expect(await both.server.conversations.getComplete(kept.id)).toMatchObject({
-    id: kept.id,
-    dialect: 'v1',
   });
 });

@@ -13,17 +13,13 @@ import type { Page } from '../../../domain/pages.ts';
 
 interface Position {
   page: string | null;
-  /** Pages before it. */
   before: number;
   part: 'page' | 'overlap';
 }
 
 const FIRST: Position = { page: null, before: 0, part: 'page' };
 
-/**
- * With a limit smaller by one, the same page begins `before` items earlier, and so has the dropped
- * item.
- */
+/** With a limit smaller by one the page begins `before` items earlier, and has the dropped item. */
 export async function pageWithDropped<T>(
   position: string | null,
   limit: number,
