@@ -1,6 +1,4 @@
-/**
- * Renames and deletes; where V1 lacks the routes, those of V0 accept the ids of V1 (interface 4.4).
- */
+/** Renames and deletes; the routes of V0 accept the ids of V1 (interface 4.4). */
 import { AppError, isAppError, isFailure } from '../../base/errors.ts';
 import { beforeTime } from '../../runs/deadline.ts';
 import type { Feature, ProbeFacts } from './features.ts';
@@ -12,7 +10,6 @@ import { LIMITS_MS } from '../http/time-limits.ts';
 
 interface ChangeCall extends Pick<Call, 'method' | 'body' | 'timeoutMs'> {
   accept?: readonly number[];
-  /** Reads whether the conversation is there: a 404 is about the route then. */
   isThere: () => Promise<boolean>;
 }
 

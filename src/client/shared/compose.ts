@@ -10,20 +10,17 @@ const STREAMS: ReadonlySet<PropertyKey> = new Set([
   'follow',
 ] satisfies (keyof Adapter['conversations'])[]);
 
-/**
- * `own` methods, and for every other one those of the target, which is given the first argument of
- * the call.
- */
+/** `own` methods, and for every other one that of the target for the first argument of the call. */
 export function forward<T extends object>(
   target: (first: unknown) => Promise<T>,
   own: Partial<T> = {},
 ): T {
   type Method = (...args: unknown[]) => Promise<unknown> & AsyncGenerator<unknown, unknown, void>;
-  const get = (_: unknown, name: string | symbol): unknown => {
+  const get = (_: unknown, name: string | symbol) => {
     if (name in own) return own[name as keyof T];
     // An awaited group would be taken for a promise.
     if (name === 'then') return undefined;
-    const method = async (args: unknown[]): Promise<Method> =>
+    const method = async (args: unknown[]) =>
       ((await target(args[0])) as Record<PropertyKey, Method>)[name] as Method;
     return STREAMS.has(name)
       ? async function* (...args: unknown[]) {

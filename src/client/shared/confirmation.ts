@@ -4,7 +4,6 @@ import type { Links } from './links.ts';
 import { untilEffect, type LateChange } from './quirks/late-effect.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
-/** Throws `conflict` unless an action is pending, and the named one where one is named. */
 export function refuseOtherAction(
   id: string,
   pending: readonly PendingAction[],
@@ -27,7 +26,6 @@ export function refuseOtherAction(
   );
 }
 
-/** Throws `conflict` when the actions stay pending. */
 export async function answerUntilTaken(
   links: Links,
   id: string,

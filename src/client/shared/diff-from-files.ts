@@ -1,10 +1,7 @@
-/**
- * A unified diff from both sides of each file, for servers that return those and no patch. Text
- * only.
- */
+/** A unified diff of text from both sides of each file, for servers that return no patch. */
 import type { GitChange } from '../../protocol/agent-server/records.ts';
 import { filePatch, isBinary, type FileSides } from '../../domain/patch.ts';
-import { isAppError } from '../../base/errors.ts';
+import { isOfKind } from '../../base/errors.ts';
 import { withLineEnds } from './quirks/line-ends-v0.ts';
 import type { DiffOptions, FileChange, WorkspaceDiff } from './server.ts';
 
@@ -33,13 +30,8 @@ const SAME_TEXT = 'the text did not change, and the server returns no other kind
 
 const READ_AT_ONCE = 24;
 
-/** Failures that are about one path; any other ends the diff. */
-const OF_ONE_PATH: ReadonlySet<string> = new Set([
-  'not-found',
-  'unsupported',
-  'conflict',
-  'server',
-]);
+/** A failure about one path; any other ends the diff. */
+const isOfOnePath = isOfKind('not-found', 'unsupported', 'conflict', 'server');
 
 interface FilePart {
   patch: string;
@@ -63,16 +55,13 @@ export async function diffFromFiles(
       change.status === 'renamed' ? ['renamed; the server does not return the old name'] : [];
     try {
       const { original, modified } = await readSides(change.path);
-      const sides = { original: against === 'start' ? original : null, modified };
-      const omission = isLfs(original) ? 'a file of Git LFS, which is not compared' : noText(sides);
+      const omission = isLfs(original) ? 'a file of Git LFS, which is not compared' : null;
       if (omission !== null) return { patch: '', omissions: [omission, ...omissions] };
-      const repaired = withLineEnds(sides);
-      if (repaired.assumed) omissions.push(ASSUMED);
-      const patch = await filePatch(change, repaired.sides);
-      if (patch === null) omissions.push(SAME_TEXT);
-      return { patch: patch ?? '', omissions };
+      const sides = { original: against === 'start' ? original : null, modified };
+      const part = await patchOf(change, sides);
+      return { patch: part.patch, omissions: [...part.omissions, ...omissions] };
     } catch (error) {
-      if (!isAppError(error) || !OF_ONE_PATH.has(error.kind)) throw error;
+      if (!isOfOnePath(error)) throw error;
       return { patch: '', omissions: [`not compared: ${error.message}`, ...omissions] };
     }
   };
@@ -99,7 +88,12 @@ function isLfs(original: string | null): boolean {
   return original?.startsWith('version https://git-lfs.github.com/') ?? false;
 }
 
-function noText(sides: FileSides): string | null {
-  if (sides.original === null && sides.modified === null) return 'the server returned no content';
-  return isBinary(sides) ? 'binary content' : null;
+async function patchOf(change: FileChange, served: FileSides): Promise<FilePart> {
+  if (served.original === null && served.modified === null)
+    return { patch: '', omissions: ['the server returned no content'] };
+  if (isBinary(served)) return { patch: '', omissions: ['binary content'] };
+  const { sides, assumed } = withLineEnds(served);
+  const patch = await filePatch(change, sides);
+  const omissions = [...(assumed ? [ASSUMED] : []), ...(patch === null ? [SAME_TEXT] : [])];
+  return { patch: patch ?? '', omissions };
 }

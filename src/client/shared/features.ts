@@ -1,28 +1,18 @@
-/**
- * `absent` is an error before anything is sent; `unknown` is tried, and its result is compared with
- * the request.
- */
+/** `absent` is an error before anything is sent; `unknown` is tried, and the result compared. */
 import { isAppError, AppError, isFailure } from '../../base/errors.ts';
 import { isJsonType, isMissingRoute, type Answer } from '../http/answer.ts';
-import type { Call } from '../http/call.ts';
+import type { CallOptions } from '../http/call.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Dialect } from '../../domain/conversation.ts';
 
-/**
- * Features that no route shows; a document may state them in `info.x-features`, as the local
- * service does.
- */
+/** Features that no route shows; a document may state them in `info.x-features`. */
 export const STATED_FEATURES = [
   'web-interface',
-  /**
-   * The app server returns each event as soon as the sandbox has it, also while the sandbox does
-   * not run.
-   */
+  /** The app server returns each event at once, also while the sandbox does not run. */
   'immediate-events',
   'old-v0-conversations',
   'v0-sandboxes',
-  /** A repository may be the path of a folder. */
   'local-paths',
   'demo-replay',
   'exec-socket',
@@ -45,7 +35,6 @@ export const FEATURES = [
   'events',
   'sandboxes',
   'page-links',
-  /** The changes of a workspace whose sandbox does not run. */
   'stored-changes',
   ...STATED_FEATURES,
 ] as const;
@@ -57,7 +46,6 @@ export type Features = Record<Feature, Presence>;
 export interface KnownFeatures {
   of(feature: Feature): Presence;
   learn(feature: Feature, presence: Presence): Promise<void>;
-  /** The server has started a conversation with an id that the caller chose. */
   learnEcho(): Promise<void>;
 }
 
@@ -83,19 +71,14 @@ const READABLE = {
   'send-message': `/api/v1/app-conversations/${'0'.repeat(32)}/send-message`,
 };
 
-/**
- * 405 in JSON shows that the path is there, 404 in JSON that it is not; any other answer shows
- * nothing.
- */
+/** 405 in JSON shows that the path exists, 404 that it does not; any other answer shows nothing. */
 export async function readPresence(
   known: KnownFeatures,
-  request: (call: Call) => Promise<Answer>,
+  request: (call: CallOptions) => Promise<Answer>,
   feature: keyof typeof READABLE,
 ): Promise<Presence> {
   if (known.of(feature) !== 'unknown') return known.of(feature);
   const call = {
-    method: 'GET',
-    safe: 'read',
     mayBeMissing: true,
     accept: [404, 405, 500],
   } as const;
@@ -149,9 +132,8 @@ export async function readServerFacts(
 ): Promise<ServerFacts> {
   const cached = readFacts(await cache?.get(baseUrl));
   const before = cached !== null && clock.now() - cached.probed_at_ms < LIFETIME_MS ? cached : null;
-  /** `transient`: the document could not be read, so the facts are not stored. */
   let state: 'cached' | Probed['holds'] = 'cached';
-  const keep = async (facts: ProbeFacts): Promise<void> => {
+  const keep = async (facts: ProbeFacts) => {
     if (state !== 'transient') await cache?.set(baseUrl, facts);
   };
   let now: ProbeFacts;
@@ -164,7 +146,7 @@ export async function readServerFacts(
     }
     await keep(now);
   }
-  const changed = async (): Promise<AppError | null> => {
+  const changed = async () => {
     const old = state === 'cached' ? structuredClone(now) : null;
     state = 'transient';
     await cache?.drop(baseUrl);
@@ -199,20 +181,19 @@ export async function readServerFacts(
   };
 }
 
-/** A document shows each of the stated features to be present or absent, and nothing else does. */
 function hasDocument({ features }: ProbeFacts): boolean {
   return STATED_FEATURES.some((feature) => features[feature] !== 'unknown');
 }
 
 function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
-  const differs = (feature: Feature): boolean => {
+  const differs = (feature: Feature) => {
     const both = [before.features[feature], after.features[feature]];
     return both[0] !== both[1] && !both.includes('unknown');
   };
   const isSame =
     before.dialects.join() === after.dialects.join() && before.version === after.version;
   if (isSame && !FEATURES.some(differs)) return null;
-  const words = ({ dialects, version }: ProbeFacts): string =>
+  const words = ({ dialects, version }: ProbeFacts) =>
     (dialects.map((dialect) => dialect.toUpperCase()).join(' and ') || 'neither V0 nor V1') +
     (version === null ? '' : ` (release ${version})`);
   return new AppError(
@@ -223,7 +204,6 @@ function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
   );
 }
 
-/** Null for facts of another release of acs, and for a damaged file. */
 function readFacts(value: unknown): ProbeFacts | null {
   if (!isRecord(value) || value['format'] !== 2) return null;
   const { features, dialects, v1_start_members: members, probed_at_ms: probedAtMs } = value;

@@ -1,7 +1,4 @@
-/**
- * The port to a server, which each adapter (v0/, v1/, both.ts) implements. Its methods throw
- * AppError.
- */
+/** The port to a server, which v0/, v1/ and both.ts implement. Its methods throw AppError. */
 import type { Feature, Presence } from './features.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import type { Conversation, Dialect } from '../../domain/conversation.ts';
@@ -37,7 +34,6 @@ export interface ListQuery {
 }
 
 export interface EventQuery {
-  /** From here on, inclusive: RFC 3339. */
   since?: string;
   order?: 'oldest-first' | 'newest-first';
   limit?: number;
@@ -48,10 +44,7 @@ export interface FileChange {
   status: 'added' | 'modified' | 'deleted' | 'renamed';
 }
 
-/**
- * `start`: the commit the run started from. `nothing`: the files that were added or changed, each
- * as a new one.
- */
+/** `start`: the commit the run started from. `nothing`: each changed file as a new one. */
 export type DiffBase = 'start' | 'nothing';
 
 export interface DiffOptions {
@@ -61,15 +54,11 @@ export interface DiffOptions {
 }
 
 export interface WorkspaceDiff {
-  /**
-   * The commit that the patch is for; null without a repository, and where the server does not
-   * return it.
-   */
+  /** The commit that the patch is for; null without a repository, or where it is not known. */
   base: string | null;
   /** A unified diff as git prints it; bytes, because paths and content may be in any encoding. */
   patch: Uint8Array;
   changes: FileChange[];
-  /** What this server cannot return (binary content, file modes). */
   omissions: string[];
 }
 
@@ -81,9 +70,7 @@ export interface WebPage {
 
 export interface StartProgress {
   start_task_id: string;
-  /**
-   * Server's words for the step, and why it waits: `waiting for sandbox: 20 sandboxes are in use`.
-   */
+  /** As the server names it, with what it waits for. */
   step: string;
   conversation_id: string | null;
   sandbox_id: string | null;
@@ -91,7 +78,6 @@ export interface StartProgress {
 
 export interface Server {
   readonly info: {
-    /** Origin and path prefix, without a trailing slash. */
     base_url: string;
     dialect: Dialect;
     dialects: Dialect[];
@@ -102,16 +88,11 @@ export interface Server {
     unknown_features: Feature[];
   };
   presence(feature: Feature): Presence;
-  /** Throws `auth` for a key that the server refuses. */
   account(): Promise<Account>;
   /** Resolves with answers of every status; throws what prevents an answer. */
   call(call: RawCall): Promise<RawAnswer>;
-  /**
-   * A text without the keys of the server and its sandboxes, and without what shows itself as a
-   * secret.
-   */
+  /** Without the keys of the server and its sandboxes, and other texts that look like secrets. */
   redact(text: string): string;
-  /** May be called twice. An open connection keeps the process running. */
   close(): Promise<void>;
   /** The same server over the same connections, for requests after an interruption. */
   withSignal(signal: AbortSignal): Promise<Server>;
@@ -127,36 +108,24 @@ export interface Server {
      */
     findStart(sent: SentStart): Promise<Conversation | null>;
     list(query: ListQuery, page: string | null): Promise<Page<Conversation>>;
-    /** By conversation id or start task id; throws `not-found`. */
     get(id: string): Promise<Conversation>;
     getComplete(id: string): Promise<Conversation>;
-    /** False when the sandbox does not run or cannot be read. */
     runsInSandbox(id: string): Promise<boolean>;
-    /**
-     * For a title that differs: the answer to the same title does not show whether the server took
-     * it.
-     */
     rename(id: string, title: string): Promise<Conversation>;
-    /**
-     * Throws `conflict`, before anything is sent, where the server may delete others that `scope`
-     * does not allow.
-     */
+    /** Throws `conflict`, before anything is sent, where others outside `scope` may be deleted. */
     remove(id: string, scope?: RemovalScope): Promise<void>;
     /** A page may be empty; no event comes twice. */
     eventPages(id: string, query: EventQuery): AsyncIterable<ConversationEvent[]>;
     follow(id: string, options: FollowOptions): AsyncIterable<FollowItem>;
-    /** To the latest user message; null when there is none yet. */
     result(id: string): Promise<FinalAnswer | null>;
-    /** Sent once. */
     send(id: string, message: OutgoingMessage): Promise<void>;
     /**
-     * Oldest first. Throws `conflict` when the sandbox does not run; `read-copy` reads the copy of
-     * a paused one.
+     * Oldest first. Throws `conflict` when the sandbox does not run; `read-copy` allows a paused
+     * one.
      */
     pending(id: string, paused?: 'refuse' | 'read-copy'): Promise<PendingAction[]>;
     /** Throws `conflict` when no action or another one is pending, `unsupported` as checkAnswer. */
     answer(id: string, answer: ConfirmationAnswer): Promise<PendingAction[]>;
-    /** Throws `unsupported` for a reason where the dialect takes none. */
     checkAnswer(id: string, answer: ConfirmationAnswer): Promise<void>;
     /**
      * Throws `needs-input` while a confirmation is pending, `conflict` when the sandbox is paused.
@@ -166,15 +135,10 @@ export interface Server {
     startSandbox(id: string): Promise<void>;
     /** Waits until the app server has the end of the run; for use before its sandbox is paused. */
     untilStored(id: string): Promise<void>;
-    /** Interrupts the run where the server can, else pauses it. */
     stop(id: string): Promise<void>;
     diff(id: string, options?: DiffOptions): Promise<WorkspaceDiff>;
-    /**
-     * A patch of the workspace of a sandbox that does not run; where the server has
-     * `stored-changes`.
-     */
+    /** For a sandbox that does not run, where the server has `stored-changes`. */
     storedPatch(id: string): Promise<string>;
-    /** Throws `unsupported` where the server has no page of it. */
     webPage(id: string): Promise<WebPage>;
   };
 
@@ -189,9 +153,8 @@ export interface Server {
     resume(id: string, spec?: string): Promise<void>;
     remove(id: string): Promise<void>;
     /**
-     * Returns 128 and the number of the signal that ended it, 126 and 127 as a shell. Throws
-     * `conflict` when the sandbox does not run, `unsupported` for stdin without `exec-socket`,
-     * `not-found` for a working directory.
+     * 128 + signal, and 126 and 127, as in a shell. Throws `conflict` when the sandbox does not
+     * run, `unsupported` for stdin without `exec-socket`, `not-found` for a working directory.
      */
     exec(id: string, program: Program, streams: ProgramStreams): Promise<number>;
     /** Throws `conflict` when the sandbox does not run, `unsupported` where it has no routes. */
@@ -212,14 +175,10 @@ export interface Server {
   /** Values go in and never come out. */
   readonly secrets: {
     list(page: string | null, pageSize?: number): Promise<Page<Secret>>;
-    /**
-     * A value that the server cannot replace is deleted and created, after a notice; an error then
-     * names the loss. Description null: that of the secret it replaces.
-     */
+    /** May delete and create, after a notice. Description null: that of the secret it replaces. */
     set(
       secret: Omit<Secret, 'scope'> & { value: string },
     ): Promise<Secret & { before: 'absent' | 'present' }>;
-    /** Succeeds for a name that does not exist. */
     remove(name: string): Promise<void>;
   };
 
@@ -228,15 +187,14 @@ export interface Server {
     /** Throws `conflict` where the server has tokens and does not report whose. */
     providers(): Promise<GitProvider[]>;
     /**
-     * Host null: that of the token it replaces. Throws `auth` when the provider refuses it;
-     * `refuse`: `conflict` where unreported tokens would be dropped.
+     * Host null: that of the token it replaces. Throws `auth` when the provider refuses the token,
+     * `conflict` where unreported tokens would be dropped.
      */
     connect(
       token: GitProvider & { token: string },
       loss: 'refuse' | 'allow',
     ): Promise<GitProvider & { before: 'absent' | 'present' }>;
     disconnect(name: string, loss: 'refuse' | 'allow'): Promise<void>;
-    /** Without `search` the repositories of the user. */
     repositories(
       query: RepositoryQuery,
       page: string | null,
@@ -249,9 +207,7 @@ export interface Server {
     list(): Promise<ModelProfile[]>;
     /** Null: the current model settings. An existing profile is replaced. */
     save(name: string, choice: ModelChoice | null): Promise<ModelProfile>;
-    /** Throws `not-found`. */
     use(name: string): Promise<ModelProfile & { changed: boolean }>;
-    /** Succeeds for a name that does not exist. */
     remove(name: string): Promise<void>;
   };
 }
@@ -271,10 +227,7 @@ export interface BranchQuery extends RepositoryQuery {
 }
 
 export interface RemovalScope {
-  /**
-   * Whether a conversation, as it was read right before, may be deleted along with the sandbox;
-   * `any`: all may.
-   */
+  /** Whether a conversation may be deleted along with the sandbox; `any`: all may. */
   alsoGone: ((other: Conversation) => boolean) | 'any';
 }
 
@@ -283,16 +236,11 @@ export interface FinalAnswer {
   event_id: string;
 }
 
-/**
- * What the start creates is recognised by its id or title, which the start task repeats; without
- * both it is not.
- */
+/** The id or title by which the server shows what a start has created. */
 export interface SentStart {
-  /** Null where the server chooses the ids. */
   id: string | null;
   title?: string;
   dialect: Dialect;
-  /** RFC 3339. */
   sent_at: string;
 }
 
@@ -301,7 +249,7 @@ export interface StartOptions {
   /** Called right before the start is sent; when it throws, nothing is sent. */
   beforeSend?: (start: SentStart) => void;
   /**
-   * 'started': until the conversation exists (the default). 'accepted': return with the start task.
+   * 'started' (default): until the conversation exists. 'accepted': until the start task exists.
    */
   until: 'started' | 'accepted';
 }
@@ -311,7 +259,6 @@ export type RunStart = 'started' | 'already-running';
 export interface ConfirmationAnswer {
   decision: ConfirmationDecision;
   reason: string | null;
-  /** Null: whatever waits. */
   action_id: string | null;
 }
 
@@ -319,8 +266,7 @@ export interface OutgoingMessage {
   text: string;
   image_urls: string[];
   /**
-   * `run` (the default) continues the agent; `store` leaves the run as it is, where the dialect
-   * can.
+   * `run` (default) continues the agent; `store` leaves the run as it is, where the dialect can.
    */
   effect?: 'run' | 'store';
 }

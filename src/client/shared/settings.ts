@@ -21,12 +21,10 @@ export async function readSettingsRecord(
   dialect: Dialect,
 ): Promise<JsonObject | null> {
   const call = {
-    method: 'GET',
     path: SETTINGS_ROUTES[dialect],
-    safe: 'read',
     accept: [404],
   } as const;
-  const answer = await links.app.request(call).catch(async (error: unknown): Promise<never> => {
+  const answer = await links.app.request(call).catch(async (error: unknown) => {
     throw isAppError(error) && error.details.status === 500
       ? await settingsError(links, error)
       : error;
@@ -64,7 +62,6 @@ export async function writeSettings(
   });
 }
 
-/** `valueOf`: the member of the record. */
 export function snapshotOf(
   record: JsonObject | null,
   fields: readonly SettingsField[],
@@ -83,7 +80,6 @@ export function snapshotOf(
     const { name, secret, nullable, default: usual } = field;
     const value = valueOf(field) ?? (nullable ? null : usual);
     if (secret) snapshot.secrets[name] = secretState(field, value);
-    // An empty text, as of a model, is a value that is not set.
     else if (name !== 'mcp_config') snapshot.values[name] = value === '' ? null : value;
     // V0 returns the keys of MCP servers in clear.
     else snapshot.values[name] = mcpServers(value).size === 0 ? null : maskMcpConfig(value);
@@ -92,8 +88,8 @@ export function snapshotOf(
 }
 
 /**
- * What to send for each name. Throws `unsupported` where the server keeps a value that is cleared,
- * and `conflict` where a stored secret would be lost.
+ * Throws `unsupported` for a value that cannot be cleared, `conflict` for a secret that would be
+ * lost.
  */
 export function valuesToWrite(
   { set, unset, allow_loss }: SettingsChange,
@@ -101,7 +97,7 @@ export function valuesToWrite(
   fields: readonly SettingsField[],
   storedMcp: JsonValue,
 ): [name: string, value: JsonValue][] {
-  const cleared = (name: string): JsonValue => {
+  const cleared = (name: string) => {
     const field = fields.find((one) => one.name === name);
     if (field === undefined || (field.path !== undefined && dialect === 'V1')) return null;
     const isKept = field.keptByNull?.includes(dialect) === true;

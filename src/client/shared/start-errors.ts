@@ -1,48 +1,64 @@
 import { AppError, isAppError, type ErrorKind } from '../../base/errors.ts';
 import { startDiffers, type NewConversation } from '../../domain/new-conversation.ts';
 import { isRecord } from '../../protocol/shape.ts';
-import { reasonOf, statusError, type Answer } from '../http/answer.ts';
+import { errorBy, reasonOf, statusError, type Answer } from '../http/answer.ts';
 import type { Delivery } from '../http/call.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { Links } from './links.ts';
 
-/** The answer 400, 422 or 501 to a start: a value of the user, or a model that the server lacks. */
-export function refusedStart(answer: Answer, wanted: NewConversation): AppError {
-  const { body, status, request } = answer;
+export function refusedStart(answer: Answer, request: NewConversation): AppError {
+  const { body, status } = answer;
   const member = refusedMember(body);
-  const flag = member === null ? undefined : wanted.given?.[member];
+  const flag = member === null ? undefined : request.given?.[member];
   const reason = reasonOf(answer);
-  // The user has not written the member's name, unless it is one of several in the file of --body.
-  const shown =
-    member !== null && member in wanted.body ? reason : reason.replace(`${member}: `, '');
+  // The user has written the name of a member only in the file of --body.
+  const isOfBody = member !== null && member in request.body;
+  const shown = isOfBody ? reason : reason.replace(`${member}: `, '');
   const text = flag === undefined ? reason : `${flag}: ${shown}`;
-  const code = isRecord(body) && typeof body['msg_id'] === 'string' ? body['msg_id'] : '';
-  const error = (kind: ErrorKind, message: string, hint?: string, data?: Record<string, unknown>) =>
-    new AppError(kind, message, { status, request, hint, data });
-  if (code === 'STATUS$ERROR_LLM_AUTHENTICATION') {
-    const hint = 'replace the key: acs settings set llm_api_key=-';
-    return error('config', `the provider of the model refuses the key: ${text}`, hint);
-  }
-  if (code === 'CONFIGURATION$SETTINGS_NOT_FOUND') {
-    const replay = 'or replay a recorded run: --replay <file>';
-    const model = 'set a model: acs settings set llm_model=… llm_base_url=… llm_api_key=-';
-    return error('config', text, `${model}\n${replay}`, { reason: 'no-model' });
-  }
-  if (code === 'SANDBOX$NEEDS_ISOLATION') {
-    const settings = 'permit it for all: acs settings set default_sandbox_spec_id=process';
-    return error(
-      'unsupported',
-      text,
-      `permit commands without isolation: acs conv new … --spec process\n${settings}`,
-    );
+  const known = BY_CODE[isRecord(body) ? String(body['msg_id']) : ''];
+  if (known !== undefined) {
+    const { kind, about = '', hint, data } = known;
+    return errorBy(answer, kind, `${about}${text}`, { hint, data });
   }
   if (status === 501) return statusError(answer);
-  if (member === 'conversation_id' && wanted.conversation_id !== null)
-    return error('unsupported', 'this server chooses the ids of its conversations itself');
-  return error('usage', `the server refuses this start: ${text}`);
+  if (member === 'conversation_id' && request.conversation_id !== null)
+    return errorBy(
+      answer,
+      'unsupported',
+      'this server chooses the ids of its conversations itself',
+    );
+  return errorBy(answer, 'usage', `the server refuses this start: ${text}`);
 }
 
-/** V0 names a replay by an id of its own. */
+interface KnownRefusal {
+  kind: ErrorKind;
+  about?: string;
+  hint: string;
+  data?: Record<string, unknown>;
+}
+
+/** By `msg_id`. */
+const BY_CODE: Readonly<Record<string, KnownRefusal>> = {
+  STATUS$ERROR_LLM_AUTHENTICATION: {
+    kind: 'config',
+    about: 'the provider of the model refuses the key: ',
+    hint: 'replace the key: acs settings set llm_api_key=-',
+  },
+  CONFIGURATION$SETTINGS_NOT_FOUND: {
+    kind: 'config',
+    hint:
+      'set a model: acs settings set llm_model=… llm_base_url=… llm_api_key=-\n' +
+      'or replay a recorded run: --replay <file>',
+    data: { reason: 'no-model' },
+  },
+  SANDBOX$NEEDS_ISOLATION: {
+    kind: 'unsupported',
+    hint:
+      'permit commands without isolation: acs conv new … --spec process\n' +
+      'permit it for all: acs settings set default_sandbox_spec_id=process',
+  },
+};
+
 function refusedMember(body: unknown): string | null {
   if (!isRecord(body)) return null;
   if (typeof body['msg_id'] === 'string' && body['msg_id'].startsWith('REPLAY$'))

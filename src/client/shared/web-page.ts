@@ -3,10 +3,7 @@ import { asRecord, optionalNumber, ShapeError } from '../../protocol/shape.ts';
 import { read, type Links, type WebUrl } from './links.ts';
 import type { WebPage } from './server.ts';
 
-/**
- * The local service makes a link that is valid once. Throws `unsupported` where the server has no
- * pages.
- */
+/** The local service makes a link for one use. Throws `unsupported` where a server has no pages. */
 export async function webPage(
   { app, features }: Links,
   webUrl: WebUrl,

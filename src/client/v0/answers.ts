@@ -1,6 +1,6 @@
 /**
- * The server accepts a change of the agent's state in any state, which may leave it hanging
- * (interface 3.3, 3.4).
+ * V0 accepts a change of the agent's state in any state, which may leave it hanging (interface
+ * 3.3).
  */
 import { AppError } from '../../base/errors.ts';
 import { pendingActionV0, type PendingAction } from '../../domain/confirmation.ts';
@@ -21,7 +21,6 @@ import { agentStateOf, readNews, toEventV0, WAITING } from './events.ts';
 
 const MOST_READ = 100;
 
-/** A stopped agent loses that it was waiting. */
 export async function pendingV0(links: Links, id: string): Promise<PendingAction[]> {
   const hint = `start it and read the pending action: acs conv confirm ${id} --resume`;
   return await pendingOf(
@@ -31,7 +30,7 @@ export async function pendingV0(links: Links, id: string): Promise<PendingAction
 }
 
 async function pendingOf(links: Links, info: ConversationInfo): Promise<PendingAction[]> {
-  const pending = async (): Promise<PendingAction[] | undefined> => {
+  const pending = async () => {
     if ((await readNews(links, info)).agentState !== WAITING) return [];
     const newestFirst: ConversationEvent[] = [];
     for await (const event of eventsV0(links, info, null)) {
@@ -75,12 +74,10 @@ export async function runV0(links: Links, id: string): Promise<RunStart> {
   const info = await getRunningV0(links, id, `resume it with: acs conv resume ${id}`);
   const { agentState } = await readNews(links, info);
   if (agentState === WAITING) throw waitsForConfirmation(id);
-  // A finished agent would run again without a message. Null: the newest message is newer than each
-  // state, and V0 runs the agent for a message.
+  // A finished agent would run again without a message; null: V0 runs the agent for the message.
   if (agentState === 'running' || agentState === 'finished' || agentState === null)
     return 'already-running';
-  // The state of an agent that was started again. A change to `running` is accepted, and no step
-  // follows.
+  // A restarted agent accepts a change to `running`, and takes no step.
   if (agentState === 'awaiting_user_input') {
     throw new AppError(
       'needs-input',
@@ -116,7 +113,6 @@ async function agentStateChange(
         accept: [409],
       });
       if (answer.status !== 409) return 'accepted';
-      // The state may have changed since it was read.
       const { agentState } = await readNews(links, info);
       if (state === 'running' && agentState === 'running') return 'needless';
       if (state === 'running' && agentState === WAITING)
@@ -135,7 +131,6 @@ async function agentStateChange(
 /** As a raw action: the route for messages is younger than V0 itself (interface 3.4). Sent once. */
 export async function sendV0(links: Links, id: string, message: OutgoingMessage): Promise<void> {
   const info = await getRunningV0(links, id, 'resume it with: acs conv send --resume');
-  // A message would make the server execute the pending action.
   if ((await readNews(links, info)).agentState === WAITING)
     throw waitsForConfirmation(info.conversation_id);
   const { transport, path } = runtimeOf(links, info);
@@ -143,7 +138,6 @@ export async function sendV0(links: Links, id: string, message: OutgoingMessage)
     method: 'POST',
     path: `${path}/events`,
     body: { action: 'message', args: { content: message.text, image_urls: message.image_urls } },
-    safe: 'once',
     accept: [409],
   });
   if (answer.status !== 409) return;

@@ -1,4 +1,3 @@
-/** The reading calls of V0 (interface 3.2 to 3.4). */
 import { AppError } from '../../base/errors.ts';
 import { eachPage, type Page } from '../../domain/pages.ts';
 import { readPage } from '../../protocol/shape.ts';
@@ -12,9 +11,6 @@ import type { Transport } from '../http/transport.ts';
 import { normalId, noConversation } from '../../domain/ids.ts';
 import { read, type Links } from '../shared/links.ts';
 
-/** The cause of a `not-found` for an id that V1 has. */
-export const OF_V1 = 'conversation of V1';
-
 export function pathOfV0(id: string): string {
   return `/api/conversations/${encodeURIComponent(normalId(id))}`;
 }
@@ -26,10 +22,8 @@ export async function listConversationsV0(
 ): Promise<Page<ConversationInfo>> {
   const query = { limit: Math.min(pageSize, 100), page_id: page };
   const answer = await app.request({
-    method: 'GET',
     path: '/api/conversations',
     query,
-    safe: 'read',
   });
   const found = read(answer, (body) => readPage(body, 'conversations', readConversationInfo));
   for (const info of found.items) network.redaction.add(info.session_api_key);
@@ -42,9 +36,7 @@ export async function getConversationV0(
   id: string,
 ): Promise<ConversationInfo> {
   const answer = await app.request({
-    method: 'GET',
     path: pathOfV0(id),
-    safe: 'read',
     accept: [404],
   });
   if (answer.status === 404 || answer.body === null) throw noConversation(id);
@@ -53,7 +45,6 @@ export async function getConversationV0(
   return info;
 }
 
-/** Throws `conflict`, with this hint, when the conversation does not run. */
 export async function getRunningV0(
   links: Links,
   id: string,
@@ -67,7 +58,7 @@ export async function getRunningV0(
 }
 
 /**
- * The cloud names the runtime's own host in `url`, which takes the conversation's key (interface
+ * The cloud names the host of the runtime in `url`; it takes the conversation's key (interface
  * 3.4).
  */
 export function runtimeOf(
@@ -89,14 +80,12 @@ export function eventPagesV0(
 ): AsyncGenerator<EventRecordV0[], void, void> {
   const { transport, path } = runtimeOf(links, info);
   const isBackward = start === null;
-  const fetchPage = async (page: string | null): Promise<Page<EventRecordV0>> => {
+  const fetchPage = async (page: string | null) => {
     const at = page ? Number(page) : start;
     const query = { [isBackward ? 'end_id' : 'start_id']: at, reverse: isBackward, limit: 100 };
     const answer = await transport.request({
-      method: 'GET',
       path: `${path}/events`,
       query,
-      safe: 'read',
       accept: [404],
     });
     if (answer.status === 404) throw noConversation(info.conversation_id);

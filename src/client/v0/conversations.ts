@@ -1,4 +1,4 @@
-import { AppError, isNotFound } from '../../base/errors.ts';
+import { isNotFound, nullIf } from '../../base/errors.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { parseTime } from '../../base/text/time.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
@@ -7,14 +7,20 @@ import { isRecord } from '../../protocol/shape.ts';
 import type { EventRecordV0 } from '../../protocol/v0/records.ts';
 import { changeOverV0, removeOrRead } from '../shared/change-routes.ts';
 import { diffFromFiles } from '../shared/diff-from-files.ts';
-import { serverText, statusError } from '../http/answer.ts';
+import { errorBy, reasonOf, statusError } from '../http/answer.ts';
 import { noConversation } from '../../domain/ids.ts';
 import { read, type Links, type WebUrl } from '../shared/links.ts';
 import type { ProbeFacts } from '../shared/features.ts';
 import { lostClone } from '../shared/start-errors.ts';
 import { checkRepositoryArrivedV0 } from './quirks/missing-branch-v0.ts';
 import { createRepositoryPaths } from './quirks/workspace-paths-v0.ts';
-import type { Adapter, DiffOptions, EventQuery, WorkspaceDiff } from '../shared/server.ts';
+import type {
+  Adapter,
+  DiffOptions,
+  EventQuery,
+  FinalAnswer,
+  WorkspaceDiff,
+} from '../shared/server.ts';
 import { storedPatch } from '../shared/stored-patch.ts';
 import { webPage } from '../shared/web-page.ts';
 import { answerV0, checkAnswerV0, pendingV0, runV0, sendV0 } from './answers.ts';
@@ -23,7 +29,6 @@ import {
   eventsV0,
   getConversationV0,
   getRunningV0,
-  OF_V1,
   pathOfV0,
   runtimeOf,
 } from './calls.ts';
@@ -41,23 +46,13 @@ export function createConversationsV0(
   list: Conversations['list'],
 ): Conversations {
   const { app } = links;
-  const isThere = async (id: string): Promise<boolean> => {
-    try {
-      await getConversationV0(links, id);
-      return true;
-    } catch (error) {
-      if (isNotFound(error)) return false;
-      throw error;
-    }
-  };
+  const isThere = async (id: string) =>
+    (await getConversationV0(links, id).catch(nullIf(isNotFound))) !== null;
   const get: Conversations['get'] = async (id) => {
     const info = await getConversationV0(links, id);
-    // The route of V0 returns the record of a V1 conversation too; its other routes refuse such an
-    // id.
-    if (info.conversation_version === 'V1' && facts.dialects.includes('v1')) {
-      const { kind, message, details } = noConversation(id);
-      throw new AppError(kind, message, { ...details, cause: OF_V1 });
-    }
+    // This route returns the record of a V1 conversation too; the other routes refuse its id.
+    if (info.conversation_version === 'V1' && facts.dialects.includes('v1'))
+      throw noConversation(id);
     return toConversationV0(info, await readNews(links, info), webUrl);
   };
   return {
@@ -69,11 +64,8 @@ export function createConversationsV0(
     // The state is read from the events, which cannot contradict it.
     runsInSandbox: () => Promise.resolve(false),
     async rename(id, title) {
-      await changeOverV0(links, facts, id, {
-        method: 'PATCH',
-        body: { title },
-        isThere: () => isThere(id),
-      });
+      const call = { method: 'PATCH', body: { title }, isThere: () => isThere(id) } as const;
+      await changeOverV0(links, facts, id, call);
       return await readThroughOutage(links, () => get(id));
     },
     remove: (id) =>
@@ -84,41 +76,22 @@ export function createConversationsV0(
       }),
     eventPages: (id, query) => queriedPages(links, id, query),
     follow: (id, options) => followV0(links, webUrl, id, options),
-    async result(id) {
-      for await (const event of eventsV0(links, await getConversationV0(links, id), null)) {
-        if (isUserMessage(event)) return null;
-        const text = answerOfV0(event);
-        if (text !== null)
-          return { text: links.network.redaction.known(text), event_id: String(event.id) };
-      }
-      return null;
-    },
+    result: (id) => resultV0(links, id),
     send: (id, message) => sendV0(links, id, message),
     pending: (id) => pendingV0(links, id),
     answer: (id, answer) => answerV0(links, id, answer),
     checkAnswer: (id, answer) => checkAnswerV0(id, answer),
     run: (id) => runV0(links, id),
     async startSandbox(id) {
-      const path = `${pathOfV0(id)}/start`;
-      const accept = [404, 409, 410];
-      const answer = await app.request({
-        method: 'POST',
-        path,
-        body: {},
-        safe: 'idempotent',
-        accept,
-      });
-      const { status, request } = answer;
-      if (status === 404) throw noConversation(id);
-      if (status < 400) return;
-      throw new AppError(
+      const call = { path: `${pathOfV0(id)}/start`, body: {}, accept: [404, 409, 410] };
+      const answer = await app.request({ ...call, method: 'POST', safe: 'idempotent' });
+      if (answer.status === 404) throw noConversation(id);
+      if (answer.status < 400) return;
+      throw errorBy(
+        answer,
         'conflict',
-        `conversation ${id} cannot be started: ${serverText(answer.body) ?? status}`,
-        {
-          status,
-          request,
-          hint: `its events stay readable: acs conv events ${id}`,
-        },
+        `conversation ${id} cannot be started: ${reasonOf(answer)}`,
+        { hint: `its events stay readable: acs conv events ${id}` },
       );
     },
     untilStored: () => Promise.resolve(),
@@ -130,6 +103,16 @@ export function createConversationsV0(
     storedPatch: (id) => storedPatch(links, id),
     webPage: (id) => webPage(links, webUrl, id),
   };
+}
+
+async function resultV0(links: Links, id: string): Promise<FinalAnswer | null> {
+  for await (const event of eventsV0(links, await getConversationV0(links, id), null)) {
+    if (isUserMessage(event)) return null;
+    const text = answerOfV0(event);
+    if (text !== null)
+      return { text: links.network.redaction.known(text), event_id: String(event.id) };
+  }
+  return null;
 }
 
 async function* queriedPages(
@@ -160,14 +143,13 @@ async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<
   const { transport, path } = runtimeOf(links, info);
   const { selected_repository: repository } = info;
   const paths = createRepositoryPaths(repository);
-  const get = { method: 'GET', safe: 'read' } as const;
   const listChanges = async () => {
-    const answer = await transport.request({ ...get, path: `${path}/git/changes`, accept: [404] });
+    const answer = await transport.request({ path: `${path}/git/changes`, accept: [404] });
     const { status, body } = answer;
     // The workspace has no git repository; another 404 has `detail`.
     const isWithout = status === 404 && isRecord(body) && 'error' in body;
     if (status === 404 && !isWithout) throw statusError(answer);
-    const changes = isWithout ? [] : read(answer, (given) => readGitChanges(given));
+    const changes = isWithout ? [] : read(answer, readGitChanges);
     // Where nothing was cloned, a server answers as where nothing changed.
     if (changes.length === 0 && repository !== null) {
       const found = await checkRepositoryArrivedV0(links, info, repository, null);
@@ -178,15 +160,8 @@ async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<
   const readSides = async (file: string) => {
     const query = { path: paths.served(file) };
     // A binary file is answered with 500; it is named as left out.
-    const answer = await transport.request({
-      ...get,
-      path: `${path}/git/diff`,
-      query,
-      accept: [500],
-    });
-    return answer.status === 500
-      ? { original: null, modified: null }
-      : read(answer, (body) => readGitDiff(body));
+    const answer = await transport.request({ path: `${path}/git/diff`, query, accept: [500] });
+    return answer.status === 500 ? { original: null, modified: null } : read(answer, readGitDiff);
   };
   const diff = await diffFromFiles(listChanges, readSides, options);
   if (diff.changes.length === 0 && repository === null)

@@ -1,6 +1,4 @@
-/**
- * Events of V0 (interface 3.4), and the state of a run from those since the latest user message.
- */
+/** Events of V0 (interface 3.4), and the state of the run since the latest user message. */
 import { roundedUsd } from '../../domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
 import { eventText } from '../../domain/event-payload.ts';
@@ -35,9 +33,7 @@ export function toEventV0(
   return redaction.mark(event, [conversationId, record.source ?? '', kind, text]);
 }
 
-/**
- * The states of an agent (interface 3.4) that say more about a run than that it does not proceed.
- */
+/** Agent states (interface 3.4) other than `status:other`. */
 const STATE_SIGNALS: Readonly<Record<string, RunSignal>> = {
   running: 'status:running',
   loading: 'status:starting',
@@ -72,8 +68,7 @@ export function agentStateOf({
 export function answerOfV0({ source, action, payload }: EventRecordV0): string | null {
   if (source !== 'agent') return null;
   const args = isRecord(payload['args']) ? payload['args'] : {};
-  const text = (value: unknown): string | null =>
-    typeof value === 'string' && value !== '' ? value : null;
+  const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null);
   if (action === 'message') return text(args['content']);
   return action === 'finish' ? (text(args['final_thought']) ?? text(payload['message'])) : null;
 }
@@ -114,9 +109,7 @@ async function sinceMessage(links: Links, info: ConversationInfo): Promise<Event
 }
 
 export class NewsReader {
-  /** Of the first read, newest first: those since the latest user message. */
   first: EventRecordV0[] | null = null;
-  /** Number behind the last event read. */
   next = 0;
   readonly #links: Links;
   readonly #onNew: (event: EventRecordV0) => void;
@@ -127,13 +120,9 @@ export class NewsReader {
   readonly #watchPending = createPendingWatch();
   #isPending = false;
   #spent = UNKNOWN;
-  /**
-   * A restarted agent continues its count from the stored one, which may be lower than the actual
-   * cost.
-   */
+  /** A restarted agent continues its count from a stored one, which may be too low. */
   #isCountLost = false;
 
-  /** @param onNew called with each event after the first read, in order, once */
   constructor(links: Links, onNew: (event: EventRecordV0) => void = () => undefined) {
     this.#links = links;
     this.#onNew = onNew;

@@ -1,10 +1,5 @@
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
-import type {
-  FollowItem,
-  FollowOptions,
-  FollowSource,
-  SourceEvent,
-} from '../../runs/follow-source.ts';
+import type { FollowItem, FollowOptions, FollowSource } from '../../runs/follow-source.ts';
 import { follow } from '../../runs/follower.ts';
 import { parseTime } from '../../base/text/time.ts';
 import { normalId } from '../../domain/ids.ts';
@@ -13,10 +8,7 @@ import { eventsV0, getConversationV0 } from './calls.ts';
 import { agentStateOf, NewsReader, toEventV0 } from './events.ts';
 import { toConversationV0 } from './records.ts';
 
-/**
- * Each read of the record reads new events and keeps them for `readEvents`; those before the first
- * are read once.
- */
+/** Each read of the record reads new events, which `readEvents` yields later. */
 export function followV0(
   links: Links,
   webUrl: WebUrl,
@@ -24,10 +16,6 @@ export function followV0(
   options: FollowOptions,
 ): AsyncIterable<FollowItem> {
   let info: ConversationInfo | null = null;
-  /**
-   * The number of the next event of those before the first read of the record, and of the first one
-   * after them.
-   */
   let next = 0;
   let firstNew: number | null = null;
   const waiting: EventRecordV0[] = [];
@@ -35,7 +23,7 @@ export function followV0(
   const sinceMs = parseTime(options.since ?? null);
   const isBefore = (event: EventRecordV0) =>
     sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs;
-  const sourceEvent = (event: EventRecordV0): SourceEvent => ({
+  const sourceEvent = (event: EventRecordV0) => ({
     id: String(event.id),
     timestamp: event.timestamp,
     event: isBefore(event) ? null : () => toEventV0(event, normalId(id), links.network.redaction),

@@ -30,7 +30,7 @@ export function createV0(links: Links, facts: ProbeFacts): Adapter {
       query.sandboxId === undefined || query.sandboxId === sandboxId;
     return { items: found.filter(({ sandbox_id }) => isAsked(sandbox_id)), next };
   };
-  const lacking = <T extends Adapter[Group]>(what: string): T =>
+  const lacking = <T extends Adapter[Group]>(what: string) =>
     forward<T>(() => {
       const message = `this server speaks V0 only, which has no ${what}; V1 servers do`;
       return Promise.reject(new AppError('unsupported', message));

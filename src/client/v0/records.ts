@@ -1,15 +1,17 @@
-/**
- * Records of V0 in the shapes of src/domain. An unknown status is `unknown(<word>)`, which does not
- * end a run.
- */
-import type { Conversation, Reason, RunState, SandboxStatus } from '../../domain/conversation.ts';
+/** An unknown status is `unknown(<status>)`, which does not end a run. */
+import type {
+  Conversation,
+  ConversationStatus,
+  Reason,
+  RunState,
+  SandboxStatus,
+} from '../../domain/conversation.ts';
 import { normalizeTime } from '../../base/text/time.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { hasEnded } from '../../runs/status.ts';
 import { normalId } from '../../domain/ids.ts';
 import type { WebUrl } from '../shared/links.ts';
 
-/** What the events of a run say. */
 export interface RunNews {
   agentState: string | null;
   reason: string;
@@ -18,7 +20,6 @@ export interface RunNews {
   tokens: { input: number; output: number } | null;
 }
 
-/** As servers show sandboxes of V1 in the V0 list (interface 3.2). */
 const SANDBOX: Record<string, SandboxStatus> = {
   STARTING: 'starting',
   RUNNING: 'running',
@@ -27,22 +28,36 @@ const SANDBOX: Record<string, SandboxStatus> = {
   ARCHIVED: 'missing',
 };
 
-const AGENT_STATES: Record<string, RunState> = {
-  loading: { status: 'starting', waiting_for: null },
-  init: { status: 'starting', waiting_for: null },
-  running: { status: 'running', waiting_for: null },
-  user_confirmed: { status: 'running', waiting_for: null },
-  rate_limited: { status: 'running', waiting_for: null },
-  user_rejected: { status: 'idle', waiting_for: 'user' },
-  awaiting_user_confirmation: { status: 'waiting', waiting_for: 'confirmation' },
-  paused: { status: 'paused', waiting_for: null },
-  stopped: { status: 'stopped', waiting_for: null },
-  finished: { status: 'finished', waiting_for: null },
-  rejected: { status: 'failed', waiting_for: null },
-  error: { status: 'failed', waiting_for: null },
+const AGENT_STATES: Record<string, ConversationStatus> = {
+  loading: 'starting',
+  init: 'starting',
+  running: 'running',
+  user_confirmed: 'running',
+  rate_limited: 'running',
+  user_rejected: 'idle',
+  awaiting_user_input: 'idle',
+  awaiting_user_confirmation: 'waiting',
+  paused: 'paused',
+  stopped: 'stopped',
+  finished: 'finished',
+  rejected: 'failed',
+  error: 'failed',
 };
 
-/** @param news null: its events were not read */
+const WAITS_FOR: Record<string, RunState['waiting_for']> = {
+  user_rejected: 'user',
+  awaiting_user_input: 'user',
+  awaiting_user_confirmation: 'confirmation',
+};
+
+const RECORDS: Record<string, ConversationStatus> = {
+  STARTING: 'starting',
+  RUNNING: 'running',
+  STOPPED: 'stopped',
+  ARCHIVED: 'archived',
+  ERROR: 'failed',
+};
+
 export function toConversationV0(
   info: ConversationInfo,
   news: RunNews | null,
@@ -52,8 +67,7 @@ export function toConversationV0(
   const agentState =
     (news === null ? info.local_agent_state : news.agentState)?.toLowerCase() ?? null;
   const { status, waiting_for } = runStateV0(info.status, agentState, news?.answered ?? false);
-  const fromRuntime =
-    info.runtime_status !== null && /ERROR/.test(info.runtime_status) ? info.runtime_status : '';
+  const fromRuntime = info.runtime_status?.includes('ERROR') ? info.runtime_status : '';
   return {
     id,
     start_task_id: null,
@@ -63,8 +77,7 @@ export function toConversationV0(
     waiting_for,
     dialect: 'v0',
     execution_status: null,
-    // Only the local service names one; elsewhere conversations are paused and resumed in the same
-    // way.
+    // Only the local service names one.
     sandbox_id: info.local_sandbox_id,
     sandbox_status: SANDBOX[info.status.toUpperCase()] ?? null,
     repository: info.selected_repository,
@@ -81,32 +94,19 @@ export function toConversationV0(
 
 /** Failures show in the newest agent state only (interface 3.4). */
 function runStateV0(recordStatus: string, agentState: string | null, answered: boolean): RunState {
-  let ofAgent = agentState === null ? null : AGENT_STATES[agentState];
-  if (ofAgent === undefined) ofAgent = { status: `unknown(${agentState})`, waiting_for: null };
+  const record = recordStatus.toUpperCase();
+  const status = RECORDS[record] ?? (`unknown(${recordStatus.toLowerCase()})` as const);
+  if (agentState === null) return { status, waiting_for: null };
+  let ofAgent = AGENT_STATES[agentState] ?? (`unknown(${agentState})` as const);
   // An agent that answers in text ends in this state.
-  if (agentState === 'awaiting_user_input')
-    ofAgent = { status: answered ? 'finished' : 'idle', waiting_for: 'user' };
-  const end = ofAgent !== null && hasEnded(ofAgent.status) ? ofAgent : null;
-  switch (recordStatus.toUpperCase()) {
-    case 'STARTING':
-      return { status: 'starting', waiting_for: null };
-    case 'RUNNING':
-      return ofAgent ?? { status: 'running', waiting_for: null };
-    case 'STOPPED':
-      return end ?? { status: 'stopped', waiting_for: null };
-    case 'ARCHIVED':
-      return end ?? { status: 'archived', waiting_for: null };
-    case 'ERROR':
-      return { status: 'failed', waiting_for: null };
-    default:
-      return { status: `unknown(${recordStatus.toLowerCase()})`, waiting_for: null };
-  }
+  if (agentState === 'awaiting_user_input' && answered) ofAgent = 'finished';
+  const isEnd = ['STOPPED', 'ARCHIVED'].includes(record) && hasEnded(ofAgent);
+  return record === 'RUNNING' || isEnd
+    ? { status: ofAgent, waiting_for: WAITS_FOR[agentState] ?? null }
+    : { status, waiting_for: null };
 }
 
-/**
- * `STATUS$ERROR_LLM_AUTHENTICATION` → code `ERROR_LLM_AUTHENTICATION`; free text has the code
- * `error`.
- */
+/** `STATUS$ERROR_X` → code `ERROR_X`; any other text has the code `error`. */
 function reasonV0(
   status: Conversation['status'],
   agentState: string | null,

@@ -1,7 +1,4 @@
-/**
- * Settings of V0 (interface 2.1, 2.2): a write replaces the whole object, so everything is sent
- * back with the change.
- */
+/** Settings of V0 (interface 2.1, 2.2): a write replaces the whole object. */
 import { V0_FIELDS } from '../../domain/settings-fields.ts';
 import type { Links } from '../shared/links.ts';
 import type { Server } from '../shared/server.ts';

@@ -1,6 +1,5 @@
-/** Interface 3.1. */
 import { poll, QUICK, STEADY } from '../../runs/poll.ts';
-import { AppError, isAppError, isNotFound } from '../../base/errors.ts';
+import { AppError, isAppError, isFailure, isNotFound, nullIf } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { asRecord, requiredText } from '../../protocol/shape.ts';
@@ -27,7 +26,7 @@ export async function* startV0(
   if (asked !== null && normalId(asked) !== id) throw ignoredId(asked, id);
   const reader = new NewsReader(links);
   const isBeforeStart = createBeforeStartCheck();
-  const started = async (): Promise<Conversation | undefined> => {
+  const started = async () => {
     const info = await getConversationV0(links, id);
     const news = await reader.read(info);
     const conversation = toConversationV0(info, news, webUrl);
@@ -85,16 +84,17 @@ async function sendStart(
     // Only servers that allow it have this member; it is sent because a flag names it.
     conversation_id: request.conversation_id,
   };
-  const aborted = (error: unknown): unknown =>
-    abortedStart(links, error, delivery, {
-      hint:
-        asked === null
-          ? `it was sent at ${sentAt}\nlook for it: acs conv list\nstop it: acs conv stop <id>`
-          : `it was sent at ${sentAt}\nlook: acs conv show ${asked}\nstop it: acs conv stop ` +
-            `${asked}`,
-      data: { conversation_id: asked },
+  const steps =
+    asked === null
+      ? `look for it: acs conv list\nstop it: acs conv stop <id>`
+      : `look: acs conv show ${asked}\nstop it: acs conv stop ${asked}`;
+  const hint = `it was sent at ${sentAt}\n${steps}`;
+  const orAborted = <T>(work: Promise<T>) =>
+    work.catch((error: unknown) => {
+      if (!links.signal.aborted) throw error;
+      throw abortedStart(links, error, delivery, { hint, data: { conversation_id: asked } });
     });
-  try {
+  const post = async () => {
     const answer = await links.app.request({
       method: 'POST',
       path: '/api/conversations',
@@ -103,7 +103,6 @@ async function sendStart(
         ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)),
         ...request.body,
       },
-      safe: 'once',
       accept: [400, 422, 501],
       delivery,
     });
@@ -111,37 +110,36 @@ async function sendStart(
     return normalId(
       read(answer, (body) => requiredText(asRecord(body, 'start'), 'conversation_id', 'start')),
     );
+  };
+  try {
+    return await orAborted(post());
   } catch (error) {
-    if (links.signal.aborted) throw aborted(error);
-    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
-    // Without an id that acs chose, the new conversations can be listed, but none is known to be
-    // that of this start.
-    const { items } = await listConversationsV0(links, 5, null).catch((other: unknown) => {
-      if (links.signal.aborted) throw aborted(other);
-      throw isAppError(other) ? error : other;
-    });
-    if (asked !== null && items.some((info) => normalId(info.conversation_id) === asked))
-      return asked;
-    const newest = items.map(
-      (info) => `${normalId(info.conversation_id)} (${info.created_at ?? 'no time'})`,
-    );
-    throw new AppError(
-      'unknown-outcome',
-      'no answer came to the start, and V0 does not show what it has created',
-      {
-        ...error.details,
-        hint:
-          `it was sent at ${sentAt}; the newest conversations are: ` +
-          `${newest.join(', ') || 'none'}`,
-      },
-    );
+    if (links.signal.aborted || !isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    return await orAborted(lostStart(links, asked, sentAt, error));
   }
 }
 
-/**
- * Throws `unknown-outcome` for a start that is not there: the server may have taken it under
- * another id.
- */
+/** The id that was requested, if the server has it. Else nothing shows which one is the new one. */
+async function lostStart(
+  links: Links,
+  asked: string | null,
+  sentAt: string,
+  lost: AppError,
+): Promise<string> {
+  const listed = await listConversationsV0(links, 5, null).catch(nullIf(isFailure));
+  if (listed === null) throw lost;
+  const ids = listed.items.map((info) => normalId(info.conversation_id));
+  if (asked !== null && ids.includes(asked)) return asked;
+  const newest = listed.items.map(
+    ({ created_at }, index) => `${ids[index]} (${created_at ?? 'no time'})`,
+  );
+  const message = 'no answer came to the start, and V0 does not show what it has created';
+  throw new AppError('unknown-outcome', message, {
+    ...lost.details,
+    hint: `it was sent at ${sentAt}; the newest conversations are: ${newest.join(', ') || 'none'}`,
+  });
+}
+
 export async function findStartV0(
   { id, sent_at }: SentStart,
   get: (id: string) => Promise<Conversation>,

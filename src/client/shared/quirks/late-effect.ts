@@ -16,24 +16,15 @@ import { isAppError } from '../../../base/errors.ts';
 import { poll, QUICK } from '../../../runs/poll.ts';
 import type { Links } from '../links.ts';
 
-/**
- * An accepted change has no effect when the state does not show it in this time, also on a busy
- * machine.
- */
 const AGAIN_MS = 5_000;
-/** The end of a run is complete, and the effect of a change visible, within this time. */
 const LIMIT_MS = 20_000;
 
-/**
- * `refused`: the server has not accepted it, so it is sent again at the next read. `needless`:
- * nothing was sent.
- */
+/** `refused`: sent again at the next read. `needless`: nothing was sent. */
 type Sent = 'accepted' | 'refused' | 'needless';
 
 export interface LateChange {
   send(): Promise<Sent>;
   isVisible(): Promise<boolean>;
-  /** Without it the change is not repeated. */
   again?: () => Promise<Sent>;
   /** For the notice when the state cannot be read: `the message was stored`. */
   done: string;
@@ -50,7 +41,7 @@ export async function untilEffect(
   let sent = await request();
   let sentAtMs = clock.now();
   const until = sentAtMs + LIMIT_MS;
-  const look = async (): Promise<'visible' | 'needless' | undefined> => {
+  const look = async () => {
     if (sent === 'refused') sent = await request();
     if (sent === 'needless') return sent;
     if (sent === 'refused') return undefined;

@@ -12,9 +12,6 @@
  */
 import type { FileSides } from '../../../domain/patch.ts';
 
-/**
- * `assumed`: the line ends of the changed side were lost, and those of before are in their place.
- */
 export function withLineEnds(sides: FileSides): { sides: FileSides; assumed: boolean } {
   const { original, modified } = sides;
   const assumed =

@@ -17,9 +17,7 @@ import type { Links } from '../links.ts';
 /** Where another route that reads the stored settings works, the error is that of the one route. */
 export async function settingsError({ app }: Links, error: AppError): Promise<AppError> {
   const call = {
-    method: 'GET',
     path: '/api/v1/users/me',
-    safe: 'read',
     accept: [404, 500],
   } as const;
   const other = await app.request(call).catch((failure: unknown) => {

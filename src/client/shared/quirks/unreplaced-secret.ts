@@ -16,16 +16,12 @@ import { AppError, isAppError } from '../../../base/errors.ts';
 import { serverText, type Answer } from '../../http/answer.ts';
 import type { Links } from '../links.ts';
 
-/**
- * Whether POST refuses a name that the list has. A 400 about anything else must not delete the old
- * value.
- */
+/** Whether POST refuses a name that exists. A 400 about anything else must not delete the value. */
 export function refusesName({ status, body }: Answer, name: string): boolean {
   const text = serverText(body) ?? '';
   return status === 400 && text.split(/\W+/).includes(name) && /already exists/i.test(text);
 }
 
-/** Throws what a request throws; once the deletion was sent, with a message about the old value. */
 export async function recreateSecret(
   links: Links,
   name: string,

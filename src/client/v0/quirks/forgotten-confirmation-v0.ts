@@ -12,18 +12,13 @@
 import { isRecord } from '../../../protocol/shape.ts';
 import type { EventRecordV0 } from '../../../protocol/v0/records.ts';
 
-/** States in which an agent keeps its pending action. */
 const KEEPS = new Set(['awaiting_user_confirmation', 'running', 'paused']);
 
-/**
- * To be called with each event in order, and its state. Returns whether an action of the agent is
- * pending.
- */
+/** To be called with each event in order; returns whether an action is pending. */
 export function createPendingWatch(): (event: EventRecordV0, state: string | null) => boolean {
   let pending: number | null = null;
   return ({ id, action, observation, source, payload }, state) => {
     const args = isRecord(payload['args']) ? payload['args'] : {};
-    // An answer repeats the action as confirmed or rejected.
     if (action !== null && source === 'agent')
       pending = args['confirmation_state'] === 'awaiting_confirmation' ? id : null;
     const isAnswered =

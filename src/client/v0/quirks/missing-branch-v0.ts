@@ -22,8 +22,8 @@ import { ignoredBranch, notCloned } from '../../shared/start-errors.ts';
 import { runtimeOf } from '../calls.ts';
 
 /**
- * `lost`: the folder of the clone is there without its `.git`. Throws `not-found` when repository
- * or branch did not arrive, `server` when another branch is checked out.
+ * `lost`: the clone has no `.git` any more. Throws `not-found` when repository or branch is
+ * missing.
  */
 export async function checkRepositoryArrivedV0(
   links: Links,
@@ -33,31 +33,42 @@ export async function checkRepositoryArrivedV0(
 ): Promise<'arrived' | 'lost'> {
   if (info.local_base_commit !== null) return 'arrived';
   const id = normalId(info.conversation_id);
+  const name = repositoryName(repository);
   // The local service clones into the working directory itself.
-  let git = `${repositoryName(repository)}/.git`;
-  let head = await fileV0(links, info, `${git}/HEAD`);
-  if (head === null) {
-    git = '.git';
-    head = await fileV0(links, info, `${git}/HEAD`);
+  for (const git of [`${name}/.git`, '.git']) {
+    const head = await fileV0(links, info, `${git}/HEAD`);
+    if (head === null) continue;
+    const checkedOut = /^ref: refs\/heads\/(.+)$/.exec(head.trim())?.[1] ?? null;
+    if (branch === null || checkedOut === branch) return 'arrived';
+    switch (await branchIn(links, info, git, branch)) {
+      case 'missing':
+        throw notCloned(`the branch ${branch} of ${repository}`, id);
+      case 'local':
+        return 'arrived';
+      case 'elsewhere':
+        // A tag or a commit leaves HEAD detached.
+        if (checkedOut === null) return 'arrived';
+        throw ignoredBranch(branch, checkedOut, id);
+    }
   }
-  if (head === null) {
-    const { body } = await readV0(links, info, 'list-files', { path: repositoryName(repository) });
-    if (Array.isArray(body) && body.length > 0) return 'lost';
-    throw notCloned(`the repository ${repository}`, id);
-  }
-  const checkedOut = /^ref: refs\/heads\/(.+)$/.exec(head.trim())?.[1] ?? null;
-  if (branch === null || checkedOut === branch) return 'arrived';
-  // A local branch exists only once it was checked out; the agent may have gone to one of its own
-  // since.
-  if ((await fileV0(links, info, `${git}/refs/heads/${branch}`)) !== null) return 'arrived';
+  const { body } = await readV0(links, info, 'list-files', { path: name });
+  if (Array.isArray(body) && body.length > 0) return 'lost';
+  throw notCloned(`the repository ${repository}`, id);
+}
+
+/** `local`: it was checked out, and the agent may have left it for one of its own. */
+async function branchIn(
+  links: Links,
+  info: ConversationInfo,
+  git: string,
+  branch: string,
+): Promise<'local' | 'elsewhere' | 'missing'> {
+  if ((await fileV0(links, info, `${git}/refs/heads/${branch}`)) !== null) return 'local';
   const packed = ((await fileV0(links, info, `${git}/packed-refs`)) ?? '').split('\n');
-  const isPacked = (name: string): boolean =>
-    packed.some((line) => line.slice(line.indexOf(' ') + 1) === name);
-  if (isPacked(`refs/heads/${branch}`)) return 'arrived';
-  const isElsewhere = isPacked(`refs/remotes/origin/${branch}`) || isPacked(`refs/tags/${branch}`);
-  if (!isElsewhere) throw notCloned(`the branch ${branch} of ${repository}`, id);
-  if (checkedOut === null) return 'arrived'; // a tag or a commit leaves HEAD detached
-  throw ignoredBranch(branch, checkedOut, id);
+  const isPacked = (ref: string) => packed.some((line) => line.endsWith(` refs/${ref}`));
+  if (isPacked(`heads/${branch}`)) return 'local';
+  const isElsewhere = isPacked(`remotes/origin/${branch}`) || isPacked(`tags/${branch}`);
+  return isElsewhere ? 'elsewhere' : 'missing';
 }
 
 function readV0(
@@ -68,18 +79,13 @@ function readV0(
 ): Promise<Answer> {
   const { transport, path } = runtimeOf(links, info);
   return transport.request({
-    method: 'GET',
     path: `${path}/${route}`,
     query,
-    safe: 'read',
     accept: [404, 500],
   });
 }
 
-/**
- * The text of a file of the workspace, null when it is not there: that is 500, or 404 with the same
- * text.
- */
+/** Null for a missing file of the workspace, which is 500 or 404. */
 async function fileV0(links: Links, info: ConversationInfo, file: string): Promise<string | null> {
   const answer = await readV0(links, info, 'select-file', { file });
   const { status, body, request } = answer;

@@ -17,7 +17,6 @@ import { listConversationsV0 } from '../calls.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** With a position of V1 after the last conversation of any server. */
 const pageIdOf = (positionV0: string): string =>
   base64(JSON.stringify({ v0: positionV0, v1: '1000000000' }));
 
@@ -32,7 +31,6 @@ export async function listOwnV0(
     pageSize,
     page ?? pageIdOf(base64('0')),
   ).catch((error: unknown) => {
-    // A release with page ids of another form.
     if (
       page !== null ||
       !isAppError(error) ||

@@ -14,12 +14,10 @@
  */
 import { unquotePath } from '../../../domain/patch.ts';
 
-/** @param repository `owner/name`; null: the conversation has none, and paths stay as they are */
 export function createRepositoryPaths(repository: string | null) {
   const folder = repository === null ? null : `${repository.split('/').at(-1)}/`;
   const servedPaths = new Map<string, string>();
   return {
-    /** From the folder of the repository on. */
     inRepository(served: string): string {
       const name = unquotePath(served);
       if (folder === null || !name.startsWith(folder)) return name;
@@ -27,7 +25,6 @@ export function createRepositoryPaths(repository: string | null) {
       servedPaths.set(path, folder + path);
       return path;
     },
-    /** As the server finds it. */
-    served: (path: string): string => servedPaths.get(path) ?? path,
+    served: (path: string) => servedPaths.get(path) ?? path,
   };
 }
