@@ -1,12 +1,9 @@
 import { AppError } from '../../base/errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
-import { createAgentClient, type AgentClient } from '../agent-server/client.ts';
+import { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../shared/links.ts';
 
-/**
- * Null when the sandbox does not run, and when the record has no usable address of its agent
- * server.
- */
+/** Null when the sandbox does not run or has no usable address. */
 export function agentOf(links: Links, record: AppConversationRecord): AgentClient | null {
   // The address may have a path prefix: the known suffix is cut off (interface 4.3).
   const base = /^(https?:\/\/.*)\/api\/(acp\/)?conversations\/[0-9a-f-]+\/?$/i.exec(
@@ -14,10 +11,9 @@ export function agentOf(links: Links, record: AppConversationRecord): AgentClien
   )?.[1];
   return base === undefined
     ? null
-    : createAgentClient(links, base, record.session_api_key, record.id);
+    : new AgentClient(links, base, record.session_api_key, record.id);
 }
 
-/** Throws `conflict` where agentOf is null. */
 export function runningAgentOf(links: Links, record: AppConversationRecord): AgentClient {
   const agent = agentOf(links, record);
   if (agent !== null) return agent;

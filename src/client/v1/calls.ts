@@ -1,4 +1,3 @@
-/** The reading calls of V1 (interface 4.2, 4.3, 5.3, 6, 7.1). */
 import { AppError, isAppError } from '../../base/errors.ts';
 import type { Page } from '../../domain/pages.ts';
 import { readBatch, readPage } from '../../protocol/shape.ts';
@@ -13,7 +12,7 @@ import {
   type SandboxRecord,
 } from '../../protocol/v1/records.ts';
 import type { Query } from '../http/address.ts';
-import type { Call } from '../http/call.ts';
+import type { CallOptions } from '../http/call.ts';
 import { statusError, errorBy, type Answer } from '../http/answer.ts';
 import { noConversation, normalId, normalizeId } from '../../domain/ids.ts';
 import { read, type Links } from '../shared/links.ts';
@@ -22,10 +21,7 @@ import { cut } from '../../base/text/well-formed.ts';
 
 const MOST_ITEMS = 100;
 
-/**
- * `GET <path>/search` has pages, `GET <path>?<key>=` a list with the record, or with null for an
- * unknown id.
- */
+/** `GET <path>/search` has pages; `GET <path>?<key>=` is a list with the record or null. */
 function noun<T>(
   name: string,
   path: string,
@@ -56,29 +52,18 @@ export async function search<T>(
   return readFound(links, of, await links.app.request(call), readPage);
 }
 
-/**
- * Null for an unknown id. `ids` are UUIDs: another id is not sent, which servers answer with 400,
- * 422 or 500.
- */
+/** Null for an unknown id. Servers refuse `ids` that are no UUIDs: they are not sent. */
 export async function find<T>(links: Links, of: Noun<T>, id: string): Promise<T | null> {
   if (of.key === 'ids' && normalizeId(id) === null) return null;
   const call = callOf(of, '', { [of.key]: [of.key === 'ids' ? normalId(id) : id] });
   return readFound(links, of, await links.app.request(call), readBatch)[0] ?? null;
 }
 
-function callOf({ path, key }: Noun<unknown>, under: string, query: Query): Call {
-  return {
-    method: 'GET',
-    path: `${path}${under}`,
-    query,
-    safe: 'read',
-    accept: key === 'id' ? [404] : [],
-  };
+function callOf({ path, key }: Noun<unknown>, under: string, query: Query): CallOptions {
+  return { path: path + under, query, accept: key === 'id' ? [404] : [] };
 }
 
-/**
- * Throws `unsupported` where the server has no sandboxes or specs: their 404 is about the route.
- */
+/** Throws `unsupported` where the server has no sandboxes or specs. */
 function readFound<T, Found>(
   links: Links,
   { name, record }: Noun<T>,
@@ -90,7 +75,6 @@ function readFound<T, Found>(
   return read(answer, (body) => reader(body, name, keyed(links, record)));
 }
 
-/** Redacts the session key of each record from then on. */
 export function keyed<T>(links: Links, reader: Noun<T>['record']): Noun<T>['record'] {
   return (value, subject) => {
     const record = reader(value, subject);
@@ -114,7 +98,6 @@ export async function searchConversations(
   return { ...found, items: ofSandbox(found.items, sandboxId) };
 }
 
-/** Throws `not-found`. */
 export async function getConversation(links: Links, id: string): Promise<AppConversationRecord> {
   const record = await find(links, CONVERSATIONS, id);
   if (record === null) throw noConversation(id);
@@ -125,7 +108,6 @@ export async function isThereV1(links: Links, id: string): Promise<boolean> {
   return (await find(links, CONVERSATIONS, id)) !== null;
 }
 
-/** Throws `not-found`. */
 export async function getSandbox(links: Links, id: string): Promise<SandboxRecord> {
   const record = await find(links, SANDBOXES, id);
   if (record === null) throw noSandbox(id);
@@ -140,18 +122,14 @@ export function noSandbox(id: string): AppError {
 
 export interface EventFilter {
   kind?: string;
-  /** Naive time, inclusive. */
   since?: string;
   order: 'TIMESTAMP' | 'TIMESTAMP_DESC';
   limit?: number;
-  /** Statuses of errors that are not repeated. */
   final?: readonly number[];
 }
 
 /**
- * The app server's copy, which lags behind the sandbox and outlives it; empty for an unknown
- * conversation. Older releases have another path (interface 7.1, 13 "Documents"), and 404 or a web
- * page with status 200 at this one.
+ * The app server's copy. Older releases have another path (interface 7.1), and 404 or HTML here.
  */
 export async function searchAppEvents(
   links: Links,
@@ -162,7 +140,7 @@ export async function searchAppEvents(
   const query = { kind__eq: kind, timestamp__gte: since, sort_order: order, limit, page_id: page };
   const readEvents = (body: unknown) => readPage(body, 'events', readEvent);
   const path = `/api/v1/conversation/${encodeURIComponent(normalId(id))}/events/search`;
-  const call = { method: 'GET', path, query, safe: 'read', accept: [404, ...final] } as const;
+  const call = { path, query, accept: [404, ...final] } as const;
   const answer = await links.app.request(call).catch((error: unknown) => {
     if (isAppError(error) && error.kind === 'server' && error.details.status === 200) return null;
     throw error;
@@ -172,7 +150,7 @@ export async function searchAppEvents(
       path: '/api/v1/events/search',
       query: { ...query, conversation_id__eq: normalId(id) },
     };
-    return read(await links.app.request({ method: 'GET', ...older, safe: 'read' }), readEvents);
+    return read(await links.app.request({ ...older }), readEvents);
   }
   if (final.includes(answer.status)) throw statusError(answer);
   return read(answer, readEvents);

@@ -1,4 +1,4 @@
-import { isFailure, type ErrorKind } from '../../base/errors.ts';
+import { isFailure, nullIf } from '../../base/errors.ts';
 import type { Conversation, Reason } from '../../domain/conversation.ts';
 import type { Page } from '../../domain/pages.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
@@ -12,13 +12,11 @@ import { getSandbox, searchAppEvents } from './calls.ts';
 import { lastExecutionStatus, reasonOfEvent } from './event-records.ts';
 import { runStateV1, toConversation } from './records.ts';
 
-/** @param agentFor null: the agent server gets no request */
 export async function completeRecord(
   links: Links,
   first: AppConversationRecord,
-  agentFor = (record: AppConversationRecord): AgentClient | null => agentOf(links, record),
+  agentFor = (record: AppConversationRecord) => agentOf(links, record),
 ): Promise<Conversation> {
-  const { redaction } = links.network;
   const record = await afterNullFlash(links, first);
   const conversation = toConversation(links, record);
   const agent = agentFor(record);
@@ -30,43 +28,40 @@ export async function completeRecord(
     if (conversation.sandbox_status !== 'unknown' || hasEnded(state.status))
       Object.assign(conversation, state);
   }
-  if (hasStopped(conversation.status))
-    Object.assign(conversation, await quietly(() => metricsAfterRun(links, record, agent)));
-  if (conversation.status === 'stuck') conversation.reason = endOfStatus('stuck')?.reason ?? null;
-  if (conversation.status !== 'failed') return conversation;
-  if (executionStatus?.toLowerCase() !== 'error') {
-    // The run itself had not failed: what failed is the sandbox (quirks/busy-sandbox.ts).
-    const { sandbox_id: id } = record;
-    const detail =
-      id === null ? null : await quietly(async () => (await getSandbox(links, id)).status_detail);
-    const text = detail?.trim() ? `the sandbox failed: ${detail}` : 'the sandbox is in error';
-    return {
-      ...conversation,
-      may_recover: true,
-      reason: { code: 'sandbox-error', text: redaction.text(text) },
-    };
+  const { status } = conversation;
+  if (hasStopped(status)) {
+    const metrics = await metricsAfterRun(links, record, agent).catch(nullIf(isFailure));
+    Object.assign(conversation, metrics);
   }
-  const newestIn = (page: () => Promise<Page<EventRecord>>): Promise<Reason | null> =>
-    quietly(
-      async () => (await page()).items.map(reasonOfEvent).find((reason) => reason !== null) ?? null,
-    );
-  const filter = { kind: 'ConversationErrorEvent', order: 'TIMESTAMP_DESC', limit: 1 } as const;
-  const reason =
-    (agent && (await newestIn(() => agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null)))) ??
-    // The app server has it up to 30 s later than the sandbox.
-    (await newestIn(() => searchAppEvents(links, record.id, filter, null)));
-  return { ...conversation, reason: redaction.value(reason) };
+  if (status === 'stuck') conversation.reason = endOfStatus('stuck')?.reason ?? null;
+  if (status !== 'failed') return conversation;
+  if (executionStatus?.toLowerCase() === 'error')
+    return { ...conversation, reason: await failureReason(links, record.id, agent) };
+  // The run itself had not failed: what failed is the sandbox (quirks/busy-sandbox.ts).
+  return { ...conversation, may_recover: true, reason: await sandboxReason(links, record) };
 }
 
-/** Null where the task fails, or with one of these kinds: the command can do without it. */
-export async function quietly<T>(
-  task: () => Promise<T | null>,
-  kinds?: readonly ErrorKind[],
-): Promise<T | null> {
-  try {
-    return await task();
-  } catch (error) {
-    if (!isFailure(error) || kinds?.includes(error.kind) === false) throw error;
-    return null;
-  }
+async function failureReason(
+  links: Links,
+  id: string,
+  agent: AgentClient | null,
+): Promise<Reason | null> {
+  const order = 'TIMESTAMP_DESC';
+  const newestIn = async (page: Promise<Page<EventRecord>> | undefined) =>
+    (await page?.catch(nullIf(isFailure)))?.items.map(reasonOfEvent).find((reason) => reason) ??
+    null;
+  const reason =
+    (await newestIn(agent?.events({ order, limit: 30 }, null))) ??
+    // The app server has it up to 30 s later than the sandbox.
+    (await newestIn(
+      searchAppEvents(links, id, { kind: 'ConversationErrorEvent', order, limit: 1 }, null),
+    ));
+  return links.network.redaction.value(reason);
+}
+
+async function sandboxReason(links: Links, { sandbox_id: id }: AppConversationRecord) {
+  const sandbox = id === null ? null : await getSandbox(links, id).catch(nullIf(isFailure));
+  const detail = sandbox?.status_detail?.trim();
+  const text = detail ? `the sandbox failed: ${detail}` : 'the sandbox is in error';
+  return { code: 'sandbox-error', text: links.network.redaction.text(text) };
 }

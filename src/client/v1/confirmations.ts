@@ -1,5 +1,4 @@
-/** Confirmations and resumption over V1 (interface 4.4, 5.3, 7.4). */
-import { AppError } from '../../base/errors.ts';
+import { isFailure, nullIf } from '../../base/errors.ts';
 import { pendingActionsV1, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { allPages, byId, type Page } from '../../domain/pages.ts';
@@ -10,13 +9,12 @@ import {
   refuseOtherAction,
   waitsForConfirmation,
 } from '../shared/confirmation.ts';
-import { reasonOf, type Answer } from '../http/answer.ts';
+import { errorBy, reasonOf, type Answer } from '../http/answer.ts';
 import type { Links } from '../shared/links.ts';
 import { untilEffect } from '../shared/quirks/late-effect.ts';
 import type { ConfirmationAnswer, RunStart } from '../shared/server.ts';
 import { runningAgentOf } from './agent.ts';
 import { getConversation, searchAppEvents } from './calls.ts';
-import { quietly } from './complete-record.ts';
 import { executionStatusOf, lastExecutionStatus, toEvent } from './event-records.ts';
 
 export const WAITING = 'waiting_for_confirmation';
@@ -28,10 +26,8 @@ export async function pendingV1(
   paused: 'refuse' | 'read-copy' = 'refuse',
 ): Promise<PendingAction[]> {
   const record = await getConversation(links, id);
-  if (paused === 'refuse' || record.sandbox_status !== 'PAUSED') {
-    const agent = runningAgentOf(links, record);
-    return (await isWaiting(agent)) ? await unansweredAt(links, agent) : [];
-  }
+  if (paused === 'refuse' || record.sandbox_status !== 'PAUSED')
+    return await pendingAt(links, runningAgentOf(links, record));
   const status = record.execution_status ?? (await lastExecutionStatus(links, id));
   if (status?.toLowerCase() !== WAITING) return [];
   return await unanswered(links, id, (page) => searchAppEvents(links, id, newest, page));
@@ -41,8 +37,12 @@ async function isWaiting(agent: AgentClient): Promise<boolean> {
   return (await agent.conversation()).execution_status === WAITING;
 }
 
-async function unansweredAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
-  return await unanswered(links, agent.conversationId, (page) => agent.events(newest, page));
+async function pendingAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
+  return (await isWaiting(agent)) ? await unansweredAt(links, agent) : [];
+}
+
+function unansweredAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
+  return unanswered(links, agent.conversationId, (page) => agent.events(newest, page));
 }
 
 /** The pending step is among the newest events; a second page covers the messages since. */
@@ -66,7 +66,7 @@ export async function answerV1(
   { decision, reason, action_id }: ConfirmationAnswer,
 ): Promise<PendingAction[]> {
   const agent = runningAgentOf(links, await getConversation(links, id));
-  const answered = (await isWaiting(agent)) ? await unansweredAt(links, agent) : [];
+  const answered = await pendingAt(links, agent);
   refuseOtherAction(id, answered, action_id);
   const ids = new Set(answered.map((action) => action.action_id));
   const send = async () => {
@@ -81,8 +81,7 @@ export async function answerV1(
       send,
       ...(decision === 'accept' ? { again: send } : {}),
       async isVisible() {
-        // A pause in place of a rejection changes the state of the run, and leaves the action
-        // without an observation.
+        // A pause in place of a rejection leaves the action without an observation.
         if (decision === 'accept' && !(await isWaiting(agent))) return true;
         const pending = await unansweredAt(links, agent);
         // Where an action is pending that was not answered, the run has continued.
@@ -93,20 +92,17 @@ export async function answerV1(
   return answered;
 }
 
-/**
- * Throws `needs-input` while a confirmation is pending (interface 7.4), `conflict` when the run is
- * refused.
- */
+/** Throws `needs-input` while a confirmation is pending, `conflict` when the run is refused. */
 export async function runAt(links: Links, agent: AgentClient): Promise<RunStart> {
   const id = agent.conversationId;
   let refusal: Answer | null = null;
   /** The newest event with a status; null where the events cannot be read. */
   let last: { id: string | undefined } | null = null;
   const newestStatus = () =>
-    quietly(async () => {
-      const { items } = await agent.events({ ...newest, limit: 30 }, null);
-      return { id: items.find((event) => executionStatusOf(event) !== null)?.id };
-    });
+    agent
+      .events({ ...newest, limit: 30 }, null)
+      .then(({ items }) => ({ id: items.find((event) => executionStatusOf(event) !== null)?.id }))
+      .catch(nullIf(isFailure));
   const effect = await untilEffect(links, {
     async send() {
       const { execution_status: status } = await agent.conversation();
@@ -125,10 +121,6 @@ export async function runAt(links: Links, agent: AgentClient): Promise<RunStart>
   });
   if (refusal === null || effect !== 'refused')
     return effect === 'needless' ? 'already-running' : 'started';
-  const { status, request } = refusal as Answer;
-  throw new AppError('conflict', `the sandbox refuses to continue the run: ${reasonOf(refusal)}`, {
-    status,
-    request,
-    hint: `see its state: acs conv show ${id}`,
-  });
+  const message = `the sandbox refuses to continue the run: ${reasonOf(refusal)}`;
+  throw errorBy(refusal, 'conflict', message, { hint: `see its state: acs conv show ${id}` });
 }

@@ -1,4 +1,4 @@
-import { AppError, isNotFound } from '../../base/errors.ts';
+import { AppError, isNotFound, isOfKind, nullIf } from '../../base/errors.ts';
 import { changeOverV0, changeOverV1, removeOrRead } from '../shared/change-routes.ts';
 import { foundNothing } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
@@ -8,11 +8,11 @@ import type { ProbeFacts } from '../shared/features.ts';
 import { refuseNeighbours } from './quirks/deleted-neighbours.ts';
 import { createCopyNotices, untilCopied } from './quirks/late-copy.ts';
 import { renameV1 } from './quirks/replaced-title.ts';
-import type { Adapter } from '../shared/server.ts';
+import type { Adapter, RemovalScope } from '../shared/server.ts';
 import { webPage } from '../shared/web-page.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
 import { CONVERSATIONS, find, getConversation, isThereV1 } from './calls.ts';
-import { completeRecord, quietly } from './complete-record.ts';
+import { completeRecord } from './complete-record.ts';
 import { answerV1, pendingV1, runAt } from './confirmations.ts';
 import { storedPatch } from '../shared/stored-patch.ts';
 import { diffV1 } from './diff.ts';
@@ -46,28 +46,7 @@ export function createConversationsV1(
       return agent !== null && (await agent.conversation()).execution_status === 'running';
     },
     rename: (id, title) => renameV1(links, facts, id, title),
-    /**
-     * Throws `conflict` where the route of V0 may delete conversations outside the scope (interface
-     * 4.4).
-     */
-    async remove(id, { alsoGone } = { alsoGone: () => false }) {
-      const isThere = () => isThereV1(links, id);
-      const call = { timeoutMs: LIMITS_MS.deletion, isThere };
-      const remove = async (): Promise<void> => {
-        const overV1 = await changeOverV1(links, 'delete-conversation', id, {
-          ...call,
-          method: 'DELETE',
-        });
-        if (overV1 !== null) {
-          if (foundNothing(overV1)) throw noConversation(id);
-          return await links.features.learn('delete-conversation', 'present');
-        }
-        if (alsoGone !== 'any' && facts.dialects.includes('v0'))
-          await refuseNeighbours(links, id, alsoGone);
-        await changeOverV0(links, facts, id, { ...call, method: 'DELETE' });
-      };
-      await removeOrRead(links, `conversation ${id}`, { remove, isThere });
-    },
+    remove: (id, scope) => removeV1(links, facts, id, scope),
     eventPages: (id, query) => eventPagesV1(links, copy, id, query),
     follow: (id, options) => followV1(links, copy, id, options),
     result: (id) => resultV1(links, copy, id),
@@ -80,35 +59,48 @@ export function createConversationsV1(
       const { sandbox_id: sandboxId, sandbox_status: status } = await getConversation(links, id);
       if (sandboxId !== null && status !== 'MISSING')
         return await createSandboxes(links).resume(sandboxId);
-      throw new AppError(
-        'conflict',
-        `the sandbox of conversation ${id} is gone and cannot be started`,
-        {
-          hint: `its events stay readable: acs conv events ${id}`,
-          data: { sandbox_status: 'missing' },
-        },
-      );
+      const message = `the sandbox of conversation ${id} is gone and cannot be started`;
+      throw new AppError('conflict', message, {
+        hint: `its events stay readable: acs conv events ${id}`,
+        data: { sandbox_status: 'missing' },
+      });
     },
     untilStored: async (id) => untilCopied(links, await getConversation(links, id)),
-    /**
-     * An old server only pauses, after the current step. Throws `unsupported` where the server has
-     * neither route.
-     */
     async stop(id) {
       const agent = runningAgentOf(links, await getConversation(links, id));
-      if ((await quietly(() => agent.interrupt(), ['server'])) === 'taken') return;
+      if ((await agent.interrupt().catch(nullIf(isOfKind('server')))) === 'taken') return;
+      // An older server only pauses, after the current step.
       await agent.pause().catch(async (error: unknown) => {
         if (!isNotFound(error)) throw error;
         await agent.conversation(); // throws not-found where the 404 is about the conversation
-        throw new AppError(
-          'unsupported',
-          'this server cannot stop a run: it has no route for this',
-          error.details,
-        );
+        const message = 'this server cannot stop a run: it has no route for this';
+        throw new AppError('unsupported', message, error.details);
       });
     },
     diff: (id, options) => diffV1(links, id, options),
     storedPatch: (id) => storedPatch(links, id),
     webPage: (id) => webPage(links, webUrlOf(links), id),
   };
+}
+
+/** Throws `conflict` where the route of V0 may delete others (interface 4.4). */
+async function removeV1(
+  links: Links,
+  facts: ProbeFacts,
+  id: string,
+  { alsoGone }: RemovalScope = { alsoGone: () => false },
+): Promise<void> {
+  const isThere = () => isThereV1(links, id);
+  const call = { method: 'DELETE', timeoutMs: LIMITS_MS.deletion, isThere } as const;
+  const remove = async () => {
+    const overV1 = await changeOverV1(links, 'delete-conversation', id, call);
+    if (overV1 !== null) {
+      if (foundNothing(overV1)) throw noConversation(id);
+      return await links.features.learn('delete-conversation', 'present');
+    }
+    if (alsoGone !== 'any' && facts.dialects.includes('v0'))
+      await refuseNeighbours(links, id, alsoGone);
+    await changeOverV0(links, facts, id, call);
+  };
+  await removeOrRead(links, `conversation ${id}`, { remove, isThere });
 }

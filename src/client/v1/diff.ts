@@ -1,8 +1,5 @@
-/**
- * Taken by git in the sandbox with a temporary index and object store: nothing of the workspace
- * changes.
- */
-import { AppError, isAppError } from '../../base/errors.ts';
+/** Git in the sandbox compares with an index and object store of its own, and changes nothing. */
+import { AppError, isOfKind, nullIf } from '../../base/errors.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../shared/links.ts';
 import type { DiffOptions, FileChange, WorkspaceDiff } from '../shared/server.ts';
@@ -13,15 +10,12 @@ import { diffFromFiles } from '../shared/diff-from-files.ts';
 import { runningAgentOf } from './agent.ts';
 import { enterClone, repositoryName } from './quirks/repository-folder.ts';
 import { getConversation } from './calls.ts';
-import { quietly } from './complete-record.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
 const DIFF_TIMEOUT_SECONDS = 120;
 
-/** Of one command: servers cut an output that is much longer. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
-/** The text is held in memory. */
 const MOST_BYTES = 320 * 1024 * 1024;
 
 export async function diffV1(
@@ -48,20 +42,12 @@ export async function diffV1(
   if (byGit !== null) return byGit;
   let folder = workingDir.replace(/\/$/, '');
   const diff = await diffFromFiles(
-    async () => {
-      try {
-        return await agent.gitChanges(workingDir);
-      } catch (error) {
-        if (
-          !isAppError(error) ||
-          repository === null ||
-          !['server', 'not-found'].includes(error.kind)
-        )
-          throw error;
+    () =>
+      agent.gitChanges(workingDir).catch(async (error: unknown) => {
+        if (repository === null || !isOfKind('server', 'not-found')(error)) throw error;
         folder = `${folder}/${repositoryName(repository)}`;
         return await agent.gitChanges(folder);
-      }
-    },
+      }),
     (path) => agent.gitDiff(`${folder}/${path}`),
     options,
   );
@@ -74,8 +60,8 @@ export async function diffV1(
 }
 
 async function gitDiff(agent: AgentClient, script: string): Promise<WorkspaceDiff | null> {
-  const run = (command: string) => agent.inspect(command, '.', DIFF_TIMEOUT_SECONDS);
-  const result = await quietly(() => run(script), ['not-found', 'unsupported']);
+  const run = (command: string) => agent.inspect(command, DIFF_TIMEOUT_SECONDS);
+  const result = await run(script).catch(nullIf(isOfKind('not-found', 'unsupported')));
   if (result === null || result.exitCode === 127 || result.exitCode === 44) return null;
   if (result.exitCode === 41)
     throw notCloned('the repository of the conversation', agent.conversationId);
@@ -86,37 +72,31 @@ async function gitDiff(agent: AgentClient, script: string): Promise<WorkspaceDif
   const sections = new Map(words.map((word, index) => [word, words[index + 1] ?? '']));
   if (!sections.has('end')) {
     const text = cut(result.stderr.trim(), 500);
-    throw new AppError(
-      'server',
-      `git in the sandbox returned no diff${text === '' ? '' : `: ${text}`}`,
-    );
+    const reason = text === '' ? '' : `: ${text}`;
+    throw new AppError('server', `git in the sandbox returned no diff${reason}`);
   }
   const bytesOf = (name: string) => Buffer.from(sections.get(name) ?? '', 'base64');
-  const linesOf = (name: string, end: string) =>
+  const linesOf = (name: string, end = '\0') =>
     bytesOf(name)
       .toString()
       .split(end)
       .filter((line) => line !== '');
+  const omitted = (name: string, why: string) => linesOf(name).map((path) => `${path}: ${why}`);
   return {
     base: /[0-9a-f]+/.exec(sections.get('base') ?? '')?.[0] ?? null,
     patch: bytesOf('patch'),
-    changes: readNameStatus(linesOf('names', '\0')),
+    changes: readNameStatus(linesOf('names')),
     omissions: [
       ...linesOf('errors', '\n')
         .filter((line) => /^(?:error: |warning: could not open )/.test(line))
         .map((line) => `git in the sandbox could not read a path: ${line.replace(/^\w+: /, '')}`),
-      ...linesOf('nested', '\0').map(
-        (path) => `${path}: a nested git repository, whose files are not compared`,
-      ),
-      ...linesOf('submodules', '\0').map(
-        (path) => `${path}: a submodule with uncommitted changes, which are not compared`,
-      ),
-      ...linesOf('lfs', '\0').map((path) => `${path}: a file of Git LFS, which is not compared`),
+      ...omitted('nested', 'a nested git repository, whose files are not compared'),
+      ...omitted('submodules', 'a submodule with uncommitted changes, which are not compared'),
+      ...omitted('lfs', 'a file of Git LFS, which is not compared'),
     ],
   };
 }
 
-/** A long answer is in a file of the sandbox, which the command of the last piece removes. */
 async function wholeAnswer(
   run: (command: string) => Promise<{ stdout: string }>,
   stdout: string,
@@ -125,13 +105,10 @@ async function wholeAnswer(
   if (file === undefined) return stdout;
   const bytes = Number(digits);
   if (bytes > MOST_BYTES) {
-    throw new AppError(
-      'conflict',
-      `the changes are too large for a patch: more than ${MOST_BYTES / 1024 / 1024} MiB`,
-      {
-        hint: 'copy the files out of the sandbox: acs sandbox cp <id>:<path> .',
-      },
-    );
+    const most = `${MOST_BYTES / 1024 / 1024} MiB`;
+    throw new AppError('conflict', `the changes are too large for a patch: more than ${most}`, {
+      hint: 'copy the files out of the sandbox: acs sandbox cp <id>:<path> .',
+    });
   }
   const pieces: string[] = [];
   for (let offset = 0; offset < bytes; offset += PIECE_BYTES) {
@@ -169,10 +146,9 @@ trap 'rm -rf "$t"' EXIT
 
 /**
  * In base64: paths and content may be in any encoding. The base is the last step of the set-up in
- * the history of HEAD. A nested repository that the base lacks leaves the index, unless .gitmodules
- * names it: a patch would hold its commit and none of its files; a file of Git LFS leaves it too,
- * because the workspace has the pointer alone. The copy of the index keeps its time: git reads the
- * content of a file that is as old as the index or newer.
+ * the history of HEAD. The index loses nested repositories, of which a patch would have the commit
+ * alone, unless .gitmodules names them, and files of Git LFS, of which the workspace may have the
+ * pointer alone. Its copy keeps its time: git reads a file again that is as old as the index.
  */
 const COMPARE = `
 find "\${TMPDIR:-/tmp}" -maxdepth 1 -name 'acs-diff-*' -mmin +60 -exec rm -f {} + 2>/dev/null

@@ -30,24 +30,21 @@ export function toEvent(
   return redaction.mark(event, [id, conversationId, source ?? '', kind, text]);
 }
 
+export function isUserMessage({ kind, source }: EventRecord): boolean {
+  return kind === 'MessageEvent' && source === 'user';
+}
+
 export function signalOf(event: EventRecord): RunSignal | null {
-  if (event.kind === 'MessageEvent' && event.source === 'user') return 'message';
-  if (
-    event.kind === 'ConversationStateUpdateEvent' &&
-    event.payload['key'] === 'execution_status'
-  ) {
-    const status = executionStatusOf(event);
-    if (status !== null)
-      return status.toLowerCase() === 'running' ? 'status:running' : 'status:other';
-  }
+  if (isUserMessage(event)) return 'message';
+  // A snapshot of the whole state has a status too, and is no change of it.
+  const status = event.payload['key'] === 'execution_status' ? executionStatusOf(event) : null;
+  if (status !== null)
+    return status.toLowerCase() === 'running' ? 'status:running' : 'status:other';
   if (event.kind === 'UserRejectObservation') return 'rejection';
   return event.source === 'agent' ? 'activity' : null;
 }
 
-/**
- * `idle`, `running`, `paused`, `waiting_for_confirmation`, `finished`, `error` or `stuck`
- * (interface 7.2).
- */
+/** `idle`, `running`, `waiting_for_confirmation`, … (interface 7.2). */
 export function executionStatusOf({ kind, payload }: EventRecord): string | null {
   if (kind !== 'ConversationStateUpdateEvent') return null;
   const { key, value } = payload;
@@ -63,15 +60,12 @@ export function reasonOfEvent({ kind, payload }: EventRecord): Reason | null {
   };
 }
 
-/**
- * Deltas of a streamed text, and snapshots of the whole state: neither is an event of the history.
- */
+/** Parts of a streamed text, and snapshots of the state: no events of the history. */
 export function isNoise({ kind, payload }: EventRecord): boolean {
   if (kind === 'StreamingDeltaEvent' || kind === 'TokenEvent') return true;
   return kind === 'ConversationStateUpdateEvent' && payload['key'] === 'full_state';
 }
 
-/** Of the run, by the copy of the app server. */
 export async function lastExecutionStatus(links: Links, id: string): Promise<string | null> {
   const filter = {
     kind: 'ConversationStateUpdateEvent',

@@ -1,13 +1,10 @@
-/**
- * The events of a V1 conversation: in its sandbox, and the copy of the app server, which lags by up
- * to 30 s.
- */
-import { isAppError, type AppError } from '../../base/errors.ts';
+/** Events of V1: in the sandbox, and the copy of the app server, which is up to 30 s behind. */
+import { isOfKind, type AppError } from '../../base/errors.ts';
 import { contentTexts, member, textAt } from '../../domain/event-payload.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { byId, eachPage } from '../../domain/pages.ts';
 import { parseTime } from '../../base/text/time.ts';
-import type { EventRecord } from '../../protocol/v1/records.ts';
+import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { hasEnded } from '../../runs/status.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../shared/links.ts';
@@ -17,10 +14,12 @@ import { filteredSearch } from './quirks/rejected-event-filters.ts';
 import type { EventQuery, FinalAnswer } from '../shared/server.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
-import { isNoise, toEvent } from './event-records.ts';
+import { isNoise, isUserMessage, toEvent } from './event-records.ts';
 import { runStateV1 } from './records.ts';
 
-type RecordQuery = Pick<EventQuery, 'since' | 'order'>;
+interface RecordQuery extends Pick<EventQuery, 'order'> {
+  since?: string | undefined;
+}
 type Pages = AsyncGenerator<EventRecord[], void, void>;
 
 export async function* eventPagesV1(
@@ -32,45 +31,45 @@ export async function* eventPagesV1(
   const record = await getConversation(links, id);
   let left = query.limit ?? Infinity;
   if (left <= 0) return;
-  /** From both servers where the sandbox fails midway; each record once. */
-  const pages = async function* (): Pages {
-    const agent = agentOf(links, record);
-    const known = new Set<string>();
-    let last: EventRecord | null = null;
-    let { since } = query;
-    if (agent === null) await copy.asleep(record);
-    else {
-      try {
-        for await (const page of agentPages(agent, query, known)) {
-          yield page;
-          last = page.at(-1) ?? last;
-        }
-        // A recreated sandbox has no earlier events.
-        if (last !== null) return;
-      } catch (error) {
-        if (!isUnanswered(error)) throw error;
-        copy.unreachable(record.id, error);
-        if (query.order !== 'newest-first') since = last?.timestamp ?? since;
-      }
-    }
-    for await (const page of copyPages(links, record.id, { ...query, since })) {
-      yield page.filter((event) => !known.has(event.id));
-      last = page.at(-1) ?? last;
-    }
-    if (last === null && query.since === undefined) copy.empty(record);
-  };
-  for await (const page of pages()) {
-    const wanted = page.filter((event) => !isNoise(event)).slice(0, left);
-    yield wanted.map((event) => toEvent(event, record.id, links.network.redaction));
-    left -= wanted.length;
+  for await (const page of recordPages(links, copy, record, query)) {
+    const events = page.filter((event) => !isNoise(event)).slice(0, left);
+    yield events.map((event) => toEvent(event, record.id, links.network.redaction));
+    left -= events.length;
     if (left <= 0) return;
   }
 }
 
-/**
- * Reads backwards to the latest user message: an answer to an older one never counts (interface
- * 12).
- */
+async function* recordPages(
+  links: Links,
+  copy: CopyNotices,
+  record: AppConversationRecord,
+  query: RecordQuery,
+): Pages {
+  const agent = agentOf(links, record);
+  const known = new Set<string>();
+  let last: EventRecord | undefined;
+  let { since } = query;
+  if (agent === null) await copy.asleep(record);
+  try {
+    for await (const page of agent === null ? [] : agentPages(agent, query, known)) {
+      yield page;
+      last = page.at(-1) ?? last;
+    }
+    // A recreated sandbox has no earlier events.
+    if (last !== undefined) return;
+  } catch (error) {
+    if (!isUnanswered(error)) throw error;
+    copy.unreachable(record.id, error);
+    if (query.order !== 'newest-first') since = last?.timestamp ?? since;
+  }
+  for await (const page of copyPages(links, record.id, { ...query, since })) {
+    yield page.filter((event) => !known.has(event.id));
+    last = page.at(-1) ?? last;
+  }
+  if (last === undefined && query.since === undefined) copy.empty(record);
+}
+
+/** Reads back to the latest user message: an earlier answer does not count (interface 12). */
 export async function resultV1(
   links: Links,
   copy: CopyNotices,
@@ -81,9 +80,8 @@ export async function resultV1(
   if (agent === null) await copy.asleep(record);
   const startedAtMs = links.clock.now();
   let isRetried = false;
-  // The copy may lack the newest message and return the answer to the previous one: the sandbox is
-  // read again, unless it has used up the time-out of a request.
-  const onFailure = async (error: AppError): Promise<'again' | 'copy'> => {
+  // The copy may lack the newest message: the sandbox is read again, unless it took the time-out.
+  const onFailure = async (error: AppError) => {
     if (error.kind === 'not-found' || error.kind === 'unsupported') return 'copy';
     if (!isRetried && links.clock.now() - startedAtMs < 10_000) {
       isRetried = true;
@@ -97,26 +95,22 @@ export async function resultV1(
       await untilCopyHas(links, record.id, status);
     return 'copy';
   };
-  for await (const event of eventRecords(
-    links,
-    record.id,
-    agent,
-    { order: 'newest-first' },
-    onFailure,
-  )) {
-    const { kind, source, payload } = event;
-    if (kind === 'MessageEvent' && source === 'user') return null;
-    let text = '';
-    if (kind === 'ActionEvent' && textAt(payload, 'action', 'kind') === 'FinishAction')
-      text = textAt(payload, 'action', 'message');
-    else if (kind === 'MessageEvent' && source === 'agent')
-      text = contentTexts(member(payload, 'llm_message', 'content')).join('');
+  const query = { order: 'newest-first' } as const;
+  for await (const event of eventRecords(links, record.id, agent, query, onFailure)) {
+    if (isUserMessage(event)) return null;
+    const text = answerOf(event);
     if (text !== '') return { text: links.network.redaction.known(text), event_id: event.id };
   }
   return null;
 }
 
-/** The copy is read when the sandbox does not answer, unless `onFailure` repeats the request. */
+function answerOf({ kind, source, payload }: EventRecord): string {
+  if (kind === 'ActionEvent' && textAt(payload, 'action', 'kind') === 'FinishAction')
+    return textAt(payload, 'action', 'message');
+  if (kind !== 'MessageEvent' || source !== 'agent') return '';
+  return contentTexts(member(payload, 'llm_message', 'content')).join('');
+}
+
 export async function* eventRecords(
   links: Links,
   id: string,
@@ -141,13 +135,8 @@ export async function* eventRecords(
   for await (const page of copyPages(links, id, query)) yield* page;
 }
 
-/** Where the sandbox does not answer so, the app server's copy may. */
-function isUnanswered(error: unknown): error is AppError {
-  return (
-    isAppError(error) &&
-    ['not-found', 'network', 'server', 'auth', 'unsupported'].includes(error.kind)
-  );
-}
+/** Whether the copy of the app server may answer in place of the sandbox. */
+const isUnanswered = isOfKind('not-found', 'network', 'server', 'auth', 'unsupported');
 
 function agentPages(agent: AgentClient, query: RecordQuery, known = new Set<string>()): Pages {
   return eachPage(byId, (page) => agent.events(filterOf(query), page), { ahead: 'next', known });

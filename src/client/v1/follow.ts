@@ -1,14 +1,13 @@
-/**
- * A V1 conversation for runs/follower.ts: the record at the app server, events and socket at the
- * sandbox.
- */
+/** A V1 conversation: the record at the app server, events and socket at the sandbox. */
 import { isAppError, isFailure } from '../../base/errors.ts';
-import type { Conversation } from '../../domain/conversation.ts';
+import type { Conversation, Reason } from '../../domain/conversation.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type {
   FollowItem,
   FollowOptions,
+  FollowSocket,
   FollowSource,
+  FollowWindow,
   SourceEvent,
 } from '../../runs/follow-source.ts';
 import { follow } from '../../runs/follower.ts';
@@ -29,7 +28,13 @@ import { keyLocations } from './quirks/socket-key-in-query.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
 import { completeRecord } from './complete-record.ts';
-import { executionStatusOf, isNoise, reasonOfEvent, toEvent } from './event-records.ts';
+import {
+  executionStatusOf,
+  isNoise,
+  isUserMessage,
+  reasonOfEvent,
+  toEvent,
+} from './event-records.ts';
 import { eventRecords } from './events.ts';
 import { toConversation } from './records.ts';
 
@@ -46,126 +51,147 @@ export function followV1(
   id: string,
   options: FollowOptions,
 ): AsyncIterable<FollowItem> {
-  const { clock } = links;
-  const { redaction } = links.network;
-  let record: AppConversationRecord | null = null;
-  let reason: Conversation['reason'] = null;
-  const keyPlace = keyLocations();
-  const copy = createCopySource(links);
-  const avoidance = createAvoidance(clock);
-  const isBusy = createBusyWatch(clock);
-  const refuseLost = createLostWatch(clock);
-  const agentFor = (current: AppConversationRecord): AgentClient | null =>
-    avoidance.isOn() ? null : agentOf(links, current);
-  const latest = async (): Promise<AppConversationRecord> =>
-    (record ??= await getConversation(links, id));
+  return follow(new SourceV1(links, notices, id), links.clock, links.signal, options);
+}
 
-  const sourceEvent = (event: EventRecord): SourceEvent => {
-    reason = redaction.value(reasonOfEvent(event)) ?? reason;
-    // A new message begins a new run: the failure of an older one is not its reason.
-    if (event.kind === 'MessageEvent' && event.source === 'user') reason = null;
-    return {
-      id: event.id,
-      timestamp: event.timestamp,
-      event: isNoise(event) ? null : () => toEvent(event, normalId(id), redaction),
-      execution_status: executionStatusOf(event),
+class SourceV1 implements FollowSource {
+  readonly pollMs: FollowSource['pollMs'];
+  readonly #links: Links;
+  readonly #notices: CopyNotices;
+  readonly #id: string;
+  readonly #keyLocations = keyLocations();
+  readonly #copy: ReturnType<typeof createCopySource>;
+  readonly #avoidance: ReturnType<typeof createAvoidance>;
+  readonly #isBusy: ReturnType<typeof createBusyWatch>;
+  readonly #refuseLost: ReturnType<typeof createLostWatch>;
+  #record: AppConversationRecord | null = null;
+  #reason: Reason | null = null;
+
+  constructor(links: Links, notices: CopyNotices, id: string) {
+    this.#links = links;
+    this.#notices = notices;
+    this.#id = id;
+    this.#copy = createCopySource(links);
+    this.#avoidance = createAvoidance(links.clock);
+    this.#isBusy = createBusyWatch(links.clock);
+    this.#refuseLost = createLostWatch(links.clock);
+    this.pollMs = links.app.loopback
+      ? { reading: 500, listening: 3_000 }
+      : { reading: 3_000, listening: 10_000 };
+  }
+
+  async readRecord(): Promise<Conversation> {
+    const { starts } = this.#links;
+    const started = starts.record;
+    starts.record = null;
+    const isStarted = started !== null && normalId(started.id) === this.#id;
+    const record = isStarted ? started : await getConversation(this.#links, this.#id);
+    this.#record = record;
+    await this.#refuseLost(record, this.#agentFor(record));
+    const conversation = toConversation(this.#links, record);
+    if (this.#isBusy(conversation, this.#reason !== null)) conversation.may_recover = true;
+    return conversation;
+  }
+
+  async complete(conversation: Conversation, extent?: 'once'): Promise<Conversation> {
+    const record = await this.#latest();
+    const agentFor = (current: AppConversationRecord) => this.#agentFor(current);
+    const { may_recover: _, ...state } = await completeRecord(this.#links, record, agentFor);
+    // The record may have changed since; the status that was read before is the one to report.
+    const { execution_status, status, waiting_for } = conversation;
+    if (execution_status !== null) Object.assign(state, { status, waiting_for });
+    if (state.status !== 'failed') return state;
+    state.reason = this.#reason ?? state.reason;
+    if (extent !== 'once') state.reason ??= await lateReason(this.#links, record);
+    return state;
+  }
+
+  async *readEvents(window: FollowWindow): AsyncGenerator<SourceEvent, void, void> {
+    const record = await this.#latest();
+    const agent = this.#agentFor(record);
+    const isCopy = agent === null || this.#copy.isCopy;
+    const sinceMs = window.sinceMs(isCopy ? COPY_OVERLAP_MS : undefined);
+    const since = sinceMs === null ? undefined : new Date(sinceMs).toISOString();
+    let from: 'sandbox' | 'copy' = 'sandbox';
+    const readCopy = () => {
+      from = 'copy';
+      this.#copy.read(from, record);
+      return Promise.resolve(from);
     };
-  };
+    if (agent === null) await readCopy();
+    if (record.sandbox_status === 'PAUSED') await this.#notices.asleep(record);
+    for await (const event of eventRecords(this.#links, record.id, agent, { since }, readCopy))
+      yield this.#sourceEvent(event);
+    this.#copy.read(from, record);
+  }
 
-  /**
-   * Whether the sandbox answers. Throws `auth` or `not-found` when it refuses the key or lacks the
-   * conversation now.
-   */
-  const answersNow = async (): Promise<boolean> => {
-    const before = await latest();
+  catchUp({ execution_status: status }: Conversation): Promise<'complete' | 'read-again'> {
+    return this.#copy.catchUp(this.#id, status);
+  }
+
+  async openSocket(): Promise<FollowSocket | null> {
+    const record = await this.#latest();
+    const agent = this.#agentFor(record);
+    if (agent === null || record.sandbox_status !== 'RUNNING') return null;
+    const startedAtMs = this.#links.clock.now();
     try {
-      await agentFor(before)?.conversation();
+      const socket = await openEventSocket(this.#links, agent, this.#keyLocations.now());
+      this.#keyLocations.worked();
+      this.#avoidance.end();
+      return {
+        take: () => socket.take().map((event) => this.#sourceEvent(event)),
+        activity: () => socket.activity(),
+        get closed() {
+          return socket.closed;
+        },
+        close: () => socket.close(),
+      };
+    } catch (error) {
+      if (!isAppError(error) || error.kind !== 'network') throw error;
+      if (await this.#answersNow()) this.#keyLocations.failed();
+      else this.#avoidance.failed(startedAtMs);
+      return null;
+    }
+  }
+
+  async confirmRefusal(): Promise<void> {
+    await this.#answersNow();
+  }
+
+  /** Throws `auth` or `not-found` when the sandbox refuses the key or lacks the conversation. */
+  async #answersNow(): Promise<boolean> {
+    const before = await this.#latest();
+    try {
+      await this.#agentFor(before)?.conversation();
       return true;
     } catch (error) {
       if (!isFailure(error)) throw error;
       if (error.kind !== 'auth' && error.kind !== 'not-found') return false;
-      const now = (record = await getConversation(links, id));
-      // The sandbox was replaced or paused meanwhile: the refusal was that of the one before.
+      const now = await getConversation(this.#links, this.#id);
+      this.#record = now;
+      // The sandbox was replaced or paused: the refusal was that of the one before.
       if (SANDBOX_MEMBERS.some((name) => now[name] !== before[name])) return false;
       throw error;
     }
-  };
+  }
 
-  const source: FollowSource = {
-    pollMs: links.app.loopback
-      ? { reading: 500, listening: 3_000 }
-      : { reading: 3_000, listening: 10_000 },
-    async readRecord() {
-      const started = links.starts.record;
-      links.starts.record = null;
-      record =
-        started !== null && normalId(started.id) === id
-          ? started
-          : await getConversation(links, id);
-      await refuseLost(record, agentFor(record));
-      const conversation = toConversation(links, record);
-      if (isBusy(conversation, reason !== null)) conversation.may_recover = true;
-      return conversation;
-    },
-    async complete(conversation, extent) {
-      // `isBusy` has let the record pass: a failure in it lasts.
-      const { may_recover: _, ...state } = await completeRecord(links, await latest(), agentFor);
-      // The record may have changed since; the status that was read before is the one to report.
-      if (conversation.execution_status !== null)
-        Object.assign(state, {
-          status: conversation.status,
-          waiting_for: conversation.waiting_for,
-        });
-      if (state.status !== 'failed') return state;
-      state.reason = reason ?? state.reason;
-      if (extent !== 'once') state.reason ??= await lateReason(links, await latest());
-      return state;
-    },
-    async *readEvents(window) {
-      const current = await latest();
-      const agent = agentFor(current);
-      const sinceMs = window.sinceMs(agent === null || copy.isCopy ? COPY_OVERLAP_MS : undefined);
-      const since = sinceMs === null ? undefined : new Date(sinceMs).toISOString();
-      let from: 'sandbox' | 'copy' = 'sandbox';
-      const readCopy = (): Promise<'copy'> => {
-        from = 'copy';
-        copy.read(from, current);
-        return Promise.resolve(from);
-      };
-      if (agent === null) await readCopy();
-      if (current.sandbox_status === 'PAUSED') await notices.asleep(current);
-      for await (const event of eventRecords(links, current.id, agent, { since }, readCopy))
-        yield sourceEvent(event);
-      copy.read(from, current);
-    },
-    catchUp: ({ execution_status: status }) => copy.catchUp(id, status),
-    async openSocket() {
-      const current = await latest();
-      const agent = agentFor(current);
-      if (agent === null || current.sandbox_status !== 'RUNNING') return null;
-      const startedAtMs = clock.now();
-      try {
-        const socket = await openEventSocket(links, agent, keyPlace.now());
-        keyPlace.worked();
-        avoidance.end();
-        return {
-          take: () => socket.take().map(sourceEvent),
-          activity: () => socket.activity(),
-          get closed() {
-            return socket.closed;
-          },
-          close: () => socket.close(),
-        };
-      } catch (error) {
-        if (!isAppError(error) || error.kind !== 'network') throw error;
-        if (await answersNow()) keyPlace.failed();
-        else avoidance.failed(startedAtMs);
-        return null;
-      }
-    },
-    async confirmRefusal() {
-      await answersNow();
-    },
-  };
-  return follow(source, clock, links.signal, options);
+  async #latest(): Promise<AppConversationRecord> {
+    return (this.#record ??= await getConversation(this.#links, this.#id));
+  }
+
+  #agentFor(record: AppConversationRecord): AgentClient | null {
+    return this.#avoidance.isOn() ? null : agentOf(this.#links, record);
+  }
+
+  #sourceEvent(event: EventRecord): SourceEvent {
+    const { redaction } = this.#links.network;
+    this.#reason = redaction.value(reasonOfEvent(event)) ?? this.#reason;
+    if (isUserMessage(event)) this.#reason = null;
+    return {
+      id: event.id,
+      timestamp: event.timestamp,
+      event: isNoise(event) ? null : () => toEvent(event, normalId(this.#id), redaction),
+      execution_status: executionStatusOf(event),
+    };
+  }
 }

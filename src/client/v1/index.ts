@@ -21,16 +21,15 @@ export function createV1(links: Links, facts: ProbeFacts): Adapter {
   };
   return {
     async account() {
-      // A self-hosted server has no users: all members are null there. Before settings are stored
-      // some releases answer 500.
-      const call = { method: 'GET', safe: 'read', mayBeMissing: true } as const;
+      // Self-hosted servers have no users, and some answer 500 before settings are stored.
+      const call = { mayBeMissing: true } as const;
       const read = await links.app.request({
         ...call,
         path: '/api/v1/users/me',
         accept: [404, 405, 500],
       });
       const me = read.status === 200 && isRecord(read.body) ? read.body : {};
-      const text = (name: string): string | null =>
+      const text = (name: string) =>
         typeof me[name] === 'string' && me[name] !== '' ? me[name] : null;
       const user = { user: text('id'), email: text('email') ?? text('git_user_email') };
       if (facts.flavour !== 'cloud') return { ...user, organization: null };

@@ -1,4 +1,3 @@
-/** A conversation by its start task (interface 4.2). */
 import { AppError, isFailure } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { allPages, byId } from '../../domain/pages.ts';
@@ -15,33 +14,23 @@ import { taskConversation, toConversation } from './records.ts';
 
 /** A start task older than this has failed; the margin covers clock skew. */
 const LONGEST_START_MS = 1_800_000;
-/** A start that was taken is listed within this time. */
 const LISTED_MS = 6_000;
-/** The server's clock may be behind ours. */
 const CLOCK_MARGIN_MS = 600_000;
 
-/**
- * The title of a start that the server chooses the id of. Servers repeat it in the start task and
- * use it nowhere.
- */
+/** The title that identifies a start whose id the server chooses; only the start task has it. */
 export function markingTitle(id: string): string {
   return `Conversation ${id}`;
 }
 
-/**
- * Whether the server repeats the caller's id: it understood the member, and may still ignore it.
- */
+/** Whether the server repeats the caller's id, which it may still ignore. */
 export function isEcho(task: StartTaskRecord, conversationId: string): boolean {
   const echoed = chosenId(task);
   return echoed !== null && normalId(echoed) === normalId(conversationId);
 }
 
-/**
- * For an id that no conversation has: of a start task, or the one that a start has chosen. Throws
- * `not-found`.
- */
+/** By the id of a start task, or the id that a start has requested. Throws `not-found`. */
 export async function getByStart(links: Links, id: string): Promise<Conversation> {
-  const chosenBy = async (): Promise<StartTaskRecord | undefined> => {
+  const chosenBy = async () => {
     if (normalizeId(id) === null) return undefined;
     const since = new Date(links.clock.now() - LONGEST_START_MS).toISOString();
     const { items } = await search(links, START_TASKS, { created_at__gte: since, page_id: null });
@@ -80,10 +69,7 @@ function chosenId({ request }: StartTaskRecord): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-/**
- * Null where the server shows neither task nor conversation. Throws `lost` when the server does not
- * answer at all.
- */
+/** Null where the server shows no sign of the start; throws `lost` when it does not answer. */
 export async function findLostStart(
   links: Links,
   sent: SentStart,
@@ -100,9 +86,7 @@ export async function findLostStart(
   return task ?? null;
 }
 
-/**
- * Throws `unknown-outcome` where the server does not repeat `conversation_id` in the start task.
- */
+/** Throws `unknown-outcome` where start tasks do not repeat `conversation_id`. */
 export async function findStart(
   links: Links,
   sent: SentStart,
@@ -127,14 +111,13 @@ export async function findStart(
   );
 }
 
-/** The task of this start; of a conversation that no task shows, one in its place. */
 async function findTask(
   links: Links,
   { id, title, sent_at }: SentStart,
 ): Promise<StartTaskRecord | undefined> {
   const sentAtMs = parseTime(sent_at) ?? links.clock.now();
   const created_at__gte = new Date(sentAtMs - CLOCK_MARGIN_MS).toISOString();
-  const isOwn = (task: StartTaskRecord): boolean =>
+  const isOwn = (task: StartTaskRecord) =>
     id === null
       ? task.request['title'] === title
       : isEcho(task, id) || normalId(task.app_conversation_id ?? '') === id;

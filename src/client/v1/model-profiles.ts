@@ -1,4 +1,3 @@
-/** Named model settings (interface 2.7). */
 import { AppError } from '../../base/errors.ts';
 import type { ModelProfile } from '../../domain/settings.ts';
 import {
@@ -9,7 +8,7 @@ import {
   requiredText,
 } from '../../protocol/shape.ts';
 import { refuseIfThere } from '../shared/change-routes.ts';
-import { type Answer, isMissingRoute, serverText } from '../http/answer.ts';
+import { errorBy, isMissingRoute, serverText } from '../http/answer.ts';
 import { read, type Links } from '../shared/links.ts';
 import type { Server } from '../shared/server.ts';
 
@@ -31,11 +30,7 @@ function readProfiles(value: unknown): ModelProfile[] {
 }
 
 export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
-  const send = async (
-    method: 'GET' | 'POST' | 'DELETE',
-    path: string,
-    body?: object,
-  ): Promise<Answer> => {
+  const send = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => {
     const presence = links.features.of('model-profiles');
     if (presence !== 'absent') {
       const safe = method === 'GET' ? 'read' : 'idempotent';
@@ -48,14 +43,11 @@ export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
       hint: 'set the model itself with: acs settings set llm_model=…',
     });
   };
-  /** @param missing the message where a 404 is about the model */
-  const change = async (path: string, body: object, missing: string): Promise<void> => {
+  const change = async (path: string, body: object, missing: string) => {
     const answer = await send('POST', path, body);
-    const { status, request } = answer;
+    const { status } = answer;
     if (status === 404)
-      throw new AppError('config', missing, {
-        status,
-        request,
+      throw errorBy(answer, 'config', missing, {
         hint:
           'set one with acs settings set llm_model=…, or give it: acs settings profile save ' +
           '<name> llm_model=…',
@@ -63,22 +55,21 @@ export function createModelProfilesV1(links: Links): Server['modelProfiles'] {
     if (status < 400) return;
     const text = serverText(answer.body) ?? `status ${status}`;
     const kind = status === 409 ? 'conflict' : 'usage';
-    throw new AppError(kind, `the server refuses this: ${text}`, { status, request });
+    throw errorBy(answer, kind, `the server refuses this: ${text}`);
   };
-  const list = async (): Promise<ModelProfile[]> => {
+  const list = async () => {
     const answer = await send('GET', ROOT);
-    // A user without settings has no profiles either.
     if (answer.status === 404) return [];
     return read(answer, readProfiles);
   };
-  const find = async (name: string): Promise<ModelProfile> => {
-    const found = (await list()).find((profile) => profile.name === name);
-    if (found !== undefined) return found;
+  const find = async (name: string) => {
+    const profile = (await list()).find((each) => each.name === name);
+    if (profile !== undefined) return profile;
     throw new AppError('not-found', `the server has no model profile ${name}`, {
       hint: 'list them with: acs settings profile list',
     });
   };
-  const pathOf = (name: string): string => `${ROOT}/${encodeURIComponent(name)}`;
+  const pathOf = (name: string) => `${ROOT}/${encodeURIComponent(name)}`;
   return {
     list,
     async save(name, choice) {

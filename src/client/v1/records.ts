@@ -30,7 +30,6 @@ const RUNS: Readonly<Record<string, ConversationStatus>> = {
   deleting: 'deleting',
 };
 
-/** Of a conversation whose sandbox does not run. */
 const DOWN: Readonly<Record<string, ConversationStatus>> = {
   starting: 'starting',
   paused: 'paused',
@@ -38,10 +37,7 @@ const DOWN: Readonly<Record<string, ConversationStatus>> = {
   error: 'failed',
 };
 
-/**
- * Without a running sandbox, an ended run keeps its end; in a paused one a pending confirmation
- * still waits.
- */
+/** Without a running sandbox a run keeps its end; in a paused one a confirmation still waits. */
 export function runStateV1(lastStatus: string | null, sandbox: SandboxStatus | null): RunState {
   const down = sandbox === null ? undefined : DOWN[sandbox];
   const word = lastStatus?.toLowerCase();
@@ -87,7 +83,7 @@ export function toConversation(links: Links, record: AppConversationRecord): Con
 }
 
 export function taskConversation(task: StartTaskRecord): Conversation {
-  const asked = (name: string): string | null => {
+  const asked = (name: string) => {
     const value = task.request[name];
     return typeof value === 'string' ? value : null;
   };
@@ -107,7 +103,6 @@ export function taskConversation(task: StartTaskRecord): Conversation {
   };
 }
 
-/** The detail may be empty (interface 4.1). */
 export function startFailureText(detail: string | null): string {
   if (detail !== null && detail.trim() !== '') return cut(detail.trim(), 500);
   return 'the server gives no reason; settings may be missing (see acs settings get)';

@@ -1,15 +1,9 @@
-/** Sandboxes of V1 (interface 5), and their specs (interface 6). */
-import { AppError, isAppError } from '../../base/errors.ts';
-import { allPages, byId } from '../../domain/pages.ts';
+import { AppError, isOfKind, nullIf } from '../../base/errors.ts';
+import { byId, collectPages } from '../../domain/pages.ts';
 import { normalizeTime } from '../../base/text/time.ts';
-import {
-  readSandbox,
-  type AppConversationRecord,
-  type SandboxRecord,
-  type SpecRecord,
-} from '../../protocol/v1/records.ts';
+import { readSandbox, type SandboxRecord, type SpecRecord } from '../../protocol/v1/records.ts';
 import { lacksRoute, removeOrRead } from '../shared/change-routes.ts';
-import { foundNothing, errorBy, type Answer } from '../http/answer.ts';
+import { foundNothing, errorBy } from '../http/answer.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import { read, type Links } from '../shared/links.ts';
 import type { Server } from '../shared/server.ts';
@@ -23,20 +17,15 @@ import {
   searchConversations,
   SPECS,
 } from './calls.ts';
-import { quietly } from './complete-record.ts';
 import { toSandbox } from './records.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
 const MOST_CONVERSATIONS = 1000;
 
 export function createSandboxes(links: Links): Server['sandboxes'] {
-  const conversations = async (sandboxId?: string): Promise<AppConversationRecord[]> => {
-    const found: AppConversationRecord[] = [];
-    for await (const record of allPages(byId, (page) =>
-      searchConversations(links, { sandboxId }, page),
-    ))
-      if (found.push(record) >= MOST_CONVERSATIONS) break;
-    return found;
+  const conversations = async (sandboxId?: string) => {
+    const fetch = (page: string | null) => searchConversations(links, { sandboxId }, page);
+    return (await collectPages({ fetch, id: byId, limit: MOST_CONVERSATIONS })).items;
   };
   return {
     async list(page, pageSize, use = 'read') {
@@ -56,46 +45,31 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
     pause: (id) => change(links, id, 'pause'),
     resume: (id, spec) => change(links, id, 'resume', { sandbox_spec_id: spec }),
     remove: (id) => removeSandbox(links, id),
-    /**
-     * Over the socket of the local service; elsewhere, where a program needs no stdin, over the
-     * bash routes of 7.5.
-     */
+    /** Without the socket of the local service, over the bash routes of interface 7.5. */
     async exec(id, program, streams) {
       const presence = links.features.of('exec-socket');
       const needsSocket = streams.stdin !== null || program.terminal !== null;
       if (needsSocket && presence === 'absent') {
         const what = program.terminal === null ? 'stdin of a program' : 'a terminal in a sandbox';
-        throw new AppError(
-          'unsupported',
-          `this server has no route for ${what}; the local service has`,
-        );
+        const message = `this server has no route for ${what}; the local service has`;
+        throw new AppError('unsupported', message);
       }
       const record = await getSandbox(links, id);
       const baseUrl = agentUrlOf(record, 'cannot run a program');
+      const { session_api_key: key } = record;
       if (needsSocket || presence === 'present') {
         const { execOverSocket } = await import('../agent-server/exec-socket.ts');
-        return await execOverSocket(
-          links,
-          { baseUrl, key: record.session_api_key },
-          program,
-          streams,
-        );
+        return await execOverSocket(links, { baseUrl, key }, program, streams);
       }
       const { execOverBash } = await import('../agent-server/exec-bash.ts');
-      const agent = links.agent(baseUrl, record.session_api_key);
-      return await execOverBash(links, agent, {
-        program,
-        streams,
-        workingDir: await workingDirOf(links, record),
-      });
+      const workingDir = await workingDirOf(links, record);
+      return await execOverBash(links, links.agent(baseUrl, key), { program, streams, workingDir });
     },
     async files(id) {
       const { AgentFiles } = await import('../agent-server/files.ts');
       const record = await getSandbox(links, id);
-      const agent = links.agent(
-        agentUrlOf(record, 'has no files that can be copied'),
-        record.session_api_key,
-      );
+      const url = agentUrlOf(record, 'has no files that can be copied');
+      const agent = links.agent(url, record.session_api_key);
       return new AgentFiles(links, agent, async () => {
         const folder = await workingDirOf(links, record);
         // A relative one is that of the agent server.
@@ -105,7 +79,6 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
   };
 }
 
-/** The first of the list is what a server takes when none is named. */
 export function createSpecs(links: Links): Server['specs'] {
   return {
     async list(page, pageSize) {
@@ -122,11 +95,11 @@ export function createSpecs(links: Links): Server['specs'] {
   };
 }
 
-/** Throws `not-found`. */
 export async function getSpec(links: Links, id: string): Promise<SpecRecord> {
   const { items } = await search(links, SPECS, { page_id: null });
-  const unlisted = () => quietly(() => find(links, SPECS, id), ['unsupported']);
-  const record = items.find((item) => item.id === id) ?? (await unlisted());
+  const record =
+    items.find((item) => item.id === id) ??
+    (await find(links, SPECS, id).catch(nullIf(isOfKind('unsupported'))));
   if (record !== null) return record;
   const names = items.map((item) => item.id).slice(0, 10);
   throw new AppError('not-found', `there is no sandbox spec ${cut(id, 100)} at this server`, {
@@ -138,26 +111,18 @@ export async function getSpec(links: Links, id: string): Promise<SpecRecord> {
 export async function createSandbox(links: Links, specId: string | null): Promise<SandboxRecord> {
   if (specId !== null) await getSpec(links, specId);
   const query = { sandbox_spec_id: specId };
-  const call = {
-    method: 'POST',
-    path: SANDBOXES.path,
-    query,
-    safe: 'once',
-    timeoutMs: LIMITS_MS.start,
-  } as const;
+  const { path } = SANDBOXES;
+  const call = { method: 'POST', path, query, timeoutMs: LIMITS_MS.start } as const;
   const answer = await links.app.request(call).catch((error: unknown) => {
-    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
     const hint = 'see whether it was created: acs sandbox list';
-    throw new AppError('unknown-outcome', error.message, { ...error.details, hint });
+    throw isOfKind('unknown-outcome')(error) ? error.with({ hint }) : error;
   });
   return read(answer, keyed(links, readSandbox));
 }
 
-/** Throws `not-found`, and `unsupported` where the server lacks the route. */
 export async function removeSandbox(links: Links, id: string): Promise<void> {
   await removeOrRead(links, `sandbox ${id}`, {
-    // The handler reads the query and ignores the path; another name there would delete another
-    // sandbox.
+    // The handler deletes the sandbox of the query, and ignores the path.
     remove: () => change(links, id, 'delete', { sandbox_id: id }),
     isThere: () => isThere(links, id),
   });
@@ -170,10 +135,10 @@ async function change(
   query: Record<string, string | undefined> = {},
 ): Promise<void> {
   const path = `${SANDBOXES.path}/${encodeURIComponent(id)}`;
-  const answer: Answer = await links.app.request({
-    ...(verb === 'delete'
-      ? { method: 'DELETE', path }
-      : { method: 'POST', path: `${path}/${verb}` }),
+  const isDeletion = verb === 'delete';
+  const answer = await links.app.request({
+    method: isDeletion ? 'DELETE' : 'POST',
+    path: isDeletion ? path : `${path}/${verb}`,
     query,
     safe: 'idempotent',
     timeoutMs: LIMITS_MS.start,
@@ -185,7 +150,7 @@ async function change(
       'unsupported',
       `this server cannot ${verb} a sandbox: it has no route for this`,
     );
-  if (verb === 'delete' ? foundNothing(answer) : answer.status === 404) throw noSandbox(id);
+  if (isDeletion ? foundNothing(answer) : answer.status === 404) throw noSandbox(id);
 }
 
 async function isThere(links: Links, id: string): Promise<boolean> {
@@ -193,19 +158,15 @@ async function isThere(links: Links, id: string): Promise<boolean> {
   return record !== null && record.status !== 'MISSING';
 }
 
-/** Null where the spec of the sandbox is not listed any more. */
 async function workingDirOf(
   links: Links,
   { sandbox_spec_id: spec }: SandboxRecord,
 ): Promise<string | null> {
   if (spec === null) return null;
-  return await quietly(
-    async () => (await getSpec(links, spec)).working_dir,
-    ['not-found', 'unsupported'],
-  );
+  const record = await getSpec(links, spec).catch(nullIf(isOfKind('not-found', 'unsupported')));
+  return record?.working_dir ?? null;
 }
 
-/** Throws `conflict` when the sandbox does not run. */
 function agentUrlOf({ id, status, exposed_urls: urls }: SandboxRecord, cannot: string): string {
   const url = urls.find(({ name }) => name === 'AGENT_SERVER')?.url;
   if (status === 'RUNNING' && url !== undefined && /^https?:\/\//.test(url)) return url;

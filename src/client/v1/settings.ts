@@ -1,7 +1,4 @@
-/**
- * Settings of V1 (interface 2.5, 2.6): flat names at the path where V1 keeps them, all others under
- * their dotted path.
- */
+/** Settings of V1 (interface 2.5, 2.6): flat names, and the dotted paths of all others. */
 import { AppError } from '../../base/errors.ts';
 import { isSecretName } from '../../base/text/secret-names.ts';
 import { isMasked } from '../../domain/mcp-config.ts';
@@ -110,16 +107,14 @@ const TYPES: Record<string, SettingsField['type']> = {
 async function readSchema(links: Links, route: string, prefix: string): Promise<SettingsField[]> {
   const path = `${SETTINGS_ROUTES.v1}${route}`;
   const { status, body } = await links.app.request({
-    method: 'GET',
     path,
-    safe: 'read',
     accept: [404, 405],
   });
   if (status !== 200 || !isRecord(body)) return [];
   return listIn(body, 'sections')
     .flatMap((section) => listIn(section, 'fields'))
     .filter(isRecord)
-    .map((item): SettingsField => {
+    .map((item) => {
       const choices = listIn(item, 'choices').map((choice) =>
         String(isRecord(choice) ? choice['value'] : choice),
       );

@@ -19,10 +19,7 @@ const WHO_HAS: Readonly<Record<string, string>> = {
   create_microagent: 'V0 servers have it',
 };
 
-/**
- * Throws `unsupported`, before anything is sent; a member whose presence is unknown is sent, and
- * compared later.
- */
+/** Throws `unsupported` for members that the server lacks. */
 export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts): void {
   const missing = askedMembers(request, facts)
     .filter((name) => name === 'create_microagent' || startMember(facts, name) === 'absent')
@@ -32,8 +29,7 @@ export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts)
       '--mcp-config for one conversation (V0 servers have it; for all: acs settings set ' +
         'mcp_config=@file)',
     );
-  // The replay begins with the start: where the policy were ignored, its first steps would be
-  // carried out unapproved.
+  // A replay begins with the start: its first steps would be carried out unapproved.
   if (request.replay !== null && request.confirm !== null && !startsWithPolicy(facts))
     missing.push(
       '--confirm together with --replay (for all conversations: acs settings set ' +
@@ -49,10 +45,6 @@ export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts)
     throw new AppError('usage', 'a suggested task brings its own message: leave the message out');
 }
 
-/**
- * The members of a start that the user has requested. The id is compared by itself; a spec may be
- * given elsewhere.
- */
 export function askedMembers(request: NewConversation, facts: ProbeFacts): string[] {
   const others = ['conversation_id', 'initial_message', 'sandbox_spec_id'];
   const members = Object.keys(startBody(request, '0'.repeat(32), request.sandbox_id, facts));
@@ -63,10 +55,7 @@ export function flagOf(member: string): string {
   return FLAG_OF_MEMBER[member] ?? `--body with ${member}`;
 }
 
-/**
- * Content blocks of the first message; unknown members inside a text block are refused by servers
- * (interface 4.1).
- */
+/** Servers refuse unknown members inside a text block (interface 4.1). */
 export function messageContent(
   request: Pick<NewConversation, 'message' | 'image_urls'>,
 ): Record<string, unknown>[] {
@@ -78,10 +67,6 @@ export function messageContent(
   return content;
 }
 
-/**
- * Only requested members are sent, and the id, or a title in place of it. The title of the user is
- * set by a rename.
- */
 export function startBody(
   request: NewConversation,
   conversationId: string,
@@ -90,23 +75,20 @@ export function startBody(
 ): Record<string, unknown> {
   const content = messageContent(request);
   const policy = request.confirm === null ? null : { kind: POLICIES[request.confirm] };
-  // A message without content begins a replay with its recorded message; without any message it
-  // would wait for one.
+  // A replay begins with its recorded message, and waits without any.
   const hasMessage = content.length > 0 || request.replay !== null;
   const takesId = facts.features['caller-conversation-id'] !== 'absent';
   const isMarked = !takesId && startMember(facts, 'title') === 'present';
   const members: Record<string, unknown> = {
     conversation_id: takesId ? dashedId(conversationId) : null,
     title: isMarked ? markingTitle(conversationId) : null,
-    // A policy has to stand before the agent sees the message: where the start takes none, the
-    // message follows it.
+    // Where the start takes no policy, the message follows it.
     initial_message:
       hasMessage && (policy === null || startsWithPolicy(facts))
         ? { role: 'user', content, run: true }
         : null,
     sandbox_id: sandboxId,
-    // Only where the start takes it; elsewhere a sandbox of the spec is created first, and named
-    // here.
+    // Elsewhere a sandbox of the spec is created first.
     sandbox_spec_id: sandboxId === null ? request.spec_id : null,
     system_message_suffix: request.instructions,
     llm_model: request.model,

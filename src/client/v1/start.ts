@@ -1,10 +1,12 @@
-/** Interface 4.1, 4.2. */
 import { AppError, isAppError } from '../../base/errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
-import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.ts';
+import {
+  readStartTask,
+  type AppConversationRecord,
+  type StartTaskRecord,
+} from '../../protocol/v1/records.ts';
 import { poll, QUICK, readThroughOutage, STEADY } from '../../runs/poll.ts';
-import type { AgentClient } from '../agent-server/client.ts';
 import type { Delivery } from '../http/call.ts';
 import { LIMITS_MS } from '../http/time-limits.ts';
 import { normalId } from '../../domain/ids.ts';
@@ -36,10 +38,7 @@ import { cut } from '../../base/text/well-formed.ts';
 
 type Starting = AsyncGenerator<StartProgress, Conversation, void>;
 
-/**
- * Where the start takes no spec, a sandbox of it is created first, and deleted when the start is
- * not taken.
- */
+/** Where the start takes no spec, a sandbox of it is created first, and deleted after a failure. */
 export async function* startV1(
   links: Links,
   facts: ProbeFacts,
@@ -57,7 +56,7 @@ export async function* startV1(
   const { id } = await createSandbox(links, spec);
   try {
     yield { start_task_id: '', step: 'creating sandbox', conversation_id: null, sandbox_id: id };
-    const isRunning = async (): Promise<true | undefined> => {
+    const isRunning = async () => {
       const { status, status_detail: detail } = await getSandbox(links, id);
       if (status === 'RUNNING') return true;
       if (status !== 'ERROR' && status !== 'MISSING') return undefined;
@@ -76,13 +75,11 @@ export async function* startV1(
     return yield* startIn(links, facts, request, id, options, delivery);
   } catch (error) {
     if (delivery.isPossible && !(isAppError(error) && error.kind === 'failed')) throw error;
-    // A signal and the deadline end the deletion too.
     await removeSandbox(links, id).catch((failure: unknown) => {
       if (!isAppError(failure)) throw failure;
+      const remains = `the sandbox ${id}, created for this start, remains`;
       if (failure.kind !== 'not-found')
-        links.notice(
-          `warning: the sandbox ${id}, created for this start, remains: acs sandbox delete ${id}`,
-        );
+        links.notice(`warning: ${remains}: acs sandbox delete ${id}`);
     });
     throw error;
   }
@@ -111,7 +108,7 @@ async function* startIn(
   if (until === 'accepted') {
     if (echoed === null) refuseUnechoedId(request, first);
     refuseIgnoredMembers(links, facts, request, first, echoed);
-    return { ...taskConversation(first), url: echoed === null ? null : webUrlOf(links)(echoed) };
+    return { ...taskConversation(first), url: echoed && webUrlOf(links)(echoed) };
   }
   let task = first;
   while (task.status !== 'READY' || task.app_conversation_id === null) {
@@ -121,26 +118,28 @@ async function* startIn(
   // The local service names there that commands run without isolation; other servers have null.
   if (task.detail !== null) links.notice(`warning: ${task.detail}`);
   const id = normalId(task.app_conversation_id);
-  const isOwnId = id === sentId;
-  if (isOwnId) await links.features.learnEcho();
+  if (id === sentId) await links.features.learnEcho();
   else if (echoed !== null) await links.features.learn('caller-conversation-id', 'absent');
-  if (request.conversation_id !== null && !isOwnId) throw ignoredId(sentId, id);
+  if (request.conversation_id !== null && id !== sentId) throw ignoredId(sentId, id);
   refuseIgnoredMembers(links, facts, request, first, id);
   const record = await readThroughOutage(links, () => getConversation(links, id));
-  refuseOtherModel(links, record, request);
-  await checkRepositoryArrived(links, record, request);
-  if (request.confirm !== null && !startsWithPolicy(facts))
-    await sendAfterPolicy(runningAgentOf(links, record), request, request.confirm);
+  await finishStart(links, facts, request, record);
   links.starts.record = record;
   return { ...toConversation(links, record), start_task_id: normalId(first.id) };
 }
 
-async function sendAfterPolicy(
-  agent: AgentClient,
+/** Checks the workspace, and sends the message where it has to follow the policy. */
+async function finishStart(
+  links: Links,
+  facts: ProbeFacts,
   request: NewConversation,
-  policy: keyof typeof POLICIES,
+  record: AppConversationRecord,
 ): Promise<void> {
-  await agent.setConfirmationPolicy(POLICIES[policy]);
+  refuseOtherModel(links, record, request);
+  await checkRepositoryArrived(links, record, request);
+  if (request.confirm === null || startsWithPolicy(facts)) return;
+  const agent = runningAgentOf(links, record);
+  await agent.setConfirmationPolicy(POLICIES[request.confirm]);
   const content = messageContent(request);
   if (content.length > 0) await agent.send(content, 'run');
 }
@@ -151,12 +150,11 @@ async function sendStart(
   request: NewConversation,
   { body, sent, delivery }: { body: Record<string, unknown>; sent: SentStart; delivery: Delivery },
 ): Promise<StartTaskRecord> {
-  const post = async (): Promise<StartTaskRecord> => {
+  const post = async () => {
     const answer = await links.app.request({
       method: 'POST',
       path: CONVERSATIONS.path,
       body,
-      safe: 'once',
       timeoutMs: LIMITS_MS.start,
       accept: [400, 422, 501],
       delivery,
@@ -164,20 +162,9 @@ async function sendStart(
     if (answer.status >= 400) throw refusedStart(answer, request);
     return read(answer, readStartTask);
   };
-  const { id } = sent;
-  const isOwnId = facts.echoes_ids || facts.features['caller-conversation-id'] === 'present';
-  const other = isOwnId ? '' : '; if the server chose another id: acs conv list';
-  const data = { conversation_id: id };
-  const maybeTaken =
-    id === null
-      ? { hint: 'look for it: acs conv list\nstop it: acs conv stop <id>', data }
-      : {
-          as: `, as conversation ${id}`,
-          hint: `look: acs conv show ${id}${other}\nstop it: acs conv stop ${id}`,
-          data,
-        };
-  const orAborted = async (task: Promise<StartTaskRecord>): Promise<StartTaskRecord> =>
-    await task.catch((error: unknown) => {
+  const maybeTaken = maybeTakenAs(sent.id, facts);
+  const orAborted = (task: Promise<StartTaskRecord>) =>
+    task.catch((error: unknown) => {
       throw links.signal.aborted ? abortedStart(links, error, delivery, maybeTaken) : error;
     });
   try {
@@ -188,11 +175,19 @@ async function sendStart(
     if (status >= 400 && status < 500) delivery.isPossible = false;
     if (error.kind !== 'unknown-outcome' && !isUnreadable(error)) throw error;
     delivery.isPossible = true;
-    // A server that honours ids answers a second POST with the same id with the same conversation
-    // (interface 4.1).
+    // A second POST with the same id returns the same conversation (interface 4.1).
     const isRepeatable = request.sandbox_id !== null && facts.echoes_ids;
     return await orAborted(afterLostAnswer(links, sent, error, isRepeatable ? post : null));
   }
+}
+
+function maybeTakenAs(id: string | null, facts: ProbeFacts) {
+  const data = { conversation_id: id };
+  if (id === null) return { hint: 'look for it: acs conv list\nstop it: acs conv stop <id>', data };
+  const isOwnId = facts.echoes_ids || facts.features['caller-conversation-id'] === 'present';
+  const other = isOwnId ? '' : '; if the server chose another id: acs conv list';
+  const hint = `look: acs conv show ${id}${other}\nstop it: acs conv stop ${id}`;
+  return { as: `, as conversation ${id}`, hint, data };
 }
 
 /** Whatever fails here, the server may have taken the start. */
@@ -229,10 +224,7 @@ function isUnreadable({ kind, details: { status = 0 } }: AppError): boolean {
   return kind === 'server' && status >= 200 && status < 300;
 }
 
-/**
- * The task when its status or detail have changed; as ready where it makes no progress, or could
- * not be written, and its conversation is there. Throws `failed`.
- */
+/** The task once it has changed; `READY` when its conversation runs. Throws `failed`. */
 async function nextTask(
   links: Links,
   before: StartTaskRecord,
@@ -242,7 +234,7 @@ async function nextTask(
   const { clock } = links;
   const { id, status, detail } = before;
   const start_task_id = normalId(id);
-  const ready = (task: StartTaskRecord, app_conversation_id: string): StartTaskRecord => ({
+  const ready = (task: StartTaskRecord, app_conversation_id: string) => ({
     ...task,
     status: 'READY',
     detail: null,
@@ -259,7 +251,7 @@ async function nextTask(
     throw new AppError('failed', message, { data });
   }
   let lookUpAtMs = clock.now() + NO_PROGRESS_MS;
-  const changed = async (): Promise<StartTaskRecord | undefined> => {
+  const changed = async () => {
     const task = await find(links, START_TASKS, id);
     if (task === null)
       throw new AppError('server', `the server no longer has the start task ${start_task_id}`, {

@@ -26,10 +26,10 @@ export async function afterNullFlash(
   first: AppConversationRecord,
 ): Promise<AppConversationRecord> {
   let record = first;
-  const isNull = ({ execution_status, sandbox_status: sandbox }: AppConversationRecord): boolean =>
+  const isNull = ({ execution_status, sandbox_status: sandbox }: AppConversationRecord) =>
     execution_status === null && (sandbox === 'RUNNING' || sandbox === 'ERROR');
   if (!isNull(first)) return first;
-  const isKnown = async (): Promise<true | undefined> => {
+  const isKnown = async () => {
     record = await getConversation(links, first.id);
     return !isNull(record) || undefined;
   };
@@ -42,7 +42,6 @@ export async function afterNullFlash(
   return record;
 }
 
-/** To be called with each record; `hasReason`: the events have a reason for the failure. */
 export function createBusyWatch(
   clock: Clock,
 ): (record: Conversation, hasReason: boolean) => boolean {

@@ -18,7 +18,6 @@ import { allPages, byId } from '../../../domain/pages.ts';
 import { getConversation, searchConversations } from '../calls.ts';
 import { toConversation } from '../records.ts';
 
-/** Throws `conflict`. */
 export async function refuseNeighbours(
   links: Links,
   id: string,

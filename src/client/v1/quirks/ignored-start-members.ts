@@ -17,10 +17,6 @@ import type { Links } from '../../shared/links.ts';
 import { askedMembers, flagOf, startBody } from '../start-body.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 
-/**
- * Of a start that is not waited for: the answer does not repeat the id, so the conversation will
- * have another one.
- */
 export function refuseUnechoedId(
   { conversation_id: asked }: NewConversation,
   task: StartTaskRecord,
@@ -37,10 +33,7 @@ export function refuseUnechoedId(
 /** Their values are masked, or repeated in another form. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(['secrets', 'replay_json', 'llm_model']);
 
-/**
- * A member that the document lists is compared where it takes effect; another one must be repeated
- * as it was sent.
- */
+/** A member that the document does not list must be repeated as it was sent. */
 export function refuseIgnoredMembers(
   links: Links,
   facts: ProbeFacts,
@@ -105,9 +98,8 @@ export function refuseOtherModel(
     const unknown = `whether it follows --model ${asked} is not known`;
     return links.notice(`the server does not report the model of the conversation: ${unknown}`);
   }
-  // Servers may put the provider before a name; the model of `openhands/x` is `litellm_proxy/x` to
-  // the agent.
-  const nameOf = (model: string): string => model.trim().replace(/^openhands\//, 'litellm_proxy/');
+  // Servers may put a provider before a name; `openhands/x` is `litellm_proxy/x` to the agent.
+  const nameOf = (model: string) => model.trim().replace(/^openhands\//, 'litellm_proxy/');
   if (nameOf(got) === nameOf(asked) || nameOf(got).endsWith(`/${asked.trim()}`)) return;
   const message = `the server ignored --model ${asked} and runs the conversation with ${got}`;
   throw startDiffers(message, normalId(id), { requested: asked, received: got });

@@ -12,23 +12,20 @@
  *           end of a run
  * Remove:   unknown
  */
-import type { AppError } from '../../../base/errors.ts';
+import { isFailure, nullIf, type AppError } from '../../../base/errors.ts';
 import type { Reason } from '../../../domain/conversation.ts';
 import type { AppConversationRecord } from '../../../protocol/v1/records.ts';
 import { poll, STEADY } from '../../../runs/poll.ts';
 import { normalId } from '../../../domain/ids.ts';
 import type { Links } from '../../shared/links.ts';
 import { searchAppEvents } from '../calls.ts';
-import { completeRecord, quietly } from '../complete-record.ts';
+import { completeRecord } from '../complete-record.ts';
 import { executionStatusOf, lastExecutionStatus, signalOf } from '../event-records.ts';
 
 /** The app server receives an event up to this long after it happened. */
 const COPY_DELAY_MS = 30_000;
-/**
- * Batches of events arrive late and not always in order: the copy is read again from this far back.
- */
+/** Batches of events arrive late and not always in order: this much of the copy is read again. */
 export const COPY_OVERLAP_MS = 60_000;
-/** A sandbox that does not answer for less than this may be busy, or its server may start again. */
 const SILENT_MS = 5_000;
 
 export type CopyNotices = ReturnType<typeof createCopyNotices>;
@@ -37,21 +34,19 @@ function isImmediate({ features }: Links): boolean {
   return features.of('immediate-events') === 'present';
 }
 
-/** Each notice comes once for a conversation. */
 export function createCopyNotices(links: Links) {
   const printed = new Set<string>();
-  const isNew = (what: string, id: string): boolean => {
+  const isNew = (what: string, id: string) => {
     const before = printed.size;
     return printed.add(`${what} ${normalId(id)}`).size > before;
   };
   const nowText = ({ sandbox_status: status }: AppConversationRecord) =>
     `it is ${(status ?? 'unknown').toLowerCase()}`;
-  const resumeHint = ({ sandbox_id: id, sandbox_status: status }: AppConversationRecord): string =>
+  const resumeHint = ({ sandbox_id: id, sandbox_status: status }: AppConversationRecord) =>
     id === null || (status !== 'PAUSED' && status !== 'ERROR') ? '' : `: acs sandbox resume ${id}`;
   return {
     unreachable(id: string, error: AppError): void {
-      // Where the sandbox no longer has the conversation, there are no events but those of the
-      // copy.
+      // A sandbox that no longer has the conversation has no other events.
       if (isImmediate(links) || error.kind === 'not-found' || !isNew('unreachable', id)) return;
       const copy = 'this is the copy of the app server, which may be up to 30 s behind';
       links.notice(`the sandbox does not answer (${error.message}); ${copy}`);
@@ -59,24 +54,16 @@ export function createCopyNotices(links: Links) {
     async asleep(record: AppConversationRecord): Promise<void> {
       if (isImmediate(links) || record.sandbox_status === 'MISSING' || !isNew('asleep', record.id))
         return;
-      const { items } = await searchAppEvents(
-        links,
-        record.id,
-        { order: 'TIMESTAMP_DESC', limit: 50 },
-        null,
-      );
+      const filter = { order: 'TIMESTAMP_DESC', limit: 50 } as const;
+      const { items } = await searchAppEvents(links, record.id, filter, null);
       const newest = items.find((event) => executionStatusOf(event) ?? signalOf(event));
-      // A run ends with its status: a message or an action after it belongs to a run whose end is
-      // missing.
-      if (
-        newest === undefined ||
-        !['running', null].includes(executionStatusOf(newest)?.toLowerCase() ?? null)
-      )
-        return;
-      const lack =
-        'the app server may lack its newest events; they are in the ' +
-        `sandbox${resumeHint(record)}`;
-      links.notice(`the sandbox does not run (${nowText(record)}), and ${lack}`);
+      // The last event of a run is its status: after any other event the copy lacks the end.
+      const status = newest && (executionStatusOf(newest)?.toLowerCase() ?? 'running');
+      if (status === 'running')
+        links.notice(
+          `the sandbox does not run (${nowText(record)}), and the app server may lack its ` +
+            `newest events; they are in the sandbox${resumeHint(record)}`,
+        );
     },
     empty(record: AppConversationRecord): void {
       if (!isNew('empty', record.id)) return;
@@ -90,35 +77,26 @@ export function createCopyNotices(links: Links) {
   };
 }
 
-/** False when the copy still does not have this state of the run, or cannot be read. */
 export async function untilCopyHas(links: Links, id: string, status: string): Promise<boolean> {
-  const copyHas = async (): Promise<true | undefined> =>
+  const copyHas = async () =>
     (await lastExecutionStatus(links, id))?.toLowerCase() === status.toLowerCase() || undefined;
   const until = links.clock.now() + COPY_DELAY_MS;
-  return (
-    (await quietly(
-      async () => (await poll(copyHas, { ...links, every: STEADY, until })) ?? null,
-    )) ?? false
-  );
+  const has = await poll(copyHas, { ...links, every: STEADY, until }).catch(nullIf(isFailure));
+  return has === true;
 }
 
-/**
- * Before a sandbox is paused: until the app server has the status of its run, which is not sent
- * while it is paused.
- */
+/** Waits, before a sandbox is paused, until the app server has the status of its run. */
 export async function untilCopied(links: Links, record: AppConversationRecord): Promise<void> {
   if (record.execution_status !== null && !isImmediate(links))
     await untilCopyHas(links, record.id, record.execution_status);
 }
 
-/** For a record whose reason was just looked for. Null where no reason arrives in this time. */
 export async function lateReason(
   links: Links,
   record: AppConversationRecord,
 ): Promise<Reason | null> {
   const until = links.clock.now() + COPY_DELAY_MS;
-  const reason = async (): Promise<Reason | undefined> =>
-    (await completeRecord(links, record)).reason ?? undefined;
+  const reason = async () => (await completeRecord(links, record)).reason ?? undefined;
   return (await poll(reason, { ...links, every: STEADY, until, readBefore: true })) ?? null;
 }
 
@@ -130,27 +108,19 @@ export function createCopySource(links: Links) {
     get isCopy(): boolean {
       return isCopy;
     },
-    /** After the sandbox was read, or before the copy is. */
     read(from: 'sandbox' | 'copy', { sandbox_status: status }: AppConversationRecord): void {
       isCopy = from === 'copy';
-      sinceMs = isCopy && status === 'RUNNING' ? (sinceMs ?? links.clock.now()) : null;
-      if (
-        isNoticed ||
-        isImmediate(links) ||
-        sinceMs === null ||
-        links.clock.now() - sinceMs < SILENT_MS
-      )
-        return;
+      const nowMs = links.clock.now();
+      sinceMs = isCopy && status === 'RUNNING' ? (sinceMs ?? nowMs) : null;
+      const isSilent = sinceMs !== null && nowMs - sinceMs >= SILENT_MS;
+      if (isNoticed || !isSilent || isImmediate(links)) return;
       isNoticed = true;
       links.notice(
         'the sandbox does not answer; events are shown as they reach the app server, up to ' +
           '30 s after they happened',
       );
     },
-    /**
-     * At the end of a run: waits for the last events. `read-again` when there may be more than was
-     * read before.
-     */
+    /** At the end of a run: waits for the last events, which are then to be read again. */
     async catchUp(id: string, status: string | null): Promise<'complete' | 'read-again'> {
       if (!isCopy || status === null || isImmediate(links)) return 'complete';
       if (!(await untilCopyHas(links, id, status)))

@@ -21,13 +21,9 @@ import { searchAppEvents } from '../calls.ts';
 
 type Metrics = Pick<Conversation, 'cost_usd' | 'tokens'>;
 
-/**
- * The log has few events after the newest statistics: those of one answer, and those of the user.
- */
 const NEWEST_EVENTS = 10;
 const KEYS = ['full_state', 'stats'];
 
-/** Null where they are not known: the newest statistics are older than an answer of the agent. */
 export async function metricsAfterRun(
   links: Links,
   { id, sandbox_status }: AppConversationRecord,
@@ -53,17 +49,13 @@ export async function metricsAfterRun(
   return metricsOfState(key === 'stats' ? { stats: value } : value);
 }
 
-/**
- * The sums over all uses of models; null where the state has no statistics, or not in the known
- * form.
- */
+/** Null where the statistics are missing or have another form. */
 function metricsOfState(state: unknown): Metrics | null {
   const uses =
     isRecord(state) && isRecord(state['stats']) ? state['stats']['usage_to_metrics'] : null;
   if (!isRecord(uses)) return null;
-  const sum = (records: readonly unknown[], name: string): number | null =>
+  const sum = (records: readonly unknown[], name: string) =>
     records.reduce<number | null>((total, record) => {
-      // Sent by the local service only, where the price of the model is not known.
       const value = isRecord(record) && record['local_cost_unknown'] !== true ? record[name] : null;
       return total === null || typeof value !== 'number' ? null : total + value;
     }, 0);

@@ -14,13 +14,11 @@ import type { AppConversationRecord } from '../../../protocol/v1/records.ts';
 import type { AgentClient } from '../../agent-server/client.ts';
 import { normalId } from '../../../domain/ids.ts';
 
-/** The status of a busy sandbox is null for a second; this is longer. */
 const LOST_AFTER_MS = 30_000;
 
-/** To be called with each record that is read; throws `not-found`. */
 export function createLostWatch(clock: Clock) {
   let sinceMs: number | null = null;
-  return async (record: AppConversationRecord, agent: AgentClient | null): Promise<void> => {
+  return async (record: AppConversationRecord, agent: AgentClient | null) => {
     const isBlank = record.execution_status === null && record.sandbox_status === 'RUNNING';
     sinceMs = isBlank ? (sinceMs ?? clock.now()) : null;
     if (sinceMs === null || clock.now() - sinceMs < LOST_AFTER_MS) return;

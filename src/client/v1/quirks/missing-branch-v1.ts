@@ -9,6 +9,7 @@
  * Cost:     2 requests at the sandbox for each start with a repository
  * Remove:   unknown
  */
+import { isFailure, nullIf } from '../../../base/errors.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
 import type { AppConversationRecord } from '../../../protocol/v1/records.ts';
 import { normalId } from '../../../domain/ids.ts';
@@ -17,14 +18,9 @@ import type { Links } from '../../shared/links.ts';
 import { ignoredBranch, notCloned } from '../../shared/start-errors.ts';
 import { shellQuote } from '../../../base/text/shell-quote.ts';
 import { agentOf } from '../agent.ts';
-import { quietly } from '../complete-record.ts';
 import { enterClone } from './repository-folder.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 
-/**
- * Throws `not-found` when repository or branch did not arrive, `server` when another branch is
- * checked out.
- */
 export async function checkRepositoryArrived(
   links: Links,
   record: AppConversationRecord,
@@ -33,29 +29,33 @@ export async function checkRepositoryArrived(
   if (repository === null) return;
   const id = normalId(record.id);
   const agent = agentOf(links, record);
-  // Exit 41: no repository, 45: none any more; 42: it is there without the branch; 43: the branch
-  // was never checked out.
   const check = `[ -d "$kept" ] && exit 0
 is_clone . || no_clone
 ${branch === null ? 'exit 0' : branchCheck(branch)}`;
-  const seen = await quietly(() =>
-    readThroughOutage(links, async () => {
-      const conversation = await agent?.conversation();
-      if (agent === null || conversation?.working_dir == null) return null;
-      return await agent.inspect(`${enterClone(conversation, repository)}\n${check}`, '.', 20);
-    }),
-  );
+  const result = await readThroughOutage(links, async () => {
+    const conversation = await agent?.conversation();
+    if (agent === null || conversation?.working_dir == null) return null;
+    return await agent.inspect(`${enterClone(conversation, repository)}\n${check}`, 20);
+  }).catch(nullIf(isFailure));
   const recorded = record.selected_branch;
-  if (seen?.exitCode === 0 || (seen?.exitCode === 45 && branch === null)) return;
-  if (seen?.exitCode === 41) throw notCloned(`the repository ${repository}`, id);
-  if (seen?.exitCode === 42) throw notCloned(`the branch ${branch} of ${repository}`, id);
-  if (seen?.exitCode === 43) throw ignoredBranch(branch ?? '', cut(seen.stdout.trim(), 200), id);
+  switch (result?.exitCode) {
+    case 0:
+      return;
+    case 41:
+      throw notCloned(`the repository ${repository}`, id);
+    case 42:
+      throw notCloned(`the branch ${branch} of ${repository}`, id);
+    case 43: // another branch is checked out, and this one never was
+      throw ignoredBranch(branch ?? '', cut(result.stdout.trim(), 200), id);
+    case 45: // the agent has removed .git
+      if (branch === null) return;
+      break;
+    default: // the workspace cannot be read
+  }
   if (branch !== null && recorded !== null && recorded !== branch)
     throw ignoredBranch(branch, recorded, id);
-  links.notice(
-    `warning: whether ${repository} arrived in the workspace cannot be read; see: acs conv ` +
-      `diff ${id}`,
-  );
+  const see = `see: acs conv diff ${id}`;
+  links.notice(`warning: whether ${repository} arrived in the workspace cannot be read; ${see}`);
 }
 
 /** A local branch exists only once it was checked out; of a tag the log of HEAD has the commit. */
@@ -66,7 +66,8 @@ function branchCheck(branch: string): string {
   );
   return `git rev-parse -q --verify ${local} >/dev/null && exit 0
 commit=$(git rev-parse -q --verify ${others.join(' || git rev-parse -q --verify ')}) || exit 42
-git symbolic-ref -q HEAD >/dev/null || { git log -g --format=%H HEAD | grep -qx "$commit" && exit 0; }
+git symbolic-ref -q HEAD >/dev/null ||
+  { git log -g --format=%H HEAD | grep -qx "$commit" && exit 0; }
 git symbolic-ref -q --short HEAD || git rev-parse HEAD
 exit 43`;
 }

@@ -19,7 +19,6 @@ export function filteredSearch(
   wanted: EventFilter,
 ): (page: string | null) => Promise<Page<EventRecord>> {
   const isFiltered = wanted.since !== undefined || wanted.kind !== undefined;
-  // A read is else repeated after 500.
   let filter: EventFilter = wanted.since === undefined ? wanted : { ...wanted, final: [500] };
   return async (page) => {
     try {

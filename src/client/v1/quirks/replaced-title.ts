@@ -56,8 +56,7 @@ export async function renameV1(
     await changeOverV0(links, facts, id, { method: 'PATCH', body: { title }, isThere });
     return toConversation(links, await readRecord());
   }
-  // Later a change in the sandbox makes the server recreate the record, with the current time and
-  // no longer public.
+  // Later a change in the sandbox would make the server recreate the record.
   const agent = isUntitled(before.title) ? agentOf(links, before) : null;
   await agent?.rename(title).catch((error: unknown) => {
     if (!isFailure(error)) throw error;

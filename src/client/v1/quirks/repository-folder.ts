@@ -29,19 +29,25 @@ export function enterClone(
   return `${GIT_IN_SHELL}
 dir=${shellQuote((working_dir ?? '.').replace(/(?!^)\/+$/, ''))}
 kept=${repository === null ? '' : '${ACS_BASES:+$ACS_BASES/${dir##*/}.git}'}
-is_top() { top=$(git -C "$1" rev-parse --show-toplevel 2>/dev/null) && [ -n "$top" ] && [ "$(cd "$1" && pwd -P)" = "$(cd "$top" && pwd -P)" ]; }
+is_top() {
+  top=$(git -C "$1" rev-parse --show-toplevel 2>/dev/null) && [ -n "$top" ] &&
+    [ "$(cd "$1" && pwd -P)" = "$(cd "$top" && pwd -P)" ]
+}
 is_clone() { is_top "$1" && [ -n "$(git -C "$1" remote)" ]; }
 no_clone() {
   [ -d ${below} ] && cd ${below}
   [ "\${PWD##*/}" = ${shellQuote(name)} ] || exit 41
-  old=$(find . -mindepth 1 -name .git -prune -o ! -newerct ${shellQuote(String(payload['created_at']))} -print -quit 2>/dev/null)
+  begun=${shellQuote(String(payload['created_at']))}
+  old=$(find . -mindepth 1 -name .git -prune -o ! -newerct "$begun" -print -quit 2>/dev/null)
   [ -n "$old" ] && exit 45
   exit 41
 }
-[ -d "$kept" ] || { cd "$dir" || exit ${repository === null ? 1 : 41}; is_clone . || { is_clone ${below} && cd ${below}; }; }`;
+[ -d "$kept" ] || {
+  cd "$dir" || exit ${repository === null ? 1 : 41}
+  is_clone . || { is_clone ${below} && cd ${below}; }
+}`;
 }
 
-/** The name of the folder that git clones `owner/name`, a URL or a path into. */
 export function repositoryName(repository: string): string {
   const path = repository.replace(/[/\\]+$/, '').replace(/\.git$/, '');
   return path.split(/[/\\:]/).at(-1) ?? '';

@@ -20,15 +20,13 @@ const LONGEST_MS = 120_000;
 export function createAvoidance(clock: Clock) {
   let untilMs = 0;
   let forMs = 0;
-  const end = (): void => {
+  const end = () => {
     untilMs = 0;
     forMs = 0;
   };
   return {
-    isOn: (): boolean => clock.now() < untilMs,
-    /** After a socket was opened. */
+    isOn: () => clock.now() < untilMs,
     end,
-    /** After a socket and a request failed. */
     failed(startedAtMs: number): void {
       if (clock.now() - startedAtMs < SLOW_FAILURE_MS) return end();
       forMs = Math.min(Math.max(2 * forMs, SHORTEST_MS), LONGEST_MS);

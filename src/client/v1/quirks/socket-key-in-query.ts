@@ -11,8 +11,7 @@
 import type { KeyLocation } from '../../agent-server/socket.ts';
 
 /**
- * A URL ends up in logs: the query is used only where the header never worked and failed twice in a
- * row.
+ * A URL may be logged: the query is used only where the header has failed twice and never worked.
  */
 export function keyLocations(): { now(): KeyLocation; worked(): void; failed(): void } {
   let location: KeyLocation = 'header';

@@ -13,10 +13,8 @@ import type { AppConversationRecord } from '../../../protocol/v1/records.ts';
 import type { Links } from '../../shared/links.ts';
 import { CONVERSATIONS, find } from '../calls.ts';
 
-/** A task that has not changed for this long may never end. */
 export const NO_PROGRESS_MS = 20_000;
 
-/** The conversation when its run has a status; else null. */
 export async function startedConversation(
   links: Links,
   id: string | null,

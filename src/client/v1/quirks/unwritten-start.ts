@@ -20,10 +20,7 @@ export function isOnlyUnwritten({ status, detail }: StartTaskRecord): boolean {
   return status === 'ERROR' && detail !== null && UNWRITTEN.test(detail);
 }
 
-/**
- * Undefined where the webhook of the sandbox writes no record in 1.5 s; `read` throws `not-found`
- * until then.
- */
+/** Undefined where no record appears within 1.5 s; `read` throws `not-found` until then. */
 export async function unwrittenConversation(
   links: Links,
   read: () => Promise<AppConversationRecord>,
