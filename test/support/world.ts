@@ -58,6 +58,8 @@ export interface World {
   home: string;
   dataDir: string;
   service: RunningService;
+  /** The sandbox of the runs that helpers start; each run has its own without one. */
+  sandbox?: string;
   env: Record<string, string | undefined>;
   /** Runs one command against the service of this world. */
   acs(...args: string[]): Promise<Ended>;

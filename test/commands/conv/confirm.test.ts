@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/base/errors.ts';
 import { errorOf, useWorld } from '../../support/use-world.ts';
 import {
+  alone,
   endedRun,
   finish,
   json,
@@ -27,7 +28,7 @@ const leave = (): Promise<never> =>
   Promise.reject(new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130 }));
 
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {
-  const at = useWorld({ api, spec: 'process', noun: 'conv' });
+  const at = useWorld({ api, spec: 'process', noun: 'conv', oneSandbox: true });
   const actionOf = async (id: string) =>
     json<{ action_id: string }>(await at.ends(`confirm ${id} --json`, { code: 8 })).action_id;
 
@@ -57,24 +58,6 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect([did(1), await statusOf(at.world, id)]).toEqual([false, 'waiting']);
     });
 
-    it('--accept executes the action and the run continues', async () => {
-      const { id, did } = await startWaitingRun(at.world);
-      const action_id = await actionOf(id);
-      const out = { action_id, answer: 'accepted', changed: true };
-      await at.ends(`confirm ${id} --accept --action ${action_id} --json`, { out });
-      await at.ends(`wait ${id}`, {});
-      expect(did(1)).toBe(true);
-    });
-
-    it('--reject skips the action, and the run waits for a message', async () => {
-      const { id, did } = await startWaitingRun(at.world);
-      await at.ends(`confirm ${id} --reject --json`, {
-        out: { answer: 'rejected', changed: true },
-      });
-      await at.ends(`wait ${id}`, { code: 8 });
-      expect(did(1)).toBe(false);
-    });
-
     it('exits 6 for an action that is no longer pending', async () => {
       const { id, did } = await startWaitingRun(at.world, 2);
       const first = await actionOf(id);
@@ -98,7 +81,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
 
     it('exits 6 for an action in a paused sandbox without --resume', async () => {
-      const { id, did } = await startWaitingRun(at.world);
+      const { id, did } = await startWaitingRun(alone(at.world));
       await putToSleep(at, id);
       // A stopped conversation of V0 has no status that shows the action.
       await at.ends(
@@ -116,7 +99,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
 
     it('--resume starts the sandbox and prints the action, and conv send --resume does not', async () => {
-      const { id, did } = await startWaitingRun(at.world);
+      const { id, did } = await startWaitingRun(alone(at.world));
       await putToSleep(at, id);
       await at.ends(`confirm ${id} --resume --json`, { code: 8, out: /echo done/ });
       await at.ends(`show ${id} --json`, { out: { sandbox_status: 'running', status: 'waiting' } });

@@ -10,7 +10,6 @@ import {
   startHeldRun,
   startWaitingRun,
   statusOf,
-  until,
 } from './support.ts';
 
 const UNKNOWN = 'f'.repeat(32);
@@ -49,23 +48,6 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   });
 
   describe('conv resume', () => {
-    it('continues a run that was stopped', async () => {
-      const { id, release } = await stopped();
-      await at.ends(`resume ${id} --json`, { out: { id, changed: true } });
-      await until(async () => (await statusOf(at.world, id)) === 'running');
-      await release();
-      await at.ends(`wait ${id}`, {});
-    });
-
-    it('starts a paused sandbox and continues its run', async () => {
-      const { id, release } = await startHeldRun(at.world);
-      await putToSleep(at, id);
-      await release();
-      await at.ends(`resume ${id} --wait --json`, {
-        out: { conversation_id: id, status: 'finished', exit_code: 0 },
-      });
-    });
-
     it('--follow prints the run that it continues', async () => {
       const { id, release } = await stopped();
       await release();

@@ -5,6 +5,7 @@ import { BIN } from '../../e2e/processes.ts';
 import { useWorld } from '../../support/use-world.ts';
 import type { Ended } from '../../support/world.ts';
 import {
+  alone,
   endedRun,
   finish,
   jsonLines,
@@ -19,7 +20,7 @@ const UNKNOWN = 'f'.repeat(32);
 
 // What a command does must not depend on what its server speaks.
 describe.each(['v1', 'v0'] as const)('conv send over %s', (api) => {
-  const at = useWorld({ api, spec: 'process' });
+  const at = useWorld({ api, spec: 'process', oneSandbox: true });
   const send = (id: string, ...words: string[]) => at.acs('conv', 'send', id, ...words);
   /** The messages of the user. */
   const messages = async (id: string) => {
@@ -58,7 +59,7 @@ describe.each(['v1', 'v0'] as const)('conv send over %s', (api) => {
   });
 
   it('exits 8 while a confirmation is pending, because a message would execute the action', async () => {
-    const { id, did } = await startWaitingRun(at.world);
+    const { id, did } = await startWaitingRun(alone(at.world));
     await at.ends(`conv send ${id} hello --json`, { code: 8, err: 'conv confirm' });
     await at.ends(`conv follow ${id}`, { code: 8 });
     await at.ends(`conv show ${id} --exit-status`, { code: 8 });
@@ -104,7 +105,7 @@ describe.each(['v1', 'v0'] as const)('conv send over %s', (api) => {
   });
 
   it('exits 6 for a paused sandbox without --resume', async () => {
-    const id = await endedRun(at.world);
+    const id = await endedRun(alone(at.world));
     await putToSleep(at, id);
     await at.ends(`conv send ${id} hello`, { code: 6, err: '--resume' });
     const url = expect.stringMatching(api === 'v1' ? /\/resume$/ : /\/start$/) as string;
@@ -120,7 +121,7 @@ describe.each(['v1', 'v0'] as const)('conv send over %s', (api) => {
   it.runIf(api === 'v1')(
     'exits 6 when the sandbox was deleted, and wait and events go on',
     async () => {
-      const id = await endedRun(at.world);
+      const id = await endedRun(alone(at.world));
       const { sandbox_id } = await at.json<{ sandbox_id: string }>(`conv show ${id}`);
       await at.ends(`sandbox delete ${sandbox_id} -y`, {});
       await at.ends(`conv send ${id} hello`, { code: 6 });
@@ -174,7 +175,7 @@ describe.each(['v1', 'v0'] as const)('conv send over %s', (api) => {
     });
 
     it('keeps the text in a file when it cannot be sent', async () => {
-      const id = await endedRun(at.world);
+      const id = await endedRun(alone(at.world));
       const { ACS_BASE_URL, ACS_API_KEY } = at.world.env;
       const acs =
         `ACS_BASE_URL='${ACS_BASE_URL}' ACS_API_KEY='${ACS_API_KEY}' '${process.execPath}' ` +

@@ -20,7 +20,14 @@ import { platformOf, type Ended, type World } from '../../support/world.ts';
 export { until };
 
 /** What the helpers need of a world or a suite. */
-type At = Pick<World, 'acs' | 'dir'>;
+type At = Pick<World, 'acs' | 'dir' | 'sandbox'>;
+
+/** The world, where each run that helpers start has a sandbox of its own. */
+export function alone(world: World): World {
+  return { ...world, sandbox: undefined };
+}
+
+const placed = ({ sandbox }: At) => (sandbox === undefined ? [] : ['--sandbox', sandbox]);
 
 export interface ConversationJson {
   id: string;
@@ -132,7 +139,8 @@ export async function startHeldRun(world: At, ...flags: string[]): Promise<HeldR
     run(`while [ ! -e ${flag} ]; do sleep 0.05; done`),
     finish('done'),
   ]);
-  const started = await world.acs('conv', 'new', '--no-repo', '--replay', file, '--json', ...flags);
+  const words = ['conv', 'new', '--no-repo', '--replay', file, '--json', ...placed(world)];
+  const started = await world.acs(...words, ...flags);
   if (started.code !== 0) throw new Error(`conv new ended with ${started.code}: ${started.err}`);
   const { id } = json(started);
   await until(async () => json(await world.acs('conv', 'show', id, '--json')).status === 'running');
@@ -150,6 +158,7 @@ export async function endedRun(world: At, ...flags: string[]): Promise<string> {
     'demo',
     '--wait',
     '--json',
+    ...(flags.includes('--sandbox') ? [] : placed(world)),
     ...flags,
   );
   if (ended.code !== 0) throw new Error(`conv new ended with ${ended.code}: ${ended.err}`);
@@ -182,16 +191,8 @@ export async function startWaitingRun(
     finish('all done'),
   ]);
   await world.acs('settings', 'set', 'confirmation_mode=true');
-  const started = await world.acs(
-    'conv',
-    'new',
-    'do it',
-    '--no-repo',
-    '--replay',
-    file,
-    '--wait',
-    '--json',
-  );
+  const words = ['conv', 'new', 'do it', '--no-repo', '--replay', file, '--wait', '--json'];
+  const started = await world.acs(...words, ...placed(world));
   await world.acs('settings', 'set', 'confirmation_mode=false');
   if (started.code !== 8) throw new Error(`conv new ended with ${started.code}: ${started.err}`);
   return { id: json(started).id, did: (command) => existsSync(`${mark}-${command}`) };

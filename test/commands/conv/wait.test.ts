@@ -7,6 +7,7 @@ import { NOT_FOUND, type Asked, type Reply } from '../../support/server.ts';
 import { useV1 } from '../../support/use-scripted.ts';
 import { errorOf, useWorld } from '../../support/use-world.ts';
 import {
+  alone,
   endedRun,
   json,
   jsonLines,
@@ -17,7 +18,7 @@ import {
 } from './support.ts';
 
 describe('conv wait', () => {
-  const at = useEndedRun({ spec: 'process', noun: 'conv' });
+  const at = useEndedRun({ spec: 'process', noun: 'conv', oneSandbox: true });
   const unknown = 'f'.repeat(32);
 
   it('prints one outcome for each id, also of those on stdin', async () => {
@@ -112,7 +113,7 @@ describe('conv wait', () => {
     const waiting = at.ends(`wait ${stopped.id}`, { code: 6 });
     await at.ends(`stop ${stopped.id}`, {});
     await waiting;
-    const deleted = await startHeldRun(at.world);
+    const deleted = await startHeldRun(alone(at.world));
     let shown = '';
     const onOut = (text: string): void => void (shown += text);
     const following = at.ends(`follow ${deleted.id} --json`, { code: 5, onOut });
