@@ -2,14 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe } from 'vitest';
-import { whyNoBubblewrap } from '../../src/service/isolation/detect.ts';
+import { tryIsolation } from '../../src/service/isolation/detect.ts';
 import type { SandboxSpecName } from '../../src/service/base/worker-protocol.ts';
 
+const trial = await tryIsolation(process.env);
+if (trial.state === 'failed') throw new Error(trial.why);
 /**
  * Whether cases that need bubblewrap can run here; those that cannot are skipped, which counts them
  * (vitest.config.ts).
  */
-export const hasBubblewrap = (await whyNoBubblewrap(process.env)) === null;
+export const hasBubblewrap = trial.state === 'works';
 
 /** The same cases for a sandbox of either spec. */
 export function describeEachSpec(title: string, cases: (spec: SandboxSpecName) => void): void {

@@ -57,69 +57,52 @@ export function actionEvent(
   step: ToolStep | InvalidStep,
   { action_id, tool_call_id: id, tool_name: name }: Cause,
 ): NewEvent {
-  const { kind, ...parameters } = step.type === 'invalid' ? {} : actionMembers(step);
+  const parameters = step.type === 'invalid' ? {} : actionParameters(step);
   // A model omits arguments that are false or empty.
-  const written = Object.fromEntries(
+  const members = Object.fromEntries(
     Object.entries(parameters).filter(([, value]) => value !== false),
   );
-  const given = step.call?.arguments ?? JSON.stringify(written);
+  const json = step.call?.arguments ?? JSON.stringify(members);
   return {
     id: action_id,
     source: 'agent',
     thought: textContent(step.type === 'think' ? '' : step.thought),
-    ...(step.call?.reasoning ? { reasoning_content: step.call.reasoning } : {}),
+    ...(step.call?.reasoning && { reasoning_content: step.call.reasoning }),
     thinking_blocks: [],
-    ...(kind === undefined ? {} : { action: { ...parameters, kind } }),
+    ...(step.type !== 'invalid' && { action: { ...parameters, kind: ACTIONS[step.type] } }),
     tool_name: name,
     tool_call_id: id,
     tool_call: {
       id,
       name,
-      arguments: given,
+      arguments: json,
       origin: 'completion',
-      ...(step.call?.signature ? { thought_signature: step.call.signature } : {}),
+      ...(step.call?.signature && { thought_signature: step.call.signature }),
     },
     llm_response_id: step.call?.response_id ?? `replay-${id}`,
     security_risk: 'risk' in step ? (step.risk ?? 'UNKNOWN') : 'UNKNOWN',
-    summary: `${name}: ${shortened(given, 200)}`,
+    summary: `${name}: ${shortened(json, 200)}`,
     kind: 'ActionEvent',
   };
 }
 
-function actionMembers(step: ToolStep): Record<string, unknown> {
-  switch (step.type) {
-    case 'terminal': {
-      const timeout = step.timeout_seconds === undefined ? {} : { timeout: step.timeout_seconds };
-      return {
-        command: step.command,
-        is_input: step.is_input,
-        ...timeout,
-        reset: step.reset,
-        kind: 'TerminalAction',
-      };
-    }
-    case 'edit': {
-      const { command, path, file_text, old_str, new_str, insert_line, view_range } = step;
-      return {
-        command,
-        path,
-        file_text,
-        old_str,
-        new_str,
-        insert_line,
-        view_range,
-        kind: 'FileEditorAction',
-      };
-    }
-    case 'think':
-      return { thought: step.thought, kind: 'ThinkAction' };
-    case 'finish':
-      return { message: step.message, kind: 'FinishAction' };
-    case 'task_tracker':
-      return { command: step.command, task_list: step.task_list, kind: 'TaskTrackerAction' };
-    case 'mcp':
-      return { data: step.data, kind: 'MCPToolAction' };
-  }
+const ACTIONS: Record<ToolStep['type'], string> = {
+  terminal: 'TerminalAction',
+  edit: 'FileEditorAction',
+  think: 'ThinkAction',
+  finish: 'FinishAction',
+  task_tracker: 'TaskTrackerAction',
+  mcp: 'MCPToolAction',
+};
+
+const NO_PARAMETERS = new Set(['type', 'thought', 'call', 'risk', 'usage']);
+
+function actionParameters(step: ToolStep): Record<string, unknown> {
+  if (step.type === 'think') return { thought: step.thought };
+  if (step.type === 'mcp') return { data: step.data };
+  const parameters = Object.entries(step).filter(([name]) => !NO_PARAMETERS.has(name));
+  const { timeout_seconds, ...members } = Object.fromEntries<unknown>(parameters);
+  return timeout_seconds === undefined ? members : { ...members, timeout: timeout_seconds };
 }
 
 export function agentError({ tool_name, tool_call_id }: Cause, error: string): NewEvent {

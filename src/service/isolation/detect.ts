@@ -8,46 +8,24 @@ import { bubblewrapCommand } from './namespace-limit.ts';
 /** How `unshare`, `bwrap` and the shell report EPERM and EACCES. */
 const NOT_PERMITTED = /operation not permitted|permission denied|no permissions/i;
 
-/** The trial failed for a temporary reason, such as exhausted user namespaces. */
-export class TrialFailed extends Error {
-  override readonly name = 'TrialFailed';
-}
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The trial with its result as data, also where it failed. Throws the reason of the signal. */
+/** `unavailable`: not installed or not permitted; `failed`: for another reason. */
 export async function tryIsolation(
   env: Environment,
-  signal: AbortSignal,
-): Promise<{ state: 'works' } | { state: 'unavailable' | 'failed'; why: string }> {
-  try {
-    const why = await whyNoBubblewrap(env, signal);
-    return why === null ? { state: 'works' } : { state: 'unavailable', why };
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof TrialFailed)) throw error;
-    return { state: 'failed', why: error.message };
-  }
-}
-
-/** Null: it works; a text: not installed or not permitted. Throws TrialFailed otherwise. */
-export async function whyNoBubblewrap(
-  env: Environment,
   signal?: AbortSignal,
-): Promise<string | null> {
-  const { PATH = '' } = env;
+): Promise<{ state: 'works' } | { state: 'unavailable' | 'failed'; why: string }> {
   let command: ReturnType<typeof bubblewrapCommand>;
   try {
-    command = bubblewrapCommand(bubblewrapTrial(), PATH);
+    command = bubblewrapCommand(bubblewrapTrial(), env['PATH']);
   } catch (error) {
-    return (error as Error).message;
+    return { state: 'unavailable', why: (error as Error).message };
   }
   const failure = await commandFailure(command.file, command.args, env, signal);
-  if (failure === null) return null;
-  if (NOT_PERMITTED.test(failure)) return failure;
-  const missing = missingFromKernel();
-  if (missing !== null) return missing;
-  throw new TrialFailed(failure);
+  signal?.throwIfAborted();
+  if (failure === null) return { state: 'works' };
+  const why = NOT_PERMITTED.test(failure) ? failure : missingFromKernel();
+  return why === null ? { state: 'failed', why: failure } : { state: 'unavailable', why };
 }
 
 /** The first line of its error output, or how it ended; null: it ended with exit code 0. */

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { folderIdentity, sendSignal } from '../../base/process.ts';
 
@@ -127,13 +127,10 @@ function addDescendants(entries: ProcessEntry[], root: number, selected: Set<num
 }
 
 function listProcesses(): ProcessEntry[] {
-  let names: string[];
-  try {
-    names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  } catch {
-    return listWithPs();
-  }
-  return names.length === 0 ? listWithPs() : names.flatMap(readStat);
+  if (!existsSync('/proc/self/stat')) return listWithPs();
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap(readStat);
 }
 
 function readStat(name: string): ProcessEntry[] {

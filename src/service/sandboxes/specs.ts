@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { TrialFailed, whyNoBubblewrap } from '../isolation/detect.ts';
+import { tryIsolation } from '../isolation/detect.ts';
 import { ServiceError } from '../base/failure.ts';
 import type { SandboxRow } from '../storage/sandboxes.ts';
 import { WORKSPACE_INSIDE, type SandboxSpecName } from '../base/worker-protocol.ts';
@@ -42,22 +42,22 @@ export async function chooseSpecs({
   spec?: SandboxSpecName | undefined;
   env: Readonly<Record<string, string | undefined>>;
 }): Promise<SpecChoice> {
-  const why = await whyNoBubblewrap(env).catch((error: unknown) => {
-    if (!(error instanceof TrialFailed)) throw error;
-    if (spec === 'process') return `its trial failed: ${error.message}`;
-    throw new ServiceError('isolation', `the trial of bubblewrap failed: ${error.message}`, {
+  const trial = await tryIsolation(env);
+  if (trial.state === 'works') return specChoice(spec ?? null, null);
+  const { state, why } = trial;
+  if (state === 'failed' && spec !== 'process') {
+    throw new ServiceError('isolation', `the trial of bubblewrap failed: ${why}`, {
       hint:
         'remove the cause and try again, or run commands without isolation: acs serve ' +
         '--detach --spec process',
-      cause: error,
     });
-  });
-  if (why !== null && spec !== undefined && spec !== 'process') {
+  }
+  if (spec !== undefined && spec !== 'process') {
     throw new ServiceError('unsupported', `the spec ${spec} is not available: ${why}`, {
       hint: 'install bubblewrap, or run commands without isolation: --spec process',
     });
   }
-  return specChoice(spec ?? null, why);
+  return specChoice(spec ?? null, state === 'failed' ? `its trial failed: ${why}` : why);
 }
 
 /** `named`: the default that the service was started with. */

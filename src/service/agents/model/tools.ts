@@ -4,9 +4,7 @@ import * as v from 'valibot';
 import { isRecord } from '../../../protocol/shape.ts';
 import {
   EDITOR_COMMANDS,
-  type EditStep,
   type ModelCall,
-  type Risk,
   RISKS,
   type Step,
   TASK_STATUSES,
@@ -122,52 +120,32 @@ export function stepOf(
   if (mcpTools.has(name)) return { type: 'mcp', name, data, thought, risk, call: modelCall };
   if (!isBuiltIn(name)) return refuse(`There is no tool ${name}.`);
   const parsed = v.safeParse(ARGUMENTS[name], corrected(data, ARGUMENTS[name].entries));
-  if (parsed.success)
-    return STEPS[name](parsed.output as never, { data, thought, risk, call: modelCall });
-  const issues = parsed.issues.map(
-    (issue) => `${v.getDotPath(issue) ?? 'arguments'}: ${issue.message}`,
-  );
-  return refuse(`Wrong arguments for ${name}: ${issues.join('; ')}`);
-}
-
-type Arguments = typeof ARGUMENTS;
-
-function isBuiltIn(name: string): name is keyof Arguments {
-  return Object.hasOwn(ARGUMENTS, name);
-}
-
-interface CallParts {
-  data: Record<string, unknown>;
-  thought: string;
-  risk: Risk | undefined;
-  call: ModelCall;
-}
-
-const STEPS: {
-  [Name in keyof Arguments]: (args: v.InferOutput<Arguments[Name]>, parts: CallParts) => Step;
-} = {
-  terminal: ({ command, timeout, reset = false }, { data, thought, risk, call }) => ({
+  if (!parsed.success) {
+    const issues = parsed.issues.map(
+      (issue) => `${v.getDotPath(issue) ?? 'arguments'}: ${issue.message}`,
+    );
+    return refuse(`Wrong arguments for ${name}: ${issues.join('; ')}`);
+  }
+  const step = { thought, call: modelCall, ...parsed.output };
+  if ('path' in step) return { ...step, type: 'edit', risk } as Step;
+  if (name !== 'terminal') return { ...step, type: name } as Step;
+  const { timeout, reset = false, ...terminal } = step as typeof step & TerminalArguments;
+  return {
+    ...terminal,
     type: 'terminal',
-    command,
     // Models that know the tool of openhands-sdk use this argument, which is not offered.
     is_input: data['is_input'] === true || data['is_input'] === 'true',
     reset,
-    thought,
-    call,
     timeout_seconds: timeout,
-    risk: riskOf(command, risk),
-  }),
-  file_editor: (args, { thought, risk, call }) => ({
-    ...(args as EditStep),
-    type: 'edit',
-    thought,
-    risk,
-    call,
-  }),
-  task_tracker: (args, { thought, call }) => ({ type: 'task_tracker', ...args, thought, call }),
-  think: (args, { call }) => ({ type: 'think', ...args, call }),
-  finish: (args, { thought, call }) => ({ type: 'finish', ...args, thought, call }),
-};
+    risk: riskOf(terminal.command, risk),
+  };
+}
+
+type TerminalArguments = v.InferOutput<(typeof ARGUMENTS)['terminal']>;
+
+function isBuiltIn(name: string): name is keyof typeof ARGUMENTS {
+  return Object.hasOwn(ARGUMENTS, name);
+}
 
 /** Models write "true" for true, "5" for 5, and null for an absent argument. */
 function corrected(
