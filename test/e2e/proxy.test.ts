@@ -1,49 +1,16 @@
 /** A server that acs reaches through a proxy, with a certificate of a private authority. */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import http from 'node:http';
-import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { finish, ID, KEY, status, userMessage, v1Server } from '../client/support/v1-server.ts';
-import { startFake, type FakeServer } from '../support/server.ts';
+import { startFake, startProxy, untilTestEnds, type FakeServer } from '../support/server.ts';
 import { PACKAGE_ROOT } from '../support/world.ts';
 import { start } from './processes.ts';
 
 /** `authority.pem` signed `signed.pem`, for acs.test and its subdomains. */
 const file = (name: string) => path.join(PACKAGE_ROOT, 'test/fixtures/tls', `${name}.pem`);
-
-interface Proxy {
-  url: string;
-  /** The targets of CONNECT. */
-  targets: string[];
-  close(): Promise<unknown>;
-}
-
-/** Connects each name to the port on this machine. */
-async function startProxy(port: number): Promise<Proxy> {
-  const targets: string[] = [];
-  const open = new Set<Duplex>();
-  const server = http.createServer().on('connect', ({ url = '' }, client: Duplex) => {
-    targets.push(url);
-    const upstream = net.connect(port, '127.0.0.1', () => {
-      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      upstream.pipe(client).pipe(upstream);
-    });
-    for (const socket of [client, upstream]) open.add(socket.on('error', () => undefined));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    targets,
-    close: () => {
-      for (const socket of open) socket.destroy();
-      return new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
 
 let home: string;
 beforeEach(async () => void (home = await mkdtemp(path.join(tmpdir(), 'acs-test-'))));
@@ -72,24 +39,19 @@ async function startServer(origin: string): Promise<FakeServer> {
 /** Follows the conversation at acs.test, which only the proxy can resolve. */
 async function follow(scheme: 'http' | 'https', env: Record<string, string> = {}) {
   const origin = `${scheme}://acs.test`;
-  const server = await startServer(origin);
-  const proxy = await startProxy(Number(new URL(server.url).port));
-  try {
-    const ended = await start(['conv', 'follow', ID], {
-      cwd: home,
-      env: {
-        HOME: home,
-        ACS_BASE_URL: origin,
-        ACS_API_KEY: KEY,
-        [`${scheme}_proxy`]: proxy.url,
-        ...env,
-      },
-    }).ended;
-    return { ...ended, server, targets: new Set(proxy.targets) };
-  } finally {
-    await proxy.close();
-    await server.close();
-  }
+  const server = await untilTestEnds(startServer(origin));
+  const proxy = await untilTestEnds(startProxy({ to: () => server.url }));
+  const ended = await start(['conv', 'follow', ID], {
+    cwd: home,
+    env: {
+      HOME: home,
+      ACS_BASE_URL: origin,
+      ACS_API_KEY: KEY,
+      [`${scheme}_proxy`]: proxy.url,
+      ...env,
+    },
+  }).ended;
+  return { ...ended, server, targets: new Set(proxy.asked.map(({ url }) => url)) };
 }
 
 it.each([

@@ -8,6 +8,7 @@ import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pipeline, type Duplex } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
 
@@ -156,9 +157,9 @@ async function answer(
   request: http.IncomingMessage,
   response: http.ServerResponse,
 ): Promise<void> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const bytes = Buffer.concat(chunks);
+  const bytes = await buffer(request).catch(() => null);
+  // The client has cut its request.
+  if (bytes === null) return;
   const url = new URL(request.url ?? '/', 'http://fake');
   const text = bytes.toString();
   const asked: Asked = {

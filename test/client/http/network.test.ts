@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import http from 'node:http';
-import net from 'node:net';
-import type { Duplex } from 'node:stream';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setTimeout as later } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { clockFrom } from '../../../src/base/clock.ts';
 import { AppError } from '../../../src/base/errors.ts';
@@ -9,6 +9,14 @@ import { failure } from '../support/client.ts';
 import { classifyFailure } from '../../../src/client/http/answer.ts';
 import { Network, type Sending, proxyFor } from '../../../src/client/http/network.ts';
 import { Redaction } from '../../../src/client/http/redaction.ts';
+import {
+  startFake,
+  startRaw,
+  untilTestEnds,
+  type FakeServer,
+  type Handler,
+  type Reply,
+} from '../../support/server.ts';
 import { TestClock, until } from '../../support/test-clock.ts';
 
 /** A limit that is not meant to be met. */
@@ -41,43 +49,24 @@ const sending = (members: Partial<Sending> = {}): Sending => ({
   ...members,
 });
 
-async function listen(server: net.Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as net.AddressInfo).port;
-}
-
-interface Served {
-  url: string;
-  /** Its connections, one for each request. */
-  sockets: net.Socket[];
-  /** Resolves when its first connection is closed. */
-  closed: Promise<void>;
-}
-
-async function serve(handler: http.RequestListener): Promise<Served> {
-  const sockets: net.Socket[] = [];
-  const server = http.createServer((request, response) => {
-    sockets.push(request.socket);
-    handler(request, response);
-  });
-  const closed = new Promise<void>((resolve) =>
-    server.once('connection', (socket) => socket.once('close', () => resolve())),
+async function serve(handler: Handler): Promise<FakeServer & { closed: Promise<unknown> }> {
+  let connected: (socket: Socket) => void;
+  const closed = new Promise<Socket>((resolve) => (connected = resolve)).then((first) =>
+    once(first, 'close'),
   );
-  opened.push({ close: () => (server.closeAllConnections(), server.close()) });
-  return { url: `http://127.0.0.1:${await listen(server)}/`, sockets, closed };
+  const server = await untilTestEnds(
+    startFake((asked) => {
+      connected(asked.socket);
+      return handler(asked);
+    }),
+  );
+  return Object.assign(server, { closed });
 }
+
+const text = (answer: string): Reply => ({ text: answer, type: 'text/plain' });
 
 /** A server of raw bytes: its answer to the first bytes of a client. */
-async function say(text: string): Promise<string> {
-  const sockets = new Set<net.Socket>();
-  const server = net.createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    socket.once('data', () => (text === '' ? undefined : socket.end(text)));
-  });
-  opened.push({ close: () => (sockets.forEach((socket) => socket.destroy()), server.close()) });
-  return `http://127.0.0.1:${await listen(server)}/`;
-}
+const say = async (answer: string | null) => (await untilTestEnds(startRaw(answer))).url;
 
 async function classOf(answer: Promise<unknown>): Promise<string> {
   return await answer.then(
@@ -91,13 +80,9 @@ async function classOf(answer: Promise<unknown>): Promise<string> {
 
 describe('a request without a proxy', () => {
   it('sends the length of its body with every method', async () => {
-    const { url } = await serve((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () =>
-        response.end(`${request.headers['content-length']} ${Buffer.concat(chunks).toString()}`),
-      );
-    });
+    const { url } = await serve(({ headers, text: body }) =>
+      text(`${headers['content-length']} ${body}`),
+    );
     for (const method of ['POST', 'PATCH', 'DELETE', 'PUT']) {
       const { bytes } = await client().send(url, 'kept', sending({ method, body: '{"ü":1}' }));
       expect(Buffer.from(bytes).toString(), method).toBe('8 {"ü":1}');
@@ -105,28 +90,27 @@ describe('a request without a proxy', () => {
   });
 
   it('reuses a connection, but not one that was idle for too long', async () => {
-    const { url, sockets, closed } = await serve((_, response) => response.end('x'));
+    const { url, asked, closed } = await serve(() => text('x'));
+    const connections = () => new Set(asked.map(({ socket }) => socket)).size;
     const straight = client({ idleMs: 100 });
     for (let count = 0; count < 3; count++) await straight.send(url, 'kept', sending());
-    expect(new Set(sockets).size).toBe(1);
+    expect(connections()).toBe(1);
     await closed;
     await straight.send(url, 'kept', sending());
-    expect(new Set(sockets).size).toBe(2);
+    expect(connections()).toBe(2);
     await straight.send(url, 'fresh', sending());
     await straight.send(url, 'fresh', sending());
-    expect(new Set(sockets).size).toBe(4);
+    expect(connections()).toBe(4);
   });
 
   it('waits longer for an answer than a connection is kept idle', async () => {
-    const { url, sockets } = await serve((_, response) =>
-      setTimeout(() => response.end('late'), 300),
-    );
+    const { url, asked } = await serve(() => later(300, text('late')));
     const straight = client({ idleMs: 100 });
     for (let count = 0; count < 2; count++)
       expect(Buffer.from((await straight.send(url, 'kept', sending())).bytes).toString()).toBe(
         'late',
       );
-    expect(sockets).toHaveLength(2);
+    expect(asked).toHaveLength(2);
   });
 
   it.each([
@@ -151,16 +135,14 @@ describe('a request without a proxy', () => {
    */
   async function connectedTo(url: string): Promise<Network> {
     const straight = client();
-    await straight.send(`${url}first`, 'kept', sending());
+    await straight.send(`${url}/first`, 'kept', sending());
     return straight;
   }
 
   it('fails when the server stops in the middle of an answer', async () => {
-    const { url } = await serve(({ url: path }, response) => {
-      if (path === '/first') return void response.end();
-      response.writeHead(200, { 'content-length': '10' });
-      response.write('half');
-    });
+    const { url } = await serve(({ path }) =>
+      path === '/first' ? { none: true } : { starts: 'half', headers: { 'content-length': '10' } },
+    );
     const straight = await connectedTo(url);
     expect(await classOf(straight.send(url, 'kept', sending({ silenceMs: 300 })))).toContain(
       'sent nothing',
@@ -174,7 +156,7 @@ describe('a request without a proxy', () => {
   ])(
     'distinguishes a connection that is not established from a silent server, with %i ms for one and %i ms for the other',
     async (...[connectTimeoutMs, silenceMs]) => {
-      const url = (await say('')).replace('http:', 'https:');
+      const url = (await say(null)).replace('http:', 'https:');
       const error = await client({ connectTimeoutMs })
         .send(url, 'kept', sending({ silenceMs }))
         .catch((failure: unknown) => failure);
@@ -192,53 +174,48 @@ describe('a request without a proxy', () => {
   });
 
   it('may wait for its turn and its answer longer than the connection time-out', async () => {
-    const { url } = await serve((request, response) =>
-      setTimeout(() => response.end('x'), request.url === '/slow' ? 3_000 : 20),
-    );
+    const { url } = await serve(({ path }) => later(path === '/slow' ? 3_000 : 20, text('x')));
     const straight = client({ connectTimeoutMs: 2_000 });
     const first = Array.from({ length: 16 }, () => straight.send(url, 'kept', sending()));
     // No connection is left for this one: it gets one that has been used.
-    const queued = straight.send(`${url}slow`, 'kept', sending());
+    const queued = straight.send(`${url}/slow`, 'kept', sending());
     await Promise.all(first);
     expect(await classOf(queued)).toBe('answered');
   });
 
   it('ends when its client is closed', async () => {
     const straight = client();
-    const { url } = await serve(() => straight.close());
+    const { url } = await serve(() => {
+      straight.close();
+      return { silence: true };
+    });
     expect(await classOf(straight.send(url, 'kept', sending()))).toContain('reset');
   });
 });
 
 describe('a web socket', () => {
   it('ends with the network when its peer never answers the close frame', async () => {
-    let peer: Duplex | null = null;
-    const server = http.createServer();
-    server.on('upgrade', ({ headers }, stream: Duplex) => {
-      const key = createHash('sha1').update(
-        `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`,
-      );
-      peer = stream.on('error', () => undefined);
-      stream.write(
-        'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n',
-      );
-      stream.write(`sec-websocket-accept: ${key.digest('base64')}\r\n\r\n`);
-    });
-    opened.push(server);
+    const accept = (key: string | undefined) =>
+      createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+    const peer = await untilTestEnds(
+      startRaw((stream) =>
+        stream.once('data', (head: Buffer) => {
+          const key = /^sec-websocket-key: *(\S+)/im.exec(head.toString())?.[1];
+          stream.write(
+            'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n' +
+              `sec-websocket-accept: ${accept(key)}\r\n\r\n`,
+          );
+        }),
+      ),
+    );
     const network = client();
-    const socket = await network.openSocket(
-      `ws://127.0.0.1:${await listen(server)}/sockets/events/1`,
-      {},
-    );
+    const url = `${peer.url.replace('http', 'ws')}/sockets/events/1`;
+    const socket = await network.openSocket(url, {});
     await new Promise((resolve) => socket.addEventListener('open', resolve));
-    const stream = peer as Duplex | null;
-    const ended = new Promise<string>((resolve) =>
-      stream?.resume().once('end', () => resolve('ended')),
-    );
+    const ended = once(peer.sockets[0]!.resume(), 'end');
     socket.close();
     network.close();
-    expect(await ended).toBe('ended');
-    stream?.destroy();
+    await ended;
   });
 });
 
@@ -246,10 +223,9 @@ describe('the total time of an answer', () => {
   const part = Buffer.alloc(1024 * 1024);
 
   it('is ten times the longest silence, and as long again for each 8 MiB received', async () => {
-    const { url } = await serve((_, response) => {
-      response.writeHead(200);
-      for (let count = 0; count < 9; count++) response.write(part);
-    });
+    const { url } = await serve(() => ({
+      by: (response) => void Array.from({ length: 9 }, () => response.write(part)),
+    }));
     const clock = new TestClock();
     let received = 0;
     const into = (bytes: Uint8Array): Promise<void> => {
@@ -265,7 +241,7 @@ describe('the total time of an answer', () => {
   });
 
   it('does not include the time that the receiver of the answer needs', async () => {
-    const { url } = await serve((_, response) => response.end('whole'));
+    const { url } = await serve(() => text('whole'));
     const clock = new TestClock();
     let proceed: (() => void) | null = null;
     const into = (): Promise<void> => new Promise((resolve) => (proceed = resolve));
@@ -285,7 +261,7 @@ describe('a body in parts', () => {
       yield Buffer.from(part);
     }
   };
-  const echo: http.RequestListener = (request, response) => void request.pipe(response);
+  const echo: Handler = ({ text: body }) => text(body);
 
   it('may come slower than the limit of a silent server', async () => {
     const { url } = await serve(echo);
@@ -298,7 +274,7 @@ describe('a body in parts', () => {
   });
 
   it('may be received slower than the limit of a silent server', async () => {
-    const { url } = await serve((_, response) => response.end('whole'));
+    const { url } = await serve(() => text('whole'));
     const parts: string[] = [];
     const into = async (part: Uint8Array): Promise<void> => {
       await new Promise((resolve) => setTimeout(resolve, 400));
@@ -356,26 +332,20 @@ describe('the proxy of a request', () => {
 });
 
 it('a request ends when it is aborted while the proxy does not complete its answer to CONNECT', async () => {
-  const sockets: net.Socket[] = [];
-  const proxy = net.createServer((socket) => {
-    sockets.push(socket);
-    socket
-      .on('error', () => undefined)
-      .resume()
-      .write('HTTP/1.1 200 OK\r\nx: ');
-  });
-  opened.push({ close: () => (sockets.forEach((socket) => socket.destroy()), proxy.close()) });
-  const env = { HTTPS_PROXY: `http://127.0.0.1:${await listen(proxy)}` };
+  const proxy = await untilTestEnds(
+    startRaw((socket) => socket.resume().write('HTTP/1.1 200 OK\r\nx: ')),
+  );
+  const env = { HTTPS_PROXY: proxy.url };
   const network = new Network({ env, redaction: new Redaction([]), connectTimeoutMs: LONG_MS });
   const interruption = new AbortController();
   const answer = failure(
     network.send('https://far.example/', 'kept', sending({ signal: interruption.signal })),
   );
-  await until(() => sockets.length === 1);
+  await until(() => proxy.sockets.length === 1);
   interruption.abort(new AppError('interrupted', 'by the user'));
   expect(await answer).toBe(interruption.signal.reason);
   network.close();
-  await until(() => sockets[0]?.destroyed === true);
+  await until(() => proxy.sockets[0]?.destroyed === true);
 });
 
 describe('a connection that is lost', () => {
