@@ -5,7 +5,6 @@ const FILES = {
     'src/commands/conv/confirm.ts',
     'src/commands/settings/index.ts',
     'src/output/emit.ts',
-    'src/service/serve.ts',
     'src/terminal/prompt.ts',
   ],
   'no-nested-ternary': [

@@ -67,13 +67,14 @@ export const APP_ROUTES: readonly Route<AppContext>[] = [
 
 export function createApp(context: AppContext): Hono {
   const { activity } = context;
+  const faults = context.faults.filter(({ server }) => server === 'app');
   const served = APP_ROUTES.filter(({ path }) => isServed(context, path));
   return createRouter(served, context, {
     host: context.host,
     key: context.key,
     acceptsBearer: true,
     maxBodyBytes: MAX_BODY_BYTES,
-    faults: context.faults?.length ? createFaultRules(context.faults, context.log) : null,
+    faults: faults.length > 0 ? createFaultRules(faults, context.log) : null,
     onBegin: () => activity.begin(),
     onEnd: () => activity.end(),
     errorOf(error) {

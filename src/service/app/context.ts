@@ -1,21 +1,21 @@
+import { createActivity } from '../lifecycle/activity.ts';
 import type { Clock } from '../lifecycle/clock.ts';
+import type { dataPaths } from '../lifecycle/data-dir.ts';
 import type { ServiceApi } from '../lifecycle/service-options.ts';
 import type { ReplayStep } from '../base/steps.ts';
-import type { Store } from '../storage/index.ts';
 import type { FaultRule } from '../faults/schema.ts';
-import type { EventLogs } from '../storage/event-logs.ts';
-import type { Activity } from '../lifecycle/activity.ts';
-import type { Pages } from './pages.ts';
-import type { V0EventReader } from './v0-events.ts';
-import type { Starter } from './starts/starter.ts';
 import type { SpecChoice } from '../sandboxes/specs.ts';
-import type { Supervisor } from '../sandboxes/supervisor.ts';
+import { Supervisor, type SupervisorOptions } from '../sandboxes/supervisor.ts';
+import { gitIdentity } from '../settings/settings.ts';
+import { EventLogs } from '../storage/event-logs.ts';
+import type { Store } from '../storage/index.ts';
+import { createNoticeKeeper } from './conversation-notices.ts';
+import { createPages } from './pages.ts';
+import { Starter } from './starts/starter.ts';
+import { createV0EventReader } from './v0-events.ts';
 
-export interface AppContext {
+interface AppOptions {
   store: Store;
-  supervisor: Supervisor;
-  starter: Starter;
-  logs: EventLogs;
   clock: Clock;
   key: string;
   api: ServiceApi;
@@ -25,12 +25,60 @@ export interface AppContext {
   root: string;
   specs: SpecChoice;
   log(line: string): void;
-  faults?: readonly FaultRule[];
+  faults: readonly FaultRule[];
   /** The replay of conversations that name no replay; null: they use the model of the settings. */
   defaultReplay: ReplayStep[] | null;
-  pages: Pages;
-  activity: Activity;
-  readV0Events: V0EventReader;
-  /** RFC 3339. */
-  startedAt: string;
+}
+
+type SandboxOptions = Pick<SupervisorOptions, 'env' | 'limits' | 'maxRunning' | 'keepMs'>;
+
+export type AppContext = ReturnType<typeof createAppContext>;
+
+/** What the routes of an app server work with, on the data directory of `paths`. */
+export function createAppContext(
+  options: AppOptions,
+  paths: ReturnType<typeof dataPaths>,
+  sandboxes: SandboxOptions,
+) {
+  const { store, clock, log, faults } = options;
+  const logs = new EventLogs(paths.events);
+  const notices = createNoticeKeeper(store, logs, log);
+  const pages = createPages(clock);
+  store.onWrite(pages.notify);
+  const supervisor = new Supervisor({
+    ...options,
+    ...sandboxes,
+    faults: faults.filter(({ server }) => server === 'agent'),
+    workspacesDir: paths.workspaces,
+    eventsDir: paths.events,
+    database: paths.database,
+    initialEnv: () => gitIdentity(store.documents),
+    onConversation(sandboxId, notice) {
+      notices.keep(sandboxId, notice);
+      pages.notify();
+    },
+  });
+  const { env } = sandboxes;
+  const starter = new Starter({ store, supervisor, clock, env, stagingDir: paths.staging, log });
+  return {
+    ...options,
+    supervisor,
+    starter,
+    logs,
+    pages,
+    activity: createActivity(clock),
+    readV0Events: createV0EventReader(logs),
+    /** RFC 3339. */
+    startedAt: clock.stamp(),
+    /** Ends starts, sandboxes and open pages; the routes still answer. */
+    async stop(): Promise<void> {
+      pages.close();
+      await Promise.all([starter.close(), supervisor.close()]);
+    },
+    /** Writes what is not yet stored, after `stop`. */
+    close(): void {
+      notices.close();
+      logs.close();
+    },
+  };
 }

@@ -1,16 +1,10 @@
-/**
- * Stores what workers report of their conversations. Lists are made from the store; the logs are
- * authoritative.
- */
+/** Stores what workers report of their conversations, for lists; the logs are authoritative. */
 import type { Store } from '../storage/index.ts';
 import { hasDefaultTitle, type ConversationRow } from '../storage/conversations.ts';
 import type { EventLogs } from '../storage/event-logs.ts';
 import type { ConversationNotice } from '../base/worker-protocol.ts';
 
-/**
- * A run reports many times a second: times and costs are written at this interval, a change of
- * status at once.
- */
+/** A run reports many times a second; a change of status is written at once. */
 const WRITE_PAUSE_MS = 500;
 
 export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: string) => void) {
@@ -18,10 +12,7 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
   const used = new Map<string, string>();
   const last = new Map<string, { status: string | null; title: string | null }>();
   let timer: NodeJS.Timeout | null = null;
-  /**
-   * What the disk refuses is written with the next notice, or read from the logs by the next
-   * service.
-   */
+  /** What a full disk refuses is written with the next notice, or recovered from the logs. */
   const write = (): void => {
     if (timer !== null) clearTimeout(timer);
     timer = null;

@@ -5,6 +5,9 @@ import { noMetrics, shownMetrics } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
 import { deleteEventLog, eventLogFile } from '../storage/event-log.ts';
 import type { SandboxRow } from '../storage/sandboxes.ts';
+import type { AgentAnswer, AgentRequest } from '../sandboxes/agent-client.ts';
+import { SandboxUnavailable } from '../sandboxes/supervisor.ts';
+import type { HttpError } from '../http/answer.ts';
 import type { AppContext } from './context.ts';
 
 export type SandboxState = SandboxRow['status'] | 'MISSING';
@@ -17,6 +20,21 @@ export function sandboxOf(
   const sandbox = row.sandbox_id === null ? null : store.sandboxes.get(row.sandbox_id);
   const ofStart = { starting: 'STARTING', failed: 'ERROR', ready: null } as const;
   return { sandbox, state: ofStart[row.start_state] ?? sandbox?.status ?? 'MISSING' };
+}
+
+/** Sends a request to the agent server of a sandbox. `refusal`: the error if it is unreachable. */
+export async function sendTo(
+  { supervisor }: Pick<AppContext, 'supervisor'>,
+  sandboxId: string,
+  request: AgentRequest,
+  refusal: (message: string) => HttpError,
+): Promise<AgentAnswer> {
+  try {
+    return await supervisor.send(sandboxId, request);
+  } catch (error) {
+    if (error instanceof SandboxUnavailable) throw refusal(error.message);
+    throw error;
+  }
 }
 
 export function workspacePath(row: Pick<ConversationRow, 'working_dir'>, given: string): string {
@@ -35,11 +53,10 @@ export function conversationRecord(
     trigger: row.trigger,
     agent_kind: 'openhands',
     public: row.public,
-    // A conversation that has no folder yet has `.`, as on genuine servers: clients reject a record
-    // without this tag.
+    // Without a folder it is `.`, as on genuine servers: clients reject a record without this tag.
     tags: {
       archiveworkspacepath: row.working_dir ?? '.',
-      ...(row.base_commit === null ? {} : { basecommit: row.base_commit }),
+      basecommit: row.base_commit ?? undefined,
     },
     sandbox_status: state,
     // A run whose sandbox stopped during it has no status, as on genuine servers.
@@ -77,10 +94,7 @@ export function sharedMembers(
   };
 }
 
-/**
- * Also deletes sub-conversations, and a sandbox without another conversation. False: no such
- * conversation.
- */
+/** Deletes its sub-conversations and its otherwise unused sandbox too. False: it is unknown. */
 export async function removeConversation(context: AppContext, id: string): Promise<boolean> {
   const { store, supervisor } = context;
   const row = store.conversations.get(id);
@@ -91,7 +105,7 @@ export async function removeConversation(context: AppContext, id: string): Promi
     sandboxId !== null &&
     store.conversations.ofSandbox(sandboxId).every((other) => other.id === id);
   if (sandboxId !== null && !isAlone && store.sandboxes.get(sandboxId)?.status === 'RUNNING') {
-    // The worker has the log open; one that cannot be reached does not keep the conversation alive.
+    // The worker has the log open. One that cannot be reached does not prevent the deletion.
     await supervisor
       .send(sandboxId, { method: 'DELETE', path: `/api/conversations/${id}` })
       .catch(() => undefined);

@@ -1,7 +1,4 @@
-/**
- * The page of a conversation as a browser shows it, and the changes of it that the browser gets
- * while it is open.
- */
+/** The page of a conversation, and what an open page gets when the conversation changes. */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import {
@@ -23,7 +20,7 @@ import { normalizeTime } from '../../base/text/time.ts';
 import { gitDelta } from '../agent-server/git.ts';
 import type { ExecutionStatus, StoredEvent } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
-import { type EventLog, parseStored } from '../storage/event-log.ts';
+import { type EventLog, type EventPageRequest, parseStored } from '../storage/event-log.ts';
 import type { AppContext } from './context.ts';
 import { sandboxOf, workspacePath, type SandboxState } from './conversations.ts';
 import type { Pages } from './pages.ts';
@@ -33,7 +30,7 @@ export function livePage(
   context: AppContext,
   row: ConversationRow,
 ): AsyncGenerator<string, void, void> {
-  const reader = createEventReader(context, row.id);
+  const reader = new EventReader(context, row.id);
   let position = 0;
   return livePageParts(
     {
@@ -52,17 +49,14 @@ export function livePage(
   );
 }
 
-/**
- * `isAgain`: the browser was connected before, and may lack an answer or changes that followed
- * `position`.
- */
+/** `isAgain`: a reconnection, which may lack an answer or changes that followed `position`. */
 export async function* liveMessages(
   context: AppContext,
   id: string,
   from: { position: number; isAgain: boolean },
   viewer: ReturnType<Pages['join']>,
 ): AsyncGenerator<string, void, void> {
-  const reader = createEventReader(context, id);
+  const reader = new EventReader(context, id);
   let { position, isAgain: isStale } = from;
   let shownFacts = '';
   for (;;) {
@@ -149,13 +143,13 @@ export async function workspacePatch(
 
 type Status = PageFacts['status'];
 
-/** Of a run; the other words mean the same. */
+/** Execution statuses that the page names differently. */
 const OF_RUN: Partial<Record<ExecutionStatus, Status>> = {
   waiting_for_confirmation: 'waiting',
   error: 'failed',
 };
 
-/** Of a run that had not ended when its sandbox stopped. */
+/** The status of a run that had not ended when its sandbox stopped. */
 const OF_SANDBOX: Record<Exclude<SandboxState, 'RUNNING'>, Status> = {
   STARTING: 'starting',
   PAUSED: 'paused',
@@ -176,7 +170,11 @@ function statusOf({ execution_status: run }: ConversationRow, state: SandboxStat
   return status !== null && stays.includes(status) ? status : OF_SANDBOX[state];
 }
 
-function reasonOf(row: ConversationRow, status: Status, events: EventReader): PageFacts['reason'] {
+function failureReason(
+  row: ConversationRow,
+  status: Status,
+  events: Pick<EventReader, 'newest'>,
+): PageFacts['reason'] {
   if (status === 'stuck')
     return { code: 'stuck', text: 'the agent did the same step again and again' };
   if (status !== 'failed') return null;
@@ -189,7 +187,7 @@ function reasonOf(row: ConversationRow, status: Status, events: EventReader): Pa
 export function pageFacts(
   row: ConversationRow,
   context: Pick<AppContext, 'store'>,
-  events: EventReader,
+  events: Pick<EventReader, 'newest'>,
 ): PageFacts {
   const status = statusOf(row, sandboxOf(row, context).state);
   const { accumulated_cost = null, accumulated_token_usage: usage } = row.metrics ?? {};
@@ -197,7 +195,7 @@ export function pageFacts(
     id: row.id,
     title: row.title,
     status,
-    reason: reasonOf(row, status, events),
+    reason: failureReason(row, status, events),
     waiting_for: WAITING_FOR[status] ?? null,
     cost_usd: accumulated_cost,
     tokens:
@@ -211,77 +209,86 @@ export function pageFacts(
   };
 }
 
-export type EventReader = ReturnType<typeof createEventReader>;
-
 const BATCH = 200;
 
-export function createEventReader(
-  { store, logs, key }: Pick<AppContext, 'store' | 'logs' | 'key'>,
-  id: string,
-) {
-  // The log is looked up at each read: it may have been closed, or its sandbox deleted, since the
-  // one before.
-  const read = <Result>(work: (log: EventLog) => Result): Result | null => {
-    const row = store.conversations.get(id);
-    return row === null ? null : logs.read(row, work);
-  };
-  const sandboxId = store.conversations.get(id)?.sandbox_id ?? null;
-  const sandbox = sandboxId === null ? null : store.sandboxes.get(sandboxId);
-  // Secrets may be added to a conversation while its page is open.
-  const redactor = (): Redactor => {
-    const custom = read((log) => log.read('secrets')) ?? {};
-    return createRedactor([key, sandbox?.session_api_key ?? '', ...Object.values(custom)]);
-  };
-  const shown = (events: readonly StoredEvent[]): PageEvent[] => {
-    const { value } = redactor();
+/** The events of a conversation, redacted. Its log may be closed or deleted between two reads. */
+export class EventReader {
+  readonly #context: Pick<AppContext, 'store' | 'logs' | 'key'>;
+  readonly #id: string;
+  readonly #sandboxKey: string;
+
+  constructor(context: Pick<AppContext, 'store' | 'logs' | 'key'>, id: string) {
+    const { conversations, sandboxes } = context.store;
+    this.#context = context;
+    this.#id = id;
+    const sandboxId = conversations.get(id)?.sandbox_id ?? '';
+    this.#sandboxKey = sandboxes.get(sandboxId)?.session_api_key ?? '';
+  }
+
+  after(position: number): { events: PageEvent[]; position: number } {
+    const rows = this.#read((log) => log.readAfter(position, BATCH)) ?? [];
+    const events = this.#shown(rows.map(({ json }) => parseStored<StoredEvent>(json)));
+    return { events, position: rows.at(-1)?.sequence ?? position };
+  }
+
+  newest(kind: string): PageEvent['payload'] | null {
+    const page = this.#read((log) => log.search({ kind, order: 'desc', limit: 1 }));
+    return this.#shown(page?.items ?? [])[0]?.payload ?? null;
+  }
+
+  async *edits(): AsyncGenerator<PageEvent[], void, void> {
+    const filter = { kind: 'ObservationEvent', body: 'EditorObservation' };
+    for (const events of this.#pages({ ...filter, order: 'asc' })) {
+      yield this.#shown(events);
+      await setImmediate(); // other requests are handled between two pages
+    }
+  }
+
+  /** The answer of the agent to the latest message; null: none yet. */
+  answer(): string | null {
+    for (const events of this.#pages({ order: 'desc' })) {
+      for (const event of events) {
+        if (signalOf(event) === 'message') return null;
+        const text = answerIn(event);
+        if (text !== '') return this.redact(text);
+      }
+    }
+    return null;
+  }
+
+  redact(text: string): string {
+    return this.#redactor().text(text);
+  }
+
+  #read<Result>(work: (log: EventLog) => Result): Result | null {
+    const row = this.#context.store.conversations.get(this.#id);
+    return row === null ? null : this.#context.logs.read(row, work);
+  }
+
+  *#pages(filter: Omit<EventPageRequest, 'limit'>): Generator<StoredEvent[], void, void> {
+    for (let after: number | undefined; ;) {
+      const page = this.#read((log) => log.search({ ...filter, after, limit: BATCH }));
+      yield page?.items ?? [];
+      if (page?.next == null) return;
+      after = page.next.after;
+    }
+  }
+
+  /** Made anew for each read: secrets may be added while the page is open. */
+  #redactor(): Redactor {
+    const secrets = this.#read((log) => log.read('secrets')) ?? {};
+    return createRedactor([this.#context.key, this.#sandboxKey, ...Object.values(secrets)]);
+  }
+
+  #shown(events: readonly StoredEvent[]): PageEvent[] {
+    const { value } = this.#redactor();
     return events.map((event) => {
       const payload = value(event) as StoredEvent;
-      const { kind, source, timestamp } = payload;
-      return {
-        id: event.id,
-        timestamp: normalizeTime(timestamp),
-        source,
-        kind,
-        payload,
-        signal: signalOf(event),
-      };
+      const { kind, source } = payload;
+      const timestamp = normalizeTime(payload.timestamp);
+      return { id: event.id, timestamp, source, kind, payload, signal: signalOf(event) };
     });
-  };
-  return {
-    after(position: number): { events: PageEvent[]; position: number } {
-      const rows = read((log) => log.readAfter(position, BATCH)) ?? [];
-      const events = shown(rows.map(({ json }) => parseStored<StoredEvent>(json)));
-      return { events, position: rows.at(-1)?.sequence ?? position };
-    },
-    newest(kind: string): PageEvent['payload'] | null {
-      const found = read((log) => log.search({ kind, order: 'desc', limit: 1 }));
-      return shown(found?.items ?? [])[0]?.payload ?? null;
-    },
-    async *edits(): AsyncGenerator<PageEvent[], void, void> {
-      for (let after: number | undefined; ;) {
-        const filter = { kind: 'ObservationEvent', body: 'EditorObservation' };
-        const page = read((log) => log.search({ ...filter, after, order: 'asc', limit: BATCH }));
-        yield shown(page?.items ?? []);
-        if (page?.next == null) return;
-        after = page.next.after;
-        // Other requests have their turn between two parts.
-        await setImmediate();
-      }
-    },
-    answer(): string | null {
-      for (let after: number | undefined; ;) {
-        const page = read((log) => log.search({ after, order: 'desc', limit: BATCH }));
-        for (const event of page?.items ?? []) {
-          if (signalOf(event) === 'message') return null;
-          const text = answerIn(event);
-          if (text !== '') return redactor().text(text);
-        }
-        if (page?.next == null) return null;
-        after = page.next.after;
-      }
-    },
-    redact: (text: string): string => redactor().text(text),
-  };
+  }
 }
 
 function signalOf({ kind, source, key }: StoredEvent): PageEvent['signal'] {

@@ -1,7 +1,4 @@
-/**
- * Who may see the pages of conversations, and who sees one now. A one-time link opens a session in
- * one browser; the tokens of both are kept as hashes, until the service ends.
- */
+/** Access to the pages of conversations (a one-time link opens a session), and their viewers. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../lifecycle/clock.ts';
 
@@ -27,12 +24,9 @@ export function createPages(clock: Pick<Clock, 'now'>) {
     return token;
   };
   const has = (kind: 'link' | 'session', conversationId: string, token: string): boolean => {
-    const found = tokens.get(hashOf(token));
-    return (
-      found?.kind === kind &&
-      found.conversationId === conversationId &&
-      clock.now() < found.endsAtMs
-    );
+    const entry = tokens.get(hashOf(token));
+    const isOfPage = entry?.kind === kind && entry.conversationId === conversationId;
+    return isOfPage && clock.now() < entry.endsAtMs;
   };
   /** The open streams of pages. */
   const viewers = new Set<(state: ViewerState) => void>();
@@ -40,10 +34,7 @@ export function createPages(clock: Pick<Clock, 'now'>) {
   return {
     /** The token of a link to the page of a conversation: valid once, for `LINK_SECONDS`. */
     createLink: (conversationId: string): string => create('link', conversationId, LINK_SECONDS),
-    /**
-     * The token of a new session, for that of a link; null: it was used, is too old, or is of
-     * another conversation.
-     */
+    /** The token of a session; null: the link was used, has expired, or names another page. */
     openSession(conversationId: string, link: string): string | null {
       if (!has('link', conversationId, link)) return null;
       tokens.delete(hashOf(link));

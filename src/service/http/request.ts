@@ -6,9 +6,7 @@ import type { QuerySchema, RouteDeclaration, RouteRequest } from './route.ts';
 
 const MIB = 1024 * 1024;
 
-/**
- * Throws a 413 above the limit of the server (router.ts); server.ts discards the rest of the body.
- */
+/** Throws a 413 above the limit of the server; server.ts discards the rest of the body. */
 async function readBody(c: Context): Promise<Buffer> {
   const limit = (c as Context<{ Variables: { maxBodyBytes: number } }>).get('maxBodyBytes');
   const tooLarge = () => refuse(413, `Request body is larger than ${limit / MIB} MiB`);
@@ -45,9 +43,7 @@ async function readJson(c: Context, schema: v.GenericSchema, empty: unknown): Pr
   return checked(schema, value, 'body');
 }
 
-/**
- * Halves of surrogate pairs become U+FFFD. Undefined: it is nested too deeply. Throws SyntaxError.
- */
+/** Replaces halves of surrogate pairs. Undefined: nested too deeply. Throws SyntaxError. */
 export function parseJson(json: string): unknown {
   const value: unknown = JSON.parse(json);
   if (isTooDeep(value)) return undefined;
@@ -98,6 +94,12 @@ export function present<Members extends object>(
   };
 }
 
+/** Throws a 400 for more than `most` ids. */
+export function assertFew(ids: string[], most: number, what: string): void {
+  if (ids.length > most)
+    throw refuse(400, `Cannot request more than ${most} ${what} at once, got ${ids.length}`);
+}
+
 interface PageQuery {
   limit: number;
   page_id?: string;
@@ -108,39 +110,35 @@ interface Page<Item> {
   next_page_id: string | null;
 }
 
-/**
- * A page id that is not a number is the first page, as on genuine servers; `fetch` gets one more
- * than the limit.
- */
+/** `page_id` is an offset; any other text is the first page, as on genuine servers. */
 export function offsetPage<Item>(
   { limit, page_id: pageId }: PageQuery,
   fetch: (limit: number, offset: number) => Item[],
 ): Page<Item> {
   const offset = pageId !== undefined && /^\d{1,9}$/.test(pageId) ? Number(pageId) : 0;
-  const found = fetch(limit + 1, offset);
+  const items = fetch(limit + 1, offset);
   return {
-    items: found.slice(0, limit),
-    next_page_id: found.length > limit ? String(offset + limit) : null,
+    items: items.slice(0, limit),
+    next_page_id: items.length > limit ? String(offset + limit) : null,
   };
 }
 
 /** Where a page of `Table.page` begins. */
 export const POSITION = /^(?:\d{1,12}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/;
 
-/**
- * The same with the time of the last item as the id of the next page: what was created since shifts
- * nothing.
- */
+/** `page_id` is the time of the last item: what was created since shifts nothing. */
 export function timePage<Item extends { created_at: string }>(
   { limit, page_id: pageId = '0' }: PageQuery,
   fetch: (limit: number, from: string) => Item[],
 ): Page<Item> {
-  const given = [pageId, Buffer.from(pageId, 'base64url').toString()];
-  const found = fetch(limit + 1, given.find((each) => POSITION.test(each)) ?? '0');
-  const last = found.length > limit ? found[limit - 1] : undefined;
-  const next_page_id =
-    last === undefined ? null : Buffer.from(last.created_at).toString('base64url');
-  return { items: found.slice(0, limit), next_page_id };
+  const decoded = Buffer.from(pageId, 'base64url').toString();
+  const from = [pageId, decoded].find((each) => POSITION.test(each)) ?? '0';
+  const items = fetch(limit + 1, from);
+  const last = items.length > limit ? items[limit - 1] : undefined;
+  return {
+    items: items.slice(0, limit),
+    next_page_id: last ? Buffer.from(last.created_at).toString('base64url') : null,
+  };
 }
 
 export function listPage<Item>(query: PageQuery, list: readonly Item[]): Page<Item> {
@@ -153,13 +151,10 @@ export function cursorPage<Item>(
   list: readonly Item[],
   idOf: (item: Item) => string,
 ): Page<Item> {
-  const start = Math.max(
-    0,
-    list.findIndex((item) => idOf(item) === query.page_id),
-  );
-  const next = list[start + query.limit];
+  const rest = list.slice(Math.max(0, list.map(idOf).indexOf(query.page_id ?? '')));
+  const next = rest[query.limit];
   return {
-    items: list.slice(start, start + query.limit),
+    items: rest.slice(0, query.limit),
     next_page_id: next === undefined ? null : idOf(next),
   };
 }

@@ -12,9 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { isHeld, takeLock } from '../../base/lock.ts';
 import { makeFolder } from '../../base/make-folder.ts';
 import { ServiceError } from '../base/failure.ts';
-import { readKey, refuseUnless } from './small-file.ts';
+import { ensureKey, readKey, refuseUnless } from './small-file.ts';
 
 /** Everything in a data directory is the service's; it writes nothing outside of it. */
 export function dataPaths(dataDir: string) {
@@ -70,6 +71,27 @@ export function prepareDataDir(dataDir: string): void {
   });
 }
 
+/** Throws ServiceError `locked` while another service owns the directory; `data-dir`. */
+export function lockDataDir(dataDir: string): { key: string; release: () => void } {
+  return inDataDir(dataDir, () => {
+    const { lock, key } = dataPaths(dataDir);
+    refuseUnless('file', lock);
+    const taken = takeLock(lock);
+    if (!isHeld(taken)) {
+      const message = `another local service (pid ${taken.pid}) is using ${dataDir}`;
+      throw new ServiceError('locked', message, {
+        hint: 'Use that one, stop it with `acs serve --stop`, or set ACS_DATA_DIR to another folder.',
+      });
+    }
+    try {
+      return { key: ensureKey(key), release: taken.release };
+    } catch (error) {
+      taken.release();
+      throw error;
+    }
+  });
+}
+
 /** A copy or a backup may have a wider mode; only the owner can change that. */
 function restrict(name: string, mode: number): void {
   if (((statSync(name, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0) chmodSync(name, mode);
@@ -121,9 +143,7 @@ function keepReserve(file: string): void {
 const BEFORE_THE_DATABASE =
   /^(?:service\.lock|start\.lock|service\.log|service\.reserve)(?:\.|$)|^key\.|^lost\+found$/;
 
-/**
- * Restricting a folder to its owner, and writing into it, would harm another user of the folder.
- */
+/** Restricting the folder to its owner would harm another user of it. */
 function refuseForeign(dataDir: string): void {
   const { database, key } = dataPaths(dataDir);
   const names = readdirSync(dataDir);
@@ -139,9 +159,7 @@ function refuseForeign(dataDir: string): void {
   throw refusal(dataDir, `it has files that are not of acs (${named})`, hint);
 }
 
-/**
- * Refuses to create a store beside existing logs of conversations. Throws ServiceError `data-dir`.
- */
+/** Throws ServiceError `data-dir` for a new store beside existing logs of conversations. */
 export function refuseNewStore(dataDir: string): void {
   const { database, events } = dataPaths(dataDir);
   const folders = existsSync(events) ? readdirSync(events).length : 0;

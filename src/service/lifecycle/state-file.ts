@@ -1,8 +1,10 @@
+import { rmSync } from 'node:fs';
 import { liveOwner } from '../../base/lock.ts';
+import { selfIdentity } from '../../base/process.ts';
 import { dataPaths } from './data-dir.ts';
-import type { ServiceApi, ServeFlags } from './service-options.ts';
+import type { ServiceApi, ServeFlags, ServiceOptions } from './service-options.ts';
 import { readSmallRecord } from '../../base/small-file.ts';
-import { readKey } from './small-file.ts';
+import { readKey, writePrivateFile } from './small-file.ts';
 
 export interface ServiceState {
   pid: number;
@@ -25,9 +27,52 @@ export interface FoundService {
   key: string;
 }
 
-/**
- * The service that runs on a data directory: its process exists and owns the directory. Null: none.
- */
+/** The state of this process. `startedAt` in RFC 3339. */
+export function stateOf(options: ServiceOptions, port: number, startedAt: string): ServiceState {
+  const { host = '127.0.0.1', api = 'both', scenario = null, replay = null } = options;
+  const { version, life = 'foreground' } = options;
+  const { spec, sandboxMemory, sandboxProcesses, idleTimeoutMs } = options;
+  // A wildcard address cannot be connected to.
+  const wildcards: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+  const address = wildcards[host] ?? host;
+  const { pid, start } = selfIdentity();
+  return {
+    pid,
+    process_start: start,
+    started_at: startedAt,
+    host,
+    port,
+    url: `http://${address.includes(':') ? `[${address}]` : address}:${port}`,
+    version,
+    api,
+    scenario,
+    replay,
+    life,
+    asked: {
+      host: options.host,
+      port: options.port,
+      api: options.api,
+      spec,
+      sandboxMemory,
+      sandboxProcesses,
+      idleTimeoutMs,
+      scenario: options.scenario,
+      replay: options.replay,
+    },
+  };
+}
+
+/** Writes the file; returns its removal, unless another service has written its own since. */
+export function publishState(file: string, state: ServiceState): () => void {
+  writePrivateFile(file, `${JSON.stringify(state)}\n`);
+  return () => {
+    const stored = readState(file);
+    if (stored?.pid === state.pid && stored.process_start === state.process_start)
+      rmSync(file, { force: true });
+  };
+}
+
+/** The service whose process exists and owns the data directory; null: none. */
 export function runningService(dataDir: string): FoundService | null {
   const paths = dataPaths(dataDir);
   const state = readState(paths.state);
@@ -39,14 +84,9 @@ export function runningService(dataDir: string): FoundService | null {
 
 /** Null when there is none or it is damaged. Members that an older version lacks are null. */
 export function readState(file: string): ServiceState | null {
-  const {
-    scenario = null,
-    replay = null,
-    life = null,
-    asked = {},
-    ...found
-  } = readSmallRecord(file) ?? {};
-  const { pid, port, url, version } = found;
+  const absent = { scenario: null, replay: null, life: null, asked: {} };
+  const state = { ...absent, ...readSmallRecord(file) } as Partial<Record<string, unknown>>;
+  const { pid, port, url, version, asked } = state;
   const isUsable =
     Number.isSafeInteger(pid) &&
     Number(pid) > 0 &&
@@ -54,9 +94,7 @@ export function readState(file: string): ServiceState | null {
     typeof version === 'string' &&
     typeof asked === 'object' &&
     String(url).startsWith('http://');
-  return isUsable
-    ? ({ ...found, scenario, replay, life, asked: asked ?? {} } as unknown as ServiceState)
-    : null;
+  return isUsable ? ({ ...state, asked: asked ?? {} } as unknown as ServiceState) : null;
 }
 
 export interface ServiceActivity {

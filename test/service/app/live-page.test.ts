@@ -172,10 +172,7 @@ describe('the facts on the page', () => {
     const found = row();
     if (sandbox !== null) app.store.sandboxes.update(found.sandbox_id ?? '', { status: sandbox });
     const sandbox_id = sandbox === null ? null : found.sandbox_id;
-    const events = {
-      ...live.createEventReader(app.context, id),
-      newest: () => error as Record<string, unknown> | null,
-    };
+    const events = { newest: () => error as Record<string, unknown> | null };
     return live.pageFacts({ ...found, sandbox_id, ...more }, app.context, events);
   };
 
@@ -251,7 +248,7 @@ const STEPS = [
 
 async function changes(of: string): Promise<ConversationDiff> {
   const found = app.store.conversations.get(of) ?? expect.fail();
-  return await live.pageChanges(app.context, found, live.createEventReader(app.context, of));
+  return await live.pageChanges(app.context, found, new live.EventReader(app.context, of));
 }
 
 it('the changes on the page are those of the workspace, also while its sandbox is paused, else those in the edit events', async () => {

@@ -6,14 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { APP_ROUTES, createApp } from '../../../src/service/app/app.ts';
-import { EventLogs } from '../../../src/service/storage/event-logs.ts';
-import type { AppContext } from '../../../src/service/app/context.ts';
-import { createPages } from '../../../src/service/app/pages.ts';
-import { createV0EventReader } from '../../../src/service/app/v0-events.ts';
-import { createNoticeKeeper } from '../../../src/service/app/conversation-notices.ts';
-import { Starter } from '../../../src/service/app/starts/starter.ts';
-import { Supervisor } from '../../../src/service/sandboxes/supervisor.ts';
-import { createActivity } from '../../../src/service/lifecycle/activity.ts';
+import { createAppContext, type AppContext } from '../../../src/service/app/context.ts';
 import { createClock } from '../../../src/service/lifecycle/clock.ts';
 import { dataPaths } from '../../../src/service/lifecycle/data-dir.ts';
 import { newSandbox, specChoice } from '../../../src/service/sandboxes/specs.ts';
@@ -60,55 +53,29 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
   const dir = await mkdtemp(path.join(tmpdir(), 'acs-app-'));
   const paths = dataPaths(dir);
   const store = openStore(paths.database);
-  const clock = createClock();
   const env = { PATH: process.env.PATH, HOME: dir };
-  const log = (): void => undefined;
-  const logs = new EventLogs(paths.events);
-  const notices = createNoticeKeeper(store, logs, log);
-  const pages = createPages(clock);
-  store.onWrite(pages.notify);
   const { spec = null, whyNoBubblewrap = null } = options;
   // Where bubblewrap does not work, the default is `process`; tests of the app server alone need no
   // isolation.
   const specs = specChoice(spec ?? (whyNoBubblewrap === null ? 'process' : null), whyNoBubblewrap);
-  const supervisor = new Supervisor({
-    store,
-    clock,
-    specs,
-    root: PACKAGE_ROOT,
-    workspacesDir: paths.workspaces,
-    eventsDir: paths.events,
-    database: paths.database,
-    env,
-    log,
-    onConversation(sandboxId, notice) {
-      notices.keep(sandboxId, notice);
-      pages.notify();
+  const { maxRunning, keepMs = 0, api = 'both' } = options;
+  const context = createAppContext(
+    {
+      store,
+      clock: createClock(),
+      key: KEY,
+      api,
+      host: '127.0.0.1',
+      version: '0.0.0-test',
+      root: PACKAGE_ROOT,
+      specs,
+      log: () => undefined,
+      faults: [],
+      defaultReplay: null,
     },
-    defaultReplay: null,
-    keepMs: options.keepMs ?? 0,
-    ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
-  });
-  const starter = new Starter({ store, supervisor, clock, env, stagingDir: paths.staging, log });
-  const context: AppContext = {
-    store,
-    supervisor,
-    starter,
-    logs,
-    clock,
-    key: KEY,
-    api: options.api ?? 'both',
-    host: '127.0.0.1',
-    version: '0.0.0-test',
-    root: PACKAGE_ROOT,
-    specs,
-    log,
-    defaultReplay: null,
-    pages,
-    activity: createActivity(clock),
-    readV0Events: createV0EventReader(logs),
-    startedAt: clock.stamp(),
-  };
+    paths,
+    { env, keepMs, ...(maxRunning === undefined ? {} : { maxRunning }) },
+  );
   const app = createApp(context);
   return {
     dir,
@@ -137,10 +104,8 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
       return { status, headers: given, body: parsed };
     },
     async close() {
-      pages.close();
-      await Promise.all([starter.close(), supervisor.close()]);
-      notices.close();
-      logs.close();
+      await context.stop();
+      context.close();
       store.close();
       await rm(dir, { recursive: true, force: true, maxRetries: 10 });
     },

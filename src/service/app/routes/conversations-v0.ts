@@ -172,10 +172,7 @@ export const conversationRoutesV0: readonly Route<AppContext>[] = [
   }),
 ];
 
-/**
- * A conversation of either dialect: V0 lists, shows, renames and deletes those of V1 too. Null: not
- * found.
- */
+/** A conversation of either dialect: V0 lists, shows, renames and deletes those of V1 too. */
 function findConversation({ store }: AppContext, given: string): ConversationRow | null {
   if (given.length > 100) throw refuse(400, 'Conversation ID is too long');
   if (/\.\.|[/\\\u0000]/.test(given))
@@ -232,8 +229,7 @@ function conversationInfo(row: ConversationRow, context: AppContext): unknown {
   const [status, runtimeStatus] = STATUSES[state];
   const isV1 = row.dialect === 'V1';
   const isRunning = state === 'RUNNING';
-  // A conversation of V1 is reached at its agent server, in a sandbox that has a status of its own;
-  // one of V0 here.
+  // A conversation of V1 is reached at its agent server, one of V0 at this server.
   const agent = isV1 && isRunning ? sandbox : null;
   const origin = agent === null ? '' : `http://127.0.0.1:${agent.port}`;
   return {
@@ -255,14 +251,10 @@ function conversationInfo(row: ConversationRow, context: AppContext): unknown {
     sub_conversation_ids: context.store.conversations.childrenOf(row.id),
     public: row.public,
     sandbox_id: isV1 ? row.sandbox_id : null,
-    // Sent by the local service only: its V0 conversations run in sandboxes too. Without V1 no
-    // route takes the id.
-    ...(context.api === 'v0' ? {} : { local_sandbox_id: row.sandbox_id }),
-    // Sent by the local service only: at other servers the status of a V0 run is in its events
-    // alone.
-    ...(isV1 ? {} : { local_agent_state: SHOWN_STATES[row.execution_status ?? ''] ?? null }),
-    // Likewise: an agent may have removed the files that show other servers' clones.
-    ...(row.base_commit === null ? {} : { local_base_commit: row.base_commit }),
+    // Sent by the local service only. Without V1 no route takes the id of a sandbox.
+    local_sandbox_id: context.api === 'v0' ? undefined : row.sandbox_id,
+    local_agent_state: isV1 ? undefined : (SHOWN_STATES[row.execution_status ?? ''] ?? null),
+    local_base_commit: row.base_commit ?? undefined,
   };
 }
 

@@ -1,7 +1,4 @@
-/**
- * Conversations of V1 and their events (interface sections 4 and 7.1). Without a key a conversation
- * that is not public does not exist.
- */
+/** Conversations of V1 and their events (interface sections 4 and 7.1). */
 import * as v from 'valibot';
 import { list, record, text, toDashedId, toHexId, uuid } from '../../../protocol/detail.ts';
 import * as v1 from '../../../protocol/v1/requests.ts';
@@ -15,7 +12,7 @@ import {
   refused,
   success,
 } from '../../http/records.ts';
-import { offsetPage, present, timePage } from '../../http/request.ts';
+import { assertFew, offsetPage, present, timePage } from '../../http/request.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { ZipMember } from '../../http/zip.ts';
 import { textOf, type AgentAnswer } from '../../sandboxes/agent-client.ts';
@@ -29,6 +26,7 @@ import {
   conversationRecord,
   removeConversation,
   sandboxOf,
+  sendTo,
   sharedMembers,
   workspacePath,
 } from '../conversations.ts';
@@ -100,12 +98,7 @@ export const conversationRoutesV1: readonly Route<AppContext>[] = [
     query: v1.startTaskQuery,
     answers: { 200: v.array(v.nullable(records.startTask)), ...refused(400) },
     handle({ store }, { query: { ids } }) {
-      if (ids.length > MAX_TASKS) {
-        throw refuse(
-          400,
-          `Cannot request more than ${MAX_TASKS} start tasks at once, got ${ids.length}`,
-        );
-      }
+      assertFew(ids, MAX_TASKS, 'start tasks');
       const tasks = ids.map((id) => store.startTasks.get(id));
       return tasks.map((task) => (task?.dialect === 'V1' ? taskRecord(task) : null));
     },
@@ -153,8 +146,7 @@ export const conversationRoutesV1: readonly Route<AppContext>[] = [
     async handle(context, { path }) {
       const id = toHexId(path.conversation_id);
       if (id === null) throw refuse(400, 'Invalid conversation ID format');
-      const isKnown = findConversation(context, id) !== null;
-      if (!isKnown || !(await removeConversation(context, id)))
+      if (findConversation(context, id) === null || !(await removeConversation(context, id)))
         throw refuse(404, 'Conversation not found');
       return SUCCESS;
     },
@@ -306,10 +298,7 @@ export const conversationRoutesV1: readonly Route<AppContext>[] = [
   }),
 ];
 
-/**
- * V1 has the conversations and start tasks that were created over V1, and no others. Null: not
- * found.
- */
+/** Null for a conversation of V0 too: V1 has only its own. */
 function findConversation({ store }: AppContext, id: string): ConversationRow | null {
   const row = store.conversations.get(id);
   return row?.dialect === 'V1' ? row : null;
@@ -327,10 +316,7 @@ function hexIds(ids: string[]): string[] {
   return ids.map((id) => toHexId(id) ?? '');
 }
 
-/**
- * The id of the running sandbox of a conversation; 404 or 409 otherwise, worded as in interface
- * section 4.4.
- */
+/** The id of the running sandbox; throws 404 or 409, worded as in interface section 4.4. */
 function runningSandbox(context: AppContext, id: string): string {
   const row = findConversation(context, id);
   if (row === null) throw refuse(404, `Conversation ${toDashedId(id)} not found`);
@@ -349,13 +335,9 @@ async function post(
   json: unknown,
   unreachable: 502 | 503,
 ): Promise<AgentAnswer> {
-  try {
-    const request = { method: 'POST' as const, path: `/api/conversations/${id}/${path}`, json };
-    return await context.supervisor.send(runningSandbox(context, id), request);
-  } catch (error) {
-    if (error instanceof SandboxUnavailable) throw refuse(unreachable, error.message);
-    throw error;
-  }
+  const request = { method: 'POST' as const, path: `/api/conversations/${id}/${path}`, json };
+  const refusal = (message: string) => refuse(unreachable, message);
+  return await sendTo(context, runningSandbox(context, id), request, refusal);
 }
 
 /** Null: a conversation that does not exist has no events. */

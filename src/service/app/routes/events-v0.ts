@@ -1,7 +1,4 @@
-/**
- * Events of conversations of V0, and files in their workspaces, which are read inside the sandbox
- * (interface section 3).
- */
+/** Events of V0, and files in workspaces, read inside the sandbox (interface section 3). */
 import * as v from 'valibot';
 import * as v0 from '../../../protocol/v0/requests.ts';
 import { HttpError, refuse } from '../../http/answer.ts';
@@ -22,10 +19,9 @@ import {
   type AgentAnswer,
   type AgentRequest,
 } from '../../sandboxes/agent-client.ts';
-import { SandboxUnavailable } from '../../sandboxes/supervisor.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
 import type { AppContext } from '../context.ts';
-import { sandboxOf, workspacePath } from '../conversations.ts';
+import { sandboxOf, sendTo, workspacePath } from '../conversations.ts';
 import * as records from '../records.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 import { findOwn } from './conversations-v0.ts';
@@ -35,7 +31,7 @@ const MAX_EVENTS = 100;
 const LETTERS: Record<string, string> = { ADDED: 'A', UPDATED: 'M', DELETED: 'D', MOVED: 'R' };
 
 const RESPOND = 'events/respond_to_confirmation';
-/** By the state of the agent that a client sets: the route of the agent server, and its body. */
+/** By `agent_state`: the route of the agent server, and its body. */
 const ROUTES = new Map<string, [route: string, json: object]>([
   ['paused', ['pause', {}]],
   ['stopped', ['interrupt', {}]],
@@ -149,17 +145,9 @@ function runningRow(
   return row;
 }
 
-async function send(
-  { supervisor }: AppContext,
-  row: ConversationRow,
-  request: AgentRequest,
-): Promise<AgentAnswer> {
-  try {
-    return await supervisor.send(row.sandbox_id ?? '', request);
-  } catch (error) {
-    if (error instanceof SandboxUnavailable) throw new HttpError(503, { error: error.message });
-    throw error;
-  }
+function send(context: AppContext, row: ConversationRow, request: AgentRequest) {
+  const refusal = (error: string) => new HttpError(503, { error });
+  return sendTo(context, row.sandbox_id ?? '', request, refusal);
 }
 
 function readFile(

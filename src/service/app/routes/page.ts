@@ -1,7 +1,4 @@
-/**
- * A client with the key requests a one-time link, which the browser exchanges for a cookie of this
- * page.
- */
+/** A client requests a one-time link, which the browser exchanges for a cookie of one page. */
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import * as v from 'valibot';
@@ -84,8 +81,7 @@ export const pageRoutes: readonly Route<AppContext>[] = [
       const allowed = await allowedRow(context, path.conversation_id, c);
       if (allowed instanceof Response) return allowed;
       const { liveMessages } = await import('../live-page.ts');
-      // Behind the last event that the browser reports on a reconnection, else behind that of the
-      // page.
+      // On a reconnection the browser reports its last event, else the page has it.
       const last = c.req.header('last-event-id');
       const behind = last ?? after;
       const position = /^\d{1,15}$/.test(behind) ? Number(behind) : 0;

@@ -6,7 +6,7 @@ import { pageQuery } from '../../../protocol/v1/requests.ts';
 import { refuse, SUCCESS } from '../../http/answer.ts';
 import { isKey } from '../../http/guard.ts';
 import { customSecret, pageOf, refused, success } from '../../http/records.ts';
-import { listPage, timePage } from '../../http/request.ts';
+import { assertFew, listPage, timePage } from '../../http/request.ts';
 import { route, type Route } from '../../http/route.ts';
 import { isSpecName, sandboxSpecs } from '../../sandboxes/specs.ts';
 import type { SandboxRow, SandboxStore } from '../../storage/sandboxes.ts';
@@ -30,8 +30,7 @@ export const sandboxRoutes: readonly Route<AppContext>[] = [
       if (spec !== null && !isSpecName(spec))
         throw refuse(400, `Sandbox spec not found: ${cut(spec, 100)}`);
       const created = supervisor.create(spec);
-      // Answered when the sandbox runs, as genuine servers do, or waits. The record of one that
-      // failed has the reason.
+      // Answered when the sandbox runs, as genuine servers do, or waits, or has failed.
       await Promise.all([starter.prepare(created.id), supervisor.start(created.id)]);
       return sandboxRecord(store.sandboxes.get(created.id) ?? created);
     },
@@ -41,12 +40,7 @@ export const sandboxRoutes: readonly Route<AppContext>[] = [
     query: idQuery,
     answers: { 200: v.array(v.nullable(records.sandbox)), ...refused(400) },
     handle({ store }, { query: { id: ids } }) {
-      if (ids.length > MAX_IDS) {
-        throw refuse(
-          400,
-          `Cannot request more than ${MAX_IDS} sandboxes at once, got ${ids.length}`,
-        );
-      }
+      assertFew(ids, MAX_IDS, 'sandboxes');
       const rows = ids.map((id) => store.sandboxes.get(id));
       return rows.map((row) => (row === null ? null : sandboxRecord(row)));
     },
