@@ -1,7 +1,4 @@
-/**
- * The local service as the command line uses it; the server and its libraries are loaded only when
- * it is started.
- */
+/** The local service as the command line uses it; starting it loads the server. */
 import { valueAt } from '../protocol/settings.ts';
 import type { StoredSettings } from './settings/settings.ts';
 import { dataPaths } from './lifecycle/data-dir.ts';
@@ -22,7 +19,7 @@ export {
 } from './lifecycle/service-options.ts';
 export { askActivity, runningService } from './lifecycle/state-file.ts';
 
-/** Also while a service uses the directory. Null: no key is stored. */
+/** Null: no key is stored. A service may be using the directory. */
 export async function storedModelKey(dataDir: string): Promise<string | null> {
   const { readStoredDocument } = await import('./storage/database.ts');
   const settings = readStoredDocument(
@@ -33,10 +30,7 @@ export async function storedModelKey(dataDir: string): Promise<string | null> {
   return typeof key === 'string' ? key : null;
 }
 
-/**
- * Throws ServiceError when the data directory cannot be used, another service owns it, or the port
- * is taken.
- */
+/** Throws ServiceError: the data directory is unusable or owned by another, the port in use. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { serve } = await import('./serve.ts');
   return serve(options);

@@ -10,10 +10,7 @@ import { commandLineOf, isAlive, poll, sendSignal } from '../base/process.ts';
 
 const CUT_OFF = 'the service was stopped while this conversation was being started';
 
-/**
- * The previous service may have been killed at any moment; the logs of conversations are never
- * behind.
- */
+/** Repairs the store after a service that was killed, from the logs, which are never behind. */
 export async function recover(
   store: Store,
   paths: ReturnType<typeof dataPaths>,

@@ -1,6 +1,6 @@
 /**
- * Repositories: what a name, a URL or a path stands for, and its clone. Git runs outside the
- * isolation, with the user's credentials: it clones into a folder no agent has touched.
+ * What the name of a repository stands for, and its clone. Git runs outside the isolation with the
+ * user's credentials: it clones into a folder that no agent has written to.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -93,14 +93,16 @@ export function repositorySource(
         throw new RepositoryError(`the host of ${provider} is not known: give a URL`);
       return { ...source, url: `${base}/${pathAt(provider, given)}`, origin: base };
     }
-    case null: {
-      const [, scheme] = /^([a-z][a-z0-9+.-]*):(?:.*:)?\/\//i.exec(given) ?? [];
-      if (scheme !== undefined)
-        throw new RepositoryError(`git may not clone over '${scheme}' here`);
-      const shown = cut(shownRepository(given), 200);
-      throw new RepositoryError(`'${shown}' is not an absolute path, a URL or owner/name`);
-    }
+    case null:
+      throw formError(given);
   }
+}
+
+function formError(given: string): RepositoryError {
+  const [, scheme] = /^([a-z][a-z0-9+.-]*):(?:.*:)?\/\//i.exec(given) ?? [];
+  if (scheme !== undefined) return new RepositoryError(`git may not clone over '${scheme}' here`);
+  const shown = cut(shownRepository(given), 200);
+  return new RepositoryError(`'${shown}' is not an absolute path, a URL or owner/name`);
 }
 
 function pathAt(provider: Provider, name: string): string {
@@ -111,10 +113,7 @@ function pathAt(provider: Provider, name: string): string {
   return parts.join('/');
 }
 
-/**
- * A URL without the user and password in it. A user alone is not a secret, and git prompts for its
- * password.
- */
+/** A user without a password is not a secret and stays in the URL. */
 function splitCredentials(given: string): { url: string; credentials: string | null } {
   const [, scheme = '', secret = '', rest = ''] =
     /^(https?:\/\/)([^/?#@]*:[^/?#]*)@(.*)$/i.exec(given) ?? [];
@@ -128,15 +127,14 @@ function splitCredentials(given: string): { url: string; credentials: string | n
 
 /** A repository without user and password; the user of an ssh address stays. */
 export function shownRepository(given: string): string {
-  const found = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@(.*)$/is.exec(given);
-  if (found === null) {
-    // A slash in a password ends the host, and git will not get anywhere with it; it is a password
-    // all the same.
+  const match = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@(.*)$/is.exec(given);
+  if (match === null) {
+    // A password with a slash ends the host: git fails, but the password must not be shown.
     return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*:(?!\d*(?:[/?#]|$)).*@/is.test(given)
       ? given.replace(/^([a-z0-9+.-]+:\/\/).*@/is, '$1')
       : given;
   }
-  const [, scheme = '', who = '', rest = ''] = found;
+  const [, scheme = '', who = '', rest = ''] = match;
   const user = who.replace(/:.*$/s, '');
   return /^(?:git\+)?ssh:/i.test(scheme) && user !== ''
     ? `${scheme}${user}@${rest}`
@@ -195,9 +193,8 @@ export function endClones(stagingDir: string): number {
 
 /**
  * Makes `$2` of the clone `$1`: a bare repository of the one commit, which the agent cannot write
- * to, so that a diff needs nothing of the agent's `.git`. Deltas of the clone are used again, none
- * is searched for. The index has the times of the files, so that a diff reads the content of
- * changed ones alone.
+ * to: a diff needs nothing of the agent's `.git`. The index has the times of the files, by which a
+ * diff skips the unchanged ones.
  */
 const KEEP_BASE = `${GIT_IN_SHELL}
 git init --quiet --bare --object-format="$(git -C "$1" rev-parse --show-object-format)" "$2" || exit
@@ -207,10 +204,7 @@ printf '%s\\n' "--shallow $commit" "$commit" |
   git -C "$1" pack-objects --quiet --window=0 --revs "$2/objects/pack/pack" >/dev/null || exit
 echo "$commit" >"$2/shallow" && echo "$commit" >"$2/HEAD" && cp -p "$1/.git/index" "$2/index"`;
 
-/**
- * Clones and moves the checkout into the workspace. Throws RepositoryError with git's own message,
- * without credentials.
- */
+/** Clones into the workspace. Throws RepositoryError with git's message, without credentials. */
 export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
   const { source, workspaceDir, stagingDir, signal } = request;
   const staging = path.join(stagingDir, randomBytes(8).toString('hex'));
@@ -225,9 +219,8 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
     const env = withoutPrograms(names, given);
     const target = path.join(staging, 'checkout');
     const branch = request.branch === null ? [] : ['--branch', request.branch];
-    // --no-local: a hard link would let the agent write into the objects of the source. --progress:
-    // writing it makes git notice soon that its output is closed. --config: the git of an agent
-    // keeps line ends and links as well, which a configuration for Windows converts.
+    // --no-local: by a hard link the agent could write into the objects of the source. --progress:
+    // git ends soon when its output is closed. --config: the agent's git converts nothing either.
     const flags =
       '--no-local --progress --config core.autocrlf=false --config core.symlinks=true'.split(' ');
     await run(git('clone', ...flags, ...branch, '--', source.url, target), env, signal);
@@ -259,10 +252,7 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
   }
 }
 
-/**
- * Makes an empty repository of a fresh workspace, so that changes can be seen. Throws
- * RepositoryError.
- */
+/** Makes an empty repository of a fresh workspace, for diffs. Throws RepositoryError. */
 export async function initWorkspace(
   workspaceDir: string,
   env: Environment,
@@ -277,8 +267,7 @@ export async function initWorkspace(
 }
 
 function baseEnvironment(env: Environment): Record<string, string> {
-  // GIT_DIR and its like would point git at another repository; those that carry the user's
-  // credentials stay.
+  // GIT_DIR and its like name another repository; variables with the user's credentials stay.
   const isKept = ([name, value]: [string, unknown]): boolean =>
     value !== undefined &&
     !/^(?:ACS|OPENHANDS)_/.test(name) &&
@@ -296,10 +285,7 @@ function baseEnvironment(env: Environment): Record<string, string> {
   };
 }
 
-/**
- * A file, because git takes `-c` and GIT_CONFIG_COUNT away from the process that reads the source
- * repository.
- */
+/** Uses a file: git does not pass `-c` and GIT_CONFIG_COUNT on to the reader of the source. */
 function gitEnvironment(
   { env: given, source, token }: CloneRequest,
   staging: string,
@@ -320,10 +306,7 @@ function gitEnvironment(
     const safe = [folder, real].flatMap((each) => [each, path.join(each, '.git')]);
     lines.push(...safe.map((each) => `[safe]\n\tdirectory = ${quote(each)}`));
   }
-  // What the repository's own URL held comes before a token of its provider.
-  const isOwn = source.credentials !== null;
-  const credentials = source.credentials ?? (token === null ? null : `x-access-token:${token}`);
-  const origin = isOwn ? new URL(source.url).origin : source.origin;
+  const { origin, credentials } = authenticationOf(source, token);
   if (credentials !== null && origin !== null) {
     const header = `Authorization: Basic ${Buffer.from(credentials).toString('base64')}`;
     lines.push(`[http ${quote(`${origin}/`)}]\n\textraheader = ${quote(header)}`);
@@ -331,6 +314,12 @@ function gitEnvironment(
   const file = path.join(staging, 'config');
   writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });
   return { ...env, GIT_CONFIG_GLOBAL: file };
+}
+
+/** The credentials in the URL have precedence over the token of the provider. */
+function authenticationOf({ url, origin, credentials }: RepositorySource, token: string | null) {
+  if (credentials !== null) return { origin: new URL(url).origin, credentials };
+  return { origin, credentials: token && `x-access-token:${token}` };
 }
 
 function git(...argv: string[]): string[] {
@@ -401,7 +390,7 @@ function runGit(
       reject(new RepositoryError(`git could not be run: ${error.message}`)),
     );
     child.on('close', end);
-    // What git has started, such as a shared ssh connection, may keep its output open for long.
+    // A child of git, such as a shared ssh connection, may keep its output open for long.
     child.on('exit', (code) => setTimeout(end, 500, code).unref());
   });
 }

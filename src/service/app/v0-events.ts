@@ -1,7 +1,4 @@
-/**
- * Interface section 7.6. The same log gives the same events with the same ids, in whatever pieces
- * it is read.
- */
+/** Interface section 7.6. A log gives the same events and ids in whatever pieces it is read. */
 import { isRecord } from '../../protocol/shape.ts';
 import type { StoredEvent } from '../storage/conversation-state.ts';
 import type { ConversationRow } from '../storage/conversations.ts';
@@ -67,21 +64,7 @@ export function createV0EventReader(logs: EventLogs): V0EventReader {
   });
   const kept = new Map<string, ReturnType<typeof none>>();
   return (row) => {
-    if (row.start_state !== 'ready') {
-      // It has no log; V0 shows its state as events.
-      const { created_at, updated_at, start_detail } = row;
-      const loading = {
-        id: 0,
-        timestamp: created_at.replace(/Z$/, ''),
-        ...stateChanged('loading'),
-      };
-      const failed = {
-        id: 1,
-        timestamp: updated_at.replace(/Z$/, ''),
-        ...stateChanged('error', start_detail ?? ''),
-      };
-      return row.start_state === 'failed' ? [loading, failed] : [loading];
-    }
+    if (row.start_state !== 'ready') return startEvents(row);
     const known = kept.get(row.id);
     const state = known?.sandboxId === row.sandbox_id ? known : none(row.sandbox_id);
     kept.delete(row.id);
@@ -103,7 +86,16 @@ export function createV0EventReader(logs: EventLogs): V0EventReader {
   };
 }
 
-/** What has been translated of a log. */
+/** A conversation without a log; V0 shows the state of its start as events. */
+function startEvents({ start_state, created_at, updated_at, start_detail }: ConversationRow) {
+  const event = (id: number, time: string, draft: Draft): V0Event => {
+    return { id, timestamp: time.replace(/Z$/, ''), ...draft };
+  };
+  const loading = event(0, created_at, stateChanged('loading'));
+  if (start_state === 'starting') return [loading];
+  return [loading, event(1, updated_at, stateChanged('error', start_detail ?? ''))];
+}
+
 interface State {
   nextId: number;
   agentState: string;
@@ -186,8 +178,7 @@ const EVENTS = new Map<string, Translate>(
     UserRejectObservation(event, state) {
       const content = asText(event.rejection_reason) || 'The user rejected the action.';
       const rejection = { message: content, observation: 'user_rejected', content, extras: {} };
-      // The log has `idle` only; V0 has the answer that was given, and that the agent awaits a
-      // message.
+      // The log has `idle` only.
       state.agentState = 'awaiting_user_input';
       return [
         stateChanged('user_rejected'),
@@ -202,13 +193,13 @@ const EVENTS = new Map<string, Translate>(
       const agentState = isAnswered ? 'awaiting_user_input' : AGENT_STATES[status];
       if (agentState === undefined || agentState === state.agentState) return [];
       state.agentState = agentState;
-      return [stateChanged(agentState, reasonOf(status, following))];
+      return [stateChanged(agentState, stateReason(status, following))];
     },
   } satisfies Record<string, Translate>),
 );
 
 /** Why a run ended with this status. The event of an error follows its status. */
-function reasonOf(status: string, following: StoredEvent | undefined): string {
+function stateReason(status: string, following: StoredEvent | undefined): string {
   const isError = status === 'error' || status === 'stuck';
   if (isError && following?.kind === 'ConversationErrorEvent') {
     const { code, detail } = following;

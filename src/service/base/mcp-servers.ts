@@ -52,10 +52,7 @@ const serverForm = v.object({
 });
 type ServerForm = v.InferOutput<typeof serverForm>;
 
-/**
- * `config`: a map of servers by name, or one in `mcpServers`. `problems`: a sentence for each that
- * cannot be used.
- */
+/** `config`: servers by name, or those in `mcpServers`. `problems`: one sentence for each. */
 export function readServers(config: Readonly<Record<string, unknown>>): {
   servers: McpServer[];
   problems: string[];
@@ -106,17 +103,18 @@ function authHeaders(auth: ServerForm['auth']): Record<string, string> {
   const { strategy, value, header_name: header, username, password, headers } = auth;
   if (strategy === 'header') return headers ?? {};
   if (strategy === 'basic') {
-    return {
-      Authorization:
-        `Basic ` + `${Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')}`,
-    };
+    const credentials = Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64');
+    return { Authorization: `Basic ${credentials}` };
   }
   return strategy === 'api_key' && header && value ? { [header]: value } : bearer(value);
 }
 
 /** Headers whose values are public, and ordinary texts of source code. */
-const PUBLIC =
-  /^(?:accept(?:-.*)?|content-type|user-agent|(?:http-)?referer|x-title|anthropic-(?:beta|version)|openai-(?:beta|organization|project))$/i;
+const PUBLIC = new RegExp(
+  '^(?:accept(?:-.*)?|content-type|user-agent|(?:http-)?referer|x-title|' +
+    'anthropic-(?:beta|version)|openai-(?:beta|organization|project))$',
+  'i',
+);
 
 /** The values that are masked in events where they are maskable. */
 export function secretsOf(config: Readonly<Record<string, unknown>>): string[] {

@@ -29,10 +29,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   ollama: 'http://127.0.0.1:11434/v1',
   ollama_chat: 'http://127.0.0.1:11434/v1',
 };
-/**
- * Prefixes that name a kind of endpoint; with a base_url they are not part of the name of the
- * model.
- */
+/** With a base_url these prefixes are not part of the name of the model. */
 const ROUTED = new Set([
   'openai',
   'openrouter',
@@ -75,10 +72,7 @@ function originOf(llm: Llm): string | null {
   return URL.canParse(baseUrl) ? new URL(baseUrl).origin : null;
 }
 
-/**
- * The settings of a model, with a key or an address that was corrected since: for the same model or
- * endpoint.
- */
+/** `own` with the key or address of `settings`, if both name the same model or endpoint. */
 export function renewed(own: Llm, settings: Llm): Llm {
   if (own.model === settings.model) return settings;
   const url = endpointOf(own)?.baseUrl;

@@ -31,9 +31,7 @@ export interface WorkerConfig {
   /** Required by every `/api` route and socket of this worker. Never passed to processes inside. */
   session_api_key: string;
   spec: SandboxSpecName;
-  /**
-   * True: `spec` is `process` because bubblewrap does not work, not because `process` was named.
-   */
+  /** True: `spec` is `process` because bubblewrap does not work; it was not named. */
   fell_back?: boolean;
   workspace_dir: string;
   /** Folder on the host, existing, that holds the event log of each conversation. */

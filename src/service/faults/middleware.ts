@@ -5,9 +5,7 @@ import type { MiddlewareHandler } from 'hono';
 import type { FaultRules } from './rules.ts';
 import type { FaultRule } from './schema.ts';
 
-/**
- * The app server's own requests to its sandboxes say so in this header: no fault is injected there.
- */
+/** The header of the app server's own requests to its sandboxes, which get no fault. */
 export const SERVICE_HEADER = 'X-Acs-Service';
 
 export function injectFaults(faultRules: FaultRules): MiddlewareHandler {
@@ -50,8 +48,7 @@ async function sendPart(
   const drop = (): void => {
     socket.destroy();
   };
-  // What is written before is on its way when these call back; a connection destroyed earlier
-  // would lose it.
+  // A connection that is destroyed before the callback would lose what was written.
   if (cut === 'mid-body' && body.length > 1)
     outgoing.write(body.subarray(0, body.length >> 1), drop);
   else socket.write('', drop);
@@ -69,8 +66,15 @@ function answerOf(rule: FaultRule, real: Response | null): Response {
   for (const [name, value] of Object.entries(rule.headers)) headers.set(name, value);
   if (status === 204 || status === 205 || status === 304)
     return new Response(null, { status, headers });
-  const own = rule.body ?? JSON.stringify({ detail: STATUS_CODES[status] ?? 'Injected fault' });
-  return new Response(isOwnBody ? own : real.body, { status, headers });
+  return new Response(isOwnBody ? bodyOf(rule, status) : real.body, { status, headers });
+}
+
+export function statusText(status: number): string {
+  return STATUS_CODES[status] ?? 'Injected fault';
+}
+
+export function bodyOf({ body }: FaultRule, status: number): string {
+  return body ?? JSON.stringify({ detail: statusText(status) });
 }
 
 export function pause(ms: number, connection: NodeJS.EventEmitter): Promise<void> {

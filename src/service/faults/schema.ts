@@ -1,6 +1,4 @@
-/**
- * Fault injection: a scenario file names the requests to the local service that fail or are late.
- */
+/** A scenario file names the requests to the local service that fail or are late. */
 import { readFileSync, statSync } from 'node:fs';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import * as v from 'valibot';
@@ -23,11 +21,11 @@ export interface FaultRule {
   methods: string[];
   /** `*` stands for anything within a part of the path, `**` for anything at all. */
   path: string;
-  /** So many matching requests are left alone first. */
+  /** The number of matching requests that are left alone first. */
   after: number;
-  /** Of those that follow every so many-th is hit. */
+  /** Then every n-th is hit. */
   every: number;
-  /** So many are hit in all; null: no end. */
+  /** The most hits; null: no limit. */
   times: number | null;
   latencyMs: number;
   /** Null: as the service answers. */
@@ -122,10 +120,7 @@ function areHeaders(input: unknown): boolean {
   });
 }
 
-/**
- * `file`: absolute; a list of rules, or an object with `rules` and `note`. Throws ServiceError
- * `scenario`.
- */
+/** A list of rules, or an object with `rules` and `note`. Throws ServiceError `scenario`. */
 export function readScenario(file: string): FaultRule[] {
   const messageOf = (why: string): string => `cannot use the scenario ${file}: ${why}`;
   const refusal = (why: string, cause?: unknown): ServiceError =>
@@ -147,8 +142,7 @@ export function readScenario(file: string): FaultRule[] {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // The message of JSON.parse does not always contain the position; then it quotes the text
-    // around it.
+    // A message of JSON.parse without the position quotes the text around it.
     const { message } = error as Error;
     const position =
       positionInJson(text, message) ??
@@ -164,9 +158,7 @@ export function readScenario(file: string): FaultRule[] {
   return rules;
 }
 
-/**
- * The rules, or what is wrong with them: `rule 2, status: …`; rules count from 1, as in the log.
- */
+/** `problems`: `rule 2, status: …`; rules count from 1, as in the log. */
 export function parseScenario(value: unknown): { rules: FaultRule[]; problems: string[] } {
   const file = isRecord(value) ? value : { rules: value };
   const problems = Object.keys(file)

@@ -1,13 +1,9 @@
 import type { Duplex } from 'node:stream';
-import { STATUS_CODES } from 'node:http';
 import type { WebSocket } from 'ws';
-import { pause } from './middleware.ts';
+import { bodyOf, pause, statusText } from './middleware.ts';
 import type { FaultRule } from './schema.ts';
 
-/**
- * Waits for the latency of the rule. False: the socket has been refused or cut, and there is
- * nothing to upgrade.
- */
+/** Waits for the latency of the rule. False: the socket has been refused or cut. */
 export async function letUpgrade(rule: FaultRule, socket: Duplex): Promise<boolean> {
   await pause(rule.latencyMs, socket);
   if (rule.cut === 'before-headers') {
@@ -16,9 +12,7 @@ export async function letUpgrade(rule: FaultRule, socket: Duplex): Promise<boole
   }
   if (rule.status === null && rule.body === null) return true;
   const status = rule.status ?? 200;
-  const body = Buffer.from(
-    rule.body ?? JSON.stringify({ detail: STATUS_CODES[status] ?? 'Injected fault' }),
-  );
+  const body = Buffer.from(bodyOf(rule, status));
   const headers = {
     'Content-Type': rule.contentType ?? 'application/json',
     ...rule.headers,
@@ -26,9 +20,7 @@ export async function letUpgrade(rule: FaultRule, socket: Duplex): Promise<boole
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Injected fault'}\r\n${lines.join('')}\r\n`,
-  );
+  socket.write(`HTTP/1.1 ${status} ${statusText(status)}\r\n${lines.join('')}\r\n`);
   socket.end(body);
   return false;
 }

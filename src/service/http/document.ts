@@ -6,9 +6,7 @@ interface OpenapiDocument {
   paths: Record<string, unknown>;
 }
 
-/**
- * Reads what the build has generated (scripts/build/openapi.ts); `root`: the folder of the package.
- */
+/** Reads what scripts/build/openapi.ts wrote; `root`: the folder of the package. */
 export async function readDocument(
   root: string,
   server: 'app-server' | 'agent-server',

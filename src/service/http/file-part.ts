@@ -1,7 +1,4 @@
-/**
- * A file in a multipart body, read as it arrives: its size is not limited, and only a piece of it
- * is in memory.
- */
+/** A file of any size in a multipart body, of which only a piece is in memory. */
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
@@ -13,10 +10,7 @@ interface Taking {
   done: Promise<void>;
 }
 
-/**
- * False: the form has no such file. Throws a 422 for a body that is not a form, and the error of
- * `take`.
- */
+/** False: the form has no such file. Throws a 422 for another body, and the error of `take`. */
 export async function readFilePart(
   c: Context,
   name: string,
@@ -49,7 +43,6 @@ export async function readFilePart(
     await finished;
   } catch (error) {
     const ended = refusal as { error: unknown } | null;
-    // Ends the reading of the file; the piece that is being taken is taken to its end.
     const begun = taking as Taking | null;
     begun?.file.destroy(error as Error);
     await begun?.done.catch(() => undefined);

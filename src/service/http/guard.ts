@@ -6,10 +6,7 @@ export function isKey(given: string | undefined | null, key: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/**
- * The text of a 403, against foreign origins and names that resolve to this machine; null: not
- * refused.
- */
+/** The text of a 403 against foreign origins and DNS rebinding; null: not refused. */
 export function forbidden(
   host: string | undefined,
   origin: string | undefined,
@@ -17,8 +14,7 @@ export function forbidden(
 ): string | null {
   if (!isOwnHost(host ?? '', configured)) return 'Host not allowed';
   if (origin === undefined) return null;
-  // A page may be served from any address: only the loopback addresses and the configured name are
-  // accepted.
+  // A page may come from any address: only loopback and the configured name are accepted.
   const from = /^https?:\/\/(.*)$/i.exec(origin)?.[1] ?? '';
   const name = from.replace(/:\d+$/, '');
   const isLoopback =
@@ -28,10 +24,7 @@ export function forbidden(
     : 'Origin not allowed';
 }
 
-/**
- * An address cannot be rebound, a name can: of names only `localhost` and the configured one are
- * accepted.
- */
+/** A name can be rebound, an address cannot. */
 function isOwnHost(host: string, configured: string): boolean {
   const name = host.replace(/:\d+$/, '').toLowerCase();
   const isAddress = /^\d{1,3}(?:\.\d{1,3}){3}$/.test(name) || /^\[[0-9a-f:.]+\]$/.test(name);

@@ -1,8 +1,4 @@
-/**
- * A route is declared once: its handler, the table docs/served-routes.md and the OpenAPI document
- * of its server are made from the declaration. A route is served when a client of the service calls
- * it.
- */
+/** Handler, docs/served-routes.md and OpenAPI document are made from one declaration of a route. */
 import type { Context as HttpContext } from 'hono';
 import type * as v from 'valibot';
 
@@ -19,15 +15,9 @@ type PartName<Name extends string> = Name extends `${string}{${infer Part}}${inf
 export interface RouteDeclaration {
   readonly method: string;
   readonly path: string;
-  /**
-   * The clients that call the route, separated by commas. `sdk 1.11.5` is a call that later
-   * releases of openhands-sdk do not make; `cloud workspace 1.11.5` likewise.
-   */
+  /** The clients, separated by commas; `sdk 1.11.5`: later releases do not make the call. */
   readonly callers: string;
-  /**
-   * `open`: served without the key of the server. The others require the key of a sandbox or the
-   * cookie of a one-time link, which their handlers check.
-   */
+  /** Without it: the key of the server. `sandboxKey` and `pageCookie` are checked by handlers. */
   readonly access?: 'open' | 'sandboxKey' | 'pageCookie';
   /** The schemas of the parts of the path that are checked. */
   readonly parts?: Readonly<Record<string, v.GenericSchema<string, string>>>;
@@ -41,7 +31,7 @@ export interface RouteDeclaration {
   readonly headers?: readonly string[];
   /**
    * By status: the schema of JSON, the media type of another body, or null without a body. The
-   * document adds 401, 413 and 422 to a route that may answer with them and does not list them.
+   * OpenAPI document adds 401, 413 and 422 where they are possible.
    */
   readonly answers: Readonly<Record<number, v.GenericSchema | string | null>>;
 }

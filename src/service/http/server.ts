@@ -5,19 +5,16 @@ import { createAdaptorServer } from '@hono/node-server';
 export function createHttpServer(
   fetch: (request: Request) => Response | Promise<Response>,
 ): Server {
-  // The adapter's own clean-up waits 0.5 s for the rest of a body and then closes a connection that
-  // the answer kept.
+  // The adapter's own clean-up closes a connection after 0.5 s that the answer kept.
   const options = { fetch, overrideGlobalObjects: false, autoCleanupIncoming: false };
   const server = createAdaptorServer(options) as Server;
-  // Longer than a client pauses between two requests: it must not send one on a connection that is
-  // closing.
+  // Longer than a client pauses: it must not send a request on a connection that is closing.
   server.keepAliveTimeout = 30_000;
   // An upload through a slow pipe takes longer than any bound.
   server.requestTimeout = 0;
   server.prependListener('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
     outgoing.once('finish', () => {
-      // The next request on the connection follows the rest of the body, which a paused stream may
-      // hold.
+      // The next request on the connection follows the rest of the body.
       if (incoming.readableEnded || incoming.destroyed) return;
       incoming.removeAllListeners('data');
       incoming.resume();
@@ -30,9 +27,8 @@ export function createHttpServer(
 const twins = new WeakMap<Server, NetServer>();
 
 /**
- * Also listens on the same port of ::1: `localhost` may mean either address, and a program that
- * listened there would get the key of a client. Rejects with the error of the system; the server
- * may then listen on another port.
+ * Also listens on the same port of ::1: `localhost` may mean either address, and another program
+ * there would get the key of a client. Rejects with the error of the system.
  */
 export async function listen(server: Server, host: string, port: number): Promise<void> {
   await bind(server, host, port);
@@ -84,7 +80,7 @@ export async function dropServer(server: Server): Promise<void> {
   await closed;
 }
 
-/** Takes no more requests, ends what they work with, and then the requests that are still open. */
+/** Accepts no more requests, calls `end`, and ends the requests that are still open. */
 export async function closeServer(server: Server, end: () => Promise<void>): Promise<void> {
   const closed = stopListening(server);
   server.closeIdleConnections();

@@ -8,9 +8,7 @@ export type ZipMember = readonly [name: string, content: Uint8Array];
 const MOST_MEMBERS = 0xffff;
 const DEFLATED = 8;
 
-/**
- * Throws above 65,535 members; at most 4 GiB in all, which the reader of the bytes has to check.
- */
+/** Throws above 65,535 members; the caller has to keep the archive below 4 GiB. */
 async function* zipChunks(members: Iterable<ZipMember>): AsyncGenerator<Uint8Array, void, void> {
   const chunks: Uint8Array[] = [];
   const archive = new Zip((_, chunk) => chunks.push(chunk));

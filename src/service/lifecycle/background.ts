@@ -30,8 +30,7 @@ export const FAILURE_MARK = 'acs-service-failure: ';
 
 /**
  * Two callers at the same time share one service. An older one in the background is replaced when
- * no conversation runs in it; a newer one stays, because this version may not be able to read its
- * data. Throws ServiceError; the reason of the signal.
+ * no conversation runs in it; a newer one stays. Throws ServiceError; the reason of the signal.
  */
 export async function ensureLocalService(options: EnsureOptions): Promise<LocalService> {
   const { dataDir, signal, version } = options;
@@ -118,9 +117,7 @@ function found({ state, key }: FoundService): LocalService {
   return { url, key, pid, port, version, started: false, notice: null };
 }
 
-/**
- * A process that does not listen in time is killed. Throws ServiceError; the reason of the signal.
- */
+/** Kills a process that does not listen in time. Throws ServiceError; the reason of the signal. */
 async function startDetached({ env, signal, ...config }: EnsureOptions): Promise<FoundService> {
   const { dataDir, root } = config;
   const { log } = dataPaths(dataDir);

@@ -33,9 +33,7 @@ export class EventClock {
   }
 }
 
-/**
- * A naive UTC time such as `2026-01-31T10:12:29.758035`, the form of genuine servers for events.
- */
+/** `2026-01-31T10:12:29.758035`: a naive UTC time, as genuine servers have it in events. */
 export function naiveTimestamp(microseconds: number): string {
   const milliseconds = Math.floor(microseconds / 1000);
   const rest = String(Math.floor(microseconds) - milliseconds * 1000).padStart(3, '0');

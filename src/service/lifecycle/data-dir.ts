@@ -80,7 +80,9 @@ export function lockDataDir(dataDir: string): { key: string; release: () => void
     if (!isHeld(taken)) {
       const message = `another local service (pid ${taken.pid}) is using ${dataDir}`;
       throw new ServiceError('locked', message, {
-        hint: 'Use that one, stop it with `acs serve --stop`, or set ACS_DATA_DIR to another folder.',
+        hint:
+          'Use that one, stop it with `acs serve --stop`, or set ACS_DATA_DIR to another ' +
+          'folder.',
       });
     }
     try {

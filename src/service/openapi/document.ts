@@ -37,8 +37,7 @@ export function openapiDocument({ info, routes, modules, securitySchemes }: Defi
 
 const CONFIG: ConversionConfig = {
   target: 'draft-2020-12',
-  // What JSON Schema cannot state (a rule in code, flags of a pattern) is left out: the document
-  // permits more.
+  // JSON Schema cannot state a rule in code or flags of a pattern: the document permits more.
   errorMode: 'ignore',
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
 };

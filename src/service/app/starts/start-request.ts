@@ -1,7 +1,4 @@
-/**
- * What a start asks for, from the request of either dialect; what is wrong with it is found before
- * anything is made.
- */
+/** A start request of either dialect, checked before anything is made. */
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import type { ConfirmationPolicyRequest } from '../../../protocol/agent-server/requests.ts';
@@ -85,7 +82,7 @@ const BEGIN = 'Replay the recorded trajectory.';
 
 /** Throws StartRefused, and SpecRefused for a spec that does not work on this machine. */
 export function startFromV1(body: AppConversationStart, around: Surroundings): StartRequest {
-  const { initial_message: said, secrets, replay_json: replay, pr_number } = body;
+  const { secrets, replay_json: replay, pr_number } = body;
   const { conversation_id: conversationId = null, sandbox_id: sandboxId = null } = body;
   const { selected_branch: branch = null, selected_repository: cloneFrom = null } = body;
   const { git_provider: provider = null, confirmation_policy = null, trigger = null } = body;
@@ -97,10 +94,6 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     conversationId !== null &&
     around.store.conversations.get(conversationId)?.start_state === 'ready';
   const { steps, userMessage } = replayOf(replay, isKnown, around, { model, isServed });
-  // A message without content, and a suggested task, start the replay with its recorded message.
-  const text = userMessage ?? (said != null || body.suggested_task != null ? BEGIN : null);
-  const recorded = text === null ? null : { role: 'user', content: [{ type: 'text', text }] };
-
   const spec = specOf(body.sandbox_spec_id ?? settings.plain.default_sandbox_spec_id ?? null);
   if (spec !== null) assertSpecWorks(spec, around.specs);
   if (steps === null) {
@@ -113,12 +106,11 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
   }
   const repository = cloneFrom === null ? null : shownRepository(cloneFrom);
   const { system_message_suffix: instructions = null } = body;
-  const isSaid = said != null && said.content.length > 0;
   return {
     conversationId,
     sandboxId,
     spec,
-    message: isSaid ? { role: said.role, content: said.content } : recorded,
+    message: messageOf(body, userMessage),
     replay: steps,
     instructions,
     mcp: null,
@@ -139,6 +131,16 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     },
     echo: echoOf(body, repository),
   };
+}
+
+/** The first message of the conversation; null: it waits for one. */
+function messageOf(body: AppConversationStart, recorded: string | null): StartRequest['message'] {
+  const { initial_message: message, suggested_task: task } = body;
+  if (message != null && message.content.length > 0)
+    return { role: message.role, content: message.content };
+  // A message without content, and a suggested task, start the replay with its recorded message.
+  const text = recorded ?? (message != null || task != null ? BEGIN : null);
+  return text === null ? null : { role: 'user', content: [{ type: 'text', text }] };
 }
 
 /** The request as its start task shows it: `repository` without user and password. */

@@ -1,8 +1,4 @@
-/**
- * From a start request to the conversation at its agent server: the start task, the sandbox and its
- * worker, the workspace with its repository, the conversation. A failure shows as status ERROR of
- * the start task, with the reason.
- */
+/** From a start request to the conversation at its agent server. A failure ends the start task. */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { setImmediate as soon } from 'node:timers/promises';
@@ -54,10 +50,7 @@ export class Starter {
     this.#options = options;
   }
 
-  /**
-   * Writes the start task (and over V0 the conversation), returns it, and starts in the
-   * background.
-   */
+  /** Writes the start task, and over V0 the conversation; starts in the background. */
   begin(request: StartRequest): StartTaskRow {
     const { store, clock } = this.#options;
     const now = clock.stamp();
@@ -94,10 +87,7 @@ export class Starter {
     return task;
   }
 
-  /**
-   * Makes a repository of a sandbox's workspace, so that changes in it can be seen. Never
-   * rejects.
-   */
+  /** Makes a repository of a sandbox's workspace, for diffs. Never rejects. */
   async prepare(sandboxId: string): Promise<void> {
     const { supervisor, env, log } = this.#options;
     try {
@@ -117,9 +107,7 @@ export class Starter {
     store.startTasks.update(task.id, { ...change, updated_at: clock.stamp() });
   }
 
-  /**
-   * Never rejects: a failure is written into the task, and into the log where it cannot be written.
-   */
+  /** Never rejects: a failure is written into the task, else into the log. */
   async #run(task: StartTaskRow, request: StartRequest): Promise<void> {
     const { store, supervisor } = this.#options;
     const { conversation_id: id } = task;
@@ -292,10 +280,7 @@ export class Starter {
   }
 }
 
-/**
- * 32 hexadecimal digits with at least one letter: ids of digits alone break the databases of
- * genuine servers.
- */
+/** 32 hexadecimal digits, not only 0 to 9: such ids break the databases of genuine servers. */
 function newHexId(): string {
   for (;;) {
     const id = randomBytes(16).toString('hex');
@@ -373,6 +358,6 @@ function modelAgent(
         ? tools
         : ['terminal', 'file_editor', 'task_tracker'].map((name) => ({ name, params: {} })),
     mcp_config: toAgent(mcp ?? ofSettings),
-    ...(instructions === null ? {} : { agent_context: { system_message_suffix: instructions } }),
+    ...(instructions !== null && { agent_context: { system_message_suffix: instructions } }),
   };
 }
