@@ -1,7 +1,4 @@
-/**
- * The text of the script is constant, and the policy names its hash: nothing else on the page can
- * run.
- */
+/** The policy of the page names the hash of its script: nothing else can run. */
 import { type ConversationDiff, EditLog } from '../domain/edits.ts';
 import { patchFiles } from '../domain/patch.ts';
 import { markup, Markup } from './markup.ts';
@@ -23,10 +20,7 @@ import { cut } from '../base/text/well-formed.ts';
 
 export type { ConversationDiff };
 
-/**
- * A hidden page has no connection: a browser allows six to one server, and the service must be able
- * to end.
- */
+/** A hidden page has no connection: a browser allows six, and the service must be able to end. */
 export const LIVE_SCRIPT = `
 'use strict';
 const find = (id) => document.getElementById(id);
@@ -41,14 +35,16 @@ function addSteps({ data, lastEventId }) {
   const bottom = last === null ? 0 : last.getBoundingClientRect().bottom;
   steps.insertAdjacentHTML('beforeend', data);
   after = lastEventId;
-  if (bottom > 0 && bottom <= innerHeight) steps.lastElementChild.scrollIntoView({ block: 'nearest' });
+  const isAtEnd = bottom > 0 && bottom <= innerHeight;
+  if (isAtEnd) steps.lastElementChild.scrollIntoView({ block: 'nearest' });
 }
 function replaceParts({ data }) {
   const parts = document.createElement('template');
   parts.innerHTML = data;
   for (const part of [...parts.content.children]) {
     const old = find(part.id);
-    const open = new Set([...old.querySelectorAll('details[open] .path')].map((each) => each.textContent));
+    const openPaths = [...old.querySelectorAll('details[open] .path')];
+    const open = new Set(openPaths.map((each) => each.textContent));
     for (const each of part.querySelectorAll('details')) {
       if (open.has(each.querySelector('.path').textContent)) each.open = true;
     }
@@ -71,7 +67,8 @@ function connect() {
   source.addEventListener('error', () => {
     if (hasEnded) return;
     say(source.readyState === 2
-      ? 'Disconnected: the access has expired or the service has stopped. Open the page again with acs conv open.'
+      ? 'Disconnected: the access has expired or the service has stopped. ' +
+        'Open the page again with acs conv open.'
       : 'Connection lost; reconnecting.');
   });
 }
@@ -108,17 +105,25 @@ export function livePageParts(
   lastEvent: () => number,
 ): AsyncGenerator<string, void, void> {
   const { id, status } = record.conversation;
+  const note =
+    `Conversation ${id}, shown by the local service of acs. This page cannot change it. The keys ` +
+    'of the service and the sandbox, the secrets of the conversation, and values with a name or ' +
+    'a form of secrets, are redacted; other secrets are not.';
+  const connection = markup`<span id="connection" class="quiet">Not connected.</span>`;
+  const state = markup`<span role="status">${runWord(status)} ${connection}</span>`;
+  const newest = markup`<a id="newest" href="#changes">Newest step</a>`;
   return documentParts(record, {
     head: null,
-    end: () => markup`<p class="quiet">Conversation ${id}, shown by the local service of acs. This page cannot change it. The keys of the service and the sandbox, the secrets of the conversation, and values with a name or a form of secrets, are redacted; other secrets are not.</p></main>
-<footer id="live" data-after="${lastEvent()}"><span role="status">${runWord(status)} <span id="connection" class="quiet">Not connected.</span></span> <a id="newest" href="#changes">Newest step</a></footer>
+    end: () => markup`<p class="quiet">${note}</p></main>
+<footer id="live" data-after="${lastEvent()}">${state} ${newest}</footer>
 <script>${new Markup(LIVE_SCRIPT)}</script>`,
   });
 }
 
 export function messagePage(title: string, text: string, command: string | null): string {
   const next = command === null ? null : markup` Run: <code>${command}</code>`;
-  return markup`${documentHead(title, null)}<body><main><h1>${title}</h1><p>${text}${next}</p></main></body></html>
+  const main = markup`<main><h1>${title}</h1><p>${text}${next}</p></main>`;
+  return markup`${documentHead(title, null)}<body>${main}</body></html>
 `.html;
 }
 

@@ -11,11 +11,11 @@ export class Markup {
   }
 }
 
-type Value = string | number | Markup | readonly Markup[] | null;
+type Value = string | number | Markup | readonly Markup[] | null | false;
 
 export function markup(literals: TemplateStringsArray, ...values: readonly Value[]): Markup {
   const htmlOf = (value: Value): string => {
-    if (value === null) return '';
+    if (value === null || value === false) return '';
     if (value instanceof Markup) return value.html;
     if (typeof value === 'object') return value.map((each) => each.html).join('');
     const text = safeText(String(value).replaceAll('\r\n', '\n'));
@@ -42,8 +42,7 @@ export function number(value: number): string {
 const MARKDOWN = new MarkdownIt({ html: false, linkify: true }).disable('image');
 MARKDOWN.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 MARKDOWN.validateLink = (url) => /^https?:\/\//i.test(url);
-// Headings are below those of the page, and none is empty. The policy of the page refuses the style
-// of an aligned cell.
+// Headings are below those of the page, and none is empty. The policy refuses styles of cells.
 MARKDOWN.core.ruler.push('headings and cells', ({ tokens }) => {
   let isEmpty = false;
   for (const [at, token] of tokens.entries()) {
@@ -72,9 +71,8 @@ export function block(
   const shown = clipped(text, mostCharacters, mostLines);
   const left = text.length - shown.length;
   const rest =
-    left === 0
-      ? null
-      : markup`<p class="quiet">${number(left)} more characters are left out of this page.</p>`;
+    left > 0 &&
+    markup`<p class="quiet">${number(left)} more characters are left out of this page.</p>`;
   if (form === 'text') return markup`<pre class="plain">${shown}</pre>${rest}`;
   if (form === 'code') return markup`<pre>${shown}</pre>${rest}`;
   if (form === 'markdown') {
@@ -82,19 +80,21 @@ export function block(
     const html = new Markup(safeText(MARKDOWN.render(shown)));
     return markup`<div class="markdown">${html}</div>${rest}`;
   }
+  return markup`<pre class="diff">${patchSpans(shown)}</pre>${rest}`;
+}
+
+/** One for each run of lines that look the same. */
+function patchSpans(patch: string): Markup[] {
   let isInHunk = false;
   const parts: { mark: string; lines: string[] }[] = [];
-  for (const line of shown.split('\n')) {
+  for (const line of patch.split('\n')) {
     isInHunk ||= line.startsWith('@@');
     const mark = isInHunk ? (LINE_CLASSES[line.charAt(0)] ?? '') : 'h';
     const last = parts.at(-1);
     if (last?.mark === mark) last.lines.push(line);
     else parts.push({ mark, lines: [line] });
   }
-  const spans = parts.map(
-    ({ mark, lines }) => markup`<span class="${mark}">${lines.join('\n')}</span>`,
-  );
-  return markup`<pre class="diff">${spans}</pre>${rest}`;
+  return parts.map(({ mark, lines }) => markup`<span class="${mark}">${lines.join('\n')}</span>`);
 }
 
 const LINE_CLASSES: Record<string, string> = { '+': 'a', '-': 'r', '@': 'h', '\\': 'h' };

@@ -18,15 +18,23 @@ export interface PageRecord {
 }
 
 export function pageParts(record: PageRecord): AsyncGenerator<string, void, void> {
-  const policy =
-    `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'; ` + `form-action 'none'`;
+  const own = `default-src 'none'; style-src ${STYLE_SOURCE}`;
+  const policy = `${own}; base-uri 'none'; form-action 'none'`;
+  const note =
+    `Conversation ${record.conversation.id}, exported by acs. The keys of the server and the ` +
+    'sandbox, and values with a name or a form of secrets, are redacted; other secrets are not.';
   return documentParts(record, {
     head: markup`<meta http-equiv="Content-Security-Policy" content="${policy}">
 `,
-    end: () =>
-      markup`</main><footer>Conversation ${record.conversation.id}, exported by acs. The keys of the server and the sandbox, and values with a name or a form of secrets, are redacted; other secrets are not.</footer>`,
+    end: () => markup`</main><footer>${note}</footer>`,
   });
 }
+
+const SECTIONS = [
+  markup`<a href="#answer">Answer</a>`,
+  markup`<a href="#timeline">Timeline</a>`,
+  markup`<a href="#changes">Changes</a>`,
+];
 
 /** `frame` is called for the end of the body when all steps have been written. */
 export async function* documentParts(
@@ -34,9 +42,10 @@ export async function* documentParts(
   frame: { head: Markup | null; end(): Markup },
 ): AsyncGenerator<string, void, void> {
   const { conversation } = record;
-  yield markup`${documentHead(titleOf(conversation), frame.head)}<body><a class="skip" href="#timeline">Skip to the timeline</a>
+  const skip = markup`<a class="skip" href="#timeline">Skip to the timeline</a>`;
+  yield markup`${documentHead(titleOf(conversation), frame.head)}<body>${skip}
 <header>${titleHeading(conversation)}${factsList(conversation)}
-<nav aria-label="Sections"><a href="#answer">Answer</a><a href="#timeline">Timeline</a><a href="#changes">Changes</a></nav>
+<nav aria-label="Sections">${SECTIONS}</nav>
 </header>
 <main>${answerSection(await record.answer())}
 <section id="timeline" aria-labelledby="timeline-title"><h2 id="timeline-title">Timeline</h2>
@@ -56,12 +65,15 @@ export async function* documentParts(
 
 /** Colours have a contrast of at least 4.5 to 1 in both schemes. */
 const STYLE = `
-:root{color-scheme:light dark;--back:#fff;--front:#1c2024;--quiet:#5b636d;--line:#d5d9de;--block:#f4f6f8;--link:#0b57b0;
+:root{color-scheme:light dark;--back:#fff;--front:#1c2024;--quiet:#5b636d;--line:#d5d9de;
+--block:#f4f6f8;--link:#0b57b0;
 --good:#17692f;--bad:#b3261e;--warn:#7a4d00;--added:#e3f5e7;--removed:#fde8e6}
-@media(prefers-color-scheme:dark){:root{--back:#14171a;--front:#e4e7ea;--quiet:#a3abb4;--line:#343a41;--block:#1e2327;
+@media(prefers-color-scheme:dark){:root{--back:#14171a;--front:#e4e7ea;--quiet:#a3abb4;
+--line:#343a41;--block:#1e2327;
 --link:#86b7ff;--good:#7ed492;--bad:#ff9d94;--warn:#e8b866;--added:#173322;--removed:#43201e}}
 *{box-sizing:border-box}
-body{margin:0 auto;max-width:62rem;padding:1.5rem 1rem 4rem;background:var(--back);color:var(--front);
+body{margin:0 auto;max-width:62rem;padding:1.5rem 1rem 4rem;background:var(--back);
+color:var(--front);
 font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 h1{font-size:1.5rem;line-height:1.25;margin:0 0 .75rem}
 h2{font-size:1.15rem;margin:2rem 0 .75rem;padding-bottom:.25rem;border-bottom:1px solid var(--line)}
@@ -74,7 +86,8 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:0}
 dt,#steps time,.quiet{color:var(--quiet)}
 dd{margin:0}
 .good{color:var(--good)}.bad{color:var(--bad)}.warn{color:var(--warn)}
-pre{margin:.25rem 0 0;padding:.6rem .75rem;background:var(--block);border:1px solid var(--line);border-radius:.3rem;
+pre{margin:.25rem 0 0;padding:.6rem .75rem;background:var(--block);border:1px solid var(--line);
+border-radius:.3rem;
 font:.85rem/1.45 ui-monospace,monospace;white-space:pre-wrap;tab-size:4}
 .plain{background:none;border:0;padding:0;font:inherit}
 #steps{list-style:none;margin:0;padding:0}
@@ -98,7 +111,8 @@ ul,.markdown ol{padding-left:1.25rem}
 .markdown :is(th,td){padding:.2rem .6rem;border:1px solid var(--line);text-align:left}
 html{scroll-padding-bottom:5rem}
 footer{margin-top:3rem;color:var(--quiet);font-size:.85rem}
-#live{position:sticky;bottom:0;display:flex;flex-wrap:wrap;gap:.25rem 1rem;padding:.5rem 0;background:var(--back);
+#live{position:sticky;bottom:0;display:flex;flex-wrap:wrap;gap:.25rem 1rem;padding:.5rem 0;
+background:var(--back);
 border-top:1px solid var(--line)}
 @media(max-width:36rem){body{padding:1rem .75rem 3rem}#steps>li{display:block}dl{column-gap:.6rem}}
 `;
@@ -140,9 +154,23 @@ export function titleHeading(conversation: Pick<PageFacts, 'title' | 'id'>): Mar
 const MOST_OF_ANSWER = 100_000;
 
 export function answerSection(answer: string | null): Markup {
-  return markup`<section id="answer" aria-labelledby="answer-title"><h2 id="answer-title">Answer</h2>
-${answer === null ? markup`<p class="quiet">The agent has not answered the latest message.</p>` : block(answer, 'markdown', { mostCharacters: MOST_OF_ANSWER, mostLines: MOST_OF_ANSWER })}
+  const limits = { mostCharacters: MOST_OF_ANSWER, mostLines: MOST_OF_ANSWER };
+  const content =
+    answer === null
+      ? quiet('The agent has not answered the latest message.')
+      : block(answer, 'markdown', limits);
+  return section('answer', 'Answer', content);
+}
+
+function section(id: string, title: string, content: Markup): Markup {
+  const titleId = `${id}-title`;
+  return markup`<section id="${id}" aria-labelledby="${titleId}"><h2 id="${titleId}">${title}</h2>
+${content}
 </section>`;
+}
+
+function quiet(text: string): Markup {
+  return markup`<p class="quiet">${text}</p>`;
 }
 
 const TONES: Partial<Record<string, string>> = {
@@ -156,53 +184,45 @@ export function statusWord(status: PageFacts['status']): Markup {
   return markup`<strong class="${TONES[status] ?? 'quiet'}">${status}</strong>`;
 }
 
+type Fact = (conversation: PageFacts) => Markup | string | null;
+
+const FACTS: Readonly<Record<string, Fact>> = {
+  Outcome({ status, reason, waiting_for }) {
+    const why = reason?.text ?? (waiting_for && `waits for ${waiting_for}`);
+    return markup`${statusWord(status)}${why && `: ${why}`}`;
+  },
+  Cost: (conversation) =>
+    conversation.cost_usd === null || usedNoModel(conversation)
+      ? null
+      : formatUsd(conversation.cost_usd),
+  Tokens: (conversation) =>
+    conversation.tokens === null || usedNoModel(conversation)
+      ? null
+      : `${number(conversation.tokens.input)} input, ${number(conversation.tokens.output)} output`,
+  Model: ({ model }) => model,
+  Repository: ({ repository }) => repository,
+  Branch: ({ branch }) => branch,
+  Started({ created_at }) {
+    const started = parseTime(created_at);
+    return started === null ? null : timeOf(started);
+  },
+  Updated({ created_at, updated_at, status }) {
+    const [started, updated] = [parseTime(created_at), parseTime(updated_at)];
+    if (started === null || updated === null || status === 'running') return null;
+    return markup`${timeOf(updated)} (after ${roundDuration(updated - started)})`;
+  },
+  Address: ({ url }) =>
+    url !== null && /^https?:\/\//i.test(url)
+      ? markup`<a rel="noopener noreferrer" href="${url}">${url}</a>`
+      : null,
+};
+
 export function factsList(conversation: PageFacts): Markup {
-  const {
-    status,
-    reason,
-    waiting_for,
-    cost_usd: cost,
-    tokens,
-    model,
-    repository,
-    branch,
-    url,
-  } = conversation;
-  const why = reason?.text ?? (waiting_for === null ? null : `waits for ${waiting_for}`);
-  const [started, updated] = [
-    parseTime(conversation.created_at),
-    parseTime(conversation.updated_at),
-  ];
-  const rows: [string, Markup | string | null][] = [
-    ['Outcome', markup`${statusWord(status)}${why === null ? null : markup`: ${why}`}`],
-    ['Cost', cost === null || usedNoModel(conversation) ? null : formatUsd(cost)],
-    [
-      'Tokens',
-      tokens === null || usedNoModel(conversation)
-        ? null
-        : `${number(tokens.input)} input, ${number(tokens.output)} output`,
-    ],
-    ['Model', model],
-    ['Repository', repository],
-    ['Branch', branch],
-    ['Started', started === null ? null : timeOf(started)],
-    [
-      'Updated',
-      started === null || updated === null || status === 'running'
-        ? null
-        : markup`${timeOf(updated)} (after ${roundDuration(updated - started)})`,
-    ],
-    [
-      'Address',
-      url !== null && /^https?:\/\//i.test(url)
-        ? markup`<a rel="noopener noreferrer" href="${url}">${url}</a>`
-        : null,
-    ],
-  ];
-  const shown = rows.flatMap(([name, value]) =>
-    value === null ? [] : [markup`<dt>${name}</dt><dd>${value}</dd>`],
-  );
-  return markup`<dl id="facts">${shown}</dl>`;
+  const rows = Object.entries(FACTS).flatMap(([name, read]) => {
+    const value = read(conversation);
+    return value === null ? [] : [markup`<dt>${name}</dt><dd>${value}</dd>`];
+  });
+  return markup`<dl id="facts">${rows}</dl>`;
 }
 
 const DAY_AND_TIME = new Intl.DateTimeFormat('en-GB', {
@@ -212,34 +232,43 @@ const DAY_AND_TIME = new Intl.DateTimeFormat('en-GB', {
 });
 
 function timeOf(ms: number): Markup {
-  return markup`<time datetime="${new Date(ms).toISOString()}">${DAY_AND_TIME.format(ms)} UTC</time>`;
+  const text = `${DAY_AND_TIME.format(ms)} UTC`;
+  return markup`<time datetime="${new Date(ms).toISOString()}">${text}</time>`;
 }
 
+const MOST_FILES = 500;
+
 export function changesSection({ source, files, omissions, patch }: ConversationDiff): Markup {
-  const others = omissions.filter((omission) => omission !== RECONSTRUCTED);
+  const others = omissions.filter((omission) => omission !== RECONSTRUCTED).slice(0, MOST_FILES);
   const parts = patchFiles(new TextDecoder().decode(patch));
-  const left = Math.max(0, files.length - MOST_FILES);
   const { added, removed } = lineTotals(files);
   const total =
     `${number(files.length)} ${files.length === 1 ? 'file' : 'files'} changed, lines added: ` +
     `${number(added)}, removed: ${number(removed)}`;
-  return markup`<section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes</h2>
-${source === 'edit-events' ? markup`<p class="warn">This diff is ${RECONSTRUCTED}.</p>` : null}
-${files.length === 0 ? markup`<p class="quiet">No changed file is known.</p>` : markup`<p>${total}</p>`}
-<div class="files">${files.slice(0, MOST_FILES).map((file) => fileItem(file, parts.get(file.path)?.text))}</div>
-${left === 0 ? null : markup`<p class="quiet">${number(left)} more files are left out of this page.</p>`}
-${others.length === 0 ? null : markup`<p>Left out of the diff:</p><ul>${others.slice(0, MOST_FILES).map((each) => markup`<li>${each}</li>`)}</ul>`}
-</section>`;
+  const heading = files.length === 0 ? quiet('No changed file is known.') : markup`<p>${total}</p>`;
+  const items = files
+    .slice(0, MOST_FILES)
+    .map((file) => fileItem(file, parts.get(file.path)?.text));
+  const left = files.length - items.length;
+  const list = others.map((each) => markup`<li>${each}</li>`);
+  return section(
+    'changes',
+    'Changes',
+    markup`${source === 'edit-events' && markup`<p class="warn">This diff is ${RECONSTRUCTED}.</p>`}
+${heading}
+<div class="files">${items}</div>
+${left > 0 && quiet(`${number(left)} more files are left out of this page.`)}
+${list.length > 0 && markup`<p>Left out of the diff:</p><ul>${list}</ul>`}`,
+  );
 }
-
-const MOST_FILES = 500;
 
 function fileItem(
   { path, status, added, removed }: ChangedFile,
   patch: string | undefined,
 ): Markup {
-  const counts = added === null ? '' : ` +${added} −${removed ?? 0}`;
-  const heading = markup`<span class="path">${safeLine(path)}</span> <span class="quiet">${status}${counts}</span>`;
+  const change = added === null ? status : `${status} +${added} −${removed ?? 0}`;
+  const name = markup`<span class="path">${safeLine(path)}</span>`;
+  const heading = markup`${name} <span class="quiet">${change}</span>`;
   if (patch === undefined) return markup`<p>${heading}</p>`;
   return markup`<details><summary>${heading}</summary>${block(patch.trimEnd(), 'diff')}</details>
 `;

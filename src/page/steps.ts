@@ -60,7 +60,7 @@ export function createStepReader(startedAt: string | null) {
           ? markup`<span></span>`
           : markup`<time datetime="${event.timestamp ?? ''}">${clock}</time>`;
       const step = edit === null ? stepOf(event) : await editStep(edit);
-      return step === null ? null : stepItem(step, time);
+      return step && stepItem(step, time);
     },
   };
 }
@@ -141,19 +141,18 @@ function isLong(body: string): boolean {
 
 function stepItem(step: Step, time: Markup): Markup {
   const { kind, title, thought = '', form, failure = null } = step;
-  const look = kind === 'other' || kind === 'status' ? 'quiet' : 'who';
-  const shownTitle =
-    title && markup`<span class="${form === 'diff' ? 'path' : ''}">${title}</span> `;
+  const nameClass = kind === 'other' || kind === 'status' ? 'quiet' : 'who';
+  const titleClass = form === 'diff' ? 'path' : '';
+  const shownTitle = title && markup`<span class="${titleClass}">${title}</span> `;
   const shownFailure = failure && markup`<strong class="bad">${failure}</strong> `;
-  const heading = markup`<span class="${look}">${NAMES[kind]}</span> ${shownTitle}${shownFailure}`;
-  return markup`<li class="${kind}">${time}<div>${thought && block(thought, 'markdown')}${contentOf(step, heading)}</div></li>
+  const name = markup`<span class="${nameClass}">${NAMES[kind]}</span>`;
+  const content = contentOf(step, markup`${name} ${shownTitle}${shownFailure}`);
+  const shownThought = thought && block(thought, 'markdown');
+  return markup`<li class="${kind}">${time}<div>${shownThought}${content}</div></li>
 `;
 }
 
-/**
- * Long bodies, and those of other events, are closed at first; what people and agents say is always
- * open.
- */
+/** Long bodies and those of other events are closed at first, but not what is said. */
 function contentOf({ kind, body, form, failure = null }: Step, heading: Markup): Markup {
   if (body === null) return heading;
   const shown = block(body, form);
@@ -161,7 +160,8 @@ function contentOf({ kind, body, form, failure = null }: Step, heading: Markup):
   if (kind === 'other' || (!isSaid && isLong(body))) {
     const lines = body.split('\n').length;
     const size = `${number(lines)} ${lines === 1 ? 'line' : 'lines'}`;
-    return markup`<details><summary>${heading}<span class="quiet">${size}</span></summary>${shown}</details>`;
+    const summary = markup`<summary>${heading}<span class="quiet">${size}</span></summary>`;
+    return markup`<details>${summary}${shown}</details>`;
   }
   return kind === 'output' && failure === null ? shown : markup`${heading}${shown}`;
 }
