@@ -1,6 +1,4 @@
-/**
- * Mistakes are a list of `{type, loc, msg}` (interface section 8.1), with the messages of valibot.
- */
+/** Mistakes as `{type, loc, msg}` (interface 8.1), with the messages of valibot. */
 import * as v from 'valibot';
 
 export interface Detail {
@@ -13,7 +11,7 @@ export interface Detail {
   ctx?: Record<string, unknown>;
 }
 
-/** `part` is the first word of each place. */
+/** `part`: the first element of each `loc`. */
 export function check<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,
@@ -24,10 +22,7 @@ export function check<Schema extends v.GenericSchema>(
   return { ok: false, detail: result.issues.map((issue) => toDetail(issue, part)) };
 }
 
-/**
- * By type: the member of `ctx`. Genuine servers replace the exception of a `value_error` by an
- * empty object.
- */
+/** The member of `ctx`, by type. */
 const CTX: Readonly<Record<string, string>> = {
   greater_than: 'gt',
   greater_than_equal: 'ge',
@@ -46,12 +41,13 @@ function ctxOf(
   msg: string,
   { requirement, expected }: v.BaseIssue<unknown>,
 ): Pick<Detail, 'ctx'> {
+  // Genuine servers replace the exception of a `value_error` by an empty object.
   if (type === 'value_error') return { ctx: { error: msg.startsWith('Unknown kind') ? msg : {} } };
   const name = CTX[type];
   if (name === undefined) return {};
-  const given = requirement instanceof RegExp ? requirement.source : requirement;
+  const bound = requirement instanceof RegExp ? requirement.source : requirement;
   const values: Record<string, unknown> = { gt: 0, expected, error: msg };
-  const value = values[name] ?? given;
+  const value = values[name] ?? bound;
   return value == null ? {} : { ctx: { [name]: value } };
 }
 
@@ -98,27 +94,13 @@ export function isTooDeep(value: unknown): boolean {
   return false;
 }
 
-export function tooDeep(): Detail[] {
-  return [
-    {
-      type: 'json_invalid',
-      loc: ['body'],
-      msg: 'JSON decode error',
-      ctx: { error: 'nested too deeply' },
-    },
-  ];
-}
+const jsonInvalid = (error: string, ...position: number[]): Detail[] => [
+  { type: 'json_invalid', loc: ['body', ...position], msg: 'JSON decode error', ctx: { error } },
+];
 
-export function malformedJson(position: number): Detail[] {
-  return [
-    {
-      type: 'json_invalid',
-      loc: ['body', position],
-      msg: 'JSON decode error',
-      ctx: { error: 'not JSON' },
-    },
-  ];
-}
+export const tooDeep = () => jsonInvalid('nested too deeply');
+
+export const malformedJson = (position: number) => jsonInvalid('not JSON', position);
 
 export function missingBody(): Detail[] {
   return [{ type: 'missing', loc: ['body'], msg: 'Field required' }];
@@ -165,10 +147,7 @@ export const literal = <const Options extends readonly string[]>(options: Option
     `literal_error: Invalid type: Expected ${options.map((each) => `"${each}"`).join(' | ')}`,
   );
 
-/**
- * `read` returns null for what is refused; `typeOf` gives the error type; `expected` is the type in
- * JSON Schema.
- */
+/** `read` returns null for what is refused; `expected`: the type in JSON Schema. */
 const parsed = <Value>(
   expected: string,
   read: (input: unknown) => Value | null,
@@ -193,9 +172,8 @@ export const integer = () =>
   parsed(
     'integer',
     (input) => {
-      const number =
-        typeof input === 'string' && /^\s*[+-]?\d+\s*$/.test(input) ? Number(input) : input;
-      return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;
+      const value = /^\s*[+-]?\d+\s*$/.test(String(input)) ? Number(input) : input;
+      return Number.isSafeInteger(value) && typeof input !== 'object' ? Number(value) : null;
     },
     (input) =>
       ({ string: 'int_parsing', number: 'int_from_float' })[typeof input as string] ?? 'int_type',
@@ -212,8 +190,8 @@ export const number = () =>
   parsed(
     'number',
     (input) => {
-      const found = typeof input === 'string' && input.trim() !== '' ? Number(input) : input;
-      return typeof found === 'number' && Number.isFinite(found) ? found : null;
+      const value = typeof input === 'string' && input.trim() !== '' ? Number(input) : input;
+      return Number.isFinite(value) ? Number(value) : null;
     },
     (input) => (typeof input === 'string' ? 'float_parsing' : 'float_type'),
   );
@@ -250,13 +228,7 @@ export function toHexId(id: string): string | null {
 }
 
 export function toDashedId(hex: string): string {
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join('-');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 const TIME =
@@ -310,10 +282,7 @@ export const filledList = <Item extends v.GenericSchema>(item: Item) =>
 export const maybe = <Schema extends v.GenericSchema>(schema: Schema) =>
   v.optional(v.nullable(schema));
 
-/**
- * An object of one of some kinds, by its member `kind`; `family` is the class that the servers name
- * in a refusal.
- */
+/** An object of one of these kinds; `family`: the class that servers name in a refusal. */
 export const kindOf = (family: string, kinds: readonly string[]) =>
   v.pipe(
     openRecord({}),
@@ -323,16 +292,13 @@ export const kindOf = (family: string, kinds: readonly string[]) =>
     ),
   );
 
-/** Accepts any value. The schema is kept for what is generated from it, such as a JSON Schema. */
+/** Accepts any value; the schema is kept for the documents that are generated from it. */
 function unchecked(schema: v.GenericSchema): v.GenericSchema<unknown> {
   const { '~run': run } = v.unknown();
   return Object.assign(schema, { '~run': run });
 }
 
-/**
- * The names are those of genuine servers. For a value that matches none, the error lists all
- * mismatches.
- */
+/** By the names of genuine servers. The error lists the mismatches of all options. */
 export const anyOf = <const Options extends Record<string, v.GenericSchema>>(options: Options) =>
   v.pipe(
     unchecked(v.union(Object.values(options))),

@@ -1,8 +1,5 @@
-/**
- * The settings of an app server (interface 2.1 to 2.6), one row each: client and service read
- * names, types, bounds and defaults here. Below `agent_settings` and `conversation_settings` V1 has
- * more, which its schema routes list.
- */
+// The settings of an app server (interface 2.1 to 2.6), one row each. Below `agent_settings` and
+// `conversation_settings` V1 has more, which its schema routes list.
 export type JsonValue =
   string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 export type JsonObject = { [key: string]: JsonValue };

@@ -1,6 +1,4 @@
-/**
- * Unknown members and words are accepted. A wrong shape throws a ShapeError that names the subject.
- */
+// Unknown members are accepted; a wrong shape throws a ShapeError that names the subject.
 
 export type Json = Record<string, unknown>;
 
@@ -77,10 +75,7 @@ export function textList(record: Json, name: string, subject: string): string[] 
   });
 }
 
-/**
- * `{items, next_page_id}` of V1 and the agent server; `results` is what V0 and some old V1 servers
- * say.
- */
+/** `{items, next_page_id}`; V0 and old V1 servers have `results` in place of `items`. */
 export function readPage<T>(
   value: unknown,
   subject: string,

@@ -70,10 +70,7 @@ export const setSecurityAnalyzer = record({ security_analyzer: v.nullable(securi
 
 const numberOrNull = v.nullish(number());
 
-/**
- * The members of an LLM of openhands-sdk that the local service obeys; `timeout` in seconds, costs
- * in US dollars.
- */
+/** Of an LLM of openhands-sdk what the local service uses; `timeout` in seconds, costs in USD. */
 export const llm = record({
   model: v.nullish(text()),
   api_key: v.nullish(text()),
@@ -177,10 +174,7 @@ const startMembers = record({
   llm_of_settings: v.nullish(truth()),
 });
 
-/**
- * `POST /api/conversations`; `replay`, `llm_of_settings` and `max_budget_per_task` are members of
- * the local service alone.
- */
+/** `replay`, `llm_of_settings` and `max_budget_per_task` are of the local service alone. */
 export const startConversation = v.pipe(
   startMembers,
   v.check(
@@ -269,15 +263,11 @@ export type BashEventSearch = v.InferOutput<typeof bashEventSearch>;
 export type SocketQuery = v.InferOutput<typeof socketQuery>;
 
 /**
- * The text frames that a client sends over `/sockets/exec`, a socket of the local service alone.
- *
- * The first frame is `start`. Then binary frames are stdin, up to `EXEC_WINDOW` bytes more than the
- * service has acknowledged with `taken`. The service answers with `started`, then binary frames of
- * output (the first byte is 1 for stdout and 2 for stderr), up to `EXEC_WINDOW` bytes more than the
- * client has acknowledged, and last `exit` or `failed`. A client that closes the socket before that
- * ends the program with everything it started.
+ * `/sockets/exec`, a socket of the local service alone. The client sends `start`, then binary
+ * frames of stdin; the service `started`, then binary frames of output (first byte 1: stdout, 2:
+ * stderr), and last `exit` or `failed`. Each side sends at most `EXEC_WINDOW` bytes more than the
+ * other has acknowledged with `taken`. A socket that closes earlier ends the program.
  */
-
 export const EXEC_WINDOW = 1024 * 1024;
 
 const size = record({ columns: integerFrom(1), rows: integerFrom(1) });

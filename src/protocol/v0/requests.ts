@@ -41,9 +41,7 @@ const stdioEnvironment = v.pipe(
   mapOf(text()),
 );
 
-/**
- * The MCP servers of V0; unknown members at the top are refused, within a server they are ignored.
- */
+/** Unknown members are refused at the top, and ignored within a server. */
 export const mcpConfig = closedRecord({
   sse_servers: v.optional(list(record({ url: url(), api_key: maybe(text()) })), []),
   shttp_servers: v.optional(
@@ -70,15 +68,11 @@ export const mcpConfig = closedRecord({
 });
 export type McpConfigV0 = v.InferOutput<typeof mcpConfig>;
 
-function splitAssignments(given: string): Record<string, string> | string {
-  const pairs = given.split(',').filter((pair) => pair.trim() !== '');
-  if (pairs.some((pair) => !pair.includes('='))) return given;
-  return Object.fromEntries(
-    pairs.map((pair) => [
-      pair.slice(0, pair.indexOf('=')).trim(),
-      pair.slice(pair.indexOf('=') + 1).trim(),
-    ]),
-  );
+function splitAssignments(text: string): Record<string, string> | string {
+  const pairs = text.split(',').filter((pair) => pair.trim() !== '');
+  if (pairs.some((pair) => !pair.includes('='))) return text;
+  const parts = pairs.map((pair) => /^([^=]*)=(.*)$/s.exec(pair) ?? []);
+  return Object.fromEntries(parts.map(([, name = '', value = '']) => [name.trim(), value.trim()]));
 }
 
 /** `secrets_store` is taken and dropped, as genuine servers do. */
