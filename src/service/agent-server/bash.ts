@@ -89,7 +89,6 @@ export class BashService {
     return command;
   }
 
-  /** A search by `command_id` does not find the command itself, which has none. */
   search(query: BashEventSearch): { items: BashEvent[]; next_page_id: string | null } {
     const { limit, timestamp__gte = '', timestamp__lt = '9999' } = query;
     const events = this.#events.filter((event) => {

@@ -116,7 +116,6 @@ export class Conversation {
     this.record([...events, ...more], { ...change, execution_status: status });
   }
 
-  /** Changes a member and writes an event about it; does nothing when the value is equal. */
   setMember<Name extends 'confirmation_policy' | 'security_analyzer'>(
     name: Name,
     value: ConversationState[Name],

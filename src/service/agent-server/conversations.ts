@@ -14,6 +14,7 @@ import {
   parseStored,
 } from '../storage/event-log.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
+import type { ModelConfig } from '../base/model-config.ts';
 import { readSteps, type ReplayStep } from '../base/steps.ts';
 import type { WorkerNotice } from '../base/worker-protocol.ts';
 import { ReplayAgent } from '../agents/agent.ts';
@@ -89,7 +90,6 @@ export class Conversations {
     return [...this.#entries.values()].sort((a, b) => (createdAt(a) < createdAt(b) ? -1 : 1));
   }
 
-  /** Undefined: any status. */
   withStatus(status: string | undefined): ConversationEntry[] {
     return this.all().filter(
       ({ conversation: { state } }) => status === undefined || state.execution_status === status,
@@ -112,11 +112,8 @@ export class Conversations {
   }
 
   /** The id must not be in use. Throws ReplayError when the steps are invalid. */
-  create(
-    id: string,
-    { body, agent, workingDir, instructions }: ConversationStart,
-    secrets: Record<string, string>,
-  ): ConversationEntry {
+  create(id: string, start: ConversationStart, secrets: Record<string, string>): ConversationEntry {
+    const { body, agent, workingDir } = start;
     const replay = body.replay == null ? this.#options.defaultReplay : readSteps(body.replay);
     const model = agent?.llm?.model ?? (replay === null ? '' : 'replay');
     const { max_budget_per_task = null } = body;
@@ -135,16 +132,7 @@ export class Conversations {
     };
     const log = this.#openLog(id);
     if (replay !== null) log.write('replay', replay);
-    else {
-      const suffix = agent?.agent_context?.system_message_suffix ?? '';
-      log.write('model', {
-        llm: agent?.llm ?? {},
-        tools: agent?.tools?.map(({ name }) => name) ?? null,
-        mcp_config: agent?.mcp_config ?? {},
-        system_prompt: systemPrompt(workingDir, instructions, suffix),
-        of_settings: body.llm_of_settings === true,
-      });
-    }
+    else log.write('model', modelConfig(start));
     // Written last: a log without a state is ignored.
     log.write('state', state);
     const entry = this.#keep(state, log);
@@ -219,6 +207,17 @@ export class Conversations {
     this.#entries.set(conversation.id, entry);
     return entry;
   }
+}
+
+function modelConfig({ body, agent, workingDir, instructions }: ConversationStart): ModelConfig {
+  const suffix = agent?.agent_context?.system_message_suffix ?? '';
+  return {
+    llm: agent?.llm ?? {},
+    tools: agent?.tools?.map(({ name }) => name) ?? null,
+    mcp_config: agent?.mcp_config ?? {},
+    system_prompt: systemPrompt(workingDir, instructions, suffix),
+    of_settings: body.llm_of_settings === true,
+  };
 }
 
 function endsStep({ kind, source }: StoredEvent): boolean {

@@ -159,7 +159,7 @@ function required(step: EditStep, name: 'file_text' | 'old_str' | 'new_str'): st
   return step[name] ?? refuse(`The parameter ${name} is required for ${step.command}.`);
 }
 
-/** With the line ends of the file where all of them are CRLF: models write line feeds alone. */
+/** Models write line feeds alone, also for a file with CRLF. */
 function withLineEnds(text: string, content: string): string {
   const isDos = content.includes('\r\n') && !/(?<!\r)\n/.test(content);
   return isDos ? text.replace(/\r?\n/g, '\r\n') : text;

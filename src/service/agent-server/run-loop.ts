@@ -46,7 +46,6 @@ export class RunLoop {
     this.tools = tools;
   }
 
-  /** Throws ConflictError while a run is in progress or a confirmation is pending. */
   start(): void {
     if (this.#running !== null) {
       throw new ConflictError('Conversation already running. Wait for completion or pause first.');

@@ -141,7 +141,6 @@ function keeping(file: string, definitions: string, command: string): string {
   return `${restore}${define}trap ${shellQuote(KEEP)} EXIT; ${isTrapKept ? TRAP : ''}`;
 }
 
-/** Keeps the beginning and the end of a text. Invalid UTF-8 becomes replacement characters. */
 export class BoundedText {
   readonly #decoder = new StringDecoder('utf8');
   readonly #keepHead: number;

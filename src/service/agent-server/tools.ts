@@ -10,7 +10,6 @@ import type { Sandbox } from '../isolation/sandbox.ts';
 import { KEPT_OUTPUT, notRun, runShell, type ShellSession } from './shell.ts';
 
 const COMMAND_TIMEOUT_SECONDS = 600;
-/** Where recorded trajectories of genuine servers have their workspace. */
 const RECORDED_ROOTS = ['/workspace/project', '/workspace'];
 
 export class Tools {

@@ -4,7 +4,6 @@ import type { StoredEvent } from '../storage/conversation-state.ts';
 export interface Situation {
   /** The number of steps that have ended: with an observation, a rejection or a message. */
   done: number;
-  /** The events, oldest first, read lazily. */
   history: () => Iterable<StoredEvent>;
   /** Called with each part of an answer, and at its end; null: no client receives parts. */
   onText: ((text: string, isEnd?: boolean) => void) | null;
@@ -24,7 +23,6 @@ export class ReplayAgent implements Agent {
     this.#steps = steps;
   }
 
-  /** Returns the same step until it is done. */
   next({ done }: Situation): Promise<Step> {
     const detail =
       'The replay is at its end. Start a conversation with a replay or a model: acs ' +

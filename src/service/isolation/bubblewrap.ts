@@ -65,7 +65,6 @@ const SYSTEM_SETTINGS = [
   'timezone',
 ];
 
-/** The temporary folders, each with its part of their limit. */
 const TEMPORARY = [
   ['/home', 1 / 2],
   ['/tmp', 1 / 4],
@@ -73,7 +72,6 @@ const TEMPORARY = [
   ['/dev/shm', 1 / 16],
   [SCRATCH_INSIDE, 1 / 16],
 ] as const;
-/** Of a folder that is covered to hide it. */
 const EMPTY_BYTES = 64 * 1024;
 
 /** The user's home and the data directory. `eventsDir`: `<data directory>/events/<sandbox>`. */

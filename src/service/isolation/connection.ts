@@ -129,7 +129,6 @@ export class IsolationConnection {
     child.stdin?.on('error', () => undefined);
   }
 
-  /** Why it ended; null while it runs. */
   get gone(): string | null {
     return this.#gone === null ? null : this.#gone.message;
   }

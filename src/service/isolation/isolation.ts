@@ -31,7 +31,6 @@ import { seccompFilter } from './seccomp.ts';
 
 export interface StartedIsolation {
   connection: IsolationConnection;
-  /** As seen inside. */
   workingDir: string;
   /** A private folder inside, for files of the worker. */
   scratch: string;

@@ -64,7 +64,7 @@ export function limitCommand(
     : [findProgram('prlimit', 'prlimit (util-linux)', searchPath), ...options];
 }
 
-/** A limit of this process that is lower stays: only a process with CAP_SYS_RESOURCE raises it. */
+/** Only a process with CAP_SYS_RESOURCE raises a limit that it has. */
 function within(name: string, limit: number): string {
   const [, hard] =
     new RegExp(`^Max ${name} +\\S+ +(\\d+) `, 'm').exec(

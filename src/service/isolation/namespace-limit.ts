@@ -16,7 +16,6 @@ const KINDS = ['ipc', 'mnt', 'net', 'pid', 'time', 'user', 'uts'];
 const LIMITS = [
   'cgroup_namespaces=0',
   ...KINDS.map((kind) => `${kind}_namespaces=${String(MOST_NAMESPACES)}`),
-  // Half of what a user has.
   'inotify_instances=64',
 ];
 

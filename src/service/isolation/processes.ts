@@ -8,7 +8,6 @@ import { folderIdentity, sendSignal } from '../../base/process.ts';
 export const SANDBOX_MARKER = 'ACS_SANDBOX_ID';
 export const COMMAND_MARKER = 'ACS_COMMAND_ID';
 
-/** Process states in /proc and ps: zombie and dead; stopped and traced. */
 const ENDED = new Set(['Z', 'X']);
 const STANDING = new Set(['T', 't']);
 const STOP_ROUNDS = 500;
@@ -31,7 +30,6 @@ export interface Selection {
   except: readonly number[];
 }
 
-/** The living processes of a selection; zombies are not among them. */
 export function selectProcesses(selection: Selection): number[] {
   return select(selection).map(({ pid }) => pid);
 }

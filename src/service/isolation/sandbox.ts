@@ -17,7 +17,6 @@ const PING_MS = 1000;
 const KILL_MS = 5000;
 const OPERATION_MS = 120_000;
 const TICK_MS = 250;
-/** Bytes of output on their way from a command. */
 const WINDOW = 1024 * 1024;
 
 /** `exitCode` is -1 for a command that was ended, by its timeout or by the signal (`killed`). */
@@ -81,7 +80,6 @@ export class Sandbox {
   #isolation: Promise<StartedIsolation>;
   #live: StartedIsolation | null = null;
   #closed = false;
-  /** Not null while the sandbox is paused. */
   #gate: { passed: Promise<void>; open: () => void } | null = null;
 
   constructor(config: WorkerConfig) {
@@ -159,7 +157,6 @@ export class Sandbox {
     }
   }
 
-  /** Starts a program without a timeout, whose output the caller grants. */
   async start(parameters: ProgramParameters, onOutput: OutputListener): Promise<RunningProgram> {
     return new RunningProgram((await this.#connected()).connection, parameters, onOutput);
   }

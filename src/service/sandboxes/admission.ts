@@ -11,7 +11,6 @@ interface Options {
   keepMs: number;
   /** Sandboxes that have a place; what goes down counts as gone. */
   running(): string[];
-  /** Whether no change of the sandbox is in progress. */
   isIdle(id: string): boolean;
   /** Why the start of this sandbox may not wait; null: it may. */
   refusal(id: string): Error | null;
@@ -22,7 +21,6 @@ interface Options {
 interface WaitingStart {
   /** Begins the start; with a reason, rejects it. */
   settle(why: Error | null): void;
-  /** Null after its call. */
   onWait: ((why: string) => void) | null;
 }
 

@@ -17,7 +17,6 @@ export class SandboxFolders {
     return path.join(this.#in.workspacesDir, id);
   }
 
-  /** Of `<conversation>.db` event logs. */
   events(id: string): string {
     return path.join(this.#in.eventsDir, id);
   }

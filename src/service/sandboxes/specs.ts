@@ -26,7 +26,6 @@ export function isSpecName(name: string): name is SandboxSpecName {
 export interface SpecChoice {
   readonly byDefault: SandboxSpecName;
   readonly warning: string | null;
-  /** Why bubblewrap does not work here; null: it does. */
   readonly whyNoBubblewrap: string | null;
 }
 
@@ -76,7 +75,6 @@ export function newSessionKey(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** `warning`: that of a fallback to `process`. */
 export function newSandbox(
   spec: SandboxSpecName,
   now: string,

@@ -96,7 +96,7 @@ export class Supervisor {
     });
   }
 
-  /** Does not start it. `onStore` is in the same transaction. Throws SpecRefused. */
+  /** `onStore` is in the same transaction. Throws SpecRefused. */
   create(named: SandboxSpecName | null, onStore?: (id: string) => void): SandboxRow {
     const { store, specs, clock } = this.#options;
     const spec = named ?? specs.byDefault;
@@ -393,7 +393,6 @@ export class Supervisor {
     this.#cutOff(id, { end: 'paused' });
   }
 
-  /** A worker that was killed has not written the end of its runs. */
   #cutOff(id: string, how: CutOff): void {
     endCutOffRuns(this.folders.events(id), how, {
       ...this.#options,

@@ -21,7 +21,6 @@ export class WorkerProcess {
   readonly ready: Promise<unknown>;
   readonly ended: Promise<void>;
   readonly #child;
-  /** By the id of a command; `ready` for the start. */
   readonly #waiting = new Map<
     string,
     { resolve(notice: WorkerNotice): void; reject(error: Error): void }

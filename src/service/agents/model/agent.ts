@@ -14,7 +14,6 @@ import { cut, wellFormedJson } from '../../../base/text/well-formed.ts';
 
 /** About the average of English text and code. */
 const CHARACTERS_OF_TOKEN = 4;
-/** Characters of a message that a title is made from. */
 const LONGEST_UNTITLED = 2000;
 
 export interface McpTools {
@@ -26,7 +25,6 @@ export const loadMcp = () => import('../mcp/client.ts');
 export class ModelAgent implements Agent {
   readonly #config: () => ModelConfig;
   readonly #mcp: McpTools;
-  /** The steps of the newest answer that `next` has not returned yet. */
   #rest: Step[] = [];
 
   constructor(config: () => ModelConfig, mcp: McpTools) {

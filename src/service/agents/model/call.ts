@@ -23,9 +23,7 @@ const TIMEOUT_SECONDS = 300;
 const FIRST_WAIT_MS = 1000;
 /** A longer `Retry-After` ends the run: no event would report the wait. */
 const LONGEST_WAIT_MS = 120_000;
-/** A longer timer of Node ends at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** Characters of text, reasoning and arguments. */
 const LONGEST_ANSWER = 1024 * 1024;
 const TOO_LONG =
   'is longer than 1 MiB. Use another model, or set agent_settings.llm.max_output_tokens.';

@@ -6,9 +6,7 @@ import { cut } from '../../../base/text/well-formed.ts';
 
 /** Events that the history may hold; the value of genuine servers. */
 export const LONGEST_HISTORY = 240;
-/** Exchanges that stay at the beginning: the task. */
 const KEPT_FIRST = 1;
-/** Characters of one result that the summary is made from. */
 const LONGEST_RESULT = 2000;
 
 const SYSTEM = [

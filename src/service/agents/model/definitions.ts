@@ -1,4 +1,3 @@
-/** `kind`: the name of the tool in the events of genuine servers. */
 export interface BuiltInTool {
   name: 'terminal' | 'file_editor' | 'task_tracker' | 'think' | 'finish';
   kind: string;

@@ -73,7 +73,6 @@ function causesOf(error: unknown): object[] {
   return causes;
 }
 
-/** An endpoint may report an error within an answer that has begun with 200. */
 function statusOf(error: unknown): number | null {
   if (APICallError.isInstance(error)) {
     const { statusCode: status = 0 } = error;

@@ -1,4 +1,3 @@
-/** Requests to the endpoint of a model. Their failures are ModelFailures. */
 import { ModelFailure } from './failure.ts';
 import { fetchByProxy } from '../proxy.ts';
 import { cut, wellFormedJson } from '../../../base/text/well-formed.ts';

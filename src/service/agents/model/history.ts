@@ -45,7 +45,6 @@ const SHOWN = [
   'UserRejectObservation',
 ];
 
-/** Has the newest condensation in place of the forgotten events. */
 function withoutForgotten(events: Iterable<StoredEvent>): StoredEvent[] {
   let kept: StoredEvent[] = [];
   let newest: StoredEvent | null = null;
@@ -66,7 +65,6 @@ function summaryExchange(event: StoredEvent): Exchange {
   return { ids: [], messages: [{ role: 'user', content }] };
 }
 
-/** A command that the user ran beside the agent. */
 function commandExchange(event: StoredEvent): Exchange {
   const observation = event['observation'] as { command: string; content: Part[] };
   const output = textOf(observation.content);

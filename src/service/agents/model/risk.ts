@@ -32,7 +32,6 @@ const OF_ALL: readonly RegExp[] = [
 ];
 
 export function riskOf(command: string, given: Risk | undefined): Risk | undefined {
-  // The time of the patterns grows with the square of the length.
   const commands = command.split(BEGINNING).map((each) => cut(each, 2000).replace(BEFORE, ''));
   const isHigh =
     OF_ALL.some((pattern) => pattern.test(cut(command, 20_000))) ||

@@ -37,7 +37,6 @@ export function isStuck(history: Iterable<StoredEvent>): boolean {
   );
 }
 
-/** Without what differs between two events of the same content. */
 function isEqual(one: StoredEvent, other: StoredEvent | undefined): boolean {
   return other !== undefined && isDeepStrictEqual(contentOf(one), contentOf(other));
 }

@@ -5,7 +5,6 @@ import type { ReplayStep } from '../../base/steps.ts';
 
 export const DEMO = 'demo';
 
-/** As much as a request may hold. */
 const LARGEST_BYTES = 32 * 1024 * 1024;
 
 /** `named`: an absolute path, or `demo`. Throws ServiceError `replay`. */

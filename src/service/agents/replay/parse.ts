@@ -33,7 +33,6 @@ export function parseTrajectory(text: string): {
     .flatMap((event, index) => readEvent(event, `event ${index + 1}`));
   const steps = readings.flatMap((reading, index): ReplayStep[] => {
     if (reading.type !== 'message') return reading.type === 'user' ? [] : [reading];
-    // A message of the agent ends its turn when a user message or nothing follows.
     const isLast = (readings[index + 1]?.type ?? 'user') === 'user';
     return [{ ...reading, ends_turn: reading.ends_turn || isLast }];
   });

@@ -25,7 +25,6 @@ export class OperationError extends Error {
 
 const downloads = new Map<string, { handle: FileHandle; size: number }>();
 
-/** A chunk; shorter than requested at the end of the file, or when it was truncated. */
 export async function readChunk(chunk: ReadParameters): Promise<{ data: string; size: number }> {
   const { token, offset, length, path: file } = chunk;
   let isOver = true;

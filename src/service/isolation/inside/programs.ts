@@ -36,18 +36,14 @@ export class Programs {
   readonly #onExhausted: () => void;
   readonly #running = new Map<number, Program>();
 
-  /** `onExhausted` is called when no process can be started. */
   constructor(workingDir: string, onExhausted: () => void) {
     this.#workingDir = workingDir;
     this.#onExhausted = onExhausted;
   }
 
   async run(id: number, parameters: RunParameters, send: Send): Promise<RunEnd> {
-    const cwd = path.resolve(this.#workingDir, parameters.cwd);
-    if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
-      throw new OperationError('not-found', `No such directory: ${cwd}`);
-    }
     const mark = `${process.pid}-${id}`;
+    const cwd = path.resolve(this.#workingDir, parameters.cwd);
     const child = spawnProgram({ ...parameters, cwd }, mark);
     const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
     const { until, window } = parameters;
@@ -144,6 +140,9 @@ export class Programs {
 }
 
 function spawnProgram({ argv, cwd, env, inherits, stdin }: RunParameters, mark: string) {
+  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new OperationError('not-found', `No such directory: ${cwd}`);
+  }
   const [file = '', ...args] = argv;
   const child = spawn(file, args, {
     cwd,
