@@ -248,13 +248,13 @@ export function useWorld({
   return at;
 }
 
+interface ErrorJson extends Record<string, unknown> {
+  code: string;
+  message: string;
+  hint: string;
+}
+
 /** The error of a command with --json: its last line on stderr. */
-export function errorOf({
-  err,
-}: Pick<Ended, 'err'>): Record<string, unknown> & { message: string; hint: string } {
-  return (
-    JSON.parse(err.trimEnd().split('\n').at(-1) ?? '') as {
-      error: { message: string; hint: string };
-    }
-  ).error;
+export function errorOf({ err }: Pick<Ended, 'err'>): ErrorJson {
+  return (JSON.parse(err.trimEnd().split('\n').at(-1) ?? '') as { error: ErrorJson }).error;
 }

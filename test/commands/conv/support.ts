@@ -14,10 +14,10 @@ import { run as runLine } from '../../../src/cli/run.ts';
 import type { Prompt } from '../../../src/terminal/prompt.ts';
 import { Screen } from '../../support/terminal.ts';
 import { until } from '../../support/test-clock.ts';
-import { useWorld, type Suite, type SuiteOptions } from '../../support/use-world.ts';
+import { errorOf, useWorld, type Suite, type SuiteOptions } from '../../support/use-world.ts';
 import { platformOf, type Ended, type World } from '../../support/world.ts';
 
-export { until };
+export { errorOf, until };
 
 /** What the helpers need of a world or a suite. */
 type At = Pick<World, 'acs' | 'dir' | 'sandbox'>;
@@ -62,18 +62,6 @@ export function jsonLines<T = Record<string, unknown>>(out: string): T[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as T);
-}
-
-/** The error of a command with --json: its last line on stderr. */
-export function errorOf({
-  err,
-}: Pick<Ended, 'err'>): { code: string; message: string; hint: string | null } & Record<
-  string,
-  unknown
-> {
-  const last = jsonLines<{ error: never }>(err).at(-1);
-  if (!last?.error) throw new Error(`no error on stderr: ${err}`);
-  return last.error;
 }
 
 export async function git(cwd: string, ...args: string[]): Promise<string> {
