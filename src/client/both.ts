@@ -1,6 +1,7 @@
 /** Servers that speak both dialects: V1, and V0 for what only V0 has. */
 import { AppError, isAppError, isNotFound, nullIf } from '../base/errors.ts';
 import type { Conversation, Dialect } from '../domain/conversation.ts';
+import type { NewConversation } from '../domain/new-conversation.ts';
 import { allPages, byId, collectPages } from '../domain/pages.ts';
 import type { Sandbox } from '../domain/sandbox.ts';
 import { parseTime } from '../base/text/time.ts';
@@ -40,10 +41,7 @@ export function createBoth(
         return conversation === null ? kept(await by.v0.get(id), 'v0') : kept(conversation, 'v1');
       },
       async *start(request, options) {
-        const onlyV0 =
-          'create_microagent' in request.body ||
-          request.mcp_config !== null ||
-          (request.replay !== null && startMember(facts, 'replay_json') !== 'present');
+        const onlyV0 = needsV0(request, facts);
         const preferred = onlyV0 ? 'v0' : 'v1';
         const dialect = request.api === 'auto' ? preferred : request.api;
         try {
@@ -60,6 +58,11 @@ export function createBoth(
         (query.sandboxId !== undefined && !namesSandboxes ? by.v1.list : merged)(query, page),
     }),
   };
+}
+
+function needsV0({ body, mcp_config, replay }: NewConversation, facts: ProbeFacts): boolean {
+  const takesReplay = startMember(facts, 'replay_json') === 'present';
+  return 'create_microagent' in body || mcp_config !== null || (replay !== null && !takesReplay);
 }
 
 function mergedList(by: ByDialect, owners: Map<string, Dialect>): Conversations['list'] {

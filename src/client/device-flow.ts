@@ -56,12 +56,12 @@ export class DeviceFlow {
       throw errorBy(answer, 'unsupported', message, { hint: `the cloud has it; ${WITH_A_KEY}` });
     }
     return read(answer, (body) => {
-      const given = asRecord(body, 'device code');
-      const device_code = requiredText(given, 'device_code', 'device code');
-      const user_code = requiredText(given, 'user_code', 'device code');
-      const page = requiredText(given, 'verification_uri', 'device code');
-      const whole = optionalText(given, 'verification_uri_complete', 'device code');
-      const validS = optionalNumber(given, 'expires_in', 'device code') ?? 600;
+      const code = asRecord(body, 'device code');
+      const device_code = requiredText(code, 'device_code', 'device code');
+      const user_code = requiredText(code, 'user_code', 'device code');
+      const page = requiredText(code, 'verification_uri', 'device code');
+      const whole = optionalText(code, 'verification_uri_complete', 'device code');
+      const validS = optionalNumber(code, 'expires_in', 'device code') ?? 600;
       if (!/^[\x20-\x7e]{0,64}$/.test(user_code))
         throw refusedAnswer(answer, 'a code that is not printable');
       return {
@@ -70,7 +70,7 @@ export class DeviceFlow {
         url: pageUrl(answer, whole ?? page),
         needs_code: whole === null,
         expires_in_ms: Math.round(Math.min(Math.max(validS, 0), 1_800)) * 1000,
-        interval_ms: intervalMs(optionalNumber(given, 'interval', 'device code') ?? 5),
+        interval_ms: intervalMs(optionalNumber(code, 'interval', 'device code') ?? 5),
       };
     });
   }

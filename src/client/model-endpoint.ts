@@ -58,16 +58,21 @@ export class ModelEndpoint {
     if (answer.status === 400) answer = await post({ max_completion_tokens: 1000 });
     const { status, body } = answer;
     if (status < 300 && isRecord(body) && Array.isArray(body['choices'])) return;
-    if (status < 300 || status === 405) throw this.#noInterface(answer);
+    throw await this.#refusal(answer, model);
+  }
+
+  async #refusal(answer: Answer, model: string): Promise<AppError> {
+    const { status } = answer;
+    if (status < 300 || status === 405) return this.#noInterface(answer);
     const result = `answered ${status} for "${model}": ${reasonOf(answer)}`;
     const message = `llm_model: ${this.#app.baseUrl} ${result}`;
     if (![400, 404, 422].includes(status))
-      throw errorBy(answer, answer.error?.kind ?? 'server', message, { hint: hintOf(status) });
+      return errorBy(answer, answer.error?.kind ?? 'server', message, { hint: hintOf(status) });
     const models = await this.models();
-    if (status === 404 && models === null) throw this.#noInterface(answer);
+    if (status === 404 && models === null) return this.#noInterface(answer);
     const isListed = models === null || models.includes(model);
     const kind = status === 404 || !isListed ? 'not-found' : 'usage';
-    throw errorBy(answer, kind, message, { hint: isListed ? hintOf(status) : listOf(models) });
+    return errorBy(answer, kind, message, { hint: isListed ? hintOf(status) : listOf(models) });
   }
 
   #noInterface(answer: Answer): AppError {

@@ -79,14 +79,14 @@ export async function probe(app: Transport, options: ConnectOptions): Promise<Pr
   const document = documentFacts(json(documentAnswer));
   const webClient = json(webClientAnswer);
   const serverOptions = json(optionsAnswer);
-  const spoken = document ?? {
-    v1: isRecord(webClient) || typeof json(countAnswer) === 'number',
-    v0: isRecord(serverOptions) && 'APP_MODE' in serverOptions,
-  };
+  const spoken = document ?? spokenBy(webClient, json(countAnswer), serverOptions);
   const { v1, v0 } = spoken;
-  if (isRefusal(countAnswer) && (v1 || !v0)) throw keyError(options, countAnswer);
-  // Without a document only this 401 identifies V0 and a wrong key (quirks/unchecked-key.ts).
-  if (isRefusal(optionsAnswer) && (v0 || document === null)) throw keyError(options, optionsAnswer);
+  const refusal = [
+    v1 || !v0 ? countAnswer : null,
+    // Without a document only this 401 identifies V0 and a wrong key (quirks/unchecked-key.ts).
+    v0 || document === null ? optionsAnswer : null,
+  ].find(isRefusal);
+  if (refusal !== undefined) throw keyError(options, refusal);
   const isAgent = async () => {
     if (isAgentServer(json(documentAnswer))) return true;
     const isUnknown = statusOf(countAnswer) === 404;
@@ -99,7 +99,7 @@ export async function probe(app: Transport, options: ConnectOptions): Promise<Pr
     facts: {
       format: 2,
       dialects: (['v1', 'v0'] as const).filter((dialect) => spoken[dialect]),
-      flavour: local || isLocal ? 'local' : flavourOf(webClient, serverOptions),
+      flavour: flavourOf(local || isLocal, webClient, serverOptions),
       version,
       features: { ...features },
       v1_start_members,
@@ -107,6 +107,14 @@ export async function probe(app: Transport, options: ConnectOptions): Promise<Pr
       probed_at_ms: clock.now(),
     },
     holds: document !== null || isNotServed ? 'lasting' : 'transient',
+  };
+}
+
+/** Without a document; only JSON counts. */
+function spokenBy(webClient: unknown, count: unknown, serverOptions: unknown) {
+  return {
+    v1: isRecord(webClient) || typeof count === 'number',
+    v0: isRecord(serverOptions) && 'APP_MODE' in serverOptions,
   };
 }
 
@@ -135,7 +143,12 @@ const FLAVOURS: ReadonlyMap<unknown, ProbeFacts['flavour']> = new Map([
   ['oss', 'self-hosted'],
 ]);
 
-function flavourOf(webClient: unknown, serverOptions: unknown): ProbeFacts['flavour'] {
+function flavourOf(
+  isLocal: boolean,
+  webClient: unknown,
+  serverOptions: unknown,
+): ProbeFacts['flavour'] {
+  if (isLocal) return 'local';
   const v0Mode = isRecord(serverOptions) ? serverOptions['APP_MODE'] : null;
   return FLAVOURS.get(isRecord(webClient) ? webClient['app_mode'] : v0Mode) ?? null;
 }
@@ -149,9 +162,10 @@ function json(answer: Answer | AppError): unknown {
   return isAppError(answer) || answer.status !== 200 ? null : (answer.body ?? null);
 }
 
-function isRefusal(answer: Answer | AppError): answer is Answer {
-  const isRefused = [401, 403].includes(statusOf(answer));
-  return isRefused && isJsonType((answer as Answer).contentType);
+/** Only in JSON: a frontend or a proxy may refuse any path. */
+function isRefusal(answer: Answer | AppError | null): answer is Answer {
+  if (answer === null || isAppError(answer)) return false;
+  return [401, 403].includes(answer.status) && isJsonType(answer.contentType);
 }
 
 /** One of these is an answer. */

@@ -102,16 +102,7 @@ function createProviders(
   const write = async (kept: readonly GitProvider[], added: Record<string, object> = {}) => {
     const old = kept.map(({ git_provider, host }) => [git_provider, { token: '', host }] as const);
     const body = { provider_tokens: { ...Object.fromEntries(old), ...added } };
-    const answer = await send({ method: 'POST', path: routes.add, body });
-    // The key has just been accepted, for the read of the providers.
-    if (answer.status === 401)
-      throw errorBy(answer, 'auth', `the server refuses the token: ${reasonOf(answer)}`, {
-        hint:
-          'a server tries a token at its provider before it stores it: check the token, its ' +
-          'expiry and --host',
-      });
-    if (answer.status >= 400)
-      throw errorBy(answer, 'usage', `the server refuses this: ${reasonOf(answer)}`);
+    refuseErrors(await send({ method: 'POST', path: routes.add, body }));
   };
   /** Throws `server`, and `conflict` for a token that stays. A list that cannot be read is not. */
   const checkStored = async (expected: readonly string[], removed?: string): Promise<void> => {
@@ -147,6 +138,18 @@ function createProviders(
       await checkStored(namesOf(others), name);
     },
   };
+}
+
+/** The server has accepted the key right before: a 401 is about the token. */
+function refuseErrors(answer: Answer): void {
+  if (answer.status < 400) return;
+  const reason = reasonOf(answer);
+  if (answer.status !== 401) throw errorBy(answer, 'usage', `the server refuses this: ${reason}`);
+  throw errorBy(answer, 'auth', `the server refuses the token: ${reason}`, {
+    hint:
+      'a server tries a token at its provider before it stores it: check the token, its expiry ' +
+      'and --host',
+  });
 }
 
 /** Servers pass the size on to the provider, which cuts a larger one without a word. */

@@ -41,7 +41,6 @@ export function errorBy(
   return new AppError(kind, message, { status, request, ...more });
 }
 
-/** A missing record has a text of its own. */
 export function isMissingRoute({ status, body }: Answer): boolean {
   return status === 405 || (status === 404 && serverText(body) === 'Not Found');
 }
@@ -50,7 +49,6 @@ export function isJsonType(contentType: string): boolean {
   return contentType === 'application/json' || contentType.endsWith('+json');
 }
 
-/** Undefined for what is not JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
@@ -157,7 +155,6 @@ const STATUSES: Readonly<
   507: { kind: 'server', retryable: false },
 };
 
-/** 400 and 422 are `server`; callers that send values of the user say `usage` instead. */
 export function statusError(answer: Answer): AppError {
   const { status, request } = answer;
   const reason = shownText(answer);
@@ -228,7 +225,6 @@ export function redirectTarget(
 
 export interface Failure {
   class: 'dns' | 'refused' | 'unreachable' | 'tls' | 'timeout' | 'reset' | 'proxy' | 'other';
-  /** `no` only where the request cannot have reached the server. */
   sent: 'no' | 'maybe';
   text: string;
   hint?: string | undefined;

@@ -42,7 +42,6 @@ export interface Sending {
   into?: ((part: Uint8Array) => Promise<void>) | undefined;
 }
 
-/** A frame holds one event. */
 const MOST_FRAME_BYTES = 128 * 1024 * 1024;
 
 export const ACCEPTED_ENCODINGS = 'gzip, br';
@@ -290,7 +289,6 @@ export function proxyFor(
   return proxy === '' || isLoopback(url) || isExcluded(url, of('no_proxy')) ? null : proxy;
 }
 
-/** @param noProxy `*`, or hosts with their subdomains, each with an optional port */
 function isExcluded(url: string, noProxy: string): boolean {
   const target = endpointOf(url);
   return noProxy.split(/[,\s]+/).some((entry) => {
@@ -302,7 +300,6 @@ function isExcluded(url: string, noProxy: string): boolean {
   });
 }
 
-/** Errors have `proxy`, its host, where it failed itself. */
 function tunnelThrough(
   agent: http.Agent,
   proxy: string,

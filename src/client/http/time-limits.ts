@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { isRecord } from '../../protocol/shape.ts';
 import type { Answer, Failure } from './answer.ts';
 import type { Call } from './call.ts';
 
@@ -87,7 +88,6 @@ export class Pace {
   #tokens: number | null = null;
   #countedAtMs = 0;
   #reportedUntilMs = 0;
-  /** Milliseconds since the epoch. */
   pausedUntilMs = 0;
 
   constructor(limit: () => PaceLimit | null, clock: Clock) {
@@ -164,9 +164,7 @@ export async function pauseAfterAnswer(
     return mayRepeat500(elapsedMs + backoff) ? alone : null;
   }
   if (safe === 'once' ? status !== 429 : !RETRY_STATUSES.has(status)) return null;
-  // `{"detail":{"code":"daily_conversation_limit_reached",…}}`: waiting seconds does not help.
-  const { detail } = (body ?? {}) as { detail?: { code?: unknown } | null };
-  if (detail?.code === 'daily_conversation_limit_reached') return null;
+  if (isDailyLimit(body)) return null;
   const waitMs = retryAfterMs(headers['retry-after'], nowMs);
   if (waitMs === null) return { ...alone, waitMs: backoff * (status === 429 ? 4 : 1) };
   // A self-hosted server counts what it refuses: clients that return together fail together.
@@ -174,7 +172,12 @@ export async function pauseAfterAnswer(
   return waitMs > LIMITS_MS.pause ? null : { ...alone, waitMs, spreadMs };
 }
 
-/** Seconds, or a date; null where the header is missing or not readable. */
+/** `{"detail":{"code":"daily_conversation_limit_reached",…}}`: waiting seconds does not help. */
+function isDailyLimit(body: unknown): boolean {
+  const detail = isRecord(body) ? body['detail'] : null;
+  return isRecord(detail) && detail['code'] === 'daily_conversation_limit_reached';
+}
+
 function retryAfterMs(header = '', nowMs: number): number | null {
   const ms = /^\d+(\.\d+)?$/.test(header.trim())
     ? Number(header) * 1000

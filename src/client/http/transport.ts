@@ -35,7 +35,6 @@ export interface TransportOptions {
   clock: Clock;
   signal: AbortSignal;
   mode: 'live' | 'dry-run';
-  /** Given by the user; undefined: the value of the call, or `usualTimeoutMs`. */
   requestTimeoutMs?: number;
   usualTimeoutMs?: number | undefined;
   log?: (line: string) => void;
@@ -175,14 +174,7 @@ export class Transport {
             stream.hasBegun = true;
             return into(part);
           }),
-        headers: {
-          accept: expect === 'json' ? 'application/json' : '*/*',
-          // Locally, encoding costs more than it saves; the length of a file is checked unencoded.
-          'accept-encoding': stream || isLoopback(url) ? 'identity' : ACCEPTED_ENCODINGS,
-          ...call.headers,
-          ...headers,
-          ...content.headers,
-        },
+        headers: { ...acceptedBy(call, url), ...call.headers, ...headers, ...content.headers },
       });
       const { status, bytes } = received;
       const [type = ''] = (received.headers['content-type'] ?? '').split(';');
@@ -215,6 +207,14 @@ export class Transport {
     const { log, network } = this.#options;
     log?.(network.redaction.text(line()).trimEnd());
   }
+}
+
+function acceptedBy({ expect = 'json', stream }: Call, url: string): Record<string, string> {
+  return {
+    accept: expect === 'json' ? 'application/json' : '*/*',
+    // Locally, encoding costs more than it saves; the length of a file is checked unencoded.
+    'accept-encoding': stream || isLoopback(url) ? 'identity' : ACCEPTED_ENCODINGS,
+  };
 }
 
 function shownBody({ body, raw, hidden = [] }: Call, redaction: Redaction): unknown {
