@@ -62,7 +62,6 @@ export async function lacksRoute(
   return status === 405 || (status === 404 && afterLostTry === undefined && (await isThere()));
 }
 
-/** After a deletion. `whyThere`: null where the thing is gone. Throws `conflict`. */
 export async function refuseIfThere(
   { status, request }: Pick<Answer, 'status' | 'request'>,
   what: string,

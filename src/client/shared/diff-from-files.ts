@@ -30,7 +30,6 @@ const SAME_TEXT = 'the text did not change, and the server returns no other kind
 
 const READ_AT_ONCE = 24;
 
-/** A failure about one path; any other ends the diff. */
 const isOfOnePath = isOfKind('not-found', 'unsupported', 'conflict', 'server');
 
 interface FilePart {

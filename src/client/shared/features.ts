@@ -204,6 +204,7 @@ function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
   );
 }
 
+/** Null for facts of another release of acs, and for a damaged file. */
 function readFacts(value: unknown): ProbeFacts | null {
   if (!isRecord(value) || value['format'] !== 2) return null;
   const { features, dialects, v1_start_members: members, probed_at_ms: probedAtMs } = value;

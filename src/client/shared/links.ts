@@ -21,7 +21,6 @@ export interface Links {
   features: KnownFeatures;
 }
 
-/** Reads an answer with a reader of src/protocol; a wrong shape becomes AppError `server`. */
 export function read<T>(answer: Answer, reader: (body: unknown) => T): T {
   try {
     return reader(answer.body);

@@ -90,7 +90,6 @@ export function createSecrets(
           `${name} is a secret of the organization and stays; a personal one is stored beside it`,
         );
       await create(body).catch(async (error: unknown) => {
-        // After a lost answer the list shows whether the secret was created.
         if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
         if ((await find(name).catch(() => null))?.own == null) throw error;
       });

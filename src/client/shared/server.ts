@@ -64,7 +64,6 @@ export interface WorkspaceDiff {
 
 export interface WebPage {
   url: string;
-  /** The address can be used once, within this time; null: at any time. */
   valid_seconds: number | null;
 }
 
@@ -81,7 +80,6 @@ export interface Server {
     base_url: string;
     dialect: Dialect;
     dialects: Dialect[];
-    /** Null where the document does not name it. */
     version: string | null;
     flavour: 'local' | 'self-hosted' | 'cloud' | null;
     features: Feature[];
@@ -124,7 +122,6 @@ export interface Server {
      * one.
      */
     pending(id: string, paused?: 'refuse' | 'read-copy'): Promise<PendingAction[]>;
-    /** Throws `conflict` when no action or another one is pending, `unsupported` as checkAnswer. */
     answer(id: string, answer: ConfirmationAnswer): Promise<PendingAction[]>;
     checkAnswer(id: string, answer: ConfirmationAnswer): Promise<void>;
     /**
@@ -157,7 +154,6 @@ export interface Server {
      * run, `unsupported` for stdin without `exec-socket`, `not-found` for a working directory.
      */
     exec(id: string, program: Program, streams: ProgramStreams): Promise<number>;
-    /** Throws `conflict` when the sandbox does not run, `unsupported` where it has no routes. */
     files(id: string): Promise<SandboxFiles>;
   };
 

@@ -15,9 +15,9 @@ export function refusedStart(answer: Answer, request: NewConversation): AppError
   const isOfBody = member !== null && member in request.body;
   const shown = isOfBody ? reason : reason.replace(`${member}: `, '');
   const text = flag === undefined ? reason : `${flag}: ${shown}`;
-  const known = BY_CODE[isRecord(body) ? String(body['msg_id']) : ''];
-  if (known !== undefined) {
-    const { kind, about = '', hint, data } = known;
+  const refusal = BY_CODE[isRecord(body) ? String(body['msg_id']) : ''];
+  if (refusal !== undefined) {
+    const { kind, about = '', hint, data } = refusal;
     return errorBy(answer, kind, `${about}${text}`, { hint, data });
   }
   if (status === 501) return statusError(answer);

@@ -40,7 +40,7 @@ export async function getConversationV0(
     accept: [404],
   });
   if (answer.status === 404 || answer.body === null) throw noConversation(id);
-  const info = read(answer, (body) => readConversationInfo(body));
+  const info = read(answer, readConversationInfo);
   network.redaction.add(info.session_api_key);
   return info;
 }
@@ -83,13 +83,9 @@ export function eventPagesV0(
   const fetchPage = async (page: string | null) => {
     const at = page ? Number(page) : start;
     const query = { [isBackward ? 'end_id' : 'start_id']: at, reverse: isBackward, limit: 100 };
-    const answer = await transport.request({
-      path: `${path}/events`,
-      query,
-      accept: [404],
-    });
+    const answer = await transport.request({ path: `${path}/events`, query, accept: [404] });
     if (answer.status === 404) throw noConversation(info.conversation_id);
-    const { events, has_more } = read(answer, (body) => readEventsV0(body));
+    const { events, has_more } = read(answer, readEventsV0);
     const last = events.at(-1)?.id;
     const next = last === undefined ? at : last + (isBackward ? -1 : 1);
     return {

@@ -21,8 +21,7 @@ import type {
   FinalAnswer,
   WorkspaceDiff,
 } from '../shared/server.ts';
-import { storedPatch } from '../shared/stored-patch.ts';
-import { webPage } from '../shared/web-page.ts';
+import { storedPatch, webPage } from '../shared/local-routes.ts';
 import { answerV0, checkAnswerV0, pendingV0, runV0, sendV0 } from './answers.ts';
 import {
   eventPagesV0,

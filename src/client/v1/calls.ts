@@ -88,14 +88,11 @@ export async function searchConversations(
   { pageSize, sandboxId }: ListQuery,
   page: string | null,
 ): Promise<Page<AppConversationRecord>> {
-  const found = await search(links, CONVERSATIONS, {
-    limit: pageSize,
-    page_id: page,
-    sandbox_id__eq: sandboxId,
-  });
-  if (sandboxId === undefined) return found;
+  const query = { limit: pageSize, page_id: page, sandbox_id__eq: sandboxId };
+  const { items, next } = await search(links, CONVERSATIONS, query);
+  if (sandboxId === undefined) return { items, next };
   const { ofSandbox } = await import('./quirks/ignored-sandbox-filter.ts');
-  return { ...found, items: ofSandbox(found.items, sandboxId) };
+  return { items: ofSandbox(items, sandboxId), next };
 }
 
 export async function getConversation(links: Links, id: string): Promise<AppConversationRecord> {

@@ -49,7 +49,7 @@ async function* recordPages(
   const known = new Set<string>();
   let last: EventRecord | undefined;
   let { since } = query;
-  if (agent === null) await copy.asleep(record);
+  if (agent === null) await copy.notRunning(record);
   try {
     for await (const page of agent === null ? [] : agentPages(agent, query, known)) {
       yield page;
@@ -77,7 +77,7 @@ export async function resultV1(
 ): Promise<FinalAnswer | null> {
   const record = await getConversation(links, id);
   const agent = agentOf(links, record);
-  if (agent === null) await copy.asleep(record);
+  if (agent === null) await copy.notRunning(record);
   const startedAtMs = links.clock.now();
   let isRetried = false;
   // The copy may lack the newest message: the sandbox is read again, unless it took the time-out.

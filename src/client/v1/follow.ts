@@ -119,7 +119,7 @@ class SourceV1 implements FollowSource {
       return Promise.resolve(from);
     };
     if (agent === null) await readCopy();
-    if (record.sandbox_status === 'PAUSED') await this.#notices.asleep(record);
+    if (record.sandbox_status === 'PAUSED') await this.#notices.notRunning(record);
     for await (const event of eventRecords(this.#links, record.id, agent, { since }, readCopy))
       yield this.#sourceEvent(event);
     this.#copy.read(from, record);

@@ -75,15 +75,14 @@ export async function findLostStart(
   sent: SentStart,
   lost: AppError,
 ): Promise<StartTaskRecord | null> {
-  const look = () => findTask(links, sent);
-  const task = await poll(look, {
-    ...links,
-    every: STEADY,
-    until: links.clock.now() + LISTED_MS,
-  }).catch((error: unknown) => {
-    throw isFailure(error) ? lost : error;
-  });
-  return task ?? null;
+  const until = links.clock.now() + LISTED_MS;
+  const task = poll(() => findTask(links, sent), { ...links, every: STEADY, until });
+  return await task.then(
+    (listed) => listed ?? null,
+    (error: unknown) => {
+      throw isFailure(error) ? lost : error;
+    },
+  );
 }
 
 /** Throws `unknown-outcome` where start tasks do not repeat `conversation_id`. */

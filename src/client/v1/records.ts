@@ -40,9 +40,9 @@ const DOWN: Readonly<Record<string, ConversationStatus>> = {
 /** Without a running sandbox a run keeps its end; in a paused one a confirmation still waits. */
 export function runStateV1(lastStatus: string | null, sandbox: SandboxStatus | null): RunState {
   const down = sandbox === null ? undefined : DOWN[sandbox];
-  const word = lastStatus?.toLowerCase();
-  if (word === undefined) return { status: down ?? NO_STATUS, waiting_for: null };
-  const status = RUNS[word] ?? (`unknown(${word})` as const);
+  if (lastStatus === null) return { status: down ?? NO_STATUS, waiting_for: null };
+  const executionStatus = lastStatus.toLowerCase();
+  const status = RUNS[executionStatus] ?? (`unknown(${executionStatus})` as const);
   const staysWaiting = status === 'waiting' && sandbox === 'paused';
   if (down !== undefined && !hasEnded(status) && !staysWaiting)
     return { status: down, waiting_for: null };
@@ -54,8 +54,8 @@ const WAITS_FOR: Readonly<Record<string, RunState['waiting_for']>> = {
   waiting: 'confirmation',
 };
 
-export function sandboxStatus(word: string | null): SandboxStatus | null {
-  const status = word?.toLowerCase() ?? null;
+export function sandboxStatus(served: string | null): SandboxStatus | null {
+  const status = served?.toLowerCase() ?? null;
   const isKnown = status === null || SANDBOX_STATUSES.some((known) => known === status);
   return isKnown ? (status as SandboxStatus | null) : `unknown(${status})`;
 }
@@ -83,7 +83,7 @@ export function toConversation(links: Links, record: AppConversationRecord): Con
 }
 
 export function taskConversation(task: StartTaskRecord): Conversation {
-  const asked = (name: string) => {
+  const requested = (name: string) => {
     const value = task.request[name];
     return typeof value === 'string' ? value : null;
   };
@@ -91,13 +91,13 @@ export function taskConversation(task: StartTaskRecord): Conversation {
   return {
     ...blankConversation(normalId(task.app_conversation_id ?? ''), failed ? 'failed' : 'starting'),
     start_task_id: normalId(task.id),
-    title: asked('title'),
+    title: requested('title'),
     reason: failed ? { code: 'start-failed', text: startFailureText(task.detail) } : null,
     sandbox_id: task.sandbox_id,
-    repository: asked('selected_repository'),
-    branch: asked('selected_branch'),
-    git_provider: asked('git_provider'),
-    model: asked('llm_model'),
+    repository: requested('selected_repository'),
+    branch: requested('selected_branch'),
+    git_provider: requested('git_provider'),
+    model: requested('llm_model'),
     created_at: normalizeTime(task.created_at),
     updated_at: normalizeTime(task.updated_at),
   };

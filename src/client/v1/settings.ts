@@ -79,15 +79,22 @@ function fullSnapshot(record: JsonObject | null): SettingsSnapshot {
   const { values, secrets } = snapshotOf(record, V1_FIELDS, ({ name, path, default: usual }) =>
     record === null ? usual : valueAt(stored, path ?? name),
   );
-  for (const top of ['agent_settings', 'conversation_settings']) {
-    for (const [path, value] of leavesOf(stored[top] ?? {}, top)) {
-      const isListed = FLAT_PATHS.has(path) || path.startsWith('agent_settings.mcp_config');
-      if (path === top || isListed || NO_SETTING.test(path)) continue;
-      if (!isSecretName(path.replace(/^.*\./, ''), 'member')) values[path] = value;
-      else secrets[path] = isMasked(value) || typeof value === 'string' ? 'set' : 'unknown';
-    }
+  const nested = ['agent_settings', 'conversation_settings'].flatMap((top) =>
+    leavesOf(stored[top] ?? {}, top),
+  );
+  for (const [path, value] of nested) {
+    if (isListed(path) || NO_SETTING.test(path)) continue;
+    if (!isSecretName(path.replace(/^.*\./, ''), 'member')) values[path] = value;
+    else secrets[path] = isMasked(value) || typeof value === 'string' ? 'set' : 'unknown';
   }
   return { values, secrets };
+}
+
+/** Whether V1_FIELDS has the path, or it is an empty `…_settings` itself. */
+function isListed(path: string): boolean {
+  return (
+    FLAT_PATHS.has(path) || path.startsWith('agent_settings.mcp_config') || !path.includes('.')
+  );
 }
 
 function leavesOf(value: JsonValue, path: string): [string, JsonValue][] {

@@ -271,11 +271,11 @@ async function nextTask(
 
 function progress(task: StartTaskRecord, conversationId: string | null): StartProgress {
   const { status, detail } = task;
-  const word = status.toLowerCase().replaceAll('_', ' ');
+  const step = status.toLowerCase().replaceAll('_', ' ');
   const id = task.app_conversation_id ?? conversationId;
   return {
     start_task_id: normalId(task.id),
-    step: status === 'READY' || detail === null ? word : `${word}: ${detail}`,
+    step: status === 'READY' || detail === null ? step : `${step}: ${detail}`,
     conversation_id: id === null ? null : normalId(id),
     sandbox_id: task.sandbox_id,
   };

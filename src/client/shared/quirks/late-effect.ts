@@ -41,7 +41,7 @@ export async function untilEffect(
   let sent = await request();
   let sentAtMs = clock.now();
   const until = sentAtMs + LIMIT_MS;
-  const look = async () => {
+  const visible = async () => {
     if (sent === 'refused') sent = await request();
     if (sent === 'needless') return sent;
     if (sent === 'refused') return undefined;
@@ -55,7 +55,7 @@ export async function untilEffect(
   };
   try {
     return (
-      (await poll(look, { ...links, every: QUICK, until })) ??
+      (await poll(visible, { ...links, every: QUICK, until })) ??
       (sent === 'refused' ? 'refused' : 'invisible')
     );
   } catch (error) {

@@ -13,7 +13,7 @@ import type { AppConversationRecord } from '../../../protocol/v1/records.ts';
 
 export function ofSandbox(
   records: readonly AppConversationRecord[],
-  sandboxId: string | undefined,
+  sandboxId: string,
 ): AppConversationRecord[] {
-  return records.filter((record) => sandboxId === undefined || record.sandbox_id === sandboxId);
+  return records.filter((record) => record.sandbox_id === sandboxId);
 }

@@ -18,11 +18,11 @@ import { askedMembers, flagOf, startBody } from '../start-body.ts';
 import { cut } from '../../../base/text/well-formed.ts';
 
 export function refuseUnechoedId(
-  { conversation_id: asked }: NewConversation,
+  { conversation_id }: NewConversation,
   task: StartTaskRecord,
 ): void {
-  if (asked === null) return;
-  const [requested, id] = [normalId(asked), normalId(task.id)];
+  if (conversation_id === null) return;
+  const [requested, id] = [normalId(conversation_id), normalId(task.id)];
   const received = task.request['conversation_id'] ?? null;
   throw startDiffers(`the server ignored --id ${requested}; the start task is ${id}`, id, {
     requested,
@@ -64,43 +64,46 @@ export function refuseIgnoredMembers(
   for (const name of unsure) {
     const [requested, received] = [body[name], task.request[name]];
     if (NOT_COMPARED.has(name) || isRepeated(requested, received)) continue;
-    const [asked, got] = [requested, received].map((value) => cut(JSON.stringify(value), 100));
-    const message =
-      `the server ignored ${flagOf(name)}: ${asked} was requested, and it ` + `repeats ${got}`;
+    const [sent, repeated] = [requested, received].map((value) => cut(JSON.stringify(value), 100));
+    const values = `${sent} was requested, and it repeats ${repeated}`;
+    const message = `the server ignored ${flagOf(name)}: ${values}`;
     throw startDiffers(message, about, { requested, received });
   }
 }
 
 /** A server may add members with defaults, and write an id in its other form. */
-function isRepeated(asked: unknown, got: unknown): boolean {
-  if (typeof asked === 'string' && typeof got === 'string')
-    return normalId(asked.trim()) === normalId(got.trim());
-  if (Array.isArray(asked))
+function isRepeated(requested: unknown, received: unknown): boolean {
+  if (typeof requested === 'string' && typeof received === 'string')
+    return normalId(requested.trim()) === normalId(received.trim());
+  if (Array.isArray(requested))
     return (
-      Array.isArray(got) &&
-      asked.length === got.length &&
-      asked.every((one, at) => isRepeated(one, got[at]))
+      Array.isArray(received) &&
+      requested.length === received.length &&
+      requested.every((one, at) => isRepeated(one, received[at]))
     );
-  if (isRecord(asked))
+  if (isRecord(requested))
     return (
-      isRecord(got) && Object.entries(asked).every(([name, value]) => isRepeated(value, got[name]))
+      isRecord(received) &&
+      Object.entries(requested).every(([name, value]) => isRepeated(value, received[name]))
     );
-  return asked === (got ?? null);
+  return requested === (received ?? null);
 }
 
 export function refuseOtherModel(
   links: Links,
-  { id, llm_model: got }: AppConversationRecord,
-  { model: asked }: NewConversation,
+  { id, llm_model: received }: AppConversationRecord,
+  { model: requested }: NewConversation,
 ): void {
-  if (asked === null) return;
-  if (got === null) {
-    const unknown = `whether it follows --model ${asked} is not known`;
+  if (requested === null) return;
+  if (received === null) {
+    const unknown = `whether it follows --model ${requested} is not known`;
     return links.notice(`the server does not report the model of the conversation: ${unknown}`);
   }
   // Servers may put a provider before a name; `openhands/x` is `litellm_proxy/x` to the agent.
   const nameOf = (model: string) => model.trim().replace(/^openhands\//, 'litellm_proxy/');
-  if (nameOf(got) === nameOf(asked) || nameOf(got).endsWith(`/${asked.trim()}`)) return;
-  const message = `the server ignored --model ${asked} and runs the conversation with ${got}`;
-  throw startDiffers(message, normalId(id), { requested: asked, received: got });
+  if (nameOf(received) === nameOf(requested) || nameOf(received).endsWith(`/${requested.trim()}`))
+    return;
+  const model = `runs the conversation with ${received}`;
+  const message = `the server ignored --model ${requested} and ${model}`;
+  throw startDiffers(message, normalId(id), { requested, received });
 }

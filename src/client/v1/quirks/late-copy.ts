@@ -51,8 +51,12 @@ export function createCopyNotices(links: Links) {
       const copy = 'this is the copy of the app server, which may be up to 30 s behind';
       links.notice(`the sandbox does not answer (${error.message}); ${copy}`);
     },
-    async asleep(record: AppConversationRecord): Promise<void> {
-      if (isImmediate(links) || record.sandbox_status === 'MISSING' || !isNew('asleep', record.id))
+    async notRunning(record: AppConversationRecord): Promise<void> {
+      if (
+        isImmediate(links) ||
+        record.sandbox_status === 'MISSING' ||
+        !isNew('notRunning', record.id)
+      )
         return;
       const filter = { order: 'TIMESTAMP_DESC', limit: 50 } as const;
       const { items } = await searchAppEvents(links, record.id, filter, null);

@@ -16,17 +16,17 @@ import { searchAppEvents, type EventFilter } from '../calls.ts';
 export function filteredSearch(
   links: Links,
   id: string,
-  wanted: EventFilter,
+  filters: EventFilter,
 ): (page: string | null) => Promise<Page<EventRecord>> {
-  const isFiltered = wanted.since !== undefined || wanted.kind !== undefined;
-  let filter: EventFilter = wanted.since === undefined ? wanted : { ...wanted, final: [500] };
+  const isFiltered = filters.since !== undefined || filters.kind !== undefined;
+  let filter: EventFilter = filters.since === undefined ? filters : { ...filters, final: [500] };
   return async (page) => {
     try {
       return await searchAppEvents(links, id, filter, page);
     } catch (error) {
       const status = isAppError(error) ? error.details.status : undefined;
       if (page !== null || !isFiltered || (status !== 500 && status !== 422)) throw error;
-      filter = { order: wanted.order };
+      filter = { order: filters.order };
       return await searchAppEvents(links, id, filter, page);
     }
   };

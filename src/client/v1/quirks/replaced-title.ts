@@ -18,7 +18,7 @@
  */
 import { isFailure } from '../../../base/errors.ts';
 import { isUntitled, type Conversation } from '../../../domain/conversation.ts';
-import { readAppConversation } from '../../../protocol/v1/records.ts';
+import { readAppConversation, type AppConversationRecord } from '../../../protocol/v1/records.ts';
 import { changeOverV0, changeOverV1 } from '../../shared/change-routes.ts';
 import { noConversation } from '../../../domain/ids.ts';
 import { readThroughOutage } from '../../../runs/poll.ts';
@@ -38,13 +38,9 @@ export async function renameV1(
   const readRecord = () => readThroughOutage(links, () => getConversation(links, id));
   const before = await readRecord();
   const mayBeIgnored = facts.features.rename !== 'present' && facts.dialects.includes('v0');
-  const call = {
-    method: 'PATCH',
-    body: { title },
-    accept: mayBeIgnored ? [422] : [],
-    isThere,
-  } as const;
-  const answer = await changeOverV1(links, 'rename', id, call);
+  const call = { method: 'PATCH', body: { title }, isThere } as const;
+  const accept = mayBeIgnored ? [422] : [];
+  const answer = await changeOverV1(links, 'rename', id, { ...call, accept });
   if (answer?.status === 404) throw noConversation(id);
   const isRead = answer !== null && answer.status !== 422;
   const renamed = isRead ? read(answer, keyed(links, readAppConversation)) : null;
@@ -53,16 +49,25 @@ export async function renameV1(
   if (answer !== null && (hasTitle ? before.title !== title : mayBeIgnored))
     await links.features.learn('rename', hasTitle ? 'present' : 'absent');
   if (renamed === null || (!hasTitle && mayBeIgnored)) {
-    await changeOverV0(links, facts, id, { method: 'PATCH', body: { title }, isThere });
+    await changeOverV0(links, facts, id, call);
     return toConversation(links, await readRecord());
   }
   // Later a change in the sandbox would make the server recreate the record.
-  const agent = isUntitled(before.title) ? agentOf(links, before) : null;
-  await agent?.rename(title).catch((error: unknown) => {
-    if (!isFailure(error)) throw error;
-    // The agent server answers after the current step, and the request does not wait for that.
-    if (error.kind !== 'network')
-      links.notice(`the title may be replaced: its sandbox refuses it (${error.message})`);
-  });
+  if (isUntitled(before.title)) await renameInSandbox(links, before, title);
   return toConversation(links, renamed);
+}
+
+async function renameInSandbox(
+  links: Links,
+  record: AppConversationRecord,
+  title: string,
+): Promise<void> {
+  await agentOf(links, record)
+    ?.rename(title)
+    .catch((error: unknown) => {
+      if (!isFailure(error)) throw error;
+      // The agent server answers after the current step, and the request does not wait for that.
+      if (error.kind !== 'network')
+        links.notice(`the title may be replaced: its sandbox refuses it (${error.message})`);
+    });
 }

@@ -9,7 +9,7 @@
  *           s
  * Remove:   unknown
  */
-import { isNotFound } from '../../../base/errors.ts';
+import { isNotFound, nullIf } from '../../../base/errors.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../../protocol/v1/records.ts';
 import { poll, QUICK } from '../../../runs/poll.ts';
 import type { Links } from '../../shared/links.ts';
@@ -27,10 +27,6 @@ export async function unwrittenConversation(
   signal: AbortSignal,
 ): Promise<AppConversationRecord | undefined> {
   const until = links.clock.now() + 1_500;
-  const found = () =>
-    read().catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      return undefined;
-    });
-  return await poll(found, { clock: links.clock, signal, every: QUICK, until });
+  const written = async () => (await read().catch(nullIf(isNotFound))) ?? undefined;
+  return await poll(written, { clock: links.clock, signal, every: QUICK, until });
 }

@@ -1,5 +1,6 @@
+/** Routes under `/local`, which only the local service has. */
 import { AppError } from '../../base/errors.ts';
-import { asRecord, optionalNumber, ShapeError } from '../../protocol/shape.ts';
+import { asRecord, optionalNumber, optionalText, ShapeError } from '../../protocol/shape.ts';
 import { read, type Links, type WebUrl } from './links.ts';
 import type { WebPage } from './server.ts';
 
@@ -28,4 +29,12 @@ export async function webPage(
   throw new AppError('unsupported', 'this server has no page of a conversation for a browser', {
     hint: `write one to a file: acs conv export ${id} --as html -o run.html`,
   });
+}
+
+/** Throws `not-found` when the workspace is gone. */
+export async function storedPatch({ app }: Links, id: string): Promise<string> {
+  const answer = await app.request({
+    path: `/local/conversations/${id}/changes`,
+  });
+  return read(answer, (body) => optionalText(asRecord(body, 'changes'), 'patch', 'changes') ?? '');
 }
