@@ -45,7 +45,6 @@ export const APP_ROUTES: readonly Route<AppContext>[] = [
         unknown_workspaces: v.array(v.string()),
       }),
     },
-    // Read by `acs serve` and before a replacement.
     handle({ store: { conversations, sandboxes, startTasks }, supervisor }) {
       const running = conversations.countRunning();
       return {

@@ -21,7 +21,6 @@ interface AppOptions {
   api: ServiceApi;
   host: string;
   version: string;
-  /** Of the package. */
   root: string;
   specs: SpecChoice;
   log(line: string): void;

@@ -1,4 +1,3 @@
-/** The record of a conversation, and its removal, which both dialects share. */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { noMetrics, shownMetrics } from '../storage/conversation-state.ts';

@@ -83,7 +83,6 @@ export async function* liveMessages(
   }
 }
 
-/** Returns the position of the newest event. */
 async function* stepMessages(
   reader: EventReader,
   row: ConversationRow,

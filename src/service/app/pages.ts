@@ -28,7 +28,6 @@ export function createPages(clock: Pick<Clock, 'now'>) {
     const isOfPage = entry?.kind === kind && entry.conversationId === conversationId;
     return isOfPage && clock.now() < entry.endsAtMs;
   };
-  /** The open streams of pages. */
   const viewers = new Set<(state: ViewerState) => void>();
   let isClosed = false;
   return {

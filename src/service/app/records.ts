@@ -1,4 +1,3 @@
-/** The records that the app server alone sends. */
 import * as v from 'valibot';
 import {
   dictionary,

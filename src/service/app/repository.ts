@@ -25,7 +25,6 @@ import { cut } from '../../base/text/well-formed.ts';
 export interface RepositorySource {
   url: string;
   isLocal: boolean;
-  /** Folder name of the checkout. */
   name: string;
   /** The provider's own host, to which its token may go; null: no token is used. */
   origin: string | null;
@@ -33,7 +32,6 @@ export interface RepositorySource {
   credentials: string | null;
 }
 
-/** No such repository, or git refused. The message is for the user. */
 export class RepositoryError extends Error {
   override readonly name = 'RepositoryError';
 }
@@ -108,7 +106,6 @@ function formError(given: string): RepositoryError {
 function pathAt(provider: Provider, name: string): string {
   const parts = name.split('/').map(encodeURIComponent);
   if (provider !== 'azure_devops') return `${parts.join('/')}.git`;
-  // organisation/project/repository
   if (parts.length === 3) parts.splice(2, 0, '_git');
   return parts.join('/');
 }
@@ -176,7 +173,6 @@ export interface Cloned {
   folder: string;
   /** What the run starts from; null: the repository has no commit yet. */
   commit: string | null;
-  /** The branch that is checked out; null: detached. */
   branch: string | null;
 }
 
@@ -343,7 +339,6 @@ const PROGRESS = new RegExp(
     '(?:Enumerating|Counting|Compressing|Total)|warning: redirecting)',
 );
 
-/** Without progress and credentials. */
 export function gitMessage(stderr: string): string {
   return cut(
     stderr

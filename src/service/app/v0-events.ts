@@ -13,7 +13,6 @@ export interface V0Event {
   timestamp: string;
   source: 'user' | 'agent' | 'environment';
   message: string;
-  /** Id of the action that an observation answers. */
   cause?: number;
   action?: string;
   args?: Members;
@@ -48,7 +47,6 @@ const TOOLS = [
   return { type: 'function', function: { name, description, parameters } };
 });
 
-/** The number of conversations whose events are kept between reads. */
 const MAX_KEPT = 16;
 const PAGE = 500;
 
@@ -129,7 +127,6 @@ export function createTranslator(): (
 
 type Translate = (event: StoredEvent, state: State, following: StoredEvent | undefined) => Draft[];
 
-/** By kind. */
 const EVENTS = new Map<string, Translate>(
   Object.entries({
     SystemPromptEvent(event) {
@@ -254,7 +251,6 @@ const runAction: TranslateAction = ({ command: given, is_input }, common) => {
   return { message: `Running command: ${command}`, action: 'run', args };
 };
 
-/** By kind. */
 const ACTIONS = new Map<string, TranslateAction>(
   Object.entries({
     TerminalAction: runAction,

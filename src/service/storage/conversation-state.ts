@@ -86,7 +86,6 @@ export type ConfirmationPolicy =
       confirm_unknown: boolean;
     };
 
-/** Everything of a conversation that is not an event. Times RFC 3339 with microseconds and `Z`. */
 export interface ConversationState {
   conversation_id: string;
   execution_status: ExecutionStatus;

@@ -59,7 +59,6 @@ export class ConversationStore extends Table<ConversationRow> {
     super(sql, 'conversations', { json: ['pr_number', 'metrics', 'extras'], flags: ['public'] });
   }
 
-  /** As `Table.newest`. */
   page(filter: ConversationFilter, limit: number, from: string): ConversationRow[] {
     return this.newest(matching(filter), limit, from);
   }
@@ -82,7 +81,6 @@ export class ConversationStore extends Table<ConversationRow> {
     return this.select('WHERE sandbox_id = ? ORDER BY created_at', sandboxId);
   }
 
-  /** The sandboxes of conversations whose last status is unknown. */
   sandboxesOfUnknown(): string[] {
     return this.#ids(`SELECT DISTINCT sandbox_id AS id FROM conversations
       WHERE execution_status IS NULL AND start_state = 'ready' AND sandbox_id IS NOT NULL`);

@@ -30,16 +30,12 @@ export interface EventPageRequest extends EventFilter {
   order: 'asc' | 'desc';
 }
 
-/** What a log holds beside the events. */
 interface Documents {
   state: ConversationState;
   /** The steps of a replay. Written once: they may be many. */
   replay: ReplayStep[];
-  /** With the key of the model. */
   model: ModelConfig;
-  /** The step whose action awaits approval. */
   asked: ToolStep;
-  /** By environment name. */
   secrets: Record<string, string>;
   /** Values that may have been replaced since: older events hold them. */
   former: readonly string[];
@@ -142,7 +138,6 @@ export class EventLog {
     this.#database.exec('DETACH source');
   }
 
-  /** The position of an event; null: there is no such event. */
   sequenceOf(id: string): number | null {
     return this.#eventRow(id)?.sequence ?? null;
   }
@@ -161,7 +156,6 @@ export class EventLog {
     next: { id: string; after: number } | null;
   } {
     const { order, limit, fromId } = page;
-    // An unknown id is the beginning, as on genuine servers.
     const from = fromId === undefined ? null : this.sequenceOf(fromId);
     const after = from === null ? page.after : from + (order === 'asc' ? -1 : 1);
     const position = { [`sequence ${order === 'asc' ? '>' : '<'} ?`]: after || undefined };
@@ -187,7 +181,6 @@ export class EventLog {
     return rows.map(({ sequence, body }) => ({ sequence, json: shown(body) }));
   }
 
-  /** The position of the newest event; 0 in an empty log. */
   lastSequence(): number {
     const row = this.#prepared('SELECT max(sequence) AS last FROM events').get();
     return (row as { last: number | null }).last ?? 0;
@@ -209,7 +202,6 @@ export class EventLog {
     });
   }
 
-  /** Null: it was not written. */
   read<Name extends keyof Documents>(name: Name): Documents[Name] | null {
     const row = this.#prepared('SELECT body FROM documents WHERE name = ?').get(name) as
       { body: string } | undefined;

@@ -12,10 +12,8 @@ const MAX_OPEN = 32;
 /** Keeps logs open: the driver gives a closed one back only when memory is collected. */
 export class EventLogs {
   readonly #eventsDir: string;
-  /** The most recently used one is the last. */
   readonly #open = new Map<string, { file: string; log: EventLog }>();
 
-  /** `eventsDir`: the folder of `<sandbox>/<conversation>.db`. */
   constructor(eventsDir: string) {
     this.#eventsDir = eventsDir;
   }

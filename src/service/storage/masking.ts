@@ -16,7 +16,7 @@ export class Mask {
     this.#values = formsOf(secrets);
   }
 
-  /** Of an event in JSON, in which a value that needs escapes has another one of its forms. */
+  /** Masks an event in JSON, where a value may be escaped. */
   json(event: string): string {
     if (!this.#values.some((value) => event.includes(value))) return event;
     const masked = (_name: string, member: unknown) =>
@@ -36,7 +36,7 @@ export class Mask {
     const masked = this.#values.reduce((rest, value) => rest.replaceAll(value, MASK), text);
     const mark = CUT.exec(masked);
     if (mark === null) return masked;
-    // What ends there may be the beginning of a secret, and what begins behind it the end of one.
+    // Before the mark a secret may begin, behind it one may end.
     const end = mark.index + mark[0].length;
     const [head, begun] = this.beginning(masked.slice(0, mark.index));
     const tail = masked.slice(end);

@@ -29,7 +29,6 @@ export class SandboxStore extends Table<SandboxRow> {
     super(sql, 'sandboxes', { flags: ['fell_back'] });
   }
 
-  /** As `Table.newest`. */
   page(limit: number, from: string): SandboxRow[] {
     return this.newest({}, limit, from);
   }
