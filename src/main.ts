@@ -12,21 +12,19 @@ import { createContext } from './cli/create-context.ts';
 
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/**
- * Never calls process.exit after output: that would cut a pipe at 64 KiB. `root`: the folder of the
- * package.
- */
+/** No process.exit after output: it would cut a pipe at 64 KiB. `root`: of the package. */
 export function main(root: string): void {
   const interruption = new AbortController();
   const hangUp = createHangUp();
   listenForSignals(interruption, hangUp);
+  const stdin = inputStream(() => process.stdin);
   const env = { ...process.env };
   // What acs starts without an environment of its own inherits this one.
   for (const name of KEY_VARIABLES) delete process.env[name];
   const context = createContext({
     root,
     io: {
-      stdin: inputStream(() => process.stdin),
+      stdin,
       stdout: outputStream(1, () => process.stdout, hangUp),
       stderr: spoken(outputStream(2, () => process.stderr, hangUp)),
     },
@@ -45,7 +43,7 @@ export function main(root: string): void {
     (code) => {
       process.exitCode = code;
       // A terminal's stdin that was read keeps the process open; nothing more is read from it.
-      if (stdinWasUsed) process.stdin.destroy();
+      if (stdin.wasUsed) process.stdin.destroy();
       hangUp.settle();
     },
     (error: unknown) => {
@@ -54,8 +52,6 @@ export function main(root: string): void {
     },
   );
 }
-
-let stdinWasUsed = false;
 
 /** A second signal ends the process at once, as is usual for Ctrl-C twice. */
 function listenForSignals(interruption: AbortController, hangUp: HangUp): void {
@@ -77,10 +73,7 @@ interface HangUp {
   settle: () => void;
 }
 
-/**
- * Node gives its terminal the old settings back at its end, and aborts when the terminal is no
- * longer there.
- */
+/** Node restores its terminal at its end, and aborts when the terminal is gone. */
 function createHangUp(): HangUp {
   const hadTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
   let isReceived = false;
@@ -104,10 +97,7 @@ function workingDirectory(): string {
   }
 }
 
-/**
- * @param open creates the stream; called on first use, because creating one takes a tenth of the
- * start-up time
- */
+/** `open` is called on first use: creating a stream takes a tenth of the start-up time. */
 function outputStream(
   descriptor: number,
   open: () => NodeJS.WriteStream,
@@ -118,8 +108,7 @@ function outputStream(
   const listen = (stream: NodeJS.WriteStream): NodeJS.WriteStream =>
     stream.on('error', (error: NodeJS.ErrnoException) => {
       lost = outputError(error);
-      // EIO reports a closed terminal before SIGHUP arrives, or when only the shell receives
-      // SIGHUP.
+      // EIO reports a closed terminal, of which perhaps only the shell receives SIGHUP.
       if (error.code === 'EIO') hangUp.received();
     });
   const stream = (): NodeJS.WriteStream => (opened ??= listen(open()));
@@ -143,10 +132,7 @@ function outputStream(
   };
 }
 
-/**
- * A reader that closed the pipe is no failure (141); a write error such as a full disk is one: the
- * output is incomplete.
- */
+/** A reader that closed the pipe is no failure (141); a full disk is one. */
 function outputError(error: NodeJS.ErrnoException): AppError {
   const reasons: Record<string, string> = {
     ENOSPC: 'no space left on the device',
@@ -162,10 +148,7 @@ function outputError(error: NodeJS.ErrnoException): AppError {
   return new AppError('config', `cannot write to stdout: ${reason}`, { cause: error });
 }
 
-/**
- * Writes to stderr: an error of stderr does not end the command, so that a started run is still
- * followed.
- */
+/** An error of stderr does not end the command: a started run is still followed. */
 function spoken(stream: OutputStream): OutputStream {
   return {
     write: (chunk) => stream.write(chunk).catch(() => undefined),
@@ -178,30 +161,32 @@ function spoken(stream: OutputStream): OutputStream {
   };
 }
 
-/**
- * @param open returns the stream; called on first use, because making one takes a fifth of the
- * start
- */
-function inputStream(open: () => NodeJS.ReadStream): InputStream {
-  let read = false;
+/** `create` is called on first use: creating the stream takes a fifth of the start-up time. */
+function inputStream(create: () => NodeJS.ReadStream): InputStream & { wasUsed: boolean } {
+  let wasUsed = false;
+  let wasRead = false;
+  const open = (): NodeJS.ReadStream => {
+    wasUsed = true;
+    return create();
+  };
   return {
+    get wasUsed() {
+      return wasUsed;
+    },
     isTTY: isatty(0),
     get isPiped() {
       const stdin = fstatSync(0);
       return stdin.isFIFO() || stdin.isFile();
     },
     get raw() {
-      stdinWasUsed = true;
       return open();
     },
     rawMode() {
-      stdinWasUsed = true;
       // A terminal that is gone has no mode to return to.
       const stream = open().on('error', () => undefined);
       const enter = (): void => {
         stream.setRawMode(false).setRawMode(true);
-        // Node leaves it to the terminal to make each line feed a carriage return, too; at its end
-        // it restores all.
+        // Node lets the terminal add carriage returns; at its end it restores all.
         spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
       };
       enter();
@@ -213,12 +198,11 @@ function inputStream(open: () => NodeJS.ReadStream): InputStream {
       };
     },
     async readAll(limitBytes = 64 * 1024 * 1024) {
-      if (read)
+      if (wasRead)
         throw new AppError('usage', 'stdin can be read only once in a command', {
           hint: 'use "-" in one place',
         });
-      read = true;
-      stdinWasUsed = true;
+      wasRead = true;
       const chunks: Buffer[] = [];
       let size = 0;
       for await (const chunk of open() as AsyncIterable<Buffer>) {
