@@ -242,7 +242,7 @@ const WORDS_OF_OTHERS: Readonly<Record<string, string>> = {
 const INVALID_OPTION =
   /^option '(?<name>.+?)' argument '(?<value>[^]*)' is invalid\. It (?<rule>[^]*)$/;
 const INVALID_ARGUMENT =
-  /^command-argument value '(?<value>.*)' is invalid for argument '(?<name>.+?)'\. It (?<rule>.*)$/s;
+  /^command-argument value '(?<value>.*)' is invalid for argument '(?<name>.+)'\. It (?<rule>.*)$/s;
 
 /** Commander ends all of its errors with 1; here a wrong command line is 2. */
 function usageError({ message }: CommanderError, help: string): AppError {

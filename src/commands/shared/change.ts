@@ -48,10 +48,7 @@ export interface Verb<C extends Context, R extends StatusRecord, O extends Chang
   confirms?: 'always';
   preview?(ctx: C, targets: readonly Target<R>[]): Promise<Preview>;
   apply(ctx: C, target: Target<R>, request: ChangeRequest<R, O>): Promise<Change<R>>;
-  /**
-   * The result for a record that disappeared after it was chosen; null, or no such member:
-   * `not-found`.
-   */
+  /** The result for a record that disappeared after it was chosen; null: `not-found`. */
   ifGone?(target: Target<R>, request: ChangeRequest<R, O>): Change<R> | null;
 }
 
@@ -76,7 +73,9 @@ export async function changeRecords<
     throw new AppError('usage', 'give either ids or selectors, not both');
   if (given.length === 0 && !bySelector)
     throw new AppError('usage', `${command} ${verbWord} needs an id or a selector`, {
-      hint: `acs ${command} ${verbWord} <id>, --status <word>, --older-than <duration>, … or --all`,
+      hint:
+        `acs ${command} ${verbWord} <id>, --status <word>, --older-than <duration>, ` +
+        '… or --all',
     });
   const single = isSingle(given);
   ctx.out.check(view, single ? 'item' : 'bulk');

@@ -21,10 +21,7 @@ export interface CommandHelp {
   /** All kinds, of a command to which the failure of a request is a result. */
   onlyExits?: readonly ErrorKind[];
   examples: readonly { command: string; does: string }[];
-  /**
-   * For a program after `--` (option `program`): any failure of acs has this code, except
-   * `interrupted`.
-   */
+  /** For a program after `--`: any failure of acs except `interrupted` has this code. */
   failureCode?: number;
   /** Paragraphs, and lists of terms with their meaning; they have no line breaks of their own. */
   notes?: readonly (
@@ -56,9 +53,7 @@ export interface Entry {
   load(): Promise<(parent: Command, context: Context, words: Words) => void | Promise<void>>;
 }
 
-/**
- * Loads the commands that the command line names; the help has the others by name and description.
- */
+/** Loads the commands that are named; the help has the others by name and description. */
 export async function declareEntries(
   parent: Command,
   context: Context,

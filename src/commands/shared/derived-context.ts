@@ -42,10 +42,7 @@ export function derivedContext(ctx: Context, changes: Changes): Context {
 
 export interface Deadline extends Limits {
   isOver(error: unknown): boolean;
-  /**
-   * Null when no answer comes. Throws AppError of a kind that repeating would not change:
-   * `not-found`, `auth`.
-   */
+  /** Null when no answer comes. Throws what repeating would not change: `not-found`, `auth`. */
   lastRead<T>(server: Server, read: (server: Server) => Promise<T>): Promise<T | null>;
 }
 

@@ -35,17 +35,11 @@ export const START_MS = 180_000;
 
 export interface ResumeOptions {
   resume?: boolean | undefined;
-  /**
-   * For the hint: the whole command without --resume. Absent: the user adds --resume to the command
-   * of this run.
-   */
+  /** For the hint: the whole command without --resume; by default that of this run. */
   command?: string | undefined;
 }
 
-/**
- * `what`: in the error, `the sandbox of conversation <id>`; `name`: in the question. Throws
- * `conflict` when neither --resume was given nor the user agrees.
- */
+/** Throws `conflict`, about `what`, unless --resume was given or the user agrees. */
 export async function agreeToResume(
   ctx: Context,
   {

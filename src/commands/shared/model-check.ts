@@ -11,10 +11,7 @@ export interface ModelSettings {
   llm_api_key?: string | null;
 }
 
-/**
- * Whether the server is the local service of this user on this machine: both call models over the
- * same network.
- */
+/** Only the local service of this user calls models over the network of this machine. */
 export async function callsModelFromHere(ctx: Context, { info }: Server): Promise<boolean> {
   if (info.flavour !== 'local') return false;
   return (await (await ctx.local.service()).running())?.url === info.base_url;
@@ -26,10 +23,8 @@ export function modelOf({ values }: Pick<SettingsSnapshot, 'values'>): ModelSett
 }
 
 /**
- * Calls a model once. The name that is returned is the one to store: the service removes a prefix
- * such as `openai/` before it calls an endpoint, so a name that the endpoint lists with the prefix
- * has to have another one. Throws `not-found` for a model without a URL, and as
- * ModelEndpoint.complete.
+ * @returns the name to store: the service removes a prefix such as `openai/` before a call, so a
+ * name that the endpoint lists with one needs another. Throws `not-found` where no URL is known.
  */
 export async function tryModel(
   ctx: Context,

@@ -1,16 +1,11 @@
 import { parseDuration } from '../../base/text/time.ts';
 
-/**
- * What commander turns into a usage error that names the option; its own class is not imported for
- * this alone.
- */
+/** Commander turns it into a usage error that names the option. */
 export function invalidValue(message: string): Error {
   return Object.assign(new Error(message), { code: 'commander.invalidArgument', exitCode: 2 });
 }
 
-/**
- * For a repeatable option: commander's variadic options would swallow the positional after them.
- */
+/** For a repeatable option: a variadic one of commander swallows the positional after it. */
 export function collect(value: string, previous: string[] | undefined): string[] {
   return [...(previous ?? []), value];
 }

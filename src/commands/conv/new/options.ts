@@ -112,7 +112,8 @@ const CLASHES = [
 
 /** The long flag of an option, by its name in commander. */
 export function flagOf(name: string, value: unknown): string {
-  return `--${value === false ? 'no-' : ''}${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const words = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return value === false ? `--no-${words}` : `--${words}`;
 }
 
 /** Throws `usage` for flags that contradict each other, before any read or prompt. */

@@ -13,10 +13,7 @@ type RepositoryOptions = Pick<NewOptions, 'repo' | 'branch' | 'gitProvider'>;
 
 const NONE: Chosen = { repository: null, branch: null, git_provider: null };
 
-/**
- * Throws `not-found` for a missing checkout or a branch that the remote lacks, `usage` for what has
- * to be given.
- */
+/** Throws `not-found` for a missing checkout or branch, `usage` for what has to be given. */
 export async function chooseRepository(
   ctx: Context,
   server: Server,
@@ -41,7 +38,6 @@ export async function chooseRepository(
 
 const NO_REMOTE = 'has no remote "origin" that a server could clone';
 
-/** Without --repo: that of the current checkout, or none. */
 async function currentRepository(
   ctx: Context,
   server: Server,
@@ -77,7 +73,6 @@ function isGitMissing(error: unknown): error is AppError {
   return isAppError(error) && error.details.data?.['program'] === 'git';
 }
 
-/** Such a server clones what it is given: a folder, or a URL. */
 function clonesPaths(server: Server): boolean {
   return server.presence('local-paths') === 'present';
 }
@@ -159,7 +154,6 @@ async function namedRepository(
   return { repository, branch, git_provider };
 }
 
-/** The current checkout, where it is one of this repository. */
 async function ownCheckout(
   ctx: Context,
   choice: Exclude<RepositoryChoice, { kind: 'path' }>,
@@ -176,10 +170,7 @@ async function ownCheckout(
   return isSame ? checkout : null;
 }
 
-/**
- * Of an entered branch, or of an entered repository without one. Null where nothing is wrong, or
- * nothing is known.
- */
+/** Why the entered branch or repository cannot be used; null where no reason is known. */
 export async function repositoryProblem(
   ctx: Context,
   server: Server,
@@ -211,10 +202,7 @@ export async function repositoryProblem(
   }
 }
 
-/**
- * Throws `not-found` when the remote does not have the branch; where git cannot read the remote,
- * the server decides.
- */
+/** Throws `not-found`. Where git cannot read the remote, the server decides. */
 async function checkBranch(
   ctx: Context,
   { remote, branch, shown, dir }: { remote: string; branch: string; shown: string; dir?: string },

@@ -57,10 +57,7 @@ export function hasTask({ message, replay, body }: Draft): boolean {
   );
 }
 
-/**
- * The server and what is read of it, within the limit of the command. Throws `timeout`, and as
- * `checkServer`.
- */
+/** The work has the limit of the command. Throws `timeout`, and as `checkServer`. */
 export async function beforeStart<T>(
   ctx: Context,
   limits: Limits,
@@ -117,16 +114,17 @@ export async function completeDraft(
   options: NewOptions,
 ): Promise<{ request: NewConversation; known: Conversation | null }> {
   const { conversation_id: id } = draft;
-  let known: Conversation | null = null;
-  if (id !== null)
-    known = await server.conversations.get(id).catch((error: unknown) => {
-      if (isNotFound(error)) return null;
-      throw error;
-    });
+  const existing =
+    id === null
+      ? null
+      : await server.conversations.get(id).catch((error: unknown) => {
+          if (isNotFound(error)) return null;
+          throw error;
+        });
   const repository = await chooseRepository(ctx, server, options);
   return {
     request: { ...draft, ...repository, spec_id: options.spec ?? null },
-    known: known?.id ? known : null,
+    known: existing?.id ? existing : null,
   };
 }
 
@@ -144,17 +142,12 @@ async function readBody(ctx: Context, file: string): Promise<Record<string, Json
   const value = parseJson('--body', file, await readTextFile(ctx, file));
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new AppError('usage', `--body: ${file} must have one JSON object`);
-  for (const name of Object.keys(value)) {
-    if (Object.hasOwn(FLAG_OF_MEMBER, name))
-      throw new AppError(
-        'usage',
-        `--body: ${file} has "${name}", which ${FLAG_OF_MEMBER[name] ?? ''} sets`,
-        {
-          hint: `remove it from the file; see: acs conv new --help`,
-        },
-      );
-  }
-  return value;
+  const name = Object.keys(value).find((each) => Object.hasOwn(FLAG_OF_MEMBER, each));
+  if (name === undefined) return value;
+  const text = `--body: ${file} has "${name}", which ${FLAG_OF_MEMBER[name]} sets`;
+  throw new AppError('usage', text, {
+    hint: 'remove it from the file; see: acs conv new --help',
+  });
 }
 
 async function readMcpConfig(ctx: Context, file: string): Promise<McpConfig> {

@@ -1,4 +1,3 @@
-/** The id is printed as soon as it exists: the run may continue whatever happens afterwards. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../../context.ts';
@@ -33,8 +32,6 @@ export interface StartOptions extends NewOptions, Limits {
   onStage?: (stage: Stage) => void;
 }
 
-const NO_IDS = { id: null, start_task_id: null };
-
 export class Start {
   stage: Stage = UNSENT;
   conversation: Conversation = blankConversation('', 'starting');
@@ -46,7 +43,7 @@ export class Start {
   private readonly server: Server;
   private readonly options: StartOptions;
   private printedId: string | null = null;
-  /** What `@last` stands for. */
+  /** The value of `@last`. */
   private last: string | null = null;
   private changed = true;
   private startedMs = 0;
@@ -135,11 +132,12 @@ export class Start {
     remark?: string,
   ): Promise<void> {
     const { ctx, server, stage } = this;
-    const before = stage.at === 'unsent' || stage.at === 'sent' ? NO_IDS : stage;
+    const isTaken = stage.at === 'task' || stage.at === 'started';
+    const before = isTaken ? stage : { id: null, start_task_id: null };
     const id = answer.id || before.id;
     const start_task_id = answer.start_task_id || before.start_task_id;
-    // The sandbox of a start that is not sent yet.
     const last = at === 'started' ? id : (start_task_id ?? id);
+    // A step before the first id: the sandbox is being prepared.
     if (last === null) return;
     const taken = { at, id, start_task_id };
     if (id !== before.id || start_task_id !== before.start_task_id) this.enter(taken);
@@ -149,7 +147,7 @@ export class Start {
     if (id !== null && id !== this.printedId) await this.printId(id, answer.url, remark);
   }
 
-  /** Also a second id, which the server has chosen instead of the one it was sent. */
+  /** Called again where the server has chosen another id than the one it was sent. */
   private async printId(id: string, url: string | null | undefined, remark = ''): Promise<void> {
     const { ctx, server, printedId: before } = this;
     const { idFile } = this.options;
@@ -183,10 +181,7 @@ export class Start {
     this.conversation.title = record.title;
   }
 
-  /**
-   * At the end of what the command waits for: a server may ignore the rename, or replace the title
-   * with one that it generates within half a minute.
-   */
+  /** A server may ignore the rename, or replace the title with its own within half a minute. */
   private async compareTitle(server: Server): Promise<void> {
     const requested = this.requestedTitle();
     if (requested === null) return;
@@ -196,8 +191,9 @@ export class Start {
     const { title: received } = compared.record;
     conversation.title = received;
     if (received !== requested) {
-      const [asked, got] = [requested, received].map((title) => JSON.stringify(title));
-      const text = `the server ignored --title ${asked}: the conversation is called ${got}`;
+      const text =
+        `the server ignored --title ${JSON.stringify(requested)}: the conversation is called ` +
+        JSON.stringify(received);
       throw startDiffers(text, id, { requested, received });
     }
     if (!compared.isReplaced && ctx.clock.now() - startedMs < 60_000)
@@ -266,7 +262,6 @@ export class Start {
     else if (status !== 'deleted') await this.completeRun(tracked);
   }
 
-  /** After a deadline, a silence or a signal. */
   private async leaveRun({ outcome }: TrackedRun, failure: AppError): Promise<void> {
     const { ctx, server, options } = this;
     const { start_task_id } = this.conversation;
@@ -314,19 +309,19 @@ export class Start {
     else await ctx.warn(failure.message);
   }
 
-  /** The error with which a start ends that may run on; printed as an outcome too. */
+  /** @returns the error with which the command ends; with json it is also printed as an outcome */
   private async conclude(error: AppError, late: Late): Promise<AppError> {
     const { ctx, server } = this;
     // Null: the start may have been taken, and the server chooses the id.
     const maybeId = error.details.data?.['conversation_id'];
     if (this.stage.at === 'sent' && maybeId === null && isCutOff(error)) {
-      const found = await late.server.conversations
+      const task = await late.server.conversations
         .findStart(this.stage.sent)
         .catch((failure: unknown) => {
           if (isFailure(failure)) return null;
           throw failure;
         });
-      if (found !== null) await this.take('task', found);
+      if (task !== null) await this.take('task', task);
     }
     const { stage } = this;
     let ending: { name: string; why: string; failure: AppError };

@@ -10,7 +10,7 @@ import { untilStopped } from '../stop.ts';
 const OVER = new AppError('timeout', 'the server did not answer in time');
 export const GRACE = { mostMs: GRACE_MS, over: OVER };
 
-/** Requests after a deadline or a signal. */
+/** For requests after a deadline or a signal. */
 export interface Late {
   server: Server;
   signal: AbortSignal;
@@ -62,8 +62,7 @@ export async function stopEarly(
     });
   };
   let early: AppError | null = null;
-  // While it starts there may be nothing to stop yet, and the run would begin after all: tried
-  // until there is.
+  // While the conversation starts there may be nothing to stop yet: `stop` is tried until there is.
   const stop = async (): Promise<'run' | 'sandbox' | undefined> => {
     try {
       if (isStarting) current = await conversations.get(name);

@@ -18,12 +18,9 @@ const MODEL_CHOICE = {
   description: 'of Ollama, llama.cpp or LM Studio on this machine, or hosted',
 } as const;
 
-/** A spec of the local service. */
 const WITHOUT_ISOLATION = 'process';
 
-/**
- * A server that has the demo and no model would refuse every message. `replay`: null for a message.
- */
+/** A local service without a model refuses every message. `replay`: null for a message. */
 export async function chooseStart(
   ctx: Context,
   server: Server,
