@@ -35,7 +35,7 @@ export function createBoth(
   return {
     ...v1,
     sandboxes: namesSandboxes ? withUseByV0(v1.sandboxes, by.v0) : v1.sandboxes,
-    conversations: forward((id) => ownerOf(id as string), {
+    conversations: forward((of) => ownerOf(typeof of === 'string' ? of : (of as Conversation).id), {
       async get(id) {
         const conversation = owners.get(id) === 'v0' ? null : await getV1(id);
         return conversation === null ? kept(await by.v0.get(id), 'v0') : kept(conversation, 'v1');

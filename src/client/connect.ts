@@ -54,6 +54,7 @@ class Connection {
   readonly #appPace: Pace;
   readonly #agentPaces = new Map<string, Pace>();
   readonly #starts: Links['starts'] = { record: null };
+  readonly #records: Links['records'] = new WeakMap();
   readonly #owners = new Map<string, Dialect>();
 
   constructor(options: ConnectOptions) {
@@ -77,6 +78,7 @@ class Connection {
       signal,
       mode,
       starts: this.#starts,
+      records: this.#records,
       features: facts,
       app: this.app(signal, usualTimeoutMs),
       agent: (url, key) => this.#agent({ signal, usualTimeoutMs }, url, key),

@@ -1,7 +1,7 @@
 import type { Conversation } from '../domain/conversation.ts';
 import { type ConversationEvent, eachEvent } from '../domain/event.ts';
 import { AppError, isAppError, isFailure, isNotFound, READER_GONE } from '../base/errors.ts';
-import type { Server } from '../client/shared/server.ts';
+import type { IdOrRecord, Server } from '../client/shared/server.ts';
 import { beforeTime, GRACE_MS, isPassing, timeLimit, type RunContext } from './deadline.ts';
 import {
   afterEvent,
@@ -162,7 +162,7 @@ class Tracker {
 
   private async readSummary(server: Server, signal: AbortSignal): Promise<void> {
     const { clock } = this.ctx;
-    const read = () => readKnownRun(server, this.id);
+    const read = () => readKnownRun(server, this.options.seen);
     const { summary, last } = await readThroughOutage({ clock, signal }, read);
     this.isSummaryKnown = true;
     const { since, afterEventId } = this.options;
@@ -255,11 +255,11 @@ const EVENTS_MAX = 300;
 
 export async function readKnownRun(
   server: Server,
-  id: string,
+  of: IdOrRecord,
 ): Promise<{ summary: EventSummary; last: ConversationEvent | null }> {
   const newestFirst: ConversationEvent[] = [];
   for await (const event of eachEvent(
-    server.conversations.eventPages(id, { order: 'newest-first', limit: EVENTS_MAX }),
+    server.conversations.eventPages(of, { order: 'newest-first', limit: EVENTS_MAX }),
   )) {
     newestFirst.push(event);
     if (event.signal === 'message') break;

@@ -1,4 +1,5 @@
 import { AppError } from '../../base/errors.ts';
+import type { Conversation } from '../../domain/conversation.ts';
 import { isShapeError } from '../../protocol/shape.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { KnownFeatures } from './features.ts';
@@ -18,6 +19,8 @@ export interface Links {
   randomId(): string;
   /** `record`: of the conversation that was started last; its follower does not read it again. */
   starts: { record: AppConversationRecord | null };
+  /** What the server returned for a conversation. */
+  records: WeakMap<Conversation, AppConversationRecord>;
   features: KnownFeatures;
 }
 

@@ -75,6 +75,9 @@ export interface StartProgress {
   sandbox_id: string | null;
 }
 
+/** A record that the server has just returned is not read again; a copy of one is. */
+export type IdOrRecord = string | Conversation;
+
 export interface Server {
   readonly info: {
     base_url: string;
@@ -107,16 +110,16 @@ export interface Server {
     findStart(sent: SentStart): Promise<Conversation | null>;
     list(query: ListQuery, page: string | null): Promise<Page<Conversation>>;
     get(id: string): Promise<Conversation>;
-    getComplete(id: string): Promise<Conversation>;
+    getComplete(of: IdOrRecord): Promise<Conversation>;
     runsInSandbox(id: string): Promise<boolean>;
     rename(id: string, title: string): Promise<Conversation>;
     /** Throws `conflict`, before anything is sent, where others outside `scope` may be deleted. */
     remove(id: string, scope?: RemovalScope): Promise<void>;
     /** A page may be empty; no event comes twice. */
-    eventPages(id: string, query: EventQuery): AsyncIterable<ConversationEvent[]>;
+    eventPages(of: IdOrRecord, query: EventQuery): AsyncIterable<ConversationEvent[]>;
     follow(id: string, options: FollowOptions): AsyncIterable<FollowItem>;
-    result(id: string): Promise<FinalAnswer | null>;
-    send(id: string, message: OutgoingMessage): Promise<void>;
+    result(of: IdOrRecord): Promise<FinalAnswer | null>;
+    send(to: IdOrRecord, message: OutgoingMessage): Promise<void>;
     /**
      * Oldest first. Throws `conflict` when the sandbox does not run; `read-copy` allows a paused
      * one.

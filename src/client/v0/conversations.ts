@@ -19,6 +19,7 @@ import type {
   DiffOptions,
   EventQuery,
   FinalAnswer,
+  IdOrRecord,
   WorkspaceDiff,
 } from '../shared/server.ts';
 import { storedPatch, webPage } from '../shared/local-routes.ts';
@@ -59,7 +60,7 @@ export function createConversationsV0(
     findStart: (sent) => findStartV0(sent, get),
     list,
     get,
-    getComplete: get,
+    getComplete: (of) => get(idOf(of)),
     // The state is read from the events, which cannot contradict it.
     runsInSandbox: () => Promise.resolve(false),
     async rename(id, title) {
@@ -73,10 +74,10 @@ export function createConversationsV0(
           changeOverV0(links, facts, id, { method: 'DELETE', isThere: () => isThere(id) }),
         isThere: () => isThere(id),
       }),
-    eventPages: (id, query) => queriedPages(links, id, query),
+    eventPages: (of, query) => queriedPages(links, idOf(of), query),
     follow: (id, options) => followV0(links, webUrl, id, options),
-    result: (id) => resultV0(links, id),
-    send: (id, message) => sendV0(links, id, message),
+    result: (of) => resultV0(links, idOf(of)),
+    send: (to, message) => sendV0(links, idOf(to), message),
     pending: (id) => pendingV0(links, id),
     answer: (id, answer) => answerV0(links, id, answer),
     checkAnswer: (id, answer) => checkAnswerV0(id, answer),
@@ -102,6 +103,10 @@ export function createConversationsV0(
     storedPatch: (id) => storedPatch(links, id),
     webPage: (id) => webPage(links, webUrl, id),
   };
+}
+
+function idOf(of: IdOrRecord): string {
+  return typeof of === 'string' ? of : of.id;
 }
 
 async function resultV0(links: Links, id: string): Promise<FinalAnswer | null> {

@@ -16,7 +16,7 @@ import type { CallOptions } from '../http/call.ts';
 import { statusError, errorBy, type Answer } from '../http/answer.ts';
 import { noConversation, normalId, normalizeId } from '../../domain/ids.ts';
 import { read, type Links } from '../shared/links.ts';
-import type { ListQuery } from '../shared/server.ts';
+import type { IdOrRecord, ListQuery } from '../shared/server.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
 const MOST_ITEMS = 100;
@@ -99,6 +99,12 @@ export async function getConversation(links: Links, id: string): Promise<AppConv
   const record = await find(links, CONVERSATIONS, id);
   if (record === null) throw noConversation(id);
   return record;
+}
+
+/** Throws `not-found`. */
+export async function recordOf(links: Links, of: IdOrRecord): Promise<AppConversationRecord> {
+  if (typeof of === 'string') return await getConversation(links, of);
+  return links.records.get(of) ?? (await getConversation(links, of.id));
 }
 
 export async function isThereV1(links: Links, id: string): Promise<boolean> {

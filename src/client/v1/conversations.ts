@@ -11,7 +11,7 @@ import { renameV1 } from './quirks/replaced-title.ts';
 import type { Adapter, RemovalScope } from '../shared/server.ts';
 import { storedPatch, webPage } from '../shared/local-routes.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
-import { CONVERSATIONS, find, getConversation, isThereV1 } from './calls.ts';
+import { CONVERSATIONS, find, getConversation, isThereV1, recordOf } from './calls.ts';
 import { completeRecord } from './complete-record.ts';
 import { answerV1, pendingV1, runAt } from './confirmations.ts';
 import { diffV1 } from './diff.ts';
@@ -33,6 +33,7 @@ export function createConversationsV1(
     start: (request, options) => startV1(links, facts, request, options),
     findStart: (sent) => findStart(links, sent, facts.echoes_ids),
     async getComplete(id) {
+      if (typeof id !== 'string') return await completeRecord(links, await recordOf(links, id));
       const record = await find(links, CONVERSATIONS, id);
       if (record !== null) return await completeRecord(links, record);
       const started = await getByStart(links, id);
@@ -46,10 +47,10 @@ export function createConversationsV1(
     },
     rename: (id, title) => renameV1(links, facts, id, title),
     remove: (id, scope) => removeV1(links, facts, id, scope),
-    eventPages: (id, query) => eventPagesV1(links, copy, id, query),
+    eventPages: (of, query) => eventPagesV1(links, copy, of, query),
     follow: (id, options) => followV1(links, copy, id, options),
-    result: (id) => resultV1(links, copy, id),
-    send: (id, message) => sendV1(links, id, message),
+    result: (of) => resultV1(links, copy, of),
+    send: (to, message) => sendV1(links, to, message),
     pending: (id, paused) => pendingV1(links, id, paused),
     answer: (id, answer) => answerV1(links, id, answer),
     checkAnswer: () => Promise.resolve(),

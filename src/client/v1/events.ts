@@ -11,9 +11,9 @@ import type { Links } from '../shared/links.ts';
 import { untilCopyHas, type CopyNotices } from './quirks/late-copy.ts';
 import { naiveTime } from './quirks/naive-times.ts';
 import { filteredSearch } from './quirks/rejected-event-filters.ts';
-import type { EventQuery, FinalAnswer } from '../shared/server.ts';
+import type { EventQuery, FinalAnswer, IdOrRecord } from '../shared/server.ts';
 import { agentOf } from './agent.ts';
-import { getConversation } from './calls.ts';
+import { recordOf } from './calls.ts';
 import { isNoise, isUserMessage, toEvent } from './event-records.ts';
 import { runStateV1 } from './records.ts';
 
@@ -25,10 +25,10 @@ type Pages = AsyncGenerator<EventRecord[], void, void>;
 export async function* eventPagesV1(
   links: Links,
   copy: CopyNotices,
-  id: string,
+  of: IdOrRecord,
   query: EventQuery,
 ): AsyncGenerator<ConversationEvent[], void, void> {
-  const record = await getConversation(links, id);
+  const record = await recordOf(links, of);
   let left = query.limit ?? Infinity;
   if (left <= 0) return;
   for await (const page of recordPages(links, copy, record, query)) {
@@ -73,9 +73,9 @@ async function* recordPages(
 export async function resultV1(
   links: Links,
   copy: CopyNotices,
-  id: string,
+  of: IdOrRecord,
 ): Promise<FinalAnswer | null> {
-  const record = await getConversation(links, id);
+  const record = await recordOf(links, of);
   const agent = agentOf(links, record);
   if (agent === null) await copy.notRunning(record);
   const startedAtMs = links.clock.now();

@@ -64,7 +64,7 @@ export function toConversation(links: Links, record: AppConversationRecord): Con
   const id = normalId(record.id);
   const sandbox_status = sandboxStatus(record.sandbox_status);
   const { status, waiting_for } = runStateV1(record.execution_status, sandbox_status);
-  return {
+  const conversation = {
     // The record cannot date its metrics (quirks/late-metrics.ts): they stay null.
     ...blankConversation(id, status),
     title: record.title,
@@ -80,6 +80,8 @@ export function toConversation(links: Links, record: AppConversationRecord): Con
     updated_at: normalizeTime(record.updated_at),
     url: webUrlOf(links)(id),
   };
+  links.records.set(conversation, record);
+  return conversation;
 }
 
 export function taskConversation(task: StartTaskRecord): Conversation {

@@ -10,9 +10,9 @@ import { normalId } from '../../domain/ids.ts';
 import type { Links } from '../shared/links.ts';
 import { afterNullFlash } from './quirks/busy-sandbox.ts';
 import { untilEffect } from '../shared/quirks/late-effect.ts';
-import type { OutgoingMessage } from '../shared/server.ts';
+import type { IdOrRecord, OutgoingMessage } from '../shared/server.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
-import { getConversation } from './calls.ts';
+import { getConversation, recordOf } from './calls.ts';
 import { runAt, WAITING } from './confirmations.ts';
 import { executionStatusOf, isUserMessage, lastExecutionStatus } from './event-records.ts';
 import { messageContent } from './start-body.ts';
@@ -20,10 +20,14 @@ import { messageContent } from './start-body.ts';
 /** The message is stored with these statuses, and the agent does not run. */
 const STOPPED: ReadonlySet<string> = new Set(['idle', 'paused', 'finished', 'stuck', 'error']);
 
-export async function sendV1(links: Links, id: string, message: OutgoingMessage): Promise<void> {
+export async function sendV1(
+  links: Links,
+  to: IdOrRecord,
+  message: OutgoingMessage,
+): Promise<void> {
   const content = messageContent({ message: message.text, image_urls: message.image_urls });
   if (content.length === 0) throw new AppError('usage', 'the message is empty');
-  const record = await getConversation(links, id);
+  const record = await recordOf(links, to);
   if (message.effect === 'store') return await deliver(links, record, { content, run: false });
   const agent = agentOf(links, record);
   // The record may be older than the state in the sandbox, or its status null for a moment.
@@ -34,8 +38,8 @@ export async function sendV1(links: Links, id: string, message: OutgoingMessage)
   if (agent !== null)
     status ??=
       (await afterNullFlash(links, record)).execution_status ??
-      (await lastExecutionStatus(links, id));
-  if (status?.toLowerCase() === WAITING) throw waitsForConfirmation(normalId(id));
+      (await lastExecutionStatus(links, record.id));
+  if (status?.toLowerCase() === WAITING) throw waitsForConfirmation(normalId(record.id));
   const post = () => deliver(links, record, { content, run: !isRunning });
   // Releases without this route run a message also while another run works: it would run twice.
   const runsMessages = links.features.of('send-message') === 'absent' && !isRunning;

@@ -149,7 +149,7 @@ async function chat(
   const isWithoutRun =
     word !== undefined &&
     conversation.status === 'idle' &&
-    (await readKnownRun(server, conversation.id)).summary.since_message === 'unknown';
+    (await readKnownRun(server, conversation)).summary.since_message === 'unknown';
   const lines = await ctx.terminal.lineInput();
   if (message !== undefined) lines.remember(message);
   try {
@@ -259,14 +259,20 @@ class Chat {
       return name === 'stop' || name === 'quit';
     };
     try {
-      const { outcome, failure } = await showRun(ctx, this.server, this.conversation, {
-        ...limitsAfter(ctx, Number.POSITIVE_INFINITY),
-        ...filters,
-        ...(lastShown !== null ? { since: lastShown } : tail !== undefined && { tail }),
-        ...turn,
-        signal: over.signal,
-        ask: (pending, until) => this.ask(pending, until),
-      });
+      // A copy: what the server returned for the conversation is old by now.
+      const { outcome, failure } = await showRun(
+        ctx,
+        this.server,
+        { ...this.conversation },
+        {
+          ...limitsAfter(ctx, Number.POSITIVE_INFINITY),
+          ...filters,
+          ...(lastShown !== null ? { since: lastShown } : tail !== undefined && { tail }),
+          ...turn,
+          signal: over.signal,
+          ask: (pending, until) => this.ask(pending, until),
+        },
+      );
       this.lastShown = outcome.last_event_id ?? lastShown;
       await showOutcome(ctx, outcome);
       if (failure !== null) throw failure;

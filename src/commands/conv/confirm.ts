@@ -11,8 +11,7 @@ import type { Answerer } from '../../runs/tracker.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { explain } from '../shared/declare.ts';
 import { oneOf } from '../shared/option-parsers.ts';
-import { checkWord } from '../shared/resource.ts';
-import { conversations, findStarted } from './conversations.ts';
+import { openConversation } from './conversations.ts';
 import { needsResume, resumeSandbox, resumeSandboxNow } from './resume-sandbox.ts';
 
 interface Confirmation extends PendingAction {
@@ -84,30 +83,28 @@ export function declare(command: Command, ctx: Context): void {
 
 async function confirm(word: string, options: ConfirmOptions, ctx: Context): Promise<void> {
   ctx.out.check(confirmationView, 'item');
-  checkWord(conversations, word);
   const decision = decisionOf(options);
   const { reason = null, action = null, resume } = options;
   if (reason !== null && decision !== 'reject')
     throw new AppError('usage', '--reason needs --reject');
-  const server = await ctx.servers.active();
-  let seen = await findStarted(ctx, server, word);
-  const { id } = seen;
+  const { server, ...opened } = await openConversation(ctx, word);
+  let { conversation } = opened;
+  const { id } = conversation;
   let reply: ConfirmationAnswer;
   if (decision !== null) reply = { decision, reason, action_id: action };
   else {
-    if (resume && needsResume(seen)) {
-      refuseEnded(await server.conversations.getComplete(id));
-      seen = await resumeSandboxNow(ctx, server, seen);
+    if (resume && needsResume(conversation)) {
+      refuseEnded(await server.conversations.getComplete(conversation));
+      conversation = await resumeSandboxNow(ctx, server, conversation);
     }
     const pending = await server.conversations.pending(id, 'read-copy');
     const shown = confirmationOf(id, pending, null);
-    if (action !== null && !pending.some(({ action_id }) => action_id === action))
+    const action_ids = pending.map(({ action_id }) => action_id);
+    if (action !== null && !action_ids.includes(action))
       throw new AppError(
         'conflict',
         `another action is pending: ${shown.action_id}, not ${action}`,
-        {
-          data: { pending: pending.map(({ action_id }) => action_id) },
-        },
+        { data: { pending: action_ids } },
       );
     if (!ctx.terminal.interactive || ctx.globals.mode === 'dry-run') {
       ctx.exitCode = EXIT_CODES['needs-input'];
@@ -119,10 +116,9 @@ async function confirm(word: string, options: ConfirmOptions, ctx: Context): Pro
     }
     reply = { ...(await askApproval(ctx, server, id, pending)), action_id: shown.action_id };
   }
-  const answered = await answerPending(ctx, server, seen, reply, resume);
-  await ctx.out.item(confirmationView, confirmationOf(id, answered, PAST[reply.decision]), {
-    changed: true,
-  });
+  const answered = await answerPending(ctx, server, conversation, reply, resume);
+  const confirmation = confirmationOf(id, answered, PAST[reply.decision]);
+  await ctx.out.item(confirmationView, confirmation, { changed: true });
 }
 
 function confirmationOf(
@@ -149,18 +145,16 @@ export function refuseEnded({ id, status, may_recover }: Conversation): void {
 export async function answerPending(
   ctx: Context,
   server: Server,
-  seen: Conversation,
+  conversation: Conversation,
   reply: ConfirmationAnswer,
   resume: boolean | undefined,
 ): Promise<PendingAction[]> {
-  const { id } = seen;
-  if (needsResume(seen)) {
+  const { id } = conversation;
+  if (needsResume(conversation)) {
     await server.conversations.checkAnswer(id, reply);
     refuseEnded(await server.conversations.getComplete(id));
-    await resumeSandbox(ctx, server, seen, {
-      resume,
-      command: `acs conv confirm ${id} --${reply.decision}`,
-    });
+    const command = `acs conv confirm ${id} --${reply.decision}`;
+    await resumeSandbox(ctx, server, conversation, { resume, command });
   }
   return await server.conversations.answer(id, reply);
 }
@@ -169,12 +163,10 @@ export async function answerPending(
 export function decisionOf({
   accept,
   reject,
-}: {
-  accept?: boolean;
-  reject?: boolean;
-}): ConfirmationDecision | null {
+}: Pick<ConfirmOptions, 'accept' | 'reject'>): ConfirmationDecision | null {
   if (accept && reject) throw new AppError('usage', '--accept and --reject cannot be combined');
-  return accept ? 'accept' : reject ? 'reject' : null;
+  if (reject) return 'reject';
+  return accept ? 'accept' : null;
 }
 
 export type Reply = Pick<ConfirmationAnswer, 'decision' | 'reason'>;
@@ -255,98 +247,120 @@ export function answerer(
   ctx: Context,
   server: Server,
   id: string,
-  {
-    onConfirm = 'ask',
-    progress,
-    ask = (pending, until) => askApproval(ctx, server, id, pending, until),
-  }: AnswererOptions,
+  options: AnswererOptions,
 ): Answerer | undefined {
+  const { onConfirm = 'ask' } = options;
   if (onConfirm === 'exit' || (onConfirm === 'ask' && !ctx.terminal.interactive)) return undefined;
-  const answered = new Set<string>();
-  const closed = new AbortController();
-  const closedError = new AppError('interrupted', 'the question was answered elsewhere');
-  /** Closes an open question whose actions are no longer pending; null while none is open. */
-  let recheck: (() => Promise<void>) | null = null;
+  return new RunAnswerer(ctx, server, id, { ...options, onConfirm });
+}
 
-  /** `out-of-reach`: the sandbox does not run, so what is pending in it cannot be answered. */
-  const pendingNow = async (): Promise<PendingAction[] | 'out-of-reach'> => {
+class RunAnswerer implements Answerer {
+  private readonly ctx: Context;
+  private readonly server: Server;
+  private readonly id: string;
+  private readonly options: AnswererOptions & { onConfirm: 'ask' | ConfirmationDecision };
+  private readonly answeredIds = new Set<string>();
+  private readonly closed = new AbortController();
+  private readonly answeredElsewhere = new AppError(
+    'interrupted',
+    'the question was answered elsewhere',
+  );
+  /** Closes an open question whose actions are no longer pending; null while none is open. */
+  private recheck: (() => Promise<void>) | null = null;
+
+  constructor(ctx: Context, server: Server, id: string, options: RunAnswerer['options']) {
+    this.ctx = ctx;
+    this.server = server;
+    this.id = id;
+    this.options = options;
+  }
+
+  close(): void {
+    this.closed.abort(this.answeredElsewhere);
+  }
+
+  async onHappened(): Promise<void> {
+    await this.recheck?.();
+  }
+
+  async onWaiting(): Promise<'answered' | 'left'> {
+    const { onConfirm } = this.options;
+    // An answered action may stay pending for a moment.
+    const pending = (await this.pending())?.filter((one) => !this.answeredIds.has(one.action_id));
+    if (pending === undefined) return 'left';
+    const [first] = pending;
+    if (first === undefined) return 'answered';
+    const reply =
+      onConfirm === 'ask' ? await this.ask(pending) : { decision: onConfirm, reason: null };
+    if (reply === 'out-of-reach') return 'left';
+    for (const { action_id } of pending) this.answeredIds.add(action_id);
+    const isSent = reply !== 'elsewhere' && (await this.send(reply, first.action_id));
+    const answer = isSent ? PAST[reply.decision] : 'answered elsewhere';
+    await this.ctx.notice(`${answer}: ${first.text.split('\n', 1)[0] ?? ''}`);
+    return 'answered';
+  }
+
+  /** Null: the sandbox does not run, so what is pending in it cannot be answered. */
+  private async pending(): Promise<PendingAction[] | null> {
     try {
-      return await server.conversations.pending(id);
+      return await this.server.conversations.pending(this.id);
     } catch (error) {
-      if (isAppError(error) && error.kind === 'conflict') return 'out-of-reach';
+      if (isAppError(error) && error.kind === 'conflict') return null;
       throw error;
     }
-  };
+  }
 
-  const decide = async (
+  /** False: the action was answered elsewhere. */
+  private async send(reply: Reply, action_id: string): Promise<boolean> {
+    try {
+      await this.server.conversations.answer(this.id, { ...reply, action_id });
+      return true;
+    } catch (error) {
+      if (!isAppError(error) || error.kind !== 'conflict') throw error;
+      if ((await this.pending())?.some((one) => one.action_id === action_id)) throw error;
+      return false;
+    }
+  }
+
+  /** The question closes when none of its actions is pending any longer. */
+  private async ask(
     pending: readonly PendingAction[],
-  ): Promise<Reply | 'elsewhere' | 'out-of-reach'> => {
-    if (onConfirm !== 'ask') return { decision: onConfirm, reason: null };
+  ): Promise<Reply | 'elsewhere' | 'out-of-reach'> {
+    const { ctx, server, id, closed } = this;
+    const { progress, ask = (actions, until) => askApproval(ctx, server, id, actions, until) } =
+      this.options;
     const ids = new Set(pending.map(({ action_id }) => action_id));
     const needless = new AbortController();
-    const over = new AbortController();
+    const replied = new AbortController();
     let why: 'elsewhere' | 'out-of-reach' = 'elsewhere';
-    const look = async (): Promise<true | undefined> => {
-      const now = await pendingNow();
-      if (now === 'out-of-reach') why = now;
-      else if (now.some(({ action_id }) => ids.has(action_id))) return undefined;
-      needless.abort(closedError);
+    const check = async (): Promise<true | undefined> => {
+      const now = await this.pending();
+      if (now?.some(({ action_id }) => ids.has(action_id))) return undefined;
+      if (now === null) why = 'out-of-reach';
+      needless.abort(this.answeredElsewhere);
       return true;
     };
     progress?.hide();
-    const asked = ask(pending, AbortSignal.any([needless.signal, closed.signal]));
+    const reply = ask(pending, AbortSignal.any([needless.signal, closed.signal]));
+    const signal = AbortSignal.any([replied.signal, ctx.signal]);
     // A read that fails leaves the question open; the tracker reports the failure.
-    const signal = AbortSignal.any([over.signal, ctx.signal]);
-    const looking = poll(look, { clock: ctx.clock, signal, every: STEADY, readBefore: true }).catch(
+    const checks = poll(check, { clock: ctx.clock, signal, every: STEADY, readBefore: true }).catch(
       () => undefined,
     );
-    recheck = async () => {
-      await look().catch(() => undefined);
-      if (needless.signal.aborted) await asked.catch(() => undefined);
+    this.recheck = async () => {
+      await check().catch(() => undefined);
+      if (needless.signal.aborted) await reply.catch(() => undefined);
     };
     try {
-      return await asked;
+      return await reply;
     } catch (error) {
       if (needless.signal.aborted) return why;
       throw error;
     } finally {
-      recheck = null;
-      over.abort();
-      await looking;
+      this.recheck = null;
+      replied.abort();
+      await checks;
       progress?.show();
     }
-  };
-
-  return {
-    close: () => closed.abort(closedError),
-    onHappened: async () => await recheck?.(),
-    async onWaiting() {
-      const now = await pendingNow();
-      if (now === 'out-of-reach') return 'left';
-      const pending = now.filter(({ action_id }) => !answered.has(action_id));
-      const [first] = pending;
-      // An answered action may stay pending for a moment.
-      if (first === undefined) return 'answered';
-      const reply = await decide(pending);
-      if (reply === 'out-of-reach') return 'left';
-      for (const { action_id } of pending) answered.add(action_id);
-      let how: string = 'answered elsewhere';
-      if (reply !== 'elsewhere') {
-        try {
-          await server.conversations.answer(id, { ...reply, action_id: first.action_id });
-          how = PAST[reply.decision];
-        } catch (error) {
-          if (!isAppError(error) || error.kind !== 'conflict') throw error;
-          const left = await pendingNow();
-          if (
-            left !== 'out-of-reach' &&
-            left.some(({ action_id }) => action_id === first.action_id)
-          )
-            throw error;
-        }
-      }
-      await ctx.notice(`${how}: ${first.text.split('\n', 1)[0] ?? ''}`);
-      return 'answered';
-    },
-  };
+  }
 }

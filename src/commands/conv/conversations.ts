@@ -9,7 +9,7 @@ import { formatUsd } from '../../base/text/usd.ts';
 import type { RecordShape, View } from '../../output/view.ts';
 import type { Outcome } from '../../runs/outcome.ts';
 import { isRunInProgress } from '../../runs/status.ts';
-import { findOne, type Resource } from '../shared/resource.ts';
+import { checkWord, findOne, type Resource } from '../shared/resource.ts';
 
 const REASON = { members: ['code', 'text'] };
 
@@ -135,6 +135,16 @@ export async function findStarted(
   const conversation = await findOne(ctx, server, conversations, word);
   refuseUnstarted(conversation, word);
   return conversation;
+}
+
+/** Throws `usage` before a request, and as findStarted. */
+export async function openConversation(
+  ctx: Context,
+  word: string,
+): Promise<{ server: Server; conversation: Conversation }> {
+  checkWord(conversations, word);
+  const server = await ctx.servers.active();
+  return { server, conversation: await findStarted(ctx, server, word) };
 }
 
 export function refuseUnstarted(conversation: Conversation, word: string): void {

@@ -8,8 +8,7 @@ import { safeLine } from '../../base/text/safe-text.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../shared/declare.ts';
 import type { ResumeOptions } from '../shared/in-sandbox.ts';
-import { checkWord } from '../shared/resource.ts';
-import { conversations, findStarted } from './conversations.ts';
+import { openConversation } from './conversations.ts';
 import { needsResume, resumeSandbox } from './resume-sandbox.ts';
 
 interface DiffOptions {
@@ -72,9 +71,7 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   const isList = stat || (format ?? fields) !== undefined;
   if (isList) ctx.out.check(fileView, 'list');
   else ctx.out.check(null, 'raw');
-  checkWord(conversations, word);
-  const server = await ctx.servers.active();
-  const conversation = await findStarted(ctx, server, word);
+  const { server, conversation } = await openConversation(ctx, word);
   const diff = await readChanges(ctx, server, conversation, { resume });
   if (isList) await ctx.out.list(fileView, changedFiles(diff), { has_more: false });
   else if (nameOnly)

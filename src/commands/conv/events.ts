@@ -4,13 +4,12 @@ import { AppError } from '../../base/errors.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { explain } from '../shared/declare.ts';
 import { positiveInteger } from '../shared/option-parsers.ts';
-import { checkWord } from '../shared/resource.ts';
 import { addWaitTimeout, checkLimitHasWait, type WaitOptions } from '../shared/wait-limit.ts';
-import { conversations, findStarted, outcomeView } from './conversations.ts';
+import { openConversation, outcomeView } from './conversations.ts';
 import { eventView } from './event-view.ts';
 import {
   addFilterOptions,
-  eventTest,
+  EventFilter,
   followConversation,
   readSince,
   readTail,
@@ -22,10 +21,7 @@ interface EventsOptions extends FilterOptions, WaitOptions {
   limit?: number;
 }
 
-/**
- * Formats in which a part of a list is the same with the rest or without: a long history is written
- * page by page.
- */
+/** Formats in which a long history is written page by page: a part looks as it does in the whole. */
 const STREAMED: ReadonlySet<string> = new Set(['ndjson', 'tsv', 'id']);
 
 export function declare(command: Command, ctx: Context): void {
@@ -57,37 +53,30 @@ export function declare(command: Command, ctx: Context): void {
   );
 }
 
-async function printEvents(given: string, options: EventsOptions, ctx: Context): Promise<void> {
+async function printEvents(word: string, options: EventsOptions, ctx: Context): Promise<void> {
   const view = eventView(null);
   ctx.out.check(view, 'list');
   ctx.out.page();
   checkLimitHasWait(options, false, 'needs --follow');
-  checkWord(conversations, given);
   const since = readSince(ctx, options);
-  const server = await ctx.servers.active();
-  const { id } = await findStarted(ctx, server, given);
-  const limit = options.limit ?? Number.POSITIVE_INFINITY;
-  const wanted = eventTest(options);
-  if (options.tail !== undefined) {
-    const { events } = await readTail(server, id, options.tail, wanted);
+  const { server, conversation } = await openConversation(ctx, word);
+  const { tail, limit = Number.POSITIVE_INFINITY } = options;
+  const filter = new EventFilter(options);
+  if (tail !== undefined) {
+    const { events } = await readTail(server, conversation, tail, filter);
     await ctx.out.list(view, events.slice(0, limit), { has_more: events.length > limit });
-    return events.length < options.tail ? await wanted.noticeMissing(ctx) : undefined;
+    return events.length < tail ? await filter.noticeMissing(ctx) : undefined;
   }
   const isStreamed = STREAMED.has(ctx.out.format);
   const kept: ConversationEvent[] = [];
   let left = limit;
   let hasMore = false;
-  /** The event to print after, until it has come. */
-  let after = since?.kind === 'event' ? plainId(since.id) : null;
-  const from = since?.kind === 'time' ? { since: since.time } : {};
-  for await (let page of server.conversations.eventPages(id, { order: 'oldest-first', ...from })) {
-    if (after !== null) {
-      const index = page.findIndex((event) => plainId(event.id) === after);
-      if (index === -1) continue;
-      after = null;
-      page = page.slice(index + 1);
-    }
-    const matching = page.filter(wanted);
+  const pages = server.conversations.eventPages(conversation, {
+    order: 'oldest-first',
+    ...(since?.kind === 'time' && { since: since.time }),
+  });
+  for await (const page of since?.kind === 'event' ? pagesAfter(pages, since.id) : pages) {
+    const matching = page.filter((event) => filter.matches(event));
     const events = matching.slice(0, left);
     left -= events.length;
     if (isStreamed) await ctx.out.lines(view, events);
@@ -95,13 +84,24 @@ async function printEvents(given: string, options: EventsOptions, ctx: Context):
     hasMore = events.length < matching.length;
     if (hasMore) break;
   }
-  if (after !== null)
-    throw new AppError('not-found', `there is no event ${options.since} in this conversation`);
   if (!isStreamed) await ctx.out.list(view, kept, { has_more: hasMore });
-  if (!hasMore) return await wanted.noticeMissing(ctx);
+  if (!hasMore) return await filter.noticeMissing(ctx);
   await ctx.notice('more results are available: use a higher --limit, or omit it');
 }
 
-function plainId(id: string): string {
-  return id.toLowerCase().replaceAll('-', '');
+/** Throws `not-found` when no page has the event. */
+async function* pagesAfter(
+  pages: AsyncIterable<ConversationEvent[]>,
+  id: string,
+): AsyncGenerator<ConversationEvent[], void, void> {
+  const plainId = (text: string): string => text.toLowerCase().replaceAll('-', '');
+  let isAfter = false;
+  for await (const page of pages) {
+    const index: number = isAfter
+      ? -1
+      : page.findIndex((event) => plainId(event.id) === plainId(id));
+    if (isAfter || index !== -1) yield page.slice(index + 1);
+    isAfter ||= index !== -1;
+  }
+  if (!isAfter) throw new AppError('not-found', `there is no event ${id} in this conversation`);
 }

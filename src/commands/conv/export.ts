@@ -9,8 +9,7 @@ import { changedFiles, patchFiles } from '../../domain/patch.ts';
 import type { PageRecord } from '../../page/page.ts';
 import { explain } from '../shared/declare.ts';
 import { oneOf } from '../shared/option-parsers.ts';
-import { checkWord } from '../shared/resource.ts';
-import { conversations, findStarted } from './conversations.ts';
+import { openConversation } from './conversations.ts';
 import { compareWorkspace } from './diff.ts';
 import { needsResume, resumeSandboxNow } from './resume-sandbox.ts';
 
@@ -69,9 +68,7 @@ export async function exportConversation(
   ctx: Context,
 ): Promise<void> {
   ctx.out.check(null, 'raw');
-  checkWord(conversations, word);
-  const server = await ctx.servers.active();
-  const conversation = await findStarted(ctx, server, word);
+  const { server, conversation } = await openConversation(ctx, word);
   if (needsResume(conversation) && (options.resume === true || !readsStopped(server))) {
     const message =
       `the sandbox of conversation ${conversation.id} is paused. Resume it for the complete ` +

@@ -121,7 +121,7 @@ export async function showRun(
   const { id } = conversation;
   const { kind, tail, failOnStall, startedAfter } = options;
   const view = eventView(conversation.created_at);
-  const wanted = eventTest(options);
+  const filter = new EventFilter(options);
   // Plain lines are for people; the other formats, --fields and --kind show everything.
   const { format, fields } = ctx.globals;
   const isHidden = (event: ConversationEvent): boolean =>
@@ -132,7 +132,7 @@ export async function showRun(
   let tailEnd: ConversationEvent | null = null;
   if (tail !== undefined) {
     const read = await beforeWatch(ctx, options, id, (_, bounded) =>
-      readTail(bounded, id, tail, wanted),
+      readTail(bounded, conversation, tail, filter),
     );
     const shown = read.events.filter((event) => !isHidden(event));
     await ctx.out.lines(view, shown);
@@ -163,12 +163,17 @@ export async function showRun(
     },
     onEvent: async (event) => {
       live.onEvent(event);
-      if (!wanted(event) || printed.has(event.id) || isHidden(event) || isUpTo(event, tailEnd))
+      if (
+        !filter.matches(event) ||
+        printed.has(event.id) ||
+        isHidden(event) ||
+        isUpTo(event, tailEnd)
+      )
         return;
       await ctx.out.lines(view, [event]);
     },
   }).finally(() => progress.done());
-  await wanted.noticeMissing(ctx);
+  await filter.noticeMissing(ctx);
   return tracked;
 }
 
@@ -317,27 +322,34 @@ export function readSince(
   return { kind: 'time', time };
 }
 
-export type EventTest = ReturnType<typeof eventTest>;
+/** --kind and --source. */
+export class EventFilter {
+  private readonly options: FilterOptions;
+  /** By their lower case. */
+  private readonly testedKinds = new Map<string, string>();
 
-export function eventTest({ kind, source }: FilterOptions) {
-  const tested = new Map<string, string>();
-  const test = (event: ConversationEvent): boolean => {
-    const word = event.kind.toLowerCase();
-    tested.set(word, event.kind);
+  constructor(options: FilterOptions) {
+    this.options = options;
+  }
+
+  matches(event: ConversationEvent): boolean {
+    const { kind, source } = this.options;
+    const eventKind = event.kind.toLowerCase();
+    this.testedKinds.set(eventKind, event.kind);
     return (
-      (kind === undefined || kind.some((name) => name.toLowerCase() === word)) &&
+      (kind === undefined || kind.some((name) => name.toLowerCase() === eventKind)) &&
       (source === undefined || source.some((name) => name === event.source?.toLowerCase()))
     );
-  };
+  }
+
   /** Names the kinds of --kind that no tested event has: they may be misspelt. */
-  const noticeMissing = async (ctx: Context): Promise<void> => {
-    const missing = kind?.filter((name) => !tested.has(name.toLowerCase())) ?? [];
-    if (missing.length > 0 && tested.size > 0)
-      await ctx.notice(
-        `no event has the kind ${missing.join(', ')}; there are ${[...tested.values()].join(', ')}`,
-      );
-  };
-  return Object.assign(test, { noticeMissing });
+  async noticeMissing(ctx: Context): Promise<void> {
+    const { kind = [] } = this.options;
+    const missing = kind.filter((name) => !this.testedKinds.has(name.toLowerCase()));
+    if (missing.length === 0 || this.testedKinds.size === 0) return;
+    const kinds = [...this.testedKinds.values()].join(', ');
+    await ctx.notice(`no event has the kind ${missing.join(', ')}; there are ${kinds}`);
+  }
 }
 
 /**
@@ -346,17 +358,17 @@ export function eventTest({ kind, source }: FilterOptions) {
  */
 export async function readTail(
   server: Server,
-  id: string,
+  conversation: Conversation,
   tail: number,
-  wanted: EventTest,
+  filter: EventFilter,
 ): Promise<{ events: ConversationEvent[]; newest: ConversationEvent | null }> {
   const newestFirst: ConversationEvent[] = [];
   let newest: ConversationEvent | null = null;
   for await (const event of eachEvent(
-    server.conversations.eventPages(id, { order: 'newest-first' }),
+    server.conversations.eventPages(conversation, { order: 'newest-first' }),
   )) {
     newest ??= event;
-    if (newestFirst.length < tail && wanted(event)) newestFirst.push(event);
+    if (newestFirst.length < tail && filter.matches(event)) newestFirst.push(event);
     if (newestFirst.length >= tail) break;
   }
   return { events: newestFirst.toReversed(), newest };

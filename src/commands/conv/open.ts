@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../shared/declare.ts';
-import { checkWord } from '../shared/resource.ts';
-import { conversations, findStarted } from './conversations.ts';
+import { openConversation } from './conversations.ts';
 
 export interface OpenOptions {
   /** False: --no-browser. */
@@ -49,9 +48,8 @@ export function declare(command: Command, ctx: Context): void {
 export async function openPage(word: string, options: OpenOptions, ctx: Context): Promise<void> {
   const { format, fields, output } = ctx.globals;
   ctx.out.check(webPageView, 'item');
-  checkWord(conversations, word);
-  const server = await ctx.servers.active();
-  const { id } = await findStarted(ctx, server, word);
+  const { server, conversation } = await openConversation(ctx, word);
+  const { id } = conversation;
   const { url, valid_seconds: seconds } = await server.conversations.webPage(id);
   if (format !== undefined || fields !== undefined)
     return await ctx.out.item(webPageView, { id, url });

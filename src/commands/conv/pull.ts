@@ -8,8 +8,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../base/errors.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../shared/declare.ts';
-import { checkWord } from '../shared/resource.ts';
-import { conversations, findStarted } from './conversations.ts';
+import { openConversation } from './conversations.ts';
 import { readChanges, reportOmissions } from './diff.ts';
 
 interface PullOptions {
@@ -98,9 +97,8 @@ type Target =
 
 async function pull(word: string, options: PullOptions, ctx: Context): Promise<void> {
   const retriever = await ctx.git.retriever();
-  const target = await targetOf(ctx, retriever, word, options);
-  const server = await ctx.servers.active();
-  const conversation = await findStarted(ctx, server, word);
+  const target = await targetOf(ctx, retriever, options);
+  const { server, conversation } = await openConversation(ctx, word);
   const { id, title } = conversation;
   const diff = await readChanges(ctx, server, conversation, {
     resume: options.resume,
@@ -152,7 +150,6 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
 async function targetOf(
   ctx: Context,
   retriever: Retriever,
-  word: string,
   { branch, '3way': threeWay }: PullOptions,
 ): Promise<Target> {
   // --output names the folder here; the result goes to stdout.
@@ -163,7 +160,6 @@ async function targetOf(
     throw new AppError('usage', `-o writes a folder; it cannot be combined with ${flag}`);
   }
   ctx.out.check(pulledView, 'item');
-  checkWord(conversations, word);
   if (output !== undefined) {
     const folder = path.resolve(ctx.local.cwd, output);
     retriever.checkFolder(folder);

@@ -7,8 +7,7 @@ import { readThroughOutage } from '../../runs/poll.ts';
 import { isWorking } from '../../runs/status.ts';
 import { changeOne } from '../shared/bulk.ts';
 import { explain } from '../shared/declare.ts';
-import { checkWord } from '../shared/resource.ts';
-import { conversations, conversationView, findStarted } from './conversations.ts';
+import { conversationView, openConversation } from './conversations.ts';
 
 /** More is refused by servers that still speak V0 (interface 3.3). */
 const TITLE_MAX = 200;
@@ -32,10 +31,8 @@ export function declare(command: Command, ctx: Context): void {
 
 export async function renameConversation(word: string, title: string, ctx: Context): Promise<void> {
   ctx.out.check(conversationView, 'item');
-  checkWord(conversations, word);
   const wanted = checkTitle(title);
-  const server = await ctx.servers.active();
-  const conversation = await findStarted(ctx, server, word);
+  const { server, conversation } = await openConversation(ctx, word);
   await changeOne(ctx, conversationView, async () => {
     const { title: before } = conversation;
     if (before === wanted) return { changed: false, before, after: before, record: conversation };

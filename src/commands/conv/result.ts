@@ -4,8 +4,7 @@ import { AppError } from '../../base/errors.ts';
 import type { Conversation, ConversationStatus } from '../../domain/conversation.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../shared/declare.ts';
-import { checkWord } from '../shared/resource.ts';
-import { conversations, findStarted } from './conversations.ts';
+import { openConversation } from './conversations.ts';
 
 export const answerView: View<{ id: string; text: string; event_id: string }> = {
   noun: 'answer',
@@ -33,16 +32,14 @@ export function declare(command: Command, ctx: Context): void {
   command.action((id: string) => printResult(id, ctx));
 }
 
-async function printResult(given: string, ctx: Context): Promise<void> {
+async function printResult(word: string, ctx: Context): Promise<void> {
   const isJson = ctx.globals.format === 'json';
   if (isJson) ctx.out.check(answerView, 'item');
   else ctx.out.check(null, 'raw');
-  checkWord(conversations, given);
-  const server = await ctx.servers.active();
-  const { id } = await findStarted(ctx, server, given);
-  const answer = await server.conversations.result(id);
-  if (answer === null) throw noAnswer(await server.conversations.getComplete(id));
-  if (isJson) return await ctx.out.item(answerView, { id, ...answer });
+  const { server, conversation } = await openConversation(ctx, word);
+  const answer = await server.conversations.result(conversation);
+  if (answer === null) throw noAnswer(await server.conversations.getComplete(conversation));
+  if (isJson) return await ctx.out.item(answerView, { id: conversation.id, ...answer });
   await ctx.out.raw(answer.text);
   // On a terminal the prompt that follows belongs on a line of its own.
   if (ctx.out.onTerminal && !answer.text.endsWith('\n')) await ctx.out.raw('\n');

@@ -77,7 +77,7 @@ async function resume(
     word,
     async (timed, server, see) => {
       const seen = see(await findStarted(timed, server, word));
-      const run = await readKnownRun(server, seen.id);
+      const run = await readKnownRun(server, seen);
       return { last: run.last, ...(await resumeOne(timed, server, seen)) };
     },
   );

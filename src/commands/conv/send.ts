@@ -173,10 +173,10 @@ export async function deliver(
     conversation = see(await resumeSandbox(ctx, server, found, { resume }));
   }
   if (decision === null) refuseWaiting(conversation);
-  const { last } = await readKnownRun(server, id);
+  const { last } = await readKnownRun(server, conversation);
   onSend();
   if (decision === null) {
-    await server.conversations.send(id, message);
+    await server.conversations.send(conversation, message);
     return { conversation, last };
   }
   const answered = await server.conversations.answer(id, {

@@ -35,7 +35,7 @@ export function declare(command: Command, ctx: Context): void {
       view: conversationView,
       async read(server, found) {
         const conversation =
-          found.id === '' ? found : await server.conversations.getComplete(found.id);
+          found.id === '' ? found : await server.conversations.getComplete(found);
         const named = {
           ...conversation,
           start_task_id: conversation.start_task_id ?? found.start_task_id,
