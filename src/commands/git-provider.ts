@@ -12,11 +12,9 @@ export const gitProviderView: View<GitProvider> = {
   noun: 'git provider',
   id: ({ git_provider }) => git_provider,
   fields: [
-    { name: 'git_provider', get: ({ git_provider }) => git_provider, weight: 0 },
-    { name: 'host', get: ({ host }) => host, weight: 2 },
+    { name: 'git_provider', weight: 0 },
+    { name: 'host', weight: 2 },
   ],
-  table: ['git_provider', 'host'],
-  tsv: ['git_provider', 'host'],
 };
 
 const PROVIDERS: NamedItems<GitProvider> = {

@@ -34,14 +34,13 @@ export const profileView: View<ProfileRecord> = {
   noun: 'profile',
   id: (it) => it.name,
   fields: [
-    { name: 'name', get: (it) => it.name, weight: 0 },
-    { name: 'base_url', get: (it) => it.base_url, weight: 3 },
-    { name: 'default', get: (it) => it.default },
-    { name: 'key_source', get: (it) => it.key_source },
-    { name: 'created_at', get: (it) => it.created_at, as: 'time' },
+    { name: 'name', weight: 0 },
+    { name: 'base_url', weight: 3 },
+    { name: 'default' },
+    { name: 'key_source' },
+    { name: 'created_at', as: 'time' },
   ],
   table: ['name', 'base_url', 'default', 'key_source'],
-  tsv: ['name', 'base_url', 'default', 'key_source', 'created_at'],
 };
 
 interface ShownProfile extends Identity {
@@ -56,11 +55,11 @@ export const showView: View<ShownProfile> = {
   noun: 'profile status',
   id: (it) => it.name ?? '',
   fields: [
-    { name: 'name', get: (it) => it.name },
-    { name: 'default', get: (it) => it.default },
-    { name: 'created_at', get: (it) => it.created_at, as: 'time' },
+    { name: 'name' },
+    { name: 'default' },
+    { name: 'created_at', as: 'time' },
     ...IDENTITY_FIELDS.filter((field) => field.name !== 'profile'),
-    { name: 'error', get: (it) => it.error, json: { members: ['code', 'message'] } },
+    { name: 'error', json: { members: ['code', 'message'] } },
   ],
   table: [
     'name',

@@ -10,13 +10,8 @@ import { promptForSecret, readText, warnOfUnmasked } from './shared/files.ts';
 export const secretView: View<Secret> = {
   noun: 'secret',
   id: ({ name }) => name,
-  fields: [
-    { name: 'name', get: ({ name }) => name, weight: 0 },
-    { name: 'description', get: ({ description }) => description, weight: 2 },
-    { name: 'scope', get: ({ scope }) => scope },
-  ],
+  fields: [{ name: 'name', weight: 0 }, { name: 'description', weight: 2 }, { name: 'scope' }],
   table: ['name', 'description'],
-  tsv: ['name', 'description', 'scope'],
 };
 
 const SECRETS: NamedItems<Secret> = {

@@ -23,22 +23,17 @@ export const statusView: View<LocalServiceStatus> = {
   noun: 'service status',
   id: idOf,
   fields: [
-    { name: 'running', get: (it) => it.running },
-    { name: 'url', get: (it) => it.url, weight: 0 },
-    { name: 'pid', get: (it) => it.pid },
-    { name: 'version', get: (it) => it.version },
-    { name: 'started_at', get: (it) => it.started_at, as: 'time' },
-    { name: 'data_dir', get: (it) => it.data_dir },
-    { name: 'conversations_running', get: (it) => it.conversations_running },
-    { name: 'sandboxes_running', get: (it) => it.sandboxes_running },
-    { name: 'scenario', get: (it) => it.scenario },
-    { name: 'replay', get: (it) => it.replay },
-    {
-      name: 'unknown_workspaces',
-      get: (it) => it.unknown_workspaces,
-      as: 'json',
-      json: { list: true },
-    },
+    { name: 'running' },
+    { name: 'url', weight: 0 },
+    { name: 'pid' },
+    { name: 'version' },
+    { name: 'started_at', as: 'time' },
+    { name: 'data_dir' },
+    { name: 'conversations_running' },
+    { name: 'sandboxes_running' },
+    { name: 'scenario' },
+    { name: 'replay' },
+    { name: 'unknown_workspaces', as: 'json', json: { list: true } },
   ],
   table: STATUS_COLUMNS,
   tsv: [
@@ -55,11 +50,7 @@ export const statusView: View<LocalServiceStatus> = {
 export const startedView: View<{ url: string; pid: number; data_dir: string }> = {
   noun: 'started service',
   id: idOf,
-  fields: [
-    { name: 'url', get: (it) => it.url, weight: 0 },
-    { name: 'pid', get: (it) => it.pid },
-    { name: 'data_dir', get: (it) => it.data_dir },
-  ],
+  fields: [{ name: 'url', weight: 0 }, { name: 'pid' }, { name: 'data_dir' }],
   table: ['url', 'pid', 'data_dir'],
   tsv: ['url', 'pid', 'data_dir'],
 };
@@ -72,10 +63,7 @@ export const readyShape: RecordShape = {
 export const stoppedView: View<{ pid: number | null; data_dir: string }> = {
   noun: 'stopped service',
   id: idOf,
-  fields: [
-    { name: 'pid', get: (it) => it.pid },
-    { name: 'data_dir', get: (it) => it.data_dir },
-  ],
+  fields: [{ name: 'pid' }, { name: 'data_dir' }],
   table: ['pid', 'data_dir'],
   tsv: ['pid', 'data_dir'],
 };

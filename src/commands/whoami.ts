@@ -26,19 +26,19 @@ export interface Identity extends Account {
 }
 
 export const IDENTITY_FIELDS: readonly Field<Identity>[] = [
-  { name: 'profile', get: (it) => it.profile },
-  { name: 'base_url', get: (it) => it.base_url, weight: 0 },
-  { name: 'base_url_source', get: (it) => it.base_url_source },
-  { name: 'key_source', get: (it) => it.key_source },
-  { name: 'dialect', get: (it) => it.dialect },
-  { name: 'dialects', get: (it) => it.dialects, json: { list: true } },
-  { name: 'version', get: (it) => it.version },
-  { name: 'flavour', get: (it) => it.flavour },
-  { name: 'features', get: (it) => it.features, json: { list: true } },
-  { name: 'user', get: (it) => it.user },
-  { name: 'email', get: (it) => it.email },
-  { name: 'organization', get: (it) => it.organization },
-  { name: 'unknown_features', get: (it) => it.unknown_features, json: { list: true } },
+  { name: 'profile' },
+  { name: 'base_url', weight: 0 },
+  { name: 'base_url_source' },
+  { name: 'key_source' },
+  { name: 'dialect' },
+  { name: 'dialects', json: { list: true } },
+  { name: 'version' },
+  { name: 'flavour' },
+  { name: 'features', json: { list: true } },
+  { name: 'user' },
+  { name: 'email' },
+  { name: 'organization' },
+  { name: 'unknown_features', json: { list: true } },
 ];
 
 export const identityView: View<Identity> = {
@@ -55,7 +55,6 @@ export const identityView: View<Identity> = {
     'base_url_source',
     'key_source',
   ],
-  tsv: IDENTITY_FIELDS.map((field) => field.name),
 };
 
 export function declareWhoami(root: Command, ctx: Context): void {

@@ -13,6 +13,7 @@ import {
   type BulkResult,
   type Field,
   type View,
+  valueOf,
 } from './view.ts';
 import { createSafeStream, safeLine } from '../base/text/safe-text.ts';
 
@@ -136,9 +137,12 @@ export function createEmitter(options: EmitterOptions): Emitter {
       const record = recordOf(view, item, fields);
       return isRedacted(item as object) ? record : redactValue(record);
     });
-  const columns = <T>(view: View<T>, names: readonly string[]): Field<T>[] => {
-    const chosen = chosenFields(view, fields ?? names);
-    return chosen.map((field) => ({ ...field, get: (item: T) => redactValue(field.get(item)) }));
+  const columns = <T>(view: View<T>, names: readonly string[] | undefined): Field<T>[] => {
+    const chosen = chosenFields(view, fields ?? names ?? view.fields.map(({ name }) => name));
+    return chosen.map((field) => ({
+      ...field,
+      get: (item: T) => redactValue(valueOf(field, item)),
+    }));
   };
   const look = async (): Promise<Look> => ({
     width: onTerminal ? io.stdout.columns || UNKNOWN_COLUMNS : Number.POSITIVE_INFINITY,
@@ -211,13 +215,10 @@ export function createEmitter(options: EmitterOptions): Emitter {
         return await write(format === 'json' ? jsonDocument(record) : jsonLine(record));
       }
       if (format !== 'table') return await write(rows(view, [item], format));
-      const all = columns(
-        view,
-        view.fields.map(({ name }) => name),
-      );
+      const all = columns(view, undefined);
       const isEmpty = (value: unknown) =>
         value == null || value === '' || (Array.isArray(value) && value.length === 0);
-      const shown = fields ? all : all.filter((field) => !isEmpty(field.get(item)));
+      const shown = fields ? all : all.filter((field) => !isEmpty(valueOf(field, item)));
       await write(renderPairs(shown, item, await look()));
     },
     async lines(view, items) {

@@ -1,5 +1,5 @@
 import { type Palette, type Tone, isForPrograms, NO_COLORS } from '../base/text/notice.ts';
-import type { Field, LinePart } from './view.ts';
+import { valueOf, type Field, type LinePart } from './view.ts';
 import { safeLine, safeText } from '../base/text/safe-text.ts';
 import { normalizeTime, parseTime, relativeTime } from '../base/text/time.ts';
 import { formatUsd } from '../base/text/usd.ts';
@@ -160,13 +160,13 @@ function toneOf<T>(field: Field<T>, text: string): Tone | undefined {
 
 /** Nothing shortened, null is empty, `\t \n \r \\` escaped, other control characters as `\x1b`. */
 export function exactCell<T>(field: Field<T>, item: T): string {
-  const text = plainText(field.get(item), ',');
+  const text = plainText(valueOf(field, item), ',');
   const exact = field.as === 'time' ? (normalizeTime(text) ?? text) : text;
   return safeLine(exact.replaceAll('\\', '\\\\'));
 }
 
 function shortCell<T>(field: Field<T>, item: T, nowMs: number): string {
-  const value = field.get(item);
+  const value = valueOf(field, item);
   if (value === null || value === undefined) return '';
   return safeLine(shortText(field, value, nowMs)).trimEnd();
 }

@@ -1,10 +1,13 @@
 import { AppError } from '../base/errors.ts';
 import type { Tone } from '../base/text/notice.ts';
 
-export interface Field<T> {
+/** Without `get` the value is the member of the same name. */
+export type Field<T> = FieldForm &
+  ({ name: string; get(item: T): unknown } | { name: keyof T & string; get?: undefined });
+
+interface FieldForm {
   /** Name in json, tsv order, --fields; a column heading is its upper case with spaces. */
   name: string;
-  get(item: T): unknown;
   as?: 'text' | 'id' | 'time' | 'status' | 'usd' | 'number' | 'bytes' | 'json';
   /** Columns with a higher weight keep their width longer; 0 = never cut. */
   weight?: number;
@@ -29,9 +32,10 @@ export interface View<T> {
    * change.
    */
   fields: readonly Field<T>[];
-  table: readonly string[];
-  /** Columns only grow rightwards. */
-  tsv: readonly string[];
+  /** All fields when it is not given. */
+  table?: readonly string[];
+  /** All fields when it is not given. Columns only grow rightwards. */
+  tsv?: readonly string[];
   record?(item: T): unknown;
   line?(item: T): LinePart[];
   /** 2 when it is not given. */
@@ -41,6 +45,10 @@ export interface View<T> {
 export interface LinePart {
   text: string;
   tone?: Tone | undefined;
+}
+
+export function valueOf<T>(field: Field<T>, item: T): unknown {
+  return field.get === undefined ? item[field.name] : field.get(item);
 }
 
 /** Throws `usage` when a name is unknown or given twice. */
@@ -62,7 +70,7 @@ export function recordOf<T>(
 ): Record<string, unknown> {
   if (!names && view.record) return view.record(item) as Record<string, unknown>;
   const fields = names ? chosenFields(view, names) : view.fields;
-  return Object.fromEntries(fields.map((field) => [field.name, field.get(item) ?? null]));
+  return Object.fromEntries(fields.map((field) => [field.name, valueOf(field, item) ?? null]));
 }
 
 export interface BulkItem {
@@ -88,19 +96,17 @@ export const bulkView: View<BulkItem> = {
   noun: 'bulk result',
   id: (item) => item.id,
   fields: [
-    { name: 'id', get: (item) => item.id, as: 'id', weight: 0 },
-    { name: 'ok', get: (item) => item.ok, weight: 0 },
-    { name: 'changed', get: (item) => item.changed, weight: 0 },
-    { name: 'before', get: (item) => item.before, as: 'status' },
-    { name: 'after', get: (item) => item.after, as: 'status' },
+    { name: 'id', as: 'id', weight: 0 },
+    { name: 'ok', weight: 0 },
+    { name: 'changed', weight: 0 },
+    { name: 'before', as: 'status' },
+    { name: 'after', as: 'status' },
     {
       name: 'error',
       get: (item) => (item.error ? `${item.error.code}: ${item.error.message}` : null),
       weight: 4,
     },
   ],
-  table: BULK_FIELDS,
-  tsv: BULK_FIELDS,
   record: (item) => item,
 };
 

@@ -17,19 +17,15 @@ interface DiffOptions {
   resume?: boolean;
 }
 
-const COLUMNS = ['path', 'status', 'added', 'removed'];
-
 export const fileView: View<ChangedFile> = {
   noun: 'changed file',
   id: (file) => file.path,
   fields: [
-    { name: 'path', get: (file) => file.path, weight: 3 },
-    { name: 'status', get: (file) => file.status, weight: 0 },
-    { name: 'added', get: (file) => file.added, as: 'number', weight: 0 },
-    { name: 'removed', get: (file) => file.removed, as: 'number', weight: 0 },
+    { name: 'path', weight: 3 },
+    { name: 'status', weight: 0 },
+    { name: 'added', as: 'number', weight: 0 },
+    { name: 'removed', as: 'number', weight: 0 },
   ],
-  table: COLUMNS,
-  tsv: COLUMNS,
 };
 
 export function declare(command: Command, ctx: Context): void {

@@ -12,12 +12,7 @@ export interface OpenOptions {
 export const webPageView: View<{ id: string; url: string }> = {
   noun: 'web page',
   id: ({ id }) => id,
-  fields: [
-    { name: 'id', get: ({ id }) => id },
-    { name: 'url', get: ({ url }) => url },
-  ],
-  table: ['id', 'url'],
-  tsv: ['id', 'url'],
+  fields: [{ name: 'id' }, { name: 'url' }],
 };
 
 export function declare(command: Command, ctx: Context): void {

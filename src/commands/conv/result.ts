@@ -9,13 +9,8 @@ import { openConversation } from './conversations.ts';
 export const answerView: View<{ id: string; text: string; event_id: string }> = {
   noun: 'answer',
   id: (answer) => answer.id,
-  fields: [
-    { name: 'id', get: (answer) => answer.id, as: 'id' },
-    { name: 'text', get: (answer) => answer.text },
-    { name: 'event_id', get: (answer) => answer.event_id, as: 'id' },
-  ],
+  fields: [{ name: 'id', as: 'id' }, { name: 'text' }, { name: 'event_id', as: 'id' }],
   table: ['id', 'text'],
-  tsv: ['id', 'text', 'event_id'],
 };
 
 export function declare(command: Command, ctx: Context): void {

@@ -9,7 +9,7 @@ import {
   type Conversation,
 } from '../../domain/conversation.ts';
 import { errorRecord } from '../../output/render.ts';
-import type { RecordShape, View } from '../../output/view.ts';
+import { valueOf, type RecordShape, type View } from '../../output/view.ts';
 import type { Limits } from '../../runs/deadline.ts';
 import { withinDeadline, type TimedContext } from '../shared/derived-context.ts';
 import {
@@ -312,7 +312,7 @@ const waitedView: View<Waited> = {
   fields: outcomeView.fields.map((field) => ({
     ...field,
     get: ({ isUnread, outcome }) =>
-      isUnread && !UNREAD_FIELDS.includes(field.name) ? null : field.get(outcome),
+      isUnread && !UNREAD_FIELDS.includes(field.name) ? null : valueOf(field, outcome),
   })),
   table: outcomeView.table,
   tsv: outcomeView.tsv,

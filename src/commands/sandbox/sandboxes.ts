@@ -8,51 +8,36 @@ import { AppError, isNotFound } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import type { Resource } from '../shared/resource.ts';
 
+const TABLE = ['id', 'status', 'spec_id', 'created_at', 'last_active_at', 'repositories'];
+const TSV =
+  'id status status_detail spec_id created_at last_active_at conversation_ids repositories'.split(
+    ' ',
+  );
+
 export const sandboxView: View<Sandbox> = {
   noun: 'sandbox',
   id: (sandbox) => sandbox.id,
   fields: [
-    { name: 'id', get: (sandbox) => sandbox.id, as: 'id', weight: 3 },
-    { name: 'status', get: (sandbox) => sandbox.status, as: 'status', weight: 0 },
-    { name: 'status_detail', get: (sandbox) => sandbox.status_detail },
-    { name: 'spec_id', get: (sandbox) => sandbox.spec_id, weight: 2 },
-    { name: 'created_at', get: (sandbox) => sandbox.created_at, as: 'time', weight: 0 },
-    { name: 'last_active_at', get: (sandbox) => sandbox.last_active_at, as: 'time', weight: 0 },
-    { name: 'conversation_ids', get: (sandbox) => sandbox.conversation_ids, json: { list: true } },
-    {
-      name: 'repositories',
-      get: (sandbox) => sandbox.repositories,
-      weight: 2,
-      json: { list: true },
-    },
-    {
-      name: 'urls',
-      get: (sandbox) => sandbox.urls,
-      json: { list: true, members: ['name', 'url'] },
-    },
+    { name: 'id', as: 'id', weight: 3 },
+    { name: 'status', as: 'status', weight: 0 },
+    { name: 'status_detail' },
+    { name: 'spec_id', weight: 2 },
+    { name: 'created_at', as: 'time', weight: 0 },
+    { name: 'last_active_at', as: 'time', weight: 0 },
+    { name: 'conversation_ids', json: { list: true } },
+    { name: 'repositories', weight: 2, json: { list: true } },
+    { name: 'urls', json: { list: true, members: ['name', 'url'] } },
   ],
-  table: ['id', 'status', 'spec_id', 'created_at', 'last_active_at', 'repositories'],
-  tsv: [
-    'id',
-    'status',
-    'status_detail',
-    'spec_id',
-    'created_at',
-    'last_active_at',
-    'conversation_ids',
-    'repositories',
-  ],
+  table: TABLE,
+  tsv: TSV,
 };
 
 /** The one view that shows a key: behind `show --show-secrets`. */
 export const sandboxWithKeyView: View<Sandbox & Partial<SandboxSecrets>> = {
   ...sandboxView,
-  fields: [
-    ...sandboxView.fields,
-    { name: 'session_api_key', get: (sandbox) => sandbox.session_api_key, weight: 0 },
-  ],
-  table: [...sandboxView.table, 'session_api_key'],
-  tsv: [...sandboxView.tsv, 'session_api_key'],
+  fields: [...sandboxView.fields, { name: 'session_api_key', weight: 0 }],
+  table: [...TABLE, 'session_api_key'],
+  tsv: [...TSV, 'session_api_key'],
 };
 
 export interface Copied {
@@ -67,13 +52,11 @@ export const copiedView: View<Copied> = {
   noun: 'copy',
   id: ({ to }) => to,
   fields: [
-    { name: 'from', get: ({ from }) => from, weight: 2 },
-    { name: 'to', get: ({ to }) => to, weight: 2 },
-    { name: 'files', get: ({ files }) => files, as: 'number', weight: 0 },
-    { name: 'bytes', get: ({ bytes }) => bytes, as: 'bytes', weight: 0 },
+    { name: 'from', weight: 2 },
+    { name: 'to', weight: 2 },
+    { name: 'files', as: 'number', weight: 0 },
+    { name: 'bytes', as: 'bytes', weight: 0 },
   ],
-  table: ['from', 'to', 'files', 'bytes'],
-  tsv: ['from', 'to', 'files', 'bytes'],
 };
 
 export const sandboxes: Resource<Sandbox> = {

@@ -27,28 +27,17 @@ export const fieldView: View<SettingsField> = {
   noun: 'setting',
   id: (field) => field.name,
   fields: [
-    { name: 'name', get: (field) => field.name, weight: 0 },
-    { name: 'type', get: (field) => field.type, weight: 0 },
-    { name: 'nullable', get: (field) => field.nullable },
-    { name: 'secret', get: (field) => field.secret, weight: 0 },
-    { name: 'default', get: (field) => field.default },
-    { name: 'choices', get: (field) => field.choices, json: { list: true } },
-    { name: 'minimum', get: (field) => field.minimum, as: 'number' },
+    { name: 'name', weight: 0 },
+    { name: 'type', weight: 0 },
+    { name: 'nullable' },
+    { name: 'secret', weight: 0 },
+    { name: 'default' },
+    { name: 'choices', json: { list: true } },
+    { name: 'minimum', as: 'number' },
     { name: 'maximum', get: () => null, as: 'number' },
-    { name: 'description', get: (field) => field.description, weight: 2 },
+    { name: 'description', weight: 2 },
   ],
   table: ['name', 'type', 'secret', 'default', 'description'],
-  tsv: [
-    'name',
-    'type',
-    'nullable',
-    'secret',
-    'default',
-    'choices',
-    'minimum',
-    'maximum',
-    'description',
-  ],
 };
 
 const ALL_SETTINGS = '{"<name>":<value>,…} of all settings, plus "changed"';
@@ -348,11 +337,9 @@ const rowView: View<{ name: string; value: unknown }> = {
   noun: 'setting',
   id: ({ name }) => name,
   fields: [
-    { name: 'name', get: ({ name }) => name, weight: 0 },
-    { name: 'value', get: ({ value }) => value, weight: 0 },
+    { name: 'name', weight: 0 },
+    { name: 'value', weight: 0 },
   ],
-  table: ['name', 'value'],
-  tsv: ['name', 'value'],
 };
 
 /** Rows of name and value; of a single setting in a pipe the value alone; in JSON one object. */

@@ -13,20 +13,16 @@ import { callsModelFromHere, modelOf, tryModel } from '../shared/model-check.ts'
 import { readAssignments, valuesOf } from './values.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
-const COLUMNS = ['name', 'model', 'base_url', 'api_key_set', 'active'];
-
 export const modelProfileView: View<ModelProfile> = {
   noun: 'model profile',
   id: ({ name }) => name,
   fields: [
-    { name: 'name', get: ({ name }) => name, weight: 0 },
-    { name: 'model', get: ({ model }) => model, weight: 2 },
-    { name: 'base_url', get: ({ base_url }) => base_url, weight: 2 },
-    { name: 'api_key_set', get: ({ api_key_set }) => api_key_set },
-    { name: 'active', get: ({ active }) => active },
+    { name: 'name', weight: 0 },
+    { name: 'model', weight: 2 },
+    { name: 'base_url', weight: 2 },
+    { name: 'api_key_set' },
+    { name: 'active' },
   ],
-  table: COLUMNS,
-  tsv: COLUMNS,
 };
 
 const MODEL_PROFILES: NamedItems<ModelProfile> = {
