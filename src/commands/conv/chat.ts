@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { AppError, type ErrorKind, isAppError } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
-import type { PendingAction } from '../../domain/confirmation.ts';
+import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { limitsAfter } from '../../runs/deadline.ts';
@@ -197,6 +197,19 @@ class Left extends Error {
   }
 }
 
+function textOf(line: Line): string {
+  if (line.type === 'text') return line.text;
+  throw new Left(line.type === 'end' ? 0 : 130);
+}
+
+interface Answer {
+  type: 'answer';
+  decision: ConfirmationDecision;
+  text: string;
+}
+
+type Input = { type: 'message'; text: string } | Answer;
+
 /** After these errors of one command the chat cannot continue. */
 const FINAL: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['not-found', 'auth', 'internal']);
 
@@ -312,88 +325,82 @@ class Chat {
       const input = await this.read(
         await lines.read({ prompt: 'Accept? (y/n) ', kind: 'answer', until }),
       );
-      if (input === null) continue;
-      if (input.type === 'command') {
-        if (input.text === '' || takes)
-          return {
-            decision: input.name === 'approve' ? 'accept' : 'reject',
-            reason: input.text || null,
-          };
-        await ctx.warn('this server passes no reason to the agent: reject the action without one');
-        continue;
-      }
-      const answer = readYesNo(input.text);
-      if (answer === null) await ctx.warn(YES_OR_NO);
-      else if (answer === 'yes') return { decision: 'accept', reason: null };
-      else if (!takes) return { decision: 'reject', reason: null };
-      else {
-        const line = await lines.read({
-          prompt: 'Reason for the agent (optional): ',
-          kind: 'answer',
-          until,
-        });
-        if (line.type !== 'text') throw new Left(line.type === 'end' ? 0 : 130);
-        return { decision: 'reject', reason: line.text.trim() || null };
-      }
+      const reply = input && (await this.replyOf(input, takes, until));
+      if (reply !== null) return reply;
     }
+  }
+
+  /** Null when the input answers nothing, of which the user is warned. */
+  private async replyOf(input: Input, takes: boolean, until: AbortSignal): Promise<Reply | null> {
+    const { ctx, lines } = this;
+    if (input.type === 'answer') {
+      const { decision, text } = input;
+      if (text === '' || takes) return { decision, reason: text || null };
+      await ctx.warn('this server passes no reason to the agent: reject the action without one');
+      return null;
+    }
+    const answer = readYesNo(input.text);
+    if (answer === 'yes') return { decision: 'accept', reason: null };
+    if (answer === 'no') {
+      const prompt = 'Reason for the agent (optional): ';
+      const reason = takes ? textOf(await lines.read({ prompt, kind: 'answer', until })) : '';
+      return { decision: 'reject', reason: reason.trim() || null };
+    }
+    await ctx.warn(YES_OR_NO);
+    return null;
   }
 
   private async nextTurn(): Promise<Turn> {
     for (;;) {
       const input = await this.read(await this.lines.read({ prompt: '> ', kind: 'message' }));
-      let turn: Turn | null = null;
-      if (input?.type === 'message') turn = await this.send(input.text);
-      else if (input !== null) {
-        // For an action that is pending in a paused sandbox: following such a run shows no prompt.
-        const decision = input.name === 'approve' ? ('accept' as const) : ('reject' as const);
-        const isAnswered = await this.attempt(async (ctx, server) => {
-          const seen = await server.conversations.getComplete(this.id);
-          const reply = { decision, reason: input.text || null, action_id: null };
-          const [first] = await answerPending(ctx, server, seen, reply, false);
-          await ctx.notice(`${PAST[decision]}: ${first?.text ?? ''}`);
-        });
-        if (isAnswered) turn = {};
-      }
+      if (input === null) continue;
+      const turn =
+        input.type === 'message' ? await this.send(input.text) : await this.answer(input);
       if (turn !== null) return turn;
     }
   }
 
-  private async read(
-    line: Line,
-  ): Promise<
-    | { type: 'message'; text: string }
-    | { type: 'command'; name: 'approve' | 'reject'; text: string }
-    | null
-  > {
+  /** Of an action that is pending in a paused sandbox: following such a run shows no prompt. */
+  private async answer({ decision, text }: Answer): Promise<Turn | null> {
+    const isAnswered = await this.attempt(async (ctx, server) => {
+      const seen = await server.conversations.getComplete(this.id);
+      const reply = { decision, reason: text || null, action_id: null };
+      const [first] = await answerPending(ctx, server, seen, reply, false);
+      await ctx.notice(`${PAST[decision]}: ${first?.text ?? ''}`);
+    });
+    return isAnswered ? {} : null;
+  }
+
+  /** Carries out what is neither a message nor an answer, and returns null. */
+  private async read(line: Line): Promise<Input | null> {
     const { ctx, lines, id } = this;
-    if (line.type !== 'text') throw new Left(line.type === 'end' ? 0 : 130);
-    const input = readChatInput(line.text);
+    const typed = textOf(line);
+    const input = readChatInput(typed);
     if (input.type === 'nothing') return null;
     if (input.type === 'message') return input;
     if (input.type === 'unknown') {
-      lines.putBack(line.text);
+      lines.putBack(typed);
       await ctx.warn(
         `unknown command ${input.word}; /help lists the commands, // begins a message with a slash`,
       );
       return null;
     }
     const { name, text } = input;
-    if (name === 'approve' || name === 'reject') return { type: 'command', name, text };
+    if (name === 'approve') return { type: 'answer', decision: 'accept', text };
+    if (name === 'reject') return { type: 'answer', decision: 'reject', text };
     await ctx.notice(`> /${name}`);
     if (name === 'quit') throw new Left(0);
     if (name === 'help') for (const help of HELP) await ctx.notice(help);
-    else if (name === 'diff') await this.attempt((own) => printDiff(id, {}, own));
-    else
+    if (name === 'diff') await this.attempt((own) => printDiff(id, {}, own));
+    if (name === 'stop')
       await this.attempt(async (own, server) => {
-        const { changed, after } = await stopOne(own, {
-          server,
-          seen: await server.conversations.getComplete(id),
-        });
+        const seen = await server.conversations.getComplete(id);
+        const { changed, after } = await stopOne(own, { server, seen });
         // stopOne prints a notice for a run that stays waiting.
-        if (after !== 'waiting')
-          await own.notice(
-            changed ? 'the run was stopped' : `no run is in progress; the status is ${after}`,
-          );
+        if (after === 'waiting') return;
+        await own.notice(
+          changed ? 'the run was stopped' : `no run is in progress; the status is ${after}`,
+        );
       });
     return null;
   }

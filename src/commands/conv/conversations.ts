@@ -6,7 +6,7 @@ import { readConversationWord } from '../../domain/ids.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
 import { isSelected } from '../../domain/selectors.ts';
 import { formatUsd } from '../../base/text/usd.ts';
-import type { RecordShape, View } from '../../output/view.ts';
+import type { LinePart, RecordShape, View } from '../../output/view.ts';
 import type { Outcome } from '../../runs/outcome.ts';
 import { isRunInProgress } from '../../runs/status.ts';
 import { checkWord, findOne, type Resource } from '../shared/resource.ts';
@@ -68,14 +68,10 @@ export const outcomeView: View<Outcome> = {
   ],
   record: (outcome) => outcome,
   line({ status, reason, exit_code, cost_usd }) {
-    const tone = exit_code === 0 ? 'good' : exit_code === 1 ? 'bad' : 'warn';
-    const why = exit_code === 0 || reason === null ? '' : `: ${reason.text}`;
-    const cost = cost_usd === null || cost_usd === 0 ? '' : `  ${formatUsd(cost_usd)}`;
-    return [
-      { text: `${exit_code === 0 ? '✓' : '✗'} ${status}`, tone },
-      { text: why },
-      { text: cost, tone: 'dim' },
-    ];
+    const cost: LinePart = { text: cost_usd ? `  ${formatUsd(cost_usd)}` : '', tone: 'dim' };
+    if (exit_code === 0) return [{ text: `✓ ${status}`, tone: 'good' }, cost];
+    const tone = exit_code === 1 ? 'bad' : 'warn';
+    return [{ text: `✗ ${status}`, tone }, { text: reason ? `: ${reason.text}` : '' }, cost];
   },
 };
 

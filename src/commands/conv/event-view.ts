@@ -108,11 +108,10 @@ function output(event: ConversationEvent): LinePart[] {
   const exitCode = exitCodeOf(event);
   const isError = isErrorOf(event) || (exitCode !== null && exitCode > 0);
   const lines = block(fullText(event), OUTPUT);
-  const mark = exitCode === null ? '✗' : `✗ exit ${exitCode}`;
-  // Columns of what was printed stay columns: the mark does not stand before the first of several
-  // lines.
-  const gap = lines.length > 1 ? '\n' : exitCode === null ? ' ' : '  ';
-  const first: LinePart[] = isError ? [{ text: `${mark}${gap}`, tone: 'bad' }] : [];
+  const mark = exitCode === null ? '✗ ' : `✗ exit ${exitCode}  `;
+  // Several lines may be a table: the mark would move the columns of the first one.
+  const text = lines.length > 1 ? `${mark.trimEnd()}\n` : mark;
+  const first: LinePart[] = isError ? [{ text, tone: 'bad' }] : [];
   if (lines.length === 0) return [...first, { text: isError ? '' : '✓', tone: 'dim' }];
   return [...first, { text: lines.join('\n'), tone: 'dim' }];
 }

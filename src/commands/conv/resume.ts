@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { AppError, DryRunStop, isAppError } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
+import { eachEvent } from '../../domain/event.ts';
 import { staysWaiting } from '../../runs/outcome.ts';
 import { readThroughOutage } from '../../runs/poll.ts';
 import { readKnownRun } from '../../runs/tracker.ts';
@@ -101,10 +102,6 @@ const resumption: Verb<Context, Conversation, ResumeOptions> = {
   },
 };
 
-/**
- * A run that waits for a confirmation is not continued: the server would execute the pending
- * action.
- */
 async function resumeOne(
   ctx: Context,
   server: Server,
@@ -116,9 +113,7 @@ async function resumeOne(
     throw new AppError(
       'conflict',
       `the sandbox of conversation ${id} is gone: it cannot be resumed`,
-      {
-        hint: `its events stay readable: acs conv events ${id}`,
-      },
+      { hint: `its events stay readable: acs conv events ${id}` },
     );
   let record = await server.conversations.getComplete(id);
   const { status: before } = record;
@@ -128,32 +123,41 @@ async function resumeOne(
   if (isPaused && !isSelected(record))
     return { started: false, changed: false, before, after: before, record };
   if (isPaused) record = await resumeSandboxNow(ctx, server, record);
-  let isPending = isPaused && before === 'waiting';
-  let started = false;
-  if (!isPending) {
-    try {
-      const action = actionOnResume(record.status);
-      // A conversation without a message of the user has no run.
-      const messages = server.conversations.eventPages(id, { order: 'oldest-first' });
-      let isRun = action === 'run';
-      if (action === 'run-if-message')
-        for await (const page of messages) {
-          isRun = page.some(({ signal }) => signal === 'message');
-          if (isRun) break;
-        }
-      started = isRun && (await server.conversations.run(id)) === 'started';
-    } catch (error) {
-      isPending =
-        isPaused && isAppError(error) && error.details.data?.['waiting_for'] === 'confirmation';
-      if (!isPending) throw error;
-    }
-  }
-  if (started) record = await readThroughOutage(ctx, () => server.conversations.get(id));
-  if (isPending) {
+  const run =
+    isPaused && before === 'waiting' ? 'waits' : await continueRun(server, record, isPaused);
+  if (run === 'started') record = await readThroughOutage(ctx, () => server.conversations.get(id));
+  if (run === 'waits') {
     record = await readThroughOutage(ctx, () => server.conversations.getComplete(id));
     await ctx.notice(
       `the sandbox was started; ${staysWaiting(id)}: answer it with acs conv confirm ${id}`,
     );
   }
+  const started = run === 'started';
   return { started, changed: started || isPaused, before, after: record.status, record };
+}
+
+/**
+ * `waits`: the run waits for a confirmation in a sandbox that was just resumed; a server would
+ * execute the pending action.
+ */
+async function continueRun(
+  { conversations: { run, eventPages } }: Server,
+  { id, status }: Conversation,
+  isResumed: boolean,
+): Promise<'started' | 'unchanged' | 'waits'> {
+  const hasMessage = async (): Promise<boolean> => {
+    for await (const { signal } of eachEvent(eventPages(id, { order: 'oldest-first' })))
+      if (signal === 'message') return true;
+    return false;
+  };
+  try {
+    const action = actionOnResume(status);
+    // A conversation without a message of the user has no run.
+    const isRun = action === 'run' || (action === 'run-if-message' && (await hasMessage()));
+    return isRun && (await run(id)) === 'started' ? 'started' : 'unchanged';
+  } catch (error) {
+    const isWaiting = isAppError(error) && error.details.data?.['waiting_for'] === 'confirmation';
+    if (isResumed && isWaiting) return 'waits';
+    throw error;
+  }
 }

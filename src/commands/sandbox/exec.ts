@@ -94,34 +94,20 @@ async function exec(
   }
   const { id } = await findRunning(ctx, server, word, { resume: options.resume });
 
+  const printer = createPrinter(ctx, isJson);
   const controls = createControls(ctx.signal, 'signal');
   let failure: AppError | null = null;
   const fail = (error: AppError): void => {
     failure ??= error;
     controls.send({ type: 'kill' });
   };
-  const { stderr } = ctx.terminal.io;
-  const safe = stderr.isTTY ? createSafeStream() : null;
-  // A character may be cut between two parts.
-  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
-  const record = async (stream: 'stdout' | 'stderr', text: string): Promise<void> => {
-    if (text !== '') await ctx.out.record({ type: 'output', stream, text });
-  };
-  const print = async (stream: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> => {
-    if (isJson) await record(stream, decoders[stream].decode(bytes, { stream: true }));
-    else if (stream === 'stdout') await ctx.out.raw(bytes);
-    else await stderr.write(safe === null ? bytes : safe.push(bytes));
-  };
-  const limit = timeLimit(ctx, options.timeout ?? Infinity);
+  const { timeout = Infinity } = options;
+  const limit = timeLimit(ctx, timeout);
   limit.signal.addEventListener('abort', () =>
     fail(
-      new AppError(
-        'timeout',
-        `the program was ended after ${formatDuration(options.timeout ?? 0)}`,
-        {
-          hint: 'allow more time: --timeout <duration>',
-        },
-      ),
+      new AppError('timeout', `the program was ended after ${formatDuration(timeout)}`, {
+        hint: 'allow more time: --timeout <duration>',
+      }),
     ),
   );
   try {
@@ -133,7 +119,7 @@ async function exec(
       stdin: options.stdin ? (ctx.terminal.io.stdin.raw as AsyncIterable<Uint8Array>) : null,
       async output(stream, bytes) {
         if (failure !== null) return;
-        await print(stream, bytes).catch((error: unknown) => {
+        await printer.print(stream, bytes).catch((error: unknown) => {
           if (!isAppError(error)) throw error;
           fail(error);
         });
@@ -148,11 +134,33 @@ async function exec(
   const failed = failure as AppError | null;
   if (failed?.exitCode === READER_GONE) ctx.exitCode = READER_GONE;
   else if (failed !== null) throw failed;
-  else if (isJson) {
-    await record('stdout', decoders.stdout.decode());
-    await record('stderr', decoders.stderr.decode());
-    await ctx.out.record({ type: 'exit', exit_code: ctx.exitCode });
-  } else if (safe !== null) await stderr.write(safe.end());
+  else await printer.end();
+}
+
+type ProgramStream = 'stdout' | 'stderr';
+
+/** Prints the output of a program as it comes, or as JSON. */
+function createPrinter(ctx: Context, isJson: boolean) {
+  const { stderr } = ctx.terminal.io;
+  const safe = stderr.isTTY ? createSafeStream() : null;
+  // A character may be cut between two parts.
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  const record = async (stream: ProgramStream, text: string): Promise<void> => {
+    if (text !== '') await ctx.out.record({ type: 'output', stream, text });
+  };
+  return {
+    async print(stream: ProgramStream, bytes: Uint8Array): Promise<void> {
+      if (isJson) await record(stream, decoders[stream].decode(bytes, { stream: true }));
+      else if (stream === 'stdout') await ctx.out.raw(bytes);
+      else await stderr.write(safe === null ? bytes : safe.push(bytes));
+    },
+    async end(): Promise<void> {
+      if (!isJson) return safe === null ? undefined : await stderr.write(safe.end());
+      await record('stdout', decoders.stdout.decode());
+      await record('stderr', decoders.stderr.decode());
+      await ctx.out.record({ type: 'exit', exit_code: ctx.exitCode });
+    },
+  };
 }
 
 /**
@@ -160,14 +168,11 @@ async function exec(
  * program
  */
 function requiredProgram([excess]: readonly string[], { program }: ExecOptions): readonly string[] {
-  if (excess === undefined && program !== undefined && program.length > 0 && program[0] !== '')
-    return program;
-  const message =
-    program === undefined
-      ? 'the program is missing: it follows --'
-      : excess === undefined
-        ? 'no program follows --'
-        : `"${cut(excess, 100)}" stands before --; the program and its arguments follow it`;
+  if (excess === undefined && program?.[0]) return program;
+  let message = 'no program follows --';
+  if (program === undefined) message = 'the program is missing: it follows --';
+  else if (excess !== undefined)
+    message = `"${cut(excess, 100)}" stands before --; the program and its arguments follow it`;
   throw new AppError('usage', message, { hint: 'for example: acs sandbox exec <id> -- ls -la' });
 }
 
@@ -194,6 +199,12 @@ function requireSocket(server: Server, what: string): void {
   throw new AppError('unsupported', `this server cannot ${what}; the local service can`);
 }
 
+/** By the exit code of acs. */
+const SIGNALS: ReadonlyMap<number, 'SIGHUP' | 'SIGTERM'> = new Map([
+  [129, 'SIGHUP'],
+  [143, 'SIGTERM'],
+]);
+
 /**
  * A control from before the program has started is sent at its start. `onSignal`: what the program
  * gets.
@@ -202,9 +213,12 @@ function createControls(signal: AbortSignal, onSignal: 'signal' | 'kill') {
   const waiting: ProgramControl[] = [];
   let send = (control: ProgramControl): void => void waiting.push(control);
   const pass = (): void => {
-    const code = isAppError(signal.reason) ? signal.reason.exitCode : 130;
-    const name = code === 129 ? 'SIGHUP' : code === 143 ? 'SIGTERM' : 'SIGINT';
-    send(onSignal === 'kill' ? { type: 'kill' } : { type: 'signal', signal: name });
+    const code = isAppError(signal.reason) ? signal.reason.exitCode : 0;
+    send(
+      onSignal === 'kill'
+        ? { type: 'kill' }
+        : { type: 'signal', signal: SIGNALS.get(code) ?? 'SIGINT' },
+    );
   };
   if (signal.aborted) pass();
   signal.addEventListener('abort', pass, { once: true });

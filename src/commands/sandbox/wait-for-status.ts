@@ -43,8 +43,6 @@ export async function findRunning(
   );
 }
 
-/** Servers answer a request for a change before the change is complete. */
-
 /** Throws `failed` and `not-found` unless that status is wanted, `timeout` with the last status. */
 export async function waitForStatus(
   ctx: TimedContext,
