@@ -10,7 +10,7 @@ import { explain } from './shared/declare.ts';
 import { collect, invalidValue } from './shared/option-parsers.ts';
 import { memberRedaction } from '../base/text/redact.ts';
 import { isSecretName } from '../base/text/secret-names.ts';
-import { readNamedFile } from './shared/files.ts';
+import { readNamedFile, readText } from './shared/files.ts';
 import { cut } from '../base/text/well-formed.ts';
 
 interface ApiOptions {
@@ -211,7 +211,9 @@ async function contentOf(
     options.header ?? [],
   );
   const inQuery = options.input !== undefined || WITHOUT_BODY.includes(method);
-  const fields = await readFields(inQuery, options, ctx);
+  const fields: Field[] = [];
+  for (const text of options.rawField ?? []) fields.push(await readField('-f', text, inQuery, ctx));
+  for (const text of options.field ?? []) fields.push(await readField('-F', text, inQuery, ctx));
   const query = new URLSearchParams(
     inQuery ? fields.map(({ name, value }): [string, string] => [name, String(value)]) : [],
   );
@@ -356,50 +358,28 @@ interface Field {
 
 const withoutSecrets = memberRedaction((text) => text);
 
-async function readFields(inQuery: boolean, options: ApiOptions, ctx: Context): Promise<Field[]> {
-  const fields: Field[] = [];
-  for (const text of options.rawField ?? []) fields.push(await readField('-f', text, inQuery, ctx));
-  for (const text of options.field ?? []) fields.push(await readField('-F', text, inQuery, ctx));
-  return fields;
-}
-
 async function readField(
   flag: '-f' | '-F',
   text: string,
   inQuery: boolean,
   ctx: Context,
 ): Promise<Field> {
-  const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  const [, name, written = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined) throw new AppError('usage', `${flag} needs key=value`);
   const path = inQuery ? [name] : pathOf(name);
-  if (flag === '-F' && value.startsWith('@')) {
-    const content = await textOf(name, value.slice(1), ctx);
-    const field = { name, path, value: content };
-    if (content !== '' && isSecret(field, inQuery)) ctx.terminal.keepSecret(content);
-    return field;
-  }
-  const field = { name, path, value: flag === '-F' ? typed(name, value) : value };
-  if (typeof field.value === 'string' && value !== '' && isSecret(field, inQuery))
-    throw secretGiven(name);
+  const isFile = flag === '-F' && written.startsWith('@');
+  const typedValue = () => (flag === '-F' ? typed(name, written) : written);
+  const value = isFile ? await readText(ctx, written.slice(1)) : typedValue();
+  const field = { name, path, value };
+  if (typeof value !== 'string' || value === '' || !isSecret(field, inQuery)) return field;
+  if (!isFile) throw secretGiven(name);
+  ctx.terminal.keepSecret(value);
   return field;
 }
 
 function isSecret(field: Field, inQuery: boolean): boolean {
   const body = bodyOf([field]);
   return isSecretName(field.name, inQuery ? 'query' : 'member') || withoutSecrets(body) !== body;
-}
-
-async function textOf(name: string, file: string, ctx: Context): Promise<string> {
-  if (file === '') throw new AppError('usage', `${name}: "@" needs the name of a file`);
-  const bytes =
-    file === '-' ? await ctx.terminal.io.stdin.readAll() : await readNamedFile(ctx, file);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '');
-  } catch {
-    throw new AppError('usage', `${name}: ${file === '-' ? 'stdin' : file} is not UTF-8 text`, {
-      hint: 'send other content with --input',
-    });
-  }
 }
 
 function pathOf(name: string): string[] {

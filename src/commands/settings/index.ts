@@ -50,7 +50,7 @@ const NO_CHECK = ['--no-check', 'store llm_… without a call of the model'] as 
 interface WriteOptions {
   file?: string;
   allowLoss?: boolean;
-  check?: boolean;
+  check: boolean;
 }
 
 export function declareSettings(root: Command, ctx: Context): void {
@@ -59,12 +59,21 @@ export function declareSettings(root: Command, ctx: Context): void {
     .alias('setting')
     .description('read and change your settings on the server');
 
-  const get = command
+  declareGet(command, ctx);
+  declareSet(command, ctx);
+  declareUnset(command, ctx);
+  declareEdit(command, ctx);
+  declareSchema(command, ctx);
+  declareModelProfile(command, ctx);
+}
+
+function declareGet(parent: Command, ctx: Context): void {
+  const command = parent
     .command('get')
     .aliases(['show', 'view', 'list', 'ls'])
     .description('show settings');
-  get.argument('[key...]', 'names of settings (acs settings schema); default: all');
-  explain(get, {
+  command.argument('[key...]', 'names of settings (acs settings schema); default: all');
+  explain(command, {
     notes: [
       'In a pipe every line is a name, a tab and a value; for one key the line is the value alone.',
       'A secret is shown as (set). Null means not set, or not reported by the server.',
@@ -76,10 +85,29 @@ export function declareSettings(root: Command, ctx: Context): void {
       { command: 'acs settings get max_iterations --format tsv', does: 'print one value' },
     ],
   });
-  get.action((keys: string[]) => getSettings(ctx, keys));
+  command.action((keys: string[]) => getSettings(ctx, keys));
+}
 
-  const set = command.command('set').description('change the named settings');
-  set
+async function getSettings(ctx: Context, keys: readonly string[]): Promise<void> {
+  const { fields, snapshot } = await readSettings(ctx);
+  const all = recordOf(snapshot, fields);
+  const entries = keys.map((key): [string, JsonValue] => {
+    const { values } = snapshot;
+    // What the server has beyond its own schema can be read, though not set.
+    if (!findField(fields, key) && Object.hasOwn(values, key)) return [key, values[key] ?? null];
+    return [key, all[requireField(fields, key, 'not-found').name] ?? null];
+  });
+  const record = keys.length === 0 ? all : Object.fromEntries(entries);
+  // A table has no rows for settings without a value; programs rely on every field.
+  const isTable =
+    keys.length === 0 && ctx.out.format === 'table' && ctx.globals.fields === undefined;
+  const names = Object.keys(record).filter((name) => !isTable || record[name] !== null);
+  await printSettings(ctx, names, record);
+}
+
+function declareSet(parent: Command, ctx: Context): void {
+  const command = parent.command('set').description('change the named settings');
+  command
     .argument(
       '[key=value...]',
       'key=value, key=@file, key=- for stdin, or a secret alone to be asked for it',
@@ -90,7 +118,7 @@ export function declareSettings(root: Command, ctx: Context): void {
     )
     .option(...ALLOW_LOSS)
     .option(...NO_CHECK);
-  explain(set, {
+  explain(command, {
     notes: [
       'Values are checked before they are sent. The changes are printed to stderr; ' +
         'unchanged settings are not written.',
@@ -115,84 +143,7 @@ export function declareSettings(root: Command, ctx: Context): void {
       },
     ],
   });
-  set.action((words: string[], options: WriteOptions) => setSettings(ctx, words, options));
-
-  const unset = command.command('unset').aliases(['rm', 'remove', 'delete']);
-  unset
-    .description('clear settings, or reset them to their defaults')
-    .argument('<key...>', 'names of settings (acs settings schema)')
-    .option(...ALLOW_LOSS)
-    .option(...NO_CHECK);
-  explain(unset, {
-    json: () => [ALL_SETTINGS],
-    exits: ['conflict', 'unsupported'],
-    examples: [
-      { command: 'acs settings unset llm_base_url', does: "use the provider's own URL again" },
-      { command: 'acs settings unset search_api_key', does: 'delete that key on the server' },
-    ],
-  });
-  unset.action((keys: string[], options: WriteOptions) => unsetSettings(ctx, keys, options));
-
-  const edit = command.command('edit').description('edit settings in $VISUAL or $EDITOR');
-  edit.option(...ALLOW_LOSS).option(...NO_CHECK);
-  explain(edit, {
-    notes: [
-      'The file has all settings but the secrets. A removed line leaves the setting ' +
-        'unchanged; null clears it.',
-      'An invalid file opens the editor again. An unchanged file writes nothing.',
-    ],
-    json: () => [ALL_SETTINGS],
-    exits: ['conflict', 'unsupported'],
-    examples: [
-      { command: 'acs settings edit', does: 'edit the settings' },
-      {
-        command: 'EDITOR=nano acs settings edit -p work',
-        does: 'edit the settings of another profile in nano',
-      },
-    ],
-  });
-  edit.action((options: WriteOptions) => editSettings(ctx, options));
-
-  const schema = command
-    .command('schema')
-    .description('list the settings, with types, bounds and choices');
-  schema.argument('[key...]', 'names of settings; default: all');
-  explain(schema, {
-    json: ({ listForm }) => [listForm(fieldView)],
-    exits: ['unsupported'],
-    examples: [
-      { command: 'acs settings schema', does: 'list all settings of the server' },
-      {
-        command: 'acs settings schema max_iterations --json',
-        does: 'print the bounds of one setting',
-      },
-    ],
-  });
-  schema.action(async (keys: string[]) => {
-    ctx.out.check(fieldView, 'list');
-    const fields = await (await ctx.servers.active()).settings.schema();
-    const chosen = keys.length === 0 ? fields : keys.map((key) => requireField(fields, key));
-    await ctx.out.list(fieldView, chosen, { has_more: false });
-  });
-
-  declareModelProfile(command, ctx);
-}
-
-async function getSettings(ctx: Context, keys: readonly string[]): Promise<void> {
-  const { fields, snapshot } = await readSettings(ctx);
-  const all = recordOf(snapshot, fields);
-  const entries = keys.map((key): [string, JsonValue] => {
-    const { values } = snapshot;
-    // What the server has beyond its own schema can be read, though not set.
-    if (!findField(fields, key) && Object.hasOwn(values, key)) return [key, values[key] ?? null];
-    return [key, all[requireField(fields, key, 'not-found').name] ?? null];
-  });
-  const record = keys.length === 0 ? all : Object.fromEntries(entries);
-  // A table has no rows for settings without a value; programs rely on every field.
-  const isTable =
-    keys.length === 0 && ctx.out.format === 'table' && ctx.globals.fields === undefined;
-  const names = Object.keys(record).filter((name) => !isTable || record[name] !== null);
-  await printSettings(ctx, names, record);
+  command.action((words: string[], options: WriteOptions) => setSettings(ctx, words, options));
 }
 
 async function setSettings(
@@ -208,12 +159,31 @@ async function setSettings(
   const assignments = readAssignments(words, file === '-');
   const source = file === '-' ? 'stdin' : (file ?? '');
   const document = file === undefined ? {} : parseDocument(await readText(ctx, file), source);
-  const { server, fields, snapshot } = await readSettings(ctx);
+  const current = await readSettings(ctx);
+  const { fields, snapshot } = current;
   const set = new Map<SettingsField, JsonValue>([
     ...valuesOfDocument(fields, document, recordOf(snapshot, fields)),
     ...(await valuesOf(ctx, fields, assignments)),
   ]);
-  await applySettings(ctx, { server, fields, snapshot }, { set, unset: [] }, options);
+  await applySettings(ctx, current, { set, unset: [] }, options);
+}
+
+function declareUnset(parent: Command, ctx: Context): void {
+  const command = parent.command('unset').aliases(['rm', 'remove', 'delete']);
+  command
+    .description('clear settings, or reset them to their defaults')
+    .argument('<key...>', 'names of settings (acs settings schema)')
+    .option(...ALLOW_LOSS)
+    .option(...NO_CHECK);
+  explain(command, {
+    json: () => [ALL_SETTINGS],
+    exits: ['conflict', 'unsupported'],
+    examples: [
+      { command: 'acs settings unset llm_base_url', does: "use the provider's own URL again" },
+      { command: 'acs settings unset search_api_key', does: 'delete that key on the server' },
+    ],
+  });
+  command.action((keys: string[], options: WriteOptions) => unsetSettings(ctx, keys, options));
 }
 
 async function unsetSettings(
@@ -221,14 +191,37 @@ async function unsetSettings(
   keys: readonly string[],
   options: WriteOptions,
 ): Promise<void> {
-  const { server, fields, snapshot } = await readSettings(ctx);
+  const current = await readSettings(ctx);
+  const { fields } = current;
   const unset = [...new Set(keys.map((key) => requireField(fields, key)))];
   if (unset.some(({ name }) => name === 'secrets_store'))
     throw new AppError(
       'usage',
       'secrets_store is changed with acs secret delete and acs git-provider delete',
     );
-  await applySettings(ctx, { server, fields, snapshot }, { set: new Map(), unset }, options);
+  await applySettings(ctx, current, { set: new Map(), unset }, options);
+}
+
+function declareEdit(parent: Command, ctx: Context): void {
+  const command = parent.command('edit').description('edit settings in $VISUAL or $EDITOR');
+  command.option(...ALLOW_LOSS).option(...NO_CHECK);
+  explain(command, {
+    notes: [
+      'The file has all settings but the secrets. A removed line leaves the setting ' +
+        'unchanged; null clears it.',
+      'An invalid file opens the editor again. An unchanged file writes nothing.',
+    ],
+    json: () => [ALL_SETTINGS],
+    exits: ['conflict', 'unsupported'],
+    examples: [
+      { command: 'acs settings edit', does: 'edit the settings' },
+      {
+        command: 'EDITOR=nano acs settings edit -p work',
+        does: 'edit the settings of another profile in nano',
+      },
+    ],
+  });
+  command.action((options: WriteOptions) => editSettings(ctx, options));
 }
 
 async function editSettings(ctx: Context, options: WriteOptions): Promise<void> {
@@ -236,11 +229,14 @@ async function editSettings(ctx: Context, options: WriteOptions): Promise<void> 
     throw new AppError('usage', 'an editor needs a terminal', {
       hint: 'use acs settings set key=value or --file',
     });
-  const { server, fields, snapshot } = await readSettings(ctx);
-  const shown = fields.filter((field) => !field.secret);
-  const current = recordOf(snapshot, shown);
+  const current = await readSettings(ctx);
+  const { fields, snapshot } = current;
+  const shown = recordOf(
+    snapshot,
+    fields.filter((field) => !field.secret),
+  );
   const prompt = await ctx.terminal.prompt();
-  const initial = `${JSON.stringify(current, null, 2)}\n`;
+  const initial = `${JSON.stringify(shown, null, 2)}\n`;
   let text = initial;
   for (;;) {
     text = await prompt.editor({ message: 'Settings', initial: text, extension: '.json' });
@@ -248,17 +244,40 @@ async function editSettings(ctx: Context, options: WriteOptions): Promise<void> 
       const set =
         text === initial
           ? new Map()
-          : valuesOfDocument(fields, parseDocument(text, 'the file'), current);
-      return await applySettings(ctx, { server, fields, snapshot }, { set, unset: [] }, options);
+          : valuesOfDocument(fields, parseDocument(text, 'the file'), shown);
+      return await applySettings(ctx, current, { set, unset: [] }, options);
     } catch (error) {
       if (!isAppError(error) || error.kind !== 'usage') throw error;
-      await ctx.warn(
-        error.details.hint ? `${error.message} (${error.details.hint})` : error.message,
-      );
+      const { hint } = error.details;
+      await ctx.warn(hint ? `${error.message} (${hint})` : error.message);
       if (!(await prompt.confirm({ message: 'Edit it again?', default: 'yes' })))
         throw new AppError('usage', 'nothing was changed, because the file is invalid');
     }
   }
+}
+
+function declareSchema(parent: Command, ctx: Context): void {
+  const command = parent
+    .command('schema')
+    .description('list the settings, with types, bounds and choices');
+  command.argument('[key...]', 'names of settings; default: all');
+  explain(command, {
+    json: ({ listForm }) => [listForm(fieldView)],
+    exits: ['unsupported'],
+    examples: [
+      { command: 'acs settings schema', does: 'list all settings of the server' },
+      {
+        command: 'acs settings schema max_iterations --json',
+        does: 'print the bounds of one setting',
+      },
+    ],
+  });
+  command.action(async (keys: string[]) => {
+    ctx.out.check(fieldView, 'list');
+    const fields = await (await ctx.servers.active()).settings.schema();
+    const chosen = keys.length === 0 ? fields : keys.map((key) => requireField(fields, key));
+    await ctx.out.list(fieldView, chosen, { has_more: false });
+  });
 }
 
 interface ReadSettings {
@@ -277,40 +296,36 @@ async function readSettings(ctx: Context): Promise<ReadSettings> {
 
 async function applySettings(
   ctx: Context,
-  { server, fields, snapshot }: ReadSettings,
+  current: ReadSettings,
   asked: RequestedSettings,
   { allowLoss, check }: WriteOptions,
 ): Promise<void> {
+  const { server, fields, snapshot } = current;
   // JSON has the whole object, as of every write; a table and columns only what was named.
   const isWhole =
     ctx.out.format === 'json' || ctx.out.format === 'ndjson' || ctx.globals.fields !== undefined;
   const named = [...asked.set.keys(), ...asked.unset];
   const names = (isWhole ? fields : named).map((field) => field.name);
   ctx.out.check(settingsView(names), 'item');
-  const requested = await modelChange(ctx, { server, fields, snapshot }, asked, check === true);
+  const requested = await modelChange(ctx, current, asked, check);
   const differences = differencesOf(snapshot, requested);
   if (differences.length === 0) {
     await ctx.notice('nothing to change');
     if (ctx.globals.mode === 'dry-run') throw new DryRunStop();
     return await printSettings(ctx, names, recordOf(snapshot, fields), { changed: false });
   }
-  for (const { field, value } of differences) {
-    if (field.secret || field.name === 'mcp_config') await warnOfUnmasked(ctx, field.name, value);
-  }
+  const set: Record<string, JsonValue> = {};
+  const unset: string[] = [];
   // The difference is printed before the write, which may fail.
-  for (const { field, before, after } of differences)
-    await ctx.notice(`${field.name}: ${before} -> ${after}`);
-  const set = differences
-    .filter(({ effect }) => effect === 'set')
-    .map(({ field, value }) => [field.name, value]);
-  const unset = differences
-    .filter(({ effect }) => effect === 'unset')
-    .map(({ field }) => field.name);
-  const change = { set: Object.fromEntries(set) as Record<string, JsonValue>, unset };
-  const after = await server.settings.write({
-    ...change,
-    allow_loss: allowLoss ? 'allow' : 'refuse',
-  });
+  for (const { field, effect, value, before, after } of differences) {
+    const { name, secret } = field;
+    if (secret || name === 'mcp_config') await warnOfUnmasked(ctx, name, value);
+    await ctx.notice(`${name}: ${before} -> ${after}`);
+    if (effect === 'set') set[name] = value;
+    else unset.push(name);
+  }
+  const allow_loss = allowLoss ? 'allow' : 'refuse';
+  const after = await server.settings.write({ set, unset, allow_loss });
   const unstored = unstoredOf(after, snapshot, differences);
   if (unstored.length > 0)
     throw new AppError(
