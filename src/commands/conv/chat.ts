@@ -34,12 +34,7 @@ import { endAs, failedStart } from './wait.ts';
 
 type ChatOptions = FilterOptions & NewOptions & { message?: string };
 
-const FILTERS: ReadonlySet<string> = new Set([
-  'kind',
-  'source',
-  'since',
-  'tail',
-] satisfies (keyof FilterOptions)[]);
+const FILTERS: readonly string[] = ['kind', 'source', 'since', 'tail'];
 
 const COMMANDS = {
   diff: 'print the changes in the workspace',
@@ -90,10 +85,7 @@ export function declare(command: Command, ctx: Context): void {
     ],
     examples: [
       { command: 'acs conv chat @last --tail 20', does: 'continue it, with its newest 20 events' },
-      {
-        command: 'acs conv chat --no-repo',
-        does: 'ask for a task, start a conversation, and chat',
-      },
+      { command: 'acs conv chat --no-repo', does: 'ask for a task, start it, and chat' },
     ],
   });
   command.action((id: string | undefined, options: ChatOptions) => chat(id, options, ctx));
@@ -108,7 +100,7 @@ async function chat(
   if (word !== undefined) {
     checkWord(conversations, word);
     const given = Object.entries({ ...options, ...(message !== undefined && { message }) });
-    const other = given.find(([name]) => !FILTERS.has(name) && name !== 'R');
+    const other = given.find(([name]) => !FILTERS.includes(name) && name !== 'R');
     if (other !== undefined)
       throw new AppError(
         'usage',
@@ -202,16 +194,12 @@ function textOf(line: Line): string {
   throw new Left(line.type === 'end' ? 0 : 130);
 }
 
-interface Answer {
-  type: 'answer';
-  decision: ConfirmationDecision;
-  text: string;
-}
+type Answer = { type: 'answer'; decision: ConfirmationDecision; text: string };
 
 type Input = { type: 'message'; text: string } | Answer;
 
 /** After these errors of one command the chat cannot continue. */
-const FINAL: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['not-found', 'auth', 'internal']);
+const FINAL: readonly ErrorKind[] = ['not-found', 'auth', 'internal'];
 
 class Chat {
   private readonly ctx: Context;
@@ -322,9 +310,8 @@ class Chat {
     await showPending(ctx, pending);
     const takes = await takesReason(server, id);
     for (;;) {
-      const input = await this.read(
-        await lines.read({ prompt: 'Accept? (y/n) ', kind: 'answer', until }),
-      );
+      const line = await lines.read({ prompt: 'Accept? (y/n) ', kind: 'answer', until });
+      const input = await this.read(line);
       const reply = input && (await this.replyOf(input, takes, until));
       if (reply !== null) return reply;
     }
@@ -436,7 +423,7 @@ class Chat {
       await work(this.within(signal), await this.server.withSignal(signal));
       return true;
     } catch (error) {
-      if (ctx.signal.aborted || (isAppError(error) && FINAL.has(error.kind))) throw error;
+      if (ctx.signal.aborted || (isAppError(error) && FINAL.includes(error.kind))) throw error;
       await this.report(error);
       return false;
     } finally {
