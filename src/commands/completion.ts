@@ -64,13 +64,7 @@ type Server = Awaited<ReturnType<Context['servers']['connect']>>;
 
 const FILES: Candidate = { word: ':files' };
 
-/**
- * Starts nothing, sends nothing to another server, and prints nothing on a failure: a shell inserts
- * what it prints.
- *
- * @param words those after `acs`; the last one is incomplete, and empty or a space when it is not
- * begun
- */
+/** Prints nothing on a failure: a shell inserts what it prints. The last word is incomplete. */
 async function printCandidates(
   words: readonly string[],
   root: Command,
@@ -97,7 +91,6 @@ async function candidates(
   const { clock, profiles, local } = ctx;
   const own: Reading = { clock, profiles, local, servers: ctx.servers.of(values) };
   if (open !== undefined) {
-    // Of several values separated by commas the last one is completed.
     const list = last.slice(prefix.length).replace(/[^,]*$/, '');
     const possible = open.long === '--fields' ? fieldsOf(command) : await valuesOf(open, own);
     return possible
@@ -123,10 +116,9 @@ async function candidates(
 /** What candidates are read with; the servers are those of the flags before the word. */
 type Reading = Pick<Context, 'clock' | 'profiles' | 'local' | 'servers'>;
 
-/** Where the word after others stands. */
 interface Position {
   command: Command;
-  /** Of the flags that name a server. */
+  /** The flags that name a server. */
   values: { profile?: string; baseUrl?: string };
   operands: string[];
   /** The flag whose value the next word is. */
@@ -194,14 +186,12 @@ async function valuesOf(
       ? [parameter.long, /[<[]([^>\]]+)/.exec(parameter.flags)?.[1]]
       : [`${command} ${parameter.name()}`, parameter.name()];
   const names = NAMES.find(([pattern]) => pattern.test(name))?.[1];
-  // Shells expand what they are given: a name is a plain word, which may have {name} in it, or is
-  // left out.
+  // Shells expand what they insert: only plain words, also with {name} in them, are offered.
   if (names !== undefined)
     return (await names(ctx)).filter(({ word }) => /^[\w.@/]([\w.@:+/-]|\{\w+\})*$/.test(word));
   const { words } = (parameter.parseArg ?? {}) as Partial<WithWords>;
   if (words !== undefined) return words.map((word) => ({ word }));
-  // `<file|->`, `<path>`, `<tasks.jsonl|->`; `<id>` and `<n>` stand for texts that cannot be
-  // listed.
+  // `<file|->`, `<path>`, `<tasks.jsonl|->`.
   if (!/(^|\|)(file|path|dir|src|dst|[^|]+\.jsonl?)(\||$)/.test(form)) return [];
   return name === '--replay' ? [{ word: 'demo' }, FILES] : [FILES];
 }
@@ -307,8 +297,7 @@ async function activeUrl(ctx: Reading): Promise<string | null> {
   try {
     return (await ctx.servers.plan()).base_url;
   } catch (error) {
-    // In a completion stderr is not a terminal, where no server is assumed; the command that is
-    // typed will have one.
+    // No server is assumed here, because stderr is not a terminal.
     if (isAppError(error) && error.kind === 'config') return null;
     throw error;
   }

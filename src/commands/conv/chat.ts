@@ -153,10 +153,7 @@ async function chat(
   }
 }
 
-/**
- * A message, or a command after a slash, where `text` of `/reject` is the reason; `//…` is a
- * message.
- */
+/** `text` of `/reject` is the reason; `//…` is a message that begins with a slash. */
 export function readChatInput(
   text: string,
 ):
@@ -176,10 +173,7 @@ export function readChatInput(
 /** The run that follows a message has the newest event before it; an answer continues the run. */
 type Turn = { startedAfter?: ConversationEvent | null };
 
-/**
- * Ends the chat: 0 on /quit and Ctrl-D, 130 on Ctrl-C. Not an AppError, because `attempt` reports
- * those.
- */
+/** Not an AppError, because `attempt` reports those. 0: /quit and Ctrl-D, 130: Ctrl-C. */
 class Left extends Error {
   readonly exitCode: number;
 
@@ -198,7 +192,7 @@ type Answer = { type: 'answer'; decision: ConfirmationDecision; text: string };
 
 type Input = { type: 'message'; text: string } | Answer;
 
-/** After these errors of one command the chat cannot continue. */
+/** The chat ends with these errors. */
 const FINAL: readonly ErrorKind[] = ['not-found', 'auth', 'internal'];
 
 class Chat {
@@ -347,7 +341,7 @@ class Chat {
     }
   }
 
-  /** Of an action that is pending in a paused sandbox: following such a run shows no prompt. */
+  /** Following a run that is pending in a paused sandbox shows no prompt for its action. */
   private async answer({ decision, text }: Answer): Promise<Turn | null> {
     const isAnswered = await this.attempt(async (ctx, server) => {
       const seen = await server.conversations.getComplete(this.id);

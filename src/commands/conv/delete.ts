@@ -61,8 +61,7 @@ const removal: Verb<Context, Conversation, DeleteOptions> = {
   pastTense: 'deleted',
   confirms: 'always',
   apply: deleteOne,
-  // The deletion of another target in the same sandbox may have deleted this one (quirk
-  // deleted-neighbours).
+  // The deletion of another target may have deleted this one (quirk deleted-neighbours).
   ifGone({ id, seen }, { targets, options: { ignoreNotFound } }) {
     const hadNeighbour = targets.some(
       (other) => other.id !== id && isInSandbox(other.seen, seen.sandbox_id),
@@ -81,14 +80,12 @@ async function deleteOne(
   const { id, status, sandbox_id: sandboxId } = seen;
   if (id === '')
     throw new AppError('conflict', `start task ${idOf(seen)} has no conversation to delete`);
-  // A selector does not choose a run in progress, unless forced.
   const isSpared = ({ chosenBy }: Target<Conversation>, now: Conversation): boolean =>
     chosenBy === 'selector' && !options.force && isRunInProgress(now);
   if (isSpared(target, seen))
     throw new AppError('conflict', `conversation ${id} is ${status}`, {
       hint: 'stop it first, or delete it with --force',
     });
-  // Whether the command deletes another conversation too, in the state that was read right before.
   const alsoGone = (other: Conversation): boolean => {
     const its = targets.find(({ seen: chosen }) => chosen.id === other.id);
     return (
@@ -115,7 +112,6 @@ async function deleteOne(
     `conversation ${id} was deleted, but its sandbox ${sandboxId} has a run in progress`,
   );
   try {
-    // The server may have deleted the sandbox together with the conversation.
     await server.sandboxes.remove(sandboxId).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
@@ -128,7 +124,6 @@ async function deleteOne(
       {
         ...error.details,
         exitCode: error.exitCode,
-        // The conversation is no longer there.
         retryable: false,
         hint: `delete the sandbox: acs sandbox delete ${sandboxId}`,
         data: { ...error.details.data, sandbox_id: sandboxId },

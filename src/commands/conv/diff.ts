@@ -76,7 +76,6 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   await reportOmissions(ctx, diff);
 }
 
-/** Resumes a paused sandbox first. */
 export async function readChanges(
   ctx: Context,
   server: Server,

@@ -123,7 +123,7 @@ function readsStopped(server: Server): boolean {
   return server.presence('stored-changes') === 'present';
 }
 
-/** With these the workspace cannot be read, and the events can. */
+/** The workspace cannot be read; the events can. */
 const WITHOUT_WORKSPACE: readonly ErrorKind[] = [
   'conflict',
   'not-found',

@@ -140,8 +140,7 @@ export async function showRun(
     tailEnd = read.newest;
     sinceTime = tailEnd?.timestamp ?? null;
   }
-  // Events before the ones to print are not shown, but the run is judged by them: the tracker then
-  // reads them itself.
+  // The run is judged also by events that are not printed: the tracker then reads them itself.
   const isFromBeginning = since === null && tail === undefined;
   const summary = startedAfter === undefined ? NO_EVENTS : beforeRun(startedAfter?.id ?? null);
   const live = new LiveRun(
@@ -185,7 +184,6 @@ export async function showOutcome(ctx: Context, outcome: Outcome): Promise<void>
     await ctx.out.lines(outcomeView, [outcome]);
 }
 
-/** The status line of a run. */
 export class LiveRun {
   private status: string;
   private startMs: number;
@@ -215,7 +213,6 @@ export class LiveRun {
     );
     if (costs.every((cost) => typeof cost === 'number'))
       this.cost = costs.reduce((sum, cost) => sum + cost, 0);
-    // The price of the model is not known.
     else if (hasUses) this.cost = null;
     if (signal === 'message') this.startMs = parseTime(timestamp) ?? this.startMs;
     const shape = shapeOf(event);
@@ -245,11 +242,7 @@ export function checkRunOptions(ctx: Context, options: RunOptions): void {
   checkLimitHasWait(options, wait || follow, 'needs --wait or --follow');
 }
 
-/**
- * Prints the conversation, or waits for its run as --wait and --follow ask.
- * @param startedAfter the newest event before the run, null where there was none: only later events
- * count for the outcome
- */
+/** `startedAfter`: the newest event before the run, null without one; earlier ones do not count. */
 export async function conclude(
   ctx: Context,
   server: Server,
@@ -322,10 +315,8 @@ export function readSince(
   return { kind: 'time', time };
 }
 
-/** --kind and --source. */
 export class EventFilter {
   private readonly options: FilterOptions;
-  /** By their lower case. */
   private readonly testedKinds = new Map<string, string>();
 
   constructor(options: FilterOptions) {
@@ -352,10 +343,7 @@ export class EventFilter {
   }
 }
 
-/**
- * The newest n events that pass the filter, oldest first; and the newest event of all, null where
- * there is none.
- */
+/** Oldest first; `newest`: of all events, null without one. */
 export async function readTail(
   server: Server,
   conversation: Conversation,

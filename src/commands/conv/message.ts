@@ -6,13 +6,10 @@ import { AppError, isAppError } from '../../base/errors.ts';
 import { readNamedFile } from '../shared/files.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
-/** Larger ones no server in use takes in one request. */
+/** No server in use takes more in one request. */
 const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
 
-/**
- * `-` is stdin. Null when neither is given. Throws `usage` when both are, or when the message is
- * empty or not text.
- */
+/** `-` is stdin. Null when neither is given. Throws `usage` for both or an invalid one. */
 export async function readMessage(
   ctx: Context,
   { argument, file }: { argument?: string; file?: string },
@@ -88,10 +85,7 @@ export function checkMessage(text: string): void {
   if (bytes > MESSAGE_MAX_BYTES) throw tooLong('the message', bytes);
 }
 
-/**
- * A file, or stdin for `-`. Throws `usage` for what is not UTF-8 or too long, `config` when it
- * cannot be read.
- */
+/** `-` is stdin. Throws `usage` for invalid or too long text, `config` when unreadable. */
 export async function readTextInput(ctx: Context, source: string): Promise<string> {
   if (source !== '-') return await readTextFile(ctx, source);
   return decode(await ctx.terminal.io.stdin.readAll(MESSAGE_MAX_BYTES), 'stdin');
@@ -138,7 +132,6 @@ function tooLong(name: string, bytes: number): AppError {
 
 const IMAGE_MAX_BYTES = 10 * 1024 * 1024;
 
-/** By their first bytes: a file's name may say anything. */
 const SIGNATURES = {
   png: /^\x89PNG/,
   jpeg: /^\xff\xd8\xff/,
@@ -146,10 +139,7 @@ const SIGNATURES = {
   webp: /^RIFF[^]{4}WEBP/,
 };
 
-/**
- * http(s) and data URLs. Throws `config` for a file that cannot be read, `usage` for one that is
- * too large or not an image.
- */
+/** As URLs. Throws `config` for an unreadable file, `usage` for no image or too large a one. */
 export async function readImages(ctx: Context, given: readonly string[]): Promise<string[]> {
   const urls: string[] = [];
   for (const image of given) {

@@ -89,7 +89,6 @@ export function declare(command: Command, ctx: Context): void {
   command.action((id: string, options: PullOptions) => pull(id, options, ctx));
 }
 
-/** Where the changes go. */
 type Target =
   | { into: 'checkout'; path: string; checkout: Checkout }
   | { into: 'branch'; path: string; checkout: Checkout; branch: string }
@@ -146,7 +145,6 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
   });
 }
 
-/** Throws what can be refused before a request. */
 async function targetOf(
   ctx: Context,
   retriever: Retriever,
@@ -176,11 +174,7 @@ async function targetOf(
   return { into: 'branch', path: root, checkout, branch };
 }
 
-/**
- * The same file names may be in both repositories, and a patch may apply by chance. A checkout that
- * has the commit of the start is of the repository, under any name; one that has not fetched it is
- * when both have one name. Where no commit is known, that of a local repository stands for it.
- */
+/** A checkout is of the repository when it has the start commit, or the name where it lacks it. */
 async function refuseOtherRepository(
   ctx: Context,
   retriever: Retriever,

@@ -49,10 +49,7 @@ export async function renameConversation(word: string, title: string, ctx: Conte
   });
 }
 
-/**
- * After a rename. Servers where V1 has no route for it store the title that they generate later,
- * over any other; over V0 also the one that an event of the run finds.
- */
+/** Servers without a V1 route for a rename may store the title that they generate later. */
 export async function noticeOwnTitle(
   ctx: Context,
   server: Server,
@@ -75,7 +72,6 @@ export async function keepTitle(
   return { record: isReplaced ? await server.conversations.rename(id, title) : record, isReplaced };
 }
 
-/** Throws `usage` for a title no server takes. */
 export function checkTitle(title: string): string {
   const wanted = title.trim();
   if (wanted === '') throw new AppError('usage', 'the title is empty');

@@ -118,8 +118,7 @@ async function resumeOne(
   let record = await server.conversations.getComplete(id);
   const { status: before } = record;
   const isPaused = needsResume(record);
-  // A list may show a run as paused that has ended or waits: only the events of a paused sandbox
-  // have its last state.
+  // The record of a paused sandbox may lack the end of its run; its events have it.
   if (isPaused && !isSelected(record))
     return { started: false, changed: false, before, after: before, record };
   if (isPaused) record = await resumeSandboxNow(ctx, server, record);
@@ -136,10 +135,7 @@ async function resumeOne(
   return { started, changed: started || isPaused, before, after: record.status, record };
 }
 
-/**
- * `waits`: the run waits for a confirmation in a sandbox that was just resumed; a server would
- * execute the pending action.
- */
+/** `waits`: for a confirmation, in a sandbox that was just resumed. */
 async function continueRun(
   { conversations: { run, eventPages } }: Server,
   { id, status }: Conversation,
@@ -152,7 +148,6 @@ async function continueRun(
   };
   try {
     const action = actionOnResume(status);
-    // A conversation without a message of the user has no run.
     const isRun = action === 'run' || (action === 'run-if-message' && (await hasMessage()));
     return isRun && (await run(id)) === 'started' ? 'started' : 'unchanged';
   } catch (error) {

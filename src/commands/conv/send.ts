@@ -91,7 +91,7 @@ async function send(
   await keepingMessage(ctx, `acs conv send ${word}`, async (typed) => {
     let text = given;
     if (text === null) {
-      // Before the editor opens: nobody writes a message that would be refused.
+      // A message that would be refused is not written.
       const found = await findStarted(ctx, await ctx.servers.active(), word);
       if (decision === null) refuseWaiting(found);
       text = await writeMessage(ctx, 'What should the agent do next?', typed);
@@ -132,11 +132,7 @@ async function send(
   });
 }
 
-/**
- * Throws `needs-input` where a pending action is not answered, `conflict` where the sandbox does
- * not run.
- * @param options.decision the answer to the pending action, which is sent first
- */
+/** Throws `needs-input` for a pending action without an answer, `conflict` without a sandbox. */
 export async function deliver(
   ctx: Context,
   server: Server,
@@ -191,8 +187,7 @@ export async function deliver(
       hint: `the message was not sent; see the action: acs conv confirm ${id}`,
       data: { id, waiting_for: 'confirmation', pending: pending.map(({ action_id }) => action_id) },
     });
-  // A message that starts a run would execute the next action without approval: the message is only
-  // stored.
+  // A message that starts a run would execute the next action without approval.
   await server.conversations.send(id, { ...message, effect: 'store' });
   await ctx.notice(`sent to conversation ${id}`);
   await server.conversations.run(id);

@@ -179,7 +179,6 @@ async function waitForOne(
       deadlineMs,
       waitMs,
       onState({ status }, run) {
-        // Of a run that has ended the outcome is enough.
         if (isShown ? status !== seen.status : endOfStatus(status) === null) {
           isShown = true;
           show(`conversation ${id}: ${status}`);
@@ -229,10 +228,7 @@ export async function endAs(ctx: Context, { outcome, failure }: TrackedRun): Pro
   if (status === 'waiting') await ctx.notice(`answer it: acs conv confirm ${id}`);
 }
 
-/**
- * The tracker, which starts later, keeps the deadline itself. Throws `timeout` with the last
- * status.
- */
+/** The tracker keeps the deadline later. Throws `timeout` with the last status. */
 export async function beforeWatch<T>(
   ctx: Context,
   limits: Limits,
@@ -284,7 +280,7 @@ export async function waitForStart(
   }
 }
 
-/** By the id of its start task while it has no other. */
+/** The id is that of the start task while there is no other. */
 function withKnownId(conversation: Conversation): Conversation {
   return { ...conversation, id: knownId(conversation) ?? idOf(conversation) };
 }

@@ -77,9 +77,7 @@ export function declareResume(parent: Command, ctx: Context): void {
   });
 }
 
-/**
- * Of one sandbox. Throws `conflict` for one that was created from another spec than the one given.
- */
+/** Throws `conflict` for a sandbox of another spec. */
 export async function resumeSandbox(
   ctx: Context,
   id: string,
@@ -164,10 +162,7 @@ async function changeSandboxes(
   );
 }
 
-/**
- * Idempotent: a sandbox that has the status gets no request, and `resume` of one that is starting
- * only waits.
- */
+/** A sandbox with this status gets no request; one that is starting is only waited for. */
 async function move(
   ctx: TimedContext,
   to: 'paused' | 'running',
@@ -214,10 +209,7 @@ async function deleteOne(
   return { changed: true, before: seen.status, after: null, record: gone(id, seen) };
 }
 
-/**
- * A request that the deadline cuts off may have been carried out: the read after the deadline shows
- * it.
- */
+/** The read after the deadline shows whether a request that it cut off was carried out. */
 async function orDeadline({ deadline }: TimedContext, request: Promise<void>): Promise<void> {
   await request.catch((error: unknown) => {
     if (!deadline.isOver(error)) throw error;
@@ -302,7 +294,6 @@ async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<
     }
   } catch (error) {
     if (!isAppError(error) || error.exitCode === READER_GONE) throw error;
-    // The sandbox exists although the wait has ended.
     await ctx.out.item(sandboxView, sandbox, { changed: true });
     await ctx.out.close();
     if (error.kind !== 'interrupted') throw error;

@@ -126,14 +126,11 @@ function readSides(source: string, target: string): Sides {
   });
 }
 
-/**
- * Null for a path of this machine. One with a colon is written with a slash before it, as for scp:
- * `./a:b`.
- */
+/** Null for a path of this machine, as for scp: `./a:b` is one. */
 function readSide(text: string): { id: string; path: string } | null {
   if (text === '')
     throw new AppError('usage', 'a path is empty', { hint: 'the current folder is .' });
-  // Of a URL with an id, the colons of the scheme and the port are part of the id.
+  // A URL with an id has colons of its own.
   const url = /^https?:\/\/[^/:]+(?::\d+)?\/[^:]+(?=:)/.exec(text)?.[0];
   const colon = url?.length ?? text.indexOf(':');
   if (colon <= 0 || (url === undefined && text.slice(0, colon).includes('/'))) return null;

@@ -111,8 +111,7 @@ async function exec(
     ),
   );
   try {
-    // Signals are passed on to the program; they end neither its connection nor the requests for
-    // its output.
+    // Signals are passed on to the program; they do not end its connection.
     const connected = await server.withSignal(new AbortController().signal);
     const program = { argv, cwd: options.cwd ?? null, env, terminal: null };
     ctx.exitCode = await connected.sandboxes.exec(id, program, {
@@ -139,7 +138,6 @@ async function exec(
 
 type ProgramStream = 'stdout' | 'stderr';
 
-/** Prints the output of a program as it comes, or as JSON. */
 function createPrinter(ctx: Context, isJson: boolean) {
   const { stderr } = ctx.terminal.io;
   const safe = stderr.isTTY ? createSafeStream() : null;
@@ -163,10 +161,7 @@ function createPrinter(ctx: Context, isJson: boolean) {
   };
 }
 
-/**
- * @param excess words between the id and `--`: they belong to no flag, and may be meant for the
- * program
- */
+/** `excess`: words before `--`; they may be meant for the program. */
 function requiredProgram([excess]: readonly string[], { program }: ExecOptions): readonly string[] {
   if (excess === undefined && program?.[0]) return program;
   let message = 'no program follows --';
@@ -205,10 +200,7 @@ const SIGNALS: ReadonlyMap<number, 'SIGHUP' | 'SIGTERM'> = new Map([
   [143, 'SIGTERM'],
 ]);
 
-/**
- * A control from before the program has started is sent at its start. `onSignal`: what the program
- * gets.
- */
+/** A control from before the start of the program is sent at its start. */
 function createControls(signal: AbortSignal, onSignal: 'signal' | 'kill') {
   const waiting: ProgramControl[] = [];
   let send = (control: ProgramControl): void => void waiting.push(control);

@@ -98,7 +98,6 @@ async function getSettings(ctx: Context, keys: readonly string[]): Promise<void>
     return [key, all[requireField(fields, key, 'not-found').name] ?? null];
   });
   const record = keys.length === 0 ? all : Object.fromEntries(entries);
-  // A table has no rows for settings without a value; programs rely on every field.
   const isTable =
     keys.length === 0 && ctx.out.format === 'table' && ctx.globals.fields === undefined;
   const names = Object.keys(record).filter((name) => !isTable || record[name] !== null);

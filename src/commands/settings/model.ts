@@ -1,4 +1,3 @@
-/** A change of the model of the local service. */
 import type { Context } from '../context.ts';
 import { AppError, isFailure } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
@@ -12,10 +11,7 @@ import {
 } from '../shared/model-check.ts';
 import { requireField } from './values.ts';
 
-/**
- * The change with what the model needs: a stored key is used at its own origin alone, and a name is
- * one that the endpoint has. Throws as tryModel; without `check` no model is called.
- */
+/** A stored key is used at its own origin alone. Throws as tryModel; `check` calls the model. */
 export async function modelChange(
   ctx: Context,
   {
@@ -54,7 +50,6 @@ export async function modelChange(
   return change;
 }
 
-/** The name to store of a model that answers. */
 async function checkedName(ctx: Context, model: ModelSettings): Promise<string> {
   const progress = await ctx.terminal.progress('calling the model', 'nothing');
   try {

@@ -130,10 +130,7 @@ function inlineValue(field: SettingsField, text: string): JsonValue {
   });
 }
 
-/**
- * A field of type string has the text as it is; `null` and other types are JSON. Messages never
- * repeat a value.
- */
+/** A string is taken as it is, other types are JSON. Messages never repeat a value. */
 function parseValue(field: SettingsField, text: string): JsonValue {
   const { name, type, nullable } = field;
   if (type === 'string') return checkValue(field, text === 'null' && nullable ? null : text);
