@@ -21,7 +21,7 @@ interface EventsOptions extends FilterOptions, WaitOptions {
   limit?: number;
 }
 
-/** Formats in which a long history is written page by page: a part looks as it does in the whole. */
+/** Formats in which a part looks as it does in the whole: a long history is written by page. */
 const STREAMED: ReadonlySet<string> = new Set(['ndjson', 'tsv', 'id']);
 
 export function declare(command: Command, ctx: Context): void {
