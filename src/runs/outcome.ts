@@ -114,7 +114,7 @@ export function outcomeOf(
 type Judgement =
   { shown: 'end' | 'contradicted'; outcome: Outcome } | { shown: 'open'; outcome: null };
 
-/** `contradicted`: the events contradict the end. With `wanted`, a run in such a status is an end. */
+/** `contradicted`: the events contradict the end. With `wanted`, such a status is an end. */
 export function judge(
   record: Conversation,
   summary: EventSummary,
