@@ -58,6 +58,15 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect([did(1), await statusOf(at.world, id)]).toEqual([false, 'waiting']);
     });
 
+    it('--reject skips the action, and the run waits for a message', async () => {
+      const { id, did } = await startWaitingRun(at.world);
+      await at.ends(`confirm ${id} --reject --json`, {
+        out: { answer: 'rejected', changed: true },
+      });
+      await at.ends(`wait ${id}`, { code: 8 });
+      expect(did(1)).toBe(false);
+    });
+
     it('exits 6 for an action that is no longer pending', async () => {
       const { id, did } = await startWaitingRun(at.world, 2);
       const first = await actionOf(id);

@@ -125,7 +125,9 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
         writes: [],
       });
       await release();
-      await at.ends(`resume ${id} --wait`, {});
+      await at.ends(`resume ${id} --wait --json`, {
+        out: { conversation_id: id, status: 'finished', exit_code: 0 },
+      });
       // The local service continues by itself what it had only paused.
       const woken =
         api === 'v0'
