@@ -87,7 +87,7 @@ async function sendStart(
   const steps =
     asked === null
       ? `look for it: acs conv list\nstop it: acs conv stop <id>`
-      : `look: acs conv show ${asked}\nstop it: acs conv stop ${asked}`;
+      : `see: acs conv show ${asked}\nstop it: acs conv stop ${asked}`;
   const hint = `it was sent at ${sentAt}\n${steps}`;
   const orAborted = <T>(work: Promise<T>) =>
     work.catch((error: unknown) => {

@@ -186,7 +186,7 @@ function maybeTakenAs(id: string | null, facts: ProbeFacts) {
   if (id === null) return { hint: 'look for it: acs conv list\nstop it: acs conv stop <id>', data };
   const isOwnId = facts.echoes_ids || facts.features['caller-conversation-id'] === 'present';
   const other = isOwnId ? '' : '; if the server chose another id: acs conv list';
-  const hint = `look: acs conv show ${id}${other}\nstop it: acs conv stop ${id}`;
+  const hint = `see: acs conv show ${id}${other}\nstop it: acs conv stop ${id}`;
   return { as: `, as conversation ${id}`, hint, data };
 }
 

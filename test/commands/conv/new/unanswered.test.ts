@@ -41,7 +41,7 @@ describe('a start without an answer', () => {
     expect(errorOf(ended)).toMatchObject({ code: 'interrupted', conversation_id: id });
     expect(errorOf(ended).message).toContain('may have taken the start');
     expect(errorOf(ended).hint).toBe(
-      `look: acs conv show ${id}; if the server chose another id: acs conv list\nstop it: ` +
+      `see: acs conv show ${id}; if the server chose another id: acs conv list\nstop it: ` +
         `acs conv stop ${id}`,
     );
     expect(json(ended)).toMatchObject({
