@@ -1,6 +1,6 @@
 /** Files that do not hold a limit of eslint.config.js. The list only shrinks. */
 const FILES = {
-  'max-lines-per-function': ['src/output/emit.ts', 'src/terminal/prompt.ts'],
+  'max-lines-per-function': ['src/terminal/prompt.ts'],
   'sonarjs/cognitive-complexity': ['src/terminal/prompt.ts'],
 };
 

@@ -10,7 +10,7 @@ import type {
 } from '../commands/context.ts';
 import { AppError } from '../base/errors.ts';
 import { DEFAULT_GLOBALS } from './global-options.ts';
-import { createEmitter, type Emitter } from '../output/emit.ts';
+import { Emitter } from '../output/emit.ts';
 import { errorText } from '../output/render.ts';
 import { noticeLine, warningLine } from '../base/text/notice.ts';
 import { paletteFor } from '../terminal/palette.ts';
@@ -101,7 +101,7 @@ function outputOf({ platform, globals, secrets }: Parts): Emitter {
     const { page } = await import('../terminal/pager.ts');
     await page(text, { stdout: io.stdout, env, platform: platform.platform, ignoreInterrupts });
   };
-  return createEmitter({
+  return new Emitter({
     io,
     globals: globals(),
     jq: { file: `${platform.root}/dist/jq.js`, signal },

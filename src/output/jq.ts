@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../base/errors.ts';
+import { noticeLine } from '../base/text/notice.ts';
 import { jsonDocument } from './json.ts';
 import { formatDuration } from '../base/text/time.ts';
 import { escapeJson } from '../base/text/safe-text.ts';
@@ -16,16 +17,6 @@ export interface JqAnswer {
   exitCode: number;
 }
 
-export interface JqFilter {
-  /** Throws `usage` for an expression with an error of syntax. */
-  check(): Promise<void>;
-  /**
-   * Texts without quotes, anything else as JSON. Throws `failed` after the results before an error.
-   */
-  write(json: string | Uint8Array): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** The exit code of jq for an expression that it cannot compile. */
 const NOT_COMPILED = 3;
 const LIMITS = { maxOldGenerationSizeMb: 1024 };
@@ -35,91 +26,106 @@ const MOST_INPUT = 256 * 1024 * 1024;
 const LONGEST_TIMER_MS = 2_000_000_000;
 const HINT = 'the command itself has succeeded; see its JSON: --json';
 
-export function createJqFilter(options: {
-  expression: string;
-  file: string;
-  signal: AbortSignal;
-  limitMs(): number;
+interface JqOptions {
+  io: { stderr: { write(text: string): Promise<void> } };
+  globals: { jq?: string; requestTimeoutMs?: number };
+  /** The script of the thread, and what interrupts it. */
+  jq?: { file: string; signal: AbortSignal };
+  now: () => number;
   onTerminal: boolean;
+  deadlineMs(): number;
   print(text: string): Promise<void>;
-  notice(text: string): Promise<void>;
-}): JqFilter {
-  const { expression, file, signal, limitMs, onTerminal, print, notice } = options;
-  let thread: Worker | null = null;
+}
 
-  const close = async (): Promise<void> => {
-    await thread?.terminate();
-    thread = null;
-  };
-  const evaluate = async (input: string): Promise<JqAnswer> => {
-    const wasm = file.replace(/\.js$/, '.wasm');
-    // What jq prints when it gives up is not shown: its answer says so.
-    thread ??= new Worker(file, {
-      workerData: { wasm },
-      resourceLimits: LIMITS,
-      env: {},
-      stdout: true,
-      stderr: true,
-    });
+/** jq in a thread, which a signal or a deadline ends. */
+export class JqFilter {
+  private readonly options: JqOptions;
+  private thread: Worker | null = null;
+
+  constructor(options: JqOptions) {
+    this.options = options;
+  }
+
+  /** Throws `usage` for an expression with an error of syntax. */
+  async check(): Promise<void> {
+    // Without an input nothing is evaluated.
+    const { exitCode, stderr } = await this.evaluate('');
+    if (exitCode !== NOT_COMPILED) return;
+    const hint = 'see the manual of jq 1.8 for expressions';
+    throw new AppError('usage', `--jq: ${firstLine(stderr)}`, { hint });
+  }
+
+  /**
+   * Prints texts without quotes, anything else as JSON. Throws `failed` after the results before an
+   * error.
+   */
+  async write(json: string | Uint8Array): Promise<void> {
+    if (json.length > MOST_INPUT)
+      throw new AppError('failed', '--jq: the JSON is too large; use --format ndjson');
+    const { stdout, stderr, exitCode } = await this.evaluate(Buffer.from(json).toString());
+    const results = stdout.split('\n').filter((line) => line !== '');
+    await this.options.print(results.map((line) => this.textOfResult(line)).join(''));
+    if (exitCode !== 0) throw new AppError('failed', `--jq: ${firstLine(stderr)}`, { hint: HINT });
+    if (stderr !== '') await this.options.io.stderr.write(noticeLine(`--jq: ${stderr}`, 'json'));
+  }
+
+  async close(): Promise<void> {
+    await this.thread?.terminate();
+    this.thread = null;
+  }
+
+  private textOfResult(line: string): string {
+    if (line.startsWith('"')) return `${JSON.parse(line) as string}\n`;
+    if (this.options.onTerminal && /^[[{]/.test(line)) return jsonDocument(JSON.parse(line));
+    return `${escapeJson(line)}\n`;
+  }
+
+  private async evaluate(input: string): Promise<JqAnswer> {
+    const { jq, globals, now, deadlineMs } = this.options;
+    if (jq === undefined) throw new AppError('internal', '--jq has no file to run');
+    const { signal } = jq;
+    const thread = (this.thread ??= startThread(jq.file));
     thread.ref();
+    const { jq: expression = '.', requestTimeoutMs = 30_000 } = globals;
     thread.postMessage({ input, expression } satisfies JqQuestion);
-    const ms = Math.min(limitMs(), LONGEST_TIMER_MS);
+    // The outcome is written near the deadline, or after it.
+    const limitMs = Math.min(requestTimeoutMs, Math.max(deadlineMs() - now(), 5_000));
+    const ms = Math.min(limitMs, LONGEST_TIMER_MS);
     const late = AbortSignal.timeout(ms);
     // After a signal the outcome of the command is still written.
     const until = AbortSignal.any(signal.aborted ? [late] : [late, signal]);
-    const [answer] = (await once(thread, 'message', { signal: until }).catch(
-      async (error: unknown) => {
-        await close();
-        if (until.aborted && until.reason === signal.reason) throw signal.reason;
-        if (!until.aborted)
-          throw new AppError('failed', `--jq: ${(error as Error).message}`, {
-            hint: HINT,
-            cause: error,
-          });
-        throw new AppError(
-          'timeout',
-          `--jq: the expression did not end within ${formatDuration(ms)}`,
-          {
-            hint:
-              'see the JSON without it: --json; where it only needs longer: ' +
-              '--request-timeout or --wait-timeout',
-          },
-        );
-      },
-    )) as [JqAnswer];
-    thread.unref();
-    return answer;
-  };
-
-  return {
-    async check() {
-      // Without an input nothing is evaluated.
-      const { exitCode, stderr } = await evaluate('');
-      if (exitCode !== NOT_COMPILED) return;
-      throw new AppError('usage', `--jq: ${reasonOf(stderr)}`, {
-        hint: 'see the manual of jq 1.8 for expressions',
+    try {
+      const [answer] = (await once(thread, 'message', { signal: until })) as [JqAnswer];
+      thread.unref();
+      return answer;
+    } catch (error) {
+      await this.close();
+      const details = { hint: HINT, cause: error };
+      if (!until.aborted)
+        throw new AppError('failed', `--jq: ${(error as Error).message}`, details);
+      if (until.reason === signal.reason) throw signal.reason;
+      const limit = formatDuration(ms);
+      throw new AppError('timeout', `--jq: the expression did not end within ${limit}`, {
+        hint:
+          'see the JSON without it: --json; where it only needs longer: --request-timeout or ' +
+          '--wait-timeout',
       });
-    },
-    async write(json) {
-      if (json.length > MOST_INPUT)
-        throw new AppError('failed', '--jq: the JSON is too large; use --format ndjson');
-      const { stdout, stderr, exitCode } = await evaluate(Buffer.from(json).toString());
-      const results = stdout.split('\n').filter((line) => line !== '');
-      const shown = (line: string): string => {
-        if (line.startsWith('"')) return `${JSON.parse(line) as string}\n`;
-        return onTerminal && /^[[{]/.test(line)
-          ? jsonDocument(JSON.parse(line))
-          : `${escapeJson(line)}\n`;
-      };
-      await print(results.map(shown).join(''));
-      if (exitCode !== 0) throw new AppError('failed', `--jq: ${reasonOf(stderr)}`, { hint: HINT });
-      if (stderr !== '') await notice(`--jq: ${stderr}`);
-    },
-    close,
-  };
+    }
+  }
 }
 
-function reasonOf(stderr: string): string {
+function startThread(file: string): Worker {
+  return new Worker(file, {
+    workerData: { wasm: file.replace(/\.js$/, '.wasm') },
+    resourceLimits: LIMITS,
+    env: {},
+    // What jq prints when it gives up is not shown: its answer says so.
+    stdout: true,
+    stderr: true,
+  });
+}
+
+function firstLine(stderr: string): string {
   const [line = ''] = stderr.split('\n');
   return line
     .replace(/^jq: error(?: \(at [^)]*\))?:? ?/, '')

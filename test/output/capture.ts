@@ -1,5 +1,5 @@
 /** An emitter over streams that are kept, as a terminal of so many columns or as a pipe. */
-import { createEmitter, type Emitter, type EmitterSettings } from '../../src/output/emit.ts';
+import { Emitter, type EmitterSettings } from '../../src/output/emit.ts';
 import type { View } from '../../src/output/view.ts';
 
 export const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -11,7 +11,7 @@ export interface Captured {
   bytes(): Buffer;
 }
 
-type Options = Parameters<typeof createEmitter>[0];
+type Options = ConstructorParameters<typeof Emitter>[0];
 
 /** @param columns of a terminal; undefined is a pipe */
 export function capture(
@@ -26,7 +26,7 @@ export function capture(
     isTTY: columns !== undefined,
     columns,
   });
-  const emitter = createEmitter({
+  const emitter = new Emitter({
     io: { stdout: stream('out'), stderr: stream('err') },
     globals,
     now: () => NOW,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createEmitter, type EmitterSettings } from '../../src/output/emit.ts';
+import { Emitter, type EmitterSettings } from '../../src/output/emit.ts';
 import { renderLines, renderTable, shortenIds } from '../../src/output/render.ts';
 import { NO_COLORS, type Palette } from '../../src/base/text/notice.ts';
 import type { Field, LinePart } from '../../src/output/view.ts';
@@ -239,7 +239,7 @@ test('each line has the width that the terminal has then', async () => {
   const written: string[] = [];
   const write = (chunk: string | Uint8Array) => Promise.resolve(void written.push(String(chunk)));
   const stdout = { isTTY: true, columns: 80, write };
-  const emitter = createEmitter({ io: { stdout, stderr: { write } }, globals: {}, now: () => 0 });
+  const emitter = new Emitter({ io: { stdout, stderr: { write } }, globals: {}, now: () => 0 });
   await emitter.lines(taskView, [{ ...TASK, title }]);
   stdout.columns = 30;
   await emitter.lines(taskView, [{ ...TASK, title }]);

@@ -1,0 +1,100 @@
+import { createSafeStream } from '../base/text/safe-text.ts';
+import type { fileDestination } from './destination.ts';
+import type { JqFilter } from './jq.ts';
+
+export interface SinkOptions {
+  io: {
+    stdout: {
+      write(chunk: string | Uint8Array): Promise<void>;
+      readonly isTTY: boolean;
+      readonly columns: number | undefined;
+    };
+    stderr: { write(chunk: string): Promise<void> };
+  };
+  globals: { output?: string; jq?: string; requestTimeoutMs?: number };
+  jq?: { file: string; signal: AbortSignal };
+  cwd?: string;
+  now: () => number;
+}
+
+/** Where the data of a command goes: stdout, a pager or the file of --output. */
+export class Sink {
+  readonly onTerminal: boolean;
+  protected readonly target: 'stdout' | 'file';
+  readonly #options: SinkOptions;
+  readonly #safeStream: ReturnType<typeof createSafeStream> | null;
+  #toTerminal: (text: string | Uint8Array) => Promise<void>;
+  #file: Promise<ReturnType<typeof fileDestination>> | null = null;
+  #filter: Promise<JqFilter> | null = null;
+  #deadlineMs = Infinity;
+
+  constructor(options: SinkOptions) {
+    const { io, globals } = options;
+    const { output = '-' } = globals;
+    this.#options = options;
+    this.target = output === '-' ? 'stdout' : 'file';
+    this.onTerminal = io.stdout.isTTY && this.target === 'stdout';
+    this.#safeStream = this.onTerminal ? createSafeStream() : null;
+    this.#toTerminal = (chunk) => io.stdout.write(chunk);
+  }
+
+  /** The deadline of the command: --jq ends by it, or 5 s later. */
+  endBy(deadlineMs: number): void {
+    this.#deadlineMs = deadlineMs;
+  }
+
+  protected pageWith(page: (text: string) => Promise<void>): void {
+    this.#toTerminal = (chunk) => page(chunk.toString());
+  }
+
+  async prepare(): Promise<void> {
+    if (this.#options.globals.jq !== undefined) await (await this.#jq()).check();
+  }
+
+  /** A text of acs, which --jq filters. */
+  protected async write(text: string | Uint8Array): Promise<void> {
+    if (this.#options.globals.jq === undefined) await this.put(text);
+    else await (await this.#jq()).write(text);
+  }
+
+  /** Bytes as they are; made safe on a terminal. */
+  raw(chunk: string | Uint8Array): Promise<void> {
+    return this.put(this.#safeStream?.push(chunk) ?? chunk);
+  }
+
+  async close(): Promise<void> {
+    if (this.#safeStream !== null) await this.put(this.#safeStream.end());
+    await (await this.#file)?.close();
+    await (await this.#filter)?.close();
+  }
+
+  async abandon(): Promise<void> {
+    await (await this.#file)?.abandon();
+    await (await this.#filter)?.close();
+  }
+
+  protected async put(chunk: string | Uint8Array): Promise<void> {
+    if (this.target === 'file') await (await (this.#file ??= this.#openFile())).write(chunk);
+    else if (chunk.length > 0) await this.#toTerminal(chunk);
+  }
+
+  async #openFile() {
+    const { fileDestination } = await import('./destination.ts');
+    const { globals, cwd = '.' } = this.#options;
+    return fileDestination(globals.output ?? '-', cwd);
+  }
+
+  #jq(): Promise<JqFilter> {
+    return (this.#filter ??= this.#openJq());
+  }
+
+  async #openJq(): Promise<JqFilter> {
+    const { JqFilter } = await import('./jq.ts');
+    return new JqFilter({
+      ...this.#options,
+      onTerminal: this.onTerminal,
+      deadlineMs: () => this.#deadlineMs,
+      print: (text) => this.raw(text),
+    });
+  }
+}
