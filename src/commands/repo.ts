@@ -195,15 +195,14 @@ export async function onlyProvider(server: Server, what: string): Promise<string
 function single(names: readonly string[] | null, what: string): string {
   const [only, ...others] = names ?? [];
   if (only !== undefined && others.length === 0) return only;
-  const reason =
-    names === null
-      ? 'the server does not report which ones it has tokens for'
-      : 'the server has ' +
-        `${only === undefined ? 'no git provider token' : `tokens for ${names.join(', ')}`}`;
+  let reason = 'the server does not report which ones it has tokens for';
+  if (names !== null)
+    reason =
+      only === undefined
+        ? 'the server has no git provider token'
+        : `the server has tokens for ${names.join(', ')}`;
   throw new AppError('usage', `no git provider is named for ${what}: ${reason}`, {
-    hint:
-      'add --git-provider ' +
-      `${only === undefined ? 'github, gitlab, bitbucket, forgejo, …' : [only, ...others].join(' or ')}`,
+    hint: `add --git-provider ${names?.join(' or ') || 'github, gitlab, bitbucket, forgejo, …'}`,
   });
 }
 

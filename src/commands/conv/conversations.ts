@@ -13,6 +13,8 @@ import { checkWord, findOne, type Resource } from '../shared/resource.ts';
 
 const REASON = { members: ['code', 'text'] };
 
+const TSV = 'id status title repository branch model created_at updated_at cost_usd sandbox_id url';
+
 export const conversationView: View<Conversation> = {
   noun: 'conversation',
   id: (conversation) => knownId(conversation) ?? idOf(conversation),
@@ -38,9 +40,7 @@ export const conversationView: View<Conversation> = {
     { name: 'url' },
   ],
   table: ['id', 'status', 'title', 'repository', 'branch', 'updated_at'],
-  tsv: 'id status title repository branch model created_at updated_at cost_usd sandbox_id url'.split(
-    ' ',
-  ),
+  tsv: TSV.split(' '),
 };
 
 export const outcomeView: View<Outcome> = {

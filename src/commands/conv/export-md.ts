@@ -104,18 +104,15 @@ function commandList(commands: Awaited<ReturnType<typeof commandsOf>>): string {
   const shown: string[] = [];
   let size = 0;
   for (const { text, exitCode } of commands) {
-    const line =
-      `$ ` + `${text}${exitCode === null || exitCode === 0 ? '' : `\n# exit code ${exitCode}`}`;
+    const line = `$ ${text}${exitCode ? `\n# exit code ${exitCode}` : ''}`;
     size += line.length + 1;
     if (size > MOST_OF.commands) break;
     shown.push(line);
   }
   const left = commands.length - shown.length;
   const rest = left === 0 ? '' : `\n\n${leftOut(left, 'command')}`;
-  return (
-    `<details>\n<summary>Commands ` +
-    `(${number(commands.length)})</summary>\n\n${fenced(shown.join('\n'), 'console')}${rest}\n\n</details>`
-  );
+  const summary = `<summary>Commands (${number(commands.length)})</summary>`;
+  return `<details>\n${summary}\n\n${fenced(shown.join('\n'), 'console')}${rest}\n\n</details>`;
 }
 
 function changes({ source, files, omissions }: ConversationDiff): string {
@@ -128,8 +125,8 @@ function changes({ source, files, omissions }: ConversationDiff): string {
   );
   const stat = boundedLines(stats.join('\n'), MOST_OF.files);
   const { added, removed } = lineTotals(files);
-  const total =
-    `${number(files.length)} ${files.length === 1 ? 'file' : 'files'}, +${added} ` + `-${removed}`;
+  const noun = files.length === 1 ? 'file' : 'files';
+  const total = `${number(files.length)} ${noun}, +${added} -${removed}`;
   if (files.length === 0) parts.push('No changed file is known.');
   else
     parts.push(
