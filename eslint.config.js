@@ -1,6 +1,5 @@
 import sonarjs from 'eslint-plugin-sonarjs';
 import tseslint from 'typescript-eslint';
-import { EXCEPTIONS } from './eslint.exceptions.js';
 
 /**
  * A length, and no position that was found: above the digits of digests and times, a constant, or
@@ -89,7 +88,6 @@ export default tseslint.config(
       'sonarjs/cognitive-complexity': ['error', 15],
     },
   },
-  ...EXCEPTIONS,
   {
     // A test is a list of behaviours that all run, and nothing replaces a module of ours while it
     // does.

@@ -76,57 +76,12 @@ export function createPrompt({
   // inquirer puts "? " or "> " before it, and breaks lines within words.
   const shown = (text: string): string =>
     wrap(`? ${safe(text)}`, io.stderr.columns || 80, 2).slice(2);
-  const ask = async <T>(
+  const ask = <T>(
     question: (around: Surroundings, checked: (validate: Validate) => Validate) => Promise<T>,
     until?: AbortSignal,
   ): Promise<T> => {
-    const source = io.stdin.raw;
-    const output = new TerminalStream(io.stderr, colors);
-    // Ctrl-D closes readline, which pauses its input, without an answer; inquirer then waits for
-    // ever.
-    const closed = new AbortController();
-    const failed = new AbortController();
-    let isOpen = true;
-    let isChecking = false;
-    const check = (): void => void setImmediate(() => isOpen && closed.abort());
-    source.on('pause', check).on('end', check);
-    const checked =
-      (validate: Validate): Validate =>
-      async (value) => {
-        isChecking = true;
-        try {
-          const problem = await validate(value);
-          return problem === true || shown(problem);
-        } catch (error) {
-          failed.abort(error);
-          return '';
-        } finally {
-          isChecking = false;
-          // readline has kept what was typed meanwhile, such as the second line of a paste: Ctrl-U
-          // removes it.
-          source.emit('keypress', '', { ctrl: true, name: 'u' });
-        }
-      };
-    try {
-      const signals = [signal, closed.signal, failed.signal, ...(until ? [until] : [])];
-      return await question({ input: source, output, signal: AbortSignal.any(signals) }, checked);
-    } catch (error) {
-      if (failed.signal.aborted) throw failed.signal.reason;
-      if (until?.aborted && !signal.aborted) throw until.reason;
-      const name = error instanceof Error ? error.name : '';
-      if (!['ExitPromptError', 'AbortPromptError', 'CancelPromptError'].includes(name)) throw error;
-      if (signal.aborted && isAppError(signal.reason)) throw signal.reason;
-      // The requests of a check would keep the process open until they end.
-      if (isChecking) interrupt();
-      throw new AppError('interrupted', 'the prompt was cancelled', {
-        exitCode: 130,
-        cause: error,
-      });
-    } finally {
-      isOpen = false;
-      source.off('pause', check).off('end', check);
-      await output.drained();
-    }
+    const open = new OpenQuestion({ source: io.stdin.raw, signal, until, interrupt, shown });
+    return open.answer(new TerminalStream(io.stderr, colors), question);
   };
   const askText = (
     { validate = () => true, ...config }: Config & { validate?: Validate },
@@ -182,4 +137,78 @@ export function createPrompt({
       return await editText({ ...text, env, platform, signal });
     },
   };
+}
+
+interface QuestionParts {
+  source: NodeJS.ReadableStream;
+  signal: AbortSignal;
+  until: AbortSignal | undefined;
+  interrupt: () => void;
+  shown: (text: string) => string;
+}
+
+/** What ends a question of inquirer without an answer. */
+class OpenQuestion {
+  readonly #parts: QuestionParts;
+  readonly #closed = new AbortController();
+  readonly #failed = new AbortController();
+  #state: 'open' | 'checking' | 'ended' = 'open';
+
+  constructor(parts: QuestionParts) {
+    this.#parts = parts;
+  }
+
+  async answer<T>(
+    output: TerminalStream,
+    question: (around: Surroundings, checked: (validate: Validate) => Validate) => Promise<T>,
+  ): Promise<T> {
+    const { source, signal, until } = this.#parts;
+    // Ctrl-D closes readline, which pauses its input, without an answer; inquirer then waits for
+    // ever.
+    const check = (): void =>
+      void setImmediate(() => this.#state !== 'ended' && this.#closed.abort());
+    source.on('pause', check).on('end', check);
+    const ends = [signal, this.#closed.signal, this.#failed.signal, ...(until ? [until] : [])];
+    try {
+      const around = { input: source, output, signal: AbortSignal.any(ends) };
+      return await question(around, (validate) => this.#checked(validate));
+    } catch (error) {
+      throw this.#reasonOf(error);
+    } finally {
+      this.#state = 'ended';
+      source.off('pause', check).off('end', check);
+      await output.drained();
+    }
+  }
+
+  #checked(validate: Validate): Validate {
+    return async (value) => {
+      this.#state = 'checking';
+      try {
+        const problem = await validate(value);
+        return problem === true || this.#parts.shown(problem);
+      } catch (error) {
+        this.#failed.abort(error);
+        return '';
+      } finally {
+        if (this.#state === 'checking') this.#state = 'open';
+        // readline has kept what was typed meanwhile, such as the second line of a paste: Ctrl-U
+        // removes it.
+        this.#parts.source.emit('keypress', '', { ctrl: true, name: 'u' });
+      }
+    };
+  }
+
+  #reasonOf(error: unknown): unknown {
+    const { signal, until, interrupt } = this.#parts;
+    if (this.#failed.signal.aborted) return this.#failed.signal.reason;
+    if (until?.aborted && !signal.aborted) return until.reason;
+    const name = error instanceof Error ? error.name : '';
+    if (!['ExitPromptError', 'AbortPromptError', 'CancelPromptError'].includes(name)) return error;
+    if (signal.aborted && isAppError(signal.reason)) return signal.reason;
+    // The requests of a check would keep the process open until they end.
+    if (this.#state === 'checking') interrupt();
+    const details = { exitCode: 130, cause: error };
+    return new AppError('interrupted', 'the prompt was cancelled', details);
+  }
 }
