@@ -212,7 +212,7 @@ export function byteSize(bytes: number): string {
   return `${amount.toFixed(1)} TB`;
 }
 
-/** Always all members, null where there is nothing to say. */
+/** All members, null where they are unknown. */
 export function errorRecord(error: AppError): { error: Record<string, unknown> } {
   const { hint, status, request, server, retryable, data } = error.details;
   return {

@@ -69,7 +69,7 @@ export function git(
     child.stdin?.on('error', () => undefined).end(options.input);
     const stop = () =>
       void endTree(child).then(() => {
-        // What has left git by then may hold the pipes open.
+        // A process that has left git may hold the pipes open.
         child.stdout?.destroy();
         child.stderr?.destroy();
       });
@@ -78,7 +78,7 @@ export function git(
   });
 }
 
-/** For what reads or writes files of the repository: without its filters and merge drivers. */
+/** Options without the filters and merge drivers of the repository. */
 export async function inRepository<T extends GitOptions>(options: T): Promise<T> {
   const { stdout } = await git(['config', '--list', '--name-only'], options);
   return { ...options, env: withoutPrograms(stdout, options.env) };

@@ -43,7 +43,7 @@ export async function readCheckout(
   const { upstream, branch, head, dirty } = status;
   let unpushed = head === null ? null : upstream;
   if (head !== null && upstream === null && origin !== null) {
-    // What no branch of origin has, as of the last fetch.
+    // Commits that no branch of origin has, as of the last fetch.
     const { code, stdout } = await git(
       ['rev-list', '--count', 'HEAD', '--not', '--remotes=origin'],
       ask,

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 export const RUN_BY_GIT = 'git would run it, or programs that it names';
 
-/** Windows does not read it at the end of a name. */
+/** What Windows ignores at the end of a name. */
 const END = '[ .]*(?::[^/]*)?';
 
 /**
@@ -14,7 +14,7 @@ const PROGRAMS = new RegExp(
   `/(?:[.]git|git~1)${END}(?:$|/(?:info|modules|worktrees)${END}$|/(?:hooks|config|config[.]worktree|commondir|rebase-merge|info${END}/attributes)${END}(?:/|$))`,
   'i',
 );
-/** HFS+ does not read them. */
+/** What HFS+ ignores in a name. */
 const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
 export function isRunByGit(full: string) {
@@ -46,7 +46,6 @@ export function withoutGitPrograms(
   return [...removed].filter((name) => !removed.has(path.posix.dirname(name)));
 }
 
-/** Also a link that leads nowhere. */
 function isThere(file: string): boolean {
   try {
     lstatSync(file);

@@ -105,7 +105,6 @@ async function unpack(archive: Extract, root: string, leftOut: string[]): Promis
         return { kind: 'file' };
       }
       case 'link': {
-        // The other name of a file that was packed before.
         const from = safeName(linkname);
         if (tree.get(from)?.kind !== 'file') throw leadsOut(linkname);
         await copyFile(path.join(root, from), full, constants.COPYFILE_EXCL);

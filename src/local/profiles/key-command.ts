@@ -74,7 +74,7 @@ export async function runKeyCommand(command: string, options: KeyCommandOptions)
       : failure(`could not be started: ${(error as Error).message}`);
   } finally {
     ended.abort();
-    // What the command left behind may hold the pipes open.
+    // A process that the command left behind may hold the pipes open.
     child.stdout.destroy();
     child.stderr.destroy();
   }

@@ -87,7 +87,7 @@ async function fileText(path: string, readers: Pick<KeyReaders, 'readFile'>): Pr
     return decode(await readers.readFile(path), path);
   } catch (error) {
     if (isAppError(error)) throw error;
-    // Not the path: it may be the key itself, given in the wrong place.
+    // The path is not repeated: it may be the key itself.
     throw new AppError(
       'config',
       `cannot read the file that --api-key-file names: ${fileProblem(error).reason}`,

@@ -22,7 +22,7 @@ interface ProfileDocument {
   [member: string]: unknown;
 }
 
-/** Reading throws `config` when the file is corrupt; it is never overwritten then. */
+/** Throws `config` for a corrupt file, which is never overwritten. */
 export interface ProfileStore {
   readonly path: string;
   list(): Promise<Profile[]>;
@@ -134,8 +134,7 @@ async function changeDocument(
   edit: (document: ProfileDocument) => void,
 ): Promise<void> {
   makeFolder(configDir, 0o700);
-  // An existing directory is closed to others only when nothing but our files is in it: it may be
-  // /tmp.
+  // A directory with other files, such as /tmp, keeps its mode.
   const isOpen =
     ((await stat(configDir)).mode & 0o077) !== 0 && !(await lstat(configDir)).isSymbolicLink();
   if (isOpen && (await readdir(configDir)).every((name) => OWN_FILES.test(name)))
@@ -203,7 +202,6 @@ async function readDocument(file: string): Promise<ProfileDocument> {
   try {
     document = JSON.parse(text);
   } catch {
-    // the error of the parser has content
     throw corrupt(text.trim() === '' ? 'it is empty' : 'it is not valid JSON');
   }
   const problem = problemOfDocument(document);
