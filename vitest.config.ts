@@ -7,7 +7,13 @@ const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.
   version: string;
 };
 
-const CONF_WRITER = 'src/local/profiles/conf-writer.ts';
+/** As in the build, conf writes with a file of the project. */
+export const confWriter = {
+  alias: {
+    atomically: fileURLToPath(new URL('src/local/profiles/conf-writer.ts', import.meta.url)),
+  },
+  server: { deps: { inline: ['conf'] } },
+};
 
 const report = process.env.ACS_TEST_REPORT;
 
@@ -66,9 +72,7 @@ const notRun: Reporter = {
 export default defineConfig({
   define: { ACS_VERSION: JSON.stringify(version) },
   test: {
-    // As in the build: conf writes with a file of ours.
-    alias: { atomically: fileURLToPath(new URL(CONF_WRITER, import.meta.url)) },
-    server: { deps: { inline: ['conf'] } },
+    ...confWriter,
     // The files of a project share worker processes, and so the modules that these have loaded. The
     // idle clock waits until nothing is active in its process. A file that has only real clocks may
     // leave something active, such as a process that ends later: the files with the idle clock

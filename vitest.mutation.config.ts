@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { confWriter } from './vitest.config.ts';
 
 /**
  * The tests that run for each changed piece of code: they call the source directly, and start
@@ -14,6 +15,7 @@ const SLOW = [
 export default defineConfig({
   define: { ACS_VERSION: JSON.stringify('0.0.0') },
   test: {
+    ...confWriter,
     include: [
       'test/{domain,output,local/profiles,runs}/**/*.test.ts',
       'test/service/http/guard.test.ts',
