@@ -172,8 +172,9 @@ export const integer = () =>
   parsed(
     'integer',
     (input) => {
-      const value = /^\s*[+-]?\d+\s*$/.test(String(input)) ? Number(input) : input;
-      return Number.isSafeInteger(value) && typeof input !== 'object' ? Number(value) : null;
+      const isText = typeof input === 'string' && /^\s*[+-]?\d+\s*$/.test(input);
+      const value = isText ? Number(input) : input;
+      return Number.isSafeInteger(value) ? Number(value) : null;
     },
     (input) =>
       ({ string: 'int_parsing', number: 'int_from_float' })[typeof input as string] ?? 'int_type',

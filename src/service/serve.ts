@@ -62,8 +62,13 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
     );
     parts.push(context.close);
     const server = createHttpServer(createApp(context).fetch);
-    const port = await listenAt(server, host, options.port ?? 0, paths.port);
+    // The port of the service before, so that clients can reconnect.
+    const lastPort = readPort(paths.port);
+    await listenAt(server, host, options.port ?? 0, lastPort);
     parts.push(() => closeServer(server, context.stop));
+    const port = portOf(server);
+    if ((options.port ?? 0) === 0 && port !== lastPort)
+      inDataDir(dataDir, () => writePrivateFile(paths.port, `${port}\n`));
     const state = stateOf(options, port, clock.stamp());
     parts.push(inDataDir(dataDir, () => publishState(paths.state, state)));
     if (specs.warning !== null) log(`warning: ${specs.warning}`);
@@ -102,16 +107,15 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
   }
 }
 
-/** Port 0: that of the service before, so that clients can reconnect, else any free one. */
+/** Port 0: `preferred` if it is free, else any free one. */
 async function listenAt(
   server: ReturnType<typeof createHttpServer>,
   host: string,
   port: number,
-  portFile: string,
-): Promise<number> {
-  const lastPort = readPort(portFile);
+  preferred: number,
+): Promise<void> {
   try {
-    await (port === 0 ? listenPreferring(server, host, lastPort) : listen(server, host, port));
+    await (port === 0 ? listenPreferring(server, host, preferred) : listen(server, host, port));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === 'EADDRINUSE' ? 'the port is in use' : message;
@@ -119,7 +123,4 @@ async function listenAt(
       cause: error,
     });
   }
-  const actual = portOf(server);
-  if (port === 0 && actual !== lastPort) writePrivateFile(portFile, `${actual}\n`);
-  return actual;
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
 import { isRecord, type Json } from '../../protocol/shape.ts';
 
 /** The host did not answer (`status` null), or answered with an error. */
@@ -93,21 +96,28 @@ export class Forgejo {
     return all;
   }
 
+  /** Not by fetch, which refuses ports such as 10080 and repeats the token in its errors. */
   async #read(path: string): Promise<unknown> {
     let status: number | null = null;
     try {
-      const answer = await fetch(`${this.#base}/api/v1${path}`, {
+      const url = new URL(`${this.#base}/api/v1${path}`);
+      const request = (url.protocol === 'https:' ? https : http).request(url, {
         headers: { Authorization: `token ${this.#token}`, Accept: 'application/json' },
-        redirect: 'manual',
         // For all of one answer: a host may drip it without ever being silent.
         signal: AbortSignal.timeout(10_000),
       });
-      status = answer.status;
-      if (status === 200) return await answer.json();
-      await answer.body?.cancel();
+      request.on('error', () => undefined);
+      // A connection that changes its protocol closes without an answer and without an error.
+      request.on('close', () =>
+        request.emit('error', new Error(`${url.host} closed the connection`)),
+      );
+      const [answer] = (await once(request.end(), 'response')) as [http.IncomingMessage];
+      status = answer.statusCode ?? 0;
+      let body = '';
+      for await (const chunk of answer.setEncoding('utf8') as AsyncIterable<string>) body += chunk;
+      if (status === 200) return JSON.parse(body);
     } catch (error) {
-      const { cause = error } = error as Error;
-      throw new ForgejoError((cause as Error).message, status);
+      throw new ForgejoError((error as Error).message, status);
     }
     throw new ForgejoError(`the host answered ${status}`, status);
   }

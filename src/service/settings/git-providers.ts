@@ -51,8 +51,8 @@ export async function storeProviders(
     const stored = before[name as Provider];
     const token = input.token || stored?.token;
     if (!token) continue;
-    const { host = stored?.host, user_id = null } = input;
-    after[name as Provider] = { token, host: host ?? null, user_id };
+    const host = input.host ?? stored?.host ?? null;
+    after[name as Provider] = { token, host, user_id: input.user_id ?? null };
   }
   documents.write('git_providers', after);
 }

@@ -20,8 +20,10 @@ describe('tokens of git providers', () => {
     };
     await expectAnswers(app, [[STORE_V0, tokens({ ...first, bitbucket: { token: '' } }), 200]]);
     expect(stored()).toEqual({ ...first, gitlab: { token: 'l', host: null, user_id: null } });
-    await expectAnswers(app, [[STORE_V1, tokens({ github: { token: '' } }), 200]]);
-    expect(stored()).toEqual({ github: { token: 'g', host: 'git.example.org', user_id: null } });
+    for (const github of [{ token: '' }, { token: '', host: null }]) {
+      await expectAnswers(app, [[STORE_V1, tokens({ github }), 200]]);
+      expect(stored()).toEqual({ github: { token: 'g', host: 'git.example.org', user_id: null } });
+    }
   });
 
   it('are shown in both settings by their host only', async () => {
@@ -168,6 +170,14 @@ describe('a Forgejo host that is named with its token', () => {
     await host.close();
     const detail = expect.stringContaining('The git provider cannot be read') as string;
     await expectAnswers(app, [[REPOSITORIES, undefined, 502, { detail }]]);
+  });
+
+  it('is answered with 502 without its token when that cannot be sent', async () => {
+    const detail = expect.not.stringContaining('hush') as string;
+    await expectAnswers(app, [
+      [STORE_V1, at('hush\nhush'), 200],
+      [REPOSITORIES, undefined, 502, { detail }],
+    ]);
   });
 });
 
