@@ -19,7 +19,7 @@ export async function endTree(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
 }
 
-/** From /proc where there is one: `ps` is missing on small systems. */
+/** Reads /proc where there is one: `ps` is missing on small systems. */
 async function parentsByPid(): Promise<[pid: number, parent: number | undefined][]> {
   const names = await readdir('/proc').catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);

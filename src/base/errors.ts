@@ -1,6 +1,6 @@
 // Errors have a tag in place of `instanceof`: two chunks of the build may hold this module.
 
-/** By kind, which is also `error.code` in JSON. A promise to scripts: never renumber. */
+/** Keys are kinds, which are `error.code` in JSON too. A promise to scripts: never renumber. */
 export const EXIT_CODES = {
   ok: 0,
   failed: 1,
@@ -20,7 +20,7 @@ export const EXIT_CODES = {
   interrupted: 130,
 } as const;
 
-/** Of `interrupted` when the reader of stdout is gone, as after SIGPIPE. */
+/** The exit code of `interrupted` when the reader of stdout is gone, as after SIGPIPE. */
 export const READER_GONE = 141;
 
 export type ErrorKind = Exclude<keyof typeof EXIT_CODES, 'ok'>;

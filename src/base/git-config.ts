@@ -82,7 +82,7 @@ own_files() {
     --pathspec-from-file="$t/sparse" --pathspec-file-nul
 }`;
 
-/** By the last word of a key, else empty. An empty driver would take one side; this merges. */
+/** Keys are last parts of git keys; else empty. An empty driver takes one side; this merges. */
 const WITHOUT: Readonly<Record<string, string>> = {
   required: 'false',
   driver: 'git merge-file -L ours -L base -L theirs --marker-size=%L %A %O %B',

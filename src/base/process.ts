@@ -60,7 +60,7 @@ export function startOf(pid: number): string | null {
   return fields[0] === 'Z' || fields[0] === 'X' ? 'zombie' : (fields[19] ?? null);
 }
 
-/** Of /proc/<pid>/stat, from the state on (its parent is the next); null: there is none. */
+/** The fields of /proc/<pid>/stat from the state on (its parent is the next); null: none. */
 export function statFields(pid: number): string[] | null {
   try {
     // The name before the state stands in parentheses and may hold anything.

@@ -31,7 +31,7 @@ export interface ProgramContext extends Context {
 
 export function createContext(platform: Platform): ProgramContext {
   const { clock, signal, env } = platform;
-  // Also the keys that are not used: they may be given again in the wrong place, and be repeated in
+  // Keys that are not used are masked too: they may be given in the wrong place, and be repeated in
   // an error.
   const secrets = createSecretKeeper(KEY_VARIABLES.flatMap((name) => env[name] ?? []));
   const globals = (): GlobalOptions => context.globals;

@@ -107,7 +107,7 @@ export class DeviceFlow {
   }
 }
 
-/** Between 1 s and 60 s. */
+/** Limits an interval to 1 s to 60 s. */
 function intervalMs(seconds: number): number {
   return Math.min(Math.max(seconds, 1), 60) * 1000;
 }

@@ -10,7 +10,7 @@ export async function rawCall(
   { method, path, headers, body }: RawCall,
 ): Promise<RawAnswer> {
   const type = body?.contentType.split(';')[0]?.trim().toLowerCase() ?? '';
-  // As a value, whose secret members are then not printed.
+  // The parsed body shows which of its members are secret and not printed.
   const json = body !== null && isJsonType(type) ? parseJson(body.bytes) : undefined;
   const sent = { ...(body !== null && { raw: body }), ...(json !== undefined && { body: json }) };
   const call = { method, path, headers, expect: 'any', inDryRun: 'printed', ...sent } as const;

@@ -145,10 +145,10 @@ export interface Servers {
   active(use?: ConnectTarget['use'], within?: AbortSignal): Promise<Server>;
   /** Sends no request and starts nothing. */
   target(): Promise<ResolvedTarget>;
-  /** As `target`, without the key: runs no command that prints one. */
+  /** Like `target`, without the key: runs no command that prints one. */
   plan(): Promise<TargetPlan>;
   connect(target: ConnectTarget, within?: AbortSignal): Promise<Server>;
-  /** Also of servers that failed to open, and not of those that were only tried. */
+  /** Includes servers that failed to open, and not those that were only tried. */
   urls(): readonly string[];
   deviceFlow(baseUrl: string): Promise<DeviceFlow>;
   modelEndpoint(baseUrl: string, key: string | null): Promise<ModelEndpoint>;
@@ -179,7 +179,7 @@ export interface ConnectTarget {
   base_url: string;
   key: string | null;
   local?: boolean;
-  /** Of the local service: another process on the same port may serve another dialect. */
+  /** Identifies the local service: another process on the same port may serve another dialect. */
   pid?: number | undefined;
   sources?: Pick<ResolvedTarget, 'base_url_source' | 'key_source'>;
   /** `none`: the server is probed, and nothing is stored. */

@@ -111,11 +111,11 @@ export async function signIn(
 interface Target {
   name: string;
   base_url: string;
-  /** Of the URL: `flag`, `profile:<name>`, `cloud`, `prompt`. */
+  /** The source of the URL: `flag`, `profile:<name>`, `cloud`, `prompt`. */
   source: string;
 }
 
-/** From the flags and the stored profile; prompts for what they lack. */
+/** Reads the flags and the stored profile; prompts for what they lack. */
 async function chooseTarget(
   ctx: Context,
   store: ProfileStore,

@@ -99,7 +99,7 @@ export function blankConversation(id: string, status: Conversation['status']): C
   };
 }
 
-/** As in a replay. */
+/** A replay has neither tokens nor costs. */
 export function usedNoModel({
   cost_usd,
   tokens,

@@ -12,9 +12,9 @@ import {
   type FileSides,
 } from './patch.ts';
 
-/** Of a side, null: the file does not exist; undefined: the event does not have its content. */
+/** A side is null if the file does not exist, undefined if the event lacks its content. */
 export interface Edit {
-  /** As the event names it, mostly absolute. */
+  /** The path in the event, mostly absolute. */
   path: string;
   before: string | null | undefined;
   after: string | null | undefined;

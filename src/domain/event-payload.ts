@@ -41,7 +41,7 @@ const labelled = (label: string, detail: string): string =>
 const errorText: ReadText = (payload) =>
   labelled(textAt(payload, 'code'), lineAt(payload, 'detail'));
 
-/** By kind (interface 7.2, 7.6). */
+/** Keys are kinds (interface 7.2, 7.6). */
 const TEXTS: ReadonlyMap<string, ReadText> = new Map<string, ReadText>([
   ['MessageEvent', (payload) => contentText(member(payload, 'llm_message', 'content'))],
   ['ActionEvent', actionText],
@@ -149,7 +149,7 @@ function risksOf(payload: Members): string[] {
   return isRecord(risks) ? Object.values(risks).map((risk) => textOf(risk).toLowerCase()) : [];
 }
 
-/** Of an action, by the model: `medium` or `high`, else null. */
+/** The risk that the model gives an action: `medium` or `high`, else null. */
 export function riskOf({ payload }: Payload): string | null {
   return RISKS.find((risk) => risk === textAt(payload, 'security_risk').toLowerCase()) ?? null;
 }

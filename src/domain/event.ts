@@ -26,7 +26,7 @@ export interface ConversationEvent {
   /** V1: the event's `kind`. V0: `action:<name>` or `observation:<name>`. */
   kind: string;
   text: string;
-  /** As served, redacted. */
+  /** The event as the server sent it, redacted. */
   payload: Record<string, unknown>;
   /** Null: the event shows nothing about the run. Not printed. */
   signal: RunSignal | null;

@@ -10,7 +10,7 @@ export interface PathInfo {
   /** Permission bits, at most 0o777. */
   mode: number;
   isReadable: boolean;
-  /** Of a folder: names can be added. Else: the folder that it is in can be written to. */
+  /** A folder: names can be added. Else: the folder that it is in can be written to. */
   isWritable: boolean;
   hasFolder: boolean;
 }
@@ -20,7 +20,7 @@ export interface SandboxContent {
   kind: 'file' | 'folder';
   /** Permission bits of a new file; null: those that the server gives it. */
   mode: number | null;
-  /** Of all parts; null: not known before. */
+  /** The sum of all parts; null: not known before. */
   bytes: number | null;
   parts: () => AsyncIterable<Uint8Array>;
 }
@@ -30,7 +30,7 @@ export interface SandboxFiles {
   stat(path: string): Promise<PathInfo>;
   /** A folder comes as a tar archive whose names begin with `./`. */
   download(from: PathInfo, into: (part: Uint8Array) => Promise<void>): Promise<void>;
-  /** By way of a name `.acs-cp-…`. Throws `conflict` where file and folder collide. */
+  /** Writes under a name `.acs-cp-…` first. Throws `conflict` where file and folder collide. */
   upload(target: PathInfo, content: SandboxContent): Promise<void>;
   /** A temporary path in the sandbox that has to be removed, also after a success; null: none. */
   readonly temporary: string | null;

@@ -16,7 +16,7 @@ export interface RequestedSettings {
 export interface Difference {
   field: SettingsField;
   effect: 'set' | 'unset';
-  /** Of `unset`: the default; null for a secret. */
+  /** The default for `unset`; null for a secret. */
   value: JsonValue;
   before: string;
   after: string;

@@ -29,7 +29,7 @@ export const V1_FIELDS = fieldsOf(['all', 'newer', 'V1'], {
   mcp_config: { description: 'MCP servers by name', check: checkMcpConfigV1 },
 });
 
-/** Of both dialects; the form of `mcp_config` is not checked. */
+/** The names of both dialects; the form of `mcp_config` is not checked. */
 export const SETTINGS_FIELDS = fieldsOf(['all', 'V0', 'newer', 'V1'], {});
 
 const WORDS: Record<SettingsField['type'], string> = {

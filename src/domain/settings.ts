@@ -14,7 +14,7 @@ export interface McpConfig {
 }
 
 export interface SettingsSnapshot {
-  /** By name, defaults included; a secret is never here: see `secrets`. */
+  /** Keys are names, defaults included; a secret is never here: see `secrets`. */
   values: Record<string, JsonValue>;
   /** `unknown` where the server does not report it. */
   secrets: Record<string, 'set' | 'unset' | 'unknown'>;

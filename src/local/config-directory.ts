@@ -6,7 +6,7 @@ export interface UserFolders {
   home: string;
 }
 
-/** Of profiles and caches: the path that conf has for `acs`, without loading conf, which takes 67 ms. */
+/** The path of conf for `acs`: loading conf to find it would take 67 ms. */
 export function configDirectory({ env, platform, home }: UserFolders): string {
   if (env.ACS_CONFIG_DIR) return path.resolve(env.ACS_CONFIG_DIR);
   if (platform === 'darwin') return path.join(home, 'Library', 'Preferences', 'acs');

@@ -94,7 +94,7 @@ function sharedWidths(
   return widths;
 }
 
-/** As short as they can be and still be typed back, all of one length. */
+/** The shortest prefixes that can be typed back, all of one length. */
 export function shortenIds(ids: readonly string[]): string[] {
   const distinct = new Set(ids);
   const longest = Math.max(0, ...ids.map((id) => id.length));

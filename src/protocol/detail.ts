@@ -51,7 +51,7 @@ function ctxOf(
   return value == null ? {} : { ctx: { [name]: value } };
 }
 
-/** By the types of valibot; a message that begins with `<type>: ` names its own. */
+/** Keys are the types of valibot; a message that begins with `<type>: ` names its own. */
 const TYPES: Readonly<Record<string, string>> = {
   string: 'string_type',
   array: 'list_type',
@@ -299,7 +299,7 @@ function unchecked(schema: v.GenericSchema): v.GenericSchema<unknown> {
   return Object.assign(schema, { '~run': run });
 }
 
-/** By the names of genuine servers. The error lists the mismatches of all options. */
+/** The options have the names of genuine servers. The error lists the mismatches of all. */
 export const anyOf = <const Options extends Record<string, v.GenericSchema>>(options: Options) =>
   v.pipe(
     unchecked(v.union(Object.values(options))),

@@ -27,7 +27,7 @@ export function timeLimit(
   return { signal: limit.signal, clear: () => timer.abort() };
 }
 
-/** At the limit the requests of the server are aborted with the error `over`. */
+/** Aborts the requests of the server at the limit, with the error `over`. */
 export async function withinLimit<T>(
   ctx: Pick<RunContext, 'clock' | 'signal'>,
   server: Server,

@@ -46,7 +46,7 @@ export interface FollowSocket {
 export interface FollowSource {
   readRecord(): Promise<Conversation>;
   complete(conversation: Conversation, extent?: 'once'): Promise<Conversation>;
-  /** From the start of the window on; events may come again. */
+  /** Begins at the start of the window; events may come again. */
   readEvents(window: FollowWindow): AsyncIterable<SourceEvent>;
   /** Waits for the last events of a run that has ended. */
   catchUp?(conversation: Conversation): Promise<'complete' | 'read-again'>;

@@ -59,7 +59,7 @@ class Follower {
   private readonly window: FollowWindow;
   private skipTo: string | null;
   private socket: FollowSocket | null = null;
-  /** By time; frames of the same time as they came. */
+  /** Sorted by time; frames of the same time in the order of arrival. */
   private frames: { event: SourceEvent; receivedAtMs: number }[] = [];
   private openedAtMs = 0;
   private frameAtMs = 0;

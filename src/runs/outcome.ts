@@ -196,7 +196,7 @@ function isStale(
 
 const RANKED_CODES: readonly number[] = [0, 8, 6, 5, 1];
 
-/** From the worst: a signal, 124, a code that no run ends with, 1, 5, 6, 8; 0 for none. */
+/** The worst first: a signal, 124, a code that no run ends with, 1, 5, 6, 8; 0 for none. */
 export function worstCode(codes: readonly number[]): number {
   const rank = (code: number): number => {
     if (code >= EXIT_CODES.timeout) return code === EXIT_CODES.timeout ? 6 : 7;

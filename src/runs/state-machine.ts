@@ -59,7 +59,7 @@ const MS = {
 
 /** Times are milliseconds on the context's clock; Infinity: none. */
 export interface Rules {
-  /** Of `wait --for`. */
+  /** The statuses of `wait --for`. */
   wanted?: readonly string[] | null;
   seen: Conversation;
   /** Set where the command has started the run itself: only newer events count. */

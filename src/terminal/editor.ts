@@ -119,7 +119,7 @@ function runEditor(
 const WORD = /(?:[^\s"'\\]|\\[^]|"(?:[^"\\]|\\[^])*"|'[^']*'|["'\\])+/g;
 const PIECE = /\\([^])|"((?:[^"\\]|\\[^])*)"|'([^']*)'/g;
 
-/** By the quoting rules of a POSIX shell, without a shell. On Windows a backslash is no escape. */
+/** Applies the quoting rules of a POSIX shell. On Windows a backslash does not escape. */
 export function splitCommand(command: string, platform = 'posix'): string[] {
   const text = platform === 'win32' ? command.replaceAll('\\', '\\\\') : command;
   return (text.match(WORD) ?? []).map((word) =>

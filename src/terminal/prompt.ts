@@ -68,7 +68,7 @@ export function createPrompt({
   /** Does what Ctrl-C does where no question is open. */
   interrupt: () => void;
   color?: 'auto' | 'never';
-  /** Of all that is shown: a server may repeat a key in its answer. */
+  /** Masks everything that is shown: a server may repeat a key in its answer. */
   redact?: (text: string) => string;
 }): Prompt {
   const colors = takesColors({ isTTY: io.stderr.isTTY, env, color }) ? 'colors' : 'no-colors';

@@ -8,7 +8,7 @@ import { truncate } from '../base/text/width.ts';
 import type { StatusLineOptions } from './status-line.ts';
 import { TerminalStream } from './writable.ts';
 
-/** Of the frame, the blanks around the text, and the last column, after which terminals wrap. */
+/** Columns of the frame, the blanks around the text, and the last one, where terminals wrap. */
 const OTHER_COLUMNS = 4;
 
 class SpinnerStream extends TerminalStream {
@@ -21,7 +21,7 @@ class SpinnerStream extends TerminalStream {
   }
 }
 
-/** Between the writes of others on a terminal, as ora does. */
+/** Draws between the writes of others on a terminal, as ora does. */
 export class Spinner {
   private readonly options: StatusLineOptions;
   private readonly stream: SpinnerStream;

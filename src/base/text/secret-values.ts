@@ -1,6 +1,6 @@
 const SHORTEST = 8;
 const LONGEST_WORDS = 15;
-/** Also `EMPTY`, `camelCase`, `LiteLLM`; few random letters are of this form. */
+/** Matches `EMPTY`, `camelCase`, `LiteLLM` too; few random letters have this form. */
 const WORD = /^\p{Ll}?(?:\p{Lu}*\p{Ll}{2,})*\p{Lu}*$/u;
 
 /** False for a value like ordinary words and numbers, which is not replaced in free text. */
@@ -11,7 +11,7 @@ export function isMaskable(value: string): boolean {
   return !parts.every((part) => WORD.test(part)) && !parts.every((part) => /^\d*$/.test(part));
 }
 
-/** Of the values that are maskable; the longest first: a value may contain another one. */
+/** Returns the values that can be masked, the longest first: a value may contain another one. */
 export function formsOf(secrets: readonly string[]): string[] {
   const parts = secrets.flatMap((secret) => {
     const lines = secret.trim().split(/\r?\n/);

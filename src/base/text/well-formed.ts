@@ -1,6 +1,6 @@
 // `jq`, PostgreSQL and endpoints of models refuse half of a surrogate pair and U+0000.
 
-/** At most `length` UTF-16 units, from the end where it is negative; never half of a pair. */
+/** Returns at most `length` UTF-16 units, from the end if negative; never half of a pair. */
 export function cut(text: string, length: number): string {
   return length < 0
     ? text.slice(length).replace(/^[\udc00-\udfff]/, '')

@@ -3,14 +3,14 @@ import { cut } from './well-formed.ts';
 
 /** Wider than any terminal. */
 const LONGEST_MEASURED = 4096;
-/** With less beside the indentation the terminal breaks the lines. */
+/** The terminal breaks the lines where less is left beside the indentation. */
 const LEAST_COLUMNS = 16;
 
 export function widthOf(text: string): number {
   return stringWidth(text);
 }
 
-/** At most `columns` wide, ending in `…` when something was cut. */
+/** Cuts to at most `columns`, ending in `…` when something was cut. */
 export function truncate(text: string, columns: number): string {
   const measured = cut(text, LONGEST_MEASURED);
   if (measured.length === text.length && widthOf(text) <= columns) return text;

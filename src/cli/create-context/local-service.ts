@@ -149,7 +149,7 @@ export class LocalService {
     return translated(async () => (await this.service.stopService(this.dataDir)).pid);
   }
 
-  /** With which the agent calls the model of the settings. Null: the URL is not known. */
+  /** The endpoint where the agent calls the model of the settings. Null: the URL is not known. */
   async modelEndpoint(llm: { model: string; base_url: string }) {
     return (await import('../../service/base/model-config.ts')).endpointOf(llm);
   }
@@ -159,7 +159,7 @@ export class LocalService {
     return translated(() => this.service.storedModelKey(this.dataDir));
   }
 
-  /** By a trial that leaves nothing behind. Throws `config`. */
+  /** Runs a trial that leaves nothing behind. Throws `config`. */
   tryDataDir(): Promise<void> {
     return translated(() => this.service.tryDataDir(this.dataDir));
   }

@@ -55,7 +55,7 @@ export class AgentClient {
     return read(answer, (body) => readPage(body, 'events', readEvent));
   }
 
-  /** With `run` the agent continues. Sent once. */
+  /** The agent continues if `run`. Sent once. */
   async send(content: unknown[], effect: 'run' | 'store'): Promise<void> {
     const body = { role: 'user', content, run: effect === 'run' };
     await this.#post('/events', { body });

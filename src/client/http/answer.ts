@@ -271,7 +271,7 @@ const NOT_PROXIED: Cause = {
   text: ({ host, message }) => `the proxy did not connect to ${host} (it answered ${message})`,
 };
 
-/** By the code of the error, where it is one of connecting with `connect` before it. */
+/** Keys are codes of errors, with `connect` before those of connecting. */
 const CAUSES: Readonly<Record<string, Cause>> = {
   ENOTFOUND: UNRESOLVED,
   EAI_AGAIN: UNRESOLVED,

@@ -185,7 +185,7 @@ function retryAfterMs(header = '', nowMs: number): number | null {
   return Number.isNaN(ms) ? null : Math.max(0, ms);
 }
 
-/** From the cloud's headers: the reset is in seconds since the epoch, or from now. 0: no pause. */
+/** Reads the cloud's headers: the reset is in seconds since the epoch, or from now. 0: no pause. */
 export function limitResetMs(headers: Record<string, string>, nowMs: number): number {
   const reset = Number(headers['x-ratelimit-reset']);
   const isUsedUp = Number(headers['x-ratelimit-remaining']) <= 0;

@@ -57,7 +57,7 @@ const SAFE: Record<Call['method'], Call['safe']> = {
   PATCH: 'once',
 };
 
-/** By `expect`, before and after decoding. A page of 100 events may hold as many screenshots. */
+/** The bound for each `expect`, also after decoding: 100 events may hold 100 screenshots. */
 const MOST_MIB = { json: 256, any: 256, bytes: 512 };
 const MOST_LOGGED_CHARACTERS = 2_000;
 

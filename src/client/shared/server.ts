@@ -69,7 +69,7 @@ export interface WebPage {
 
 export interface StartProgress {
   start_task_id: string;
-  /** As the server names it, with what it waits for. */
+  /** The state in the words of the server, with what it waits for. */
   step: string;
   conversation_id: string | null;
   sandbox_id: string | null;

@@ -37,7 +37,7 @@ interface KnownRefusal {
   data?: Record<string, unknown>;
 }
 
-/** By `msg_id`. */
+/** Keys are values of `msg_id`. */
 const BY_CODE: Readonly<Record<string, KnownRefusal>> = {
   STATUS$ERROR_LLM_AUTHENTICATION: {
     kind: 'config',

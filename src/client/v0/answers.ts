@@ -128,7 +128,7 @@ async function agentStateChange(
   };
 }
 
-/** As a raw action: the route for messages is younger than V0 itself (interface 3.4). Sent once. */
+/** A raw action: the route for messages is younger than V0 itself (interface 3.4). Sent once. */
 export async function sendV0(links: Links, id: string, message: OutgoingMessage): Promise<void> {
   const info = await getRunningV0(links, id, 'resume it with: acs conv send --resume');
   if ((await readNews(links, info)).agentState === WAITING)

@@ -72,7 +72,7 @@ export function runtimeOf(
   return { transport: sameServer ? links.app : links.agent(base, info.session_api_key), path };
 }
 
-/** From the event with this number on; null: from the newest one backwards. */
+/** The number of the first event; null: the newest ones, backwards. */
 export function eventPagesV0(
   links: Links,
   info: ConversationInfo,

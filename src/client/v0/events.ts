@@ -114,7 +114,7 @@ export class NewsReader {
   readonly #links: Links;
   readonly #onNew: (event: EventRecordV0) => void;
   #newest: ReturnType<typeof agentStateOf> = null;
-  /** As `#newest`, without the states of a stop or a start. */
+  /** Like `#newest`, without the states of a stop or a start. */
   #newestOfRun: ReturnType<typeof agentStateOf> = null;
   #answered = false;
   readonly #watchPending = createPendingWatch();

@@ -28,7 +28,7 @@ export function isEcho(task: StartTaskRecord, conversationId: string): boolean {
   return echoed !== null && normalId(echoed) === normalId(conversationId);
 }
 
-/** By the id of a start task, or the id that a start has requested. Throws `not-found`. */
+/** Takes the id of a start task, or the id that a start has requested. Throws `not-found`. */
 export async function getByStart(links: Links, id: string): Promise<Conversation> {
   const chosenBy = async () => {
     if (normalizeId(id) === null) return undefined;

@@ -97,7 +97,7 @@ async function deliver(
   if (isMissingRoute(answer)) return await atSandbox();
   const text = serverText(answer.body);
   const reason = text === null ? '' : `: ${text}`;
-  // Also after 30 s without an answer of the sandbox, which takes the message after its step.
+  // A sandbox that has not answered for 30 s takes the message after its step.
   if (status === 502) {
     const unknown = 'whether the sandbox takes the message is not known';
     const message = `the server answered 502${reason}; ${unknown}`;

@@ -179,7 +179,7 @@ export async function showRun(
 export async function showOutcome(ctx: Context, outcome: Outcome): Promise<void> {
   const { format, fields } = ctx.globals;
   if (format === 'json' || format === 'ndjson') return await ctx.out.record({ ...outcome });
-  // From 124 on the wait ended before the run did: the error reports it.
+  // A code of 124 or more: the wait ended before the run did, and the error reports it.
   if (format === undefined && fields === undefined && outcome.exit_code < EXIT_CODES.timeout)
     await ctx.out.lines(outcomeView, [outcome]);
 }
@@ -227,7 +227,7 @@ export class LiveRun {
   }
 }
 
-/** Of the verbs that start or continue a run: `send` and `resume`. */
+/** The options of verbs that start or continue a run: `send` and `resume`. */
 export interface RunOptions extends WaitOptions, OnConfirmOptions {
   wait?: boolean;
   follow?: boolean;

@@ -139,7 +139,7 @@ const SIGNATURES = {
   webp: /^RIFF[^]{4}WEBP/,
 };
 
-/** As URLs. Throws `config` for an unreadable file, `usage` for no image or too large a one. */
+/** Returns URLs. Throws `config` for an unreadable file, `usage` for no image or a large one. */
 export async function readImages(ctx: Context, given: readonly string[]): Promise<string[]> {
   const urls: string[] = [];
   for (const image of given) {

@@ -303,7 +303,7 @@ const UNREAD_FIELDS: readonly string[] = ['conversation_id', 'exit_code', 'reaso
 
 const waitedView: View<Waited> = {
   noun: outcomeView.noun,
-  // With -q only ids of conversations that were waited for are printed.
+  // -q prints only ids of conversations that were waited for.
   id: ({ isUnread, outcome }) => (isUnread ? '' : outcomeView.id(outcome)),
   fields: outcomeView.fields.map((field) => ({
     ...field,

@@ -194,7 +194,7 @@ function requireSocket(server: Server, what: string): void {
   throw new AppError('unsupported', `this server cannot ${what}; the local service can`);
 }
 
-/** By the exit code of acs. */
+/** Keys are exit codes of acs. */
 const SIGNALS: ReadonlyMap<number, 'SIGHUP' | 'SIGTERM'> = new Map([
   [129, 'SIGHUP'],
   [143, 'SIGTERM'],

@@ -20,7 +20,7 @@ import { redactPatterns } from '../../base/text/redact.ts';
 import { promptForSecret, readText } from '../shared/files.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
-/** By its name, or the path that V1 has it at: `agent_settings.llm.model` is `llm_model`. */
+/** Takes its name, or its path in V1: `agent_settings.llm.model` is `llm_model`. */
 export function findField(
   fields: readonly SettingsField[],
   name: string,

@@ -50,7 +50,7 @@ export interface TimedContext extends Context {
   readonly deadline: Deadline;
 }
 
-/** At the deadline the work throws an error that `deadline.isOver` recognises: `timeout`. */
+/** The work throws an error at the deadline that `deadline.isOver` recognises: `timeout`. */
 export async function withinDeadline<T>(
   ctx: Context,
   limits: Limits,

@@ -105,7 +105,7 @@ async function deleteNamed<T>(
     for await (const item of allPages(view.id, (page) => items.fetch(server, page)))
       stored.set(view.id(item), item);
   } catch (error) {
-    // With --allow-loss a token is deleted although the server does not report which it has.
+    // --allow-loss deletes a token although the server does not report which it has.
     if (!options.allowLoss || !isAppError(error) || error.kind !== 'conflict') throw error;
     for (const name of names) stored.set(name, items.absent(name));
   }

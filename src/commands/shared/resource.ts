@@ -35,7 +35,7 @@ export interface Resource<R extends StatusRecord> {
 export interface Target<R> {
   id: string;
   server: Server;
-  /** As it was when it was chosen; in `apply`, as it was read right before. */
+  /** The record when it was chosen; in `apply`, the one that was read right before. */
   seen: R;
   /** Undefined for a record that was named. */
   matches?: (record: R) => boolean;
@@ -184,7 +184,7 @@ export async function rememberLast(ctx: Context, server: Server, id: string | nu
   try {
     await ctx.servers.lastConversation.set(originOf(server), id);
   } catch {
-    // With a read-only home only `@last` is missing.
+    // A read-only home lacks only `@last`.
   }
 }
 

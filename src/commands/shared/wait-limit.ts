@@ -43,7 +43,7 @@ export function checkLimitWithoutNoWait(options: WaitOptions): void {
   checkLimitHasWait(options, options.wait !== false, 'and --no-wait cannot be combined');
 }
 
-/** From now on; no limit on a terminal. */
+/** Counts from now on; no limit on a terminal. */
 export function limitsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): Limits {
   const byDefaultMs = ctx.terminal.offTerminal ? 3_600_000 : Number.POSITIVE_INFINITY;
   const limits = limitsAfter(ctx, waitTimeout ?? timeout ?? byDefaultMs);

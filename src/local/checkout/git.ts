@@ -11,7 +11,7 @@ export interface GitOptions {
   /** Default 10 s. */
   timeoutMs?: number;
   input?: Uint8Array | string;
-  /** Of stdout: latin1 keeps each byte of a path as one character. Default utf8. */
+  /** The encoding of stdout: latin1 keeps each byte of a path as one character. Default utf8. */
   encoding?: 'utf8' | 'latin1';
   /** GIT_DIR, GIT_WORK_TREE, GIT_INDEX_FILE. */
   repositoryEnv?: Readonly<Record<string, string>>;

@@ -52,7 +52,7 @@ export function isPipe(file: string): boolean {
   return tried(() => statSync(file))?.isFIFO() === true;
 }
 
-/** Of a failure of the file system `config`; another error stays as it is. */
+/** Makes `config` of a failure of the file system; another error stays as it is. */
 export function fileError(what: 'read' | 'write', file: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error;
   const { reason, hint } = fileProblem(error);

@@ -20,7 +20,7 @@ import { RUN_BY_GIT, withoutGitPrograms } from './git-programs.ts';
 import { fileError, LEADS_OUT, NO_FILE, staysInside, writePart } from './pack.ts';
 import { cut } from '../../base/text/well-formed.ts';
 
-/** By path (the folder itself: `.`), folders before what is in them. */
+/** Keys are paths (the folder itself: `.`), folders before what is in them. */
 type Tree = Map<string, { kind: Kind; mode: number; bytes: number }>;
 
 interface Unpacked {

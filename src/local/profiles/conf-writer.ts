@@ -5,7 +5,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { writeSmallFile } from '../../base/small-file.ts';
 
-/** Behind a link the target is replaced: some users link their configuration to a repository. */
+/** Replaces the target of a link: some users link their configuration to a repository. */
 export function writeFileSync(file: string, text: string): void {
   writeSmallFile(existsSync(file) ? realpathSync(file) : file, text);
 }

@@ -73,7 +73,7 @@ export interface ResolvedTarget {
   /** `file`, `stdin`, `profile:<name>`, `command`, `env:<NAME>`, `local`, null without a key. */
   key_source: string | null;
   local: boolean;
-  /** Of the local service while it runs. */
+  /** The local service has it while it runs. */
   pid?: number | undefined;
   version?: string | undefined;
   notices: string[];
@@ -102,7 +102,7 @@ export interface TargetQuery {
 export interface Profile {
   name: string;
   base_url: string;
-  /** At most one of key and key_command. */
+  /** A profile has at most one of key and key_command. */
   key?: string;
   key_command?: string;
   created_at: string;

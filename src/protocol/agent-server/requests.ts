@@ -70,7 +70,7 @@ export const setSecurityAnalyzer = record({ security_analyzer: v.nullable(securi
 
 const numberOrNull = v.nullish(number());
 
-/** Of an LLM of openhands-sdk what the local service uses; `timeout` in seconds, costs in USD. */
+/** What the local service uses of an LLM of openhands-sdk; `timeout` in s, costs in USD. */
 export const llm = record({
   model: v.nullish(text()),
   api_key: v.nullish(text()),

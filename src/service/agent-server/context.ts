@@ -7,7 +7,7 @@ import type { Conversations } from './conversations.ts';
 
 export interface AgentContext {
   config: Pick<WorkerConfig, 'session_api_key' | 'root' | 'fell_back'>;
-  /** Of acs. */
+  /** The version of acs. */
   version: string;
   conversations: Conversations;
   bash: BashService;

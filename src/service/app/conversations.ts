@@ -40,7 +40,7 @@ export function workspacePath(row: Pick<ConversationRow, 'working_dir'>, given: 
   return path.posix.isAbsolute(given) ? given : path.posix.join(row.working_dir ?? '/', given);
 }
 
-/** As V1 shows it (interface section 4.3). */
+/** The record that V1 shows (interface section 4.3). */
 export function conversationRecord(
   row: ConversationRow,
   context: AppContext,

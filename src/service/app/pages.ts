@@ -10,7 +10,7 @@ type ViewerState = 'waits' | 'changed' | 'left' | 'service-ends';
 export type Pages = ReturnType<typeof createPages>;
 
 export function createPages(clock: Pick<Clock, 'now'>) {
-  /** By hash: a look-up compares hashes, so its time discloses nothing of a token. */
+  /** Keys are hashes: a look-up compares hashes, so its time discloses nothing of a token. */
   const tokens = new Map<
     string,
     { kind: 'link' | 'session'; conversationId: string; endsAtMs: number }

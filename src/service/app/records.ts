@@ -104,7 +104,7 @@ export const task = v.object({
   issue_number: integer(),
 });
 
-/** Of both dialects; the other members are those of the request. */
+/** Both dialects have these; the other members are those of the request. */
 const storedSettings = {
   provider_tokens_set: dictionary(),
   llm_api_key_set: v.boolean(),

@@ -6,7 +6,7 @@ export interface ModelConfig {
   llm: Llm;
   /** The tools that the client names; null: all. */
   tools: string[] | null;
-  /** By name; the forms of `mcpServers` of openhands-sdk. */
+  /** Keys are names; values have the forms of `mcpServers` of openhands-sdk. */
   mcp_config: Record<string, unknown>;
   system_prompt: string;
   /** Whether `llm` was that of the settings. */
@@ -29,7 +29,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   ollama: 'http://127.0.0.1:11434/v1',
   ollama_chat: 'http://127.0.0.1:11434/v1',
 };
-/** With a base_url these prefixes are not part of the name of the model. */
+/** These prefixes are not part of the name of the model where there is a base_url. */
 const ROUTED = new Set([
   'openai',
   'openrouter',

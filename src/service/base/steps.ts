@@ -87,11 +87,11 @@ export interface McpStep {
 export interface ModelCall {
   response_id: string;
   name: string;
-  /** As the model wrote it; it may be invalid JSON. */
+  /** The text of the model; it may be invalid JSON. */
   arguments: string;
   /** The reasoning of the answer, on its first step alone. */
   reasoning: string;
-  /** Of Gemini, which refuses a call in the history without it. */
+  /** Gemini sends it, and refuses a call in the history without it. */
   signature: string | null;
 }
 

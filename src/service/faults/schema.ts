@@ -31,7 +31,7 @@ export interface FaultRule {
   /** Null: as the service answers. */
   status: number | null;
   headers: Record<string, string>;
-  /** As it goes out; null: as the service answers. */
+  /** The body that is sent; null: the one of the service. */
   body: string | null;
   contentType: string | null;
   cut: Cut | null;

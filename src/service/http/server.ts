@@ -23,7 +23,7 @@ export function createHttpServer(
   return server;
 }
 
-/** By server: the one at ::1. */
+/** For each server: the one at ::1. */
 const twins = new WeakMap<Server, NetServer>();
 
 /**

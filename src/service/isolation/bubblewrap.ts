@@ -56,7 +56,7 @@ const SYSTEM_SETTINGS = [
   'protocols',
   'python3',
   'services',
-  // Beside them are private keys.
+  // The folder around them has private keys.
   'ssl/ca-bundle.pem',
   'ssl/cert.pem',
   'ssl/certs',

@@ -80,7 +80,7 @@ interface Hello {
 
 export class IsolationConnection {
   readonly #child: ChildProcess;
-  /** By the number of the request; `room`: bytes of output that may still come. */
+  /** Keys are the numbers of requests; `room`: bytes of output that may still come. */
   readonly #pending = new Map<
     number,
     {

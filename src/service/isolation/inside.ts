@@ -12,7 +12,7 @@ const workingDir = process.cwd();
 /** The folder for files of the worker, where no mount ends with the helper. */
 const scratch = process.argv[2];
 const mark = process.env[SANDBOX_MARKER] ?? '';
-// At the limit of processes not even `kill` could be started.
+// Not even `kill` could be started at the limit of processes.
 const programs = new Programs(workingDir, () => {
   process.stderr.write('it reached its limit of processes\n');
   endEverything();

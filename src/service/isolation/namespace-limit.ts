@@ -8,11 +8,11 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { shellQuote } from '../../base/text/shell-quote.ts';
 
-/** Of each kind but cgroup. The one or two user namespaces that bubblewrap makes are among them. */
+/** Limits each kind but cgroup. The user namespaces that bubblewrap makes are counted too. */
 export const MOST_NAMESPACES = 64;
 
 const KINDS = ['ipc', 'mnt', 'net', 'pid', 'time', 'user', 'uts'];
-// With a cgroup namespace a process inside could end or stop everything in that of the service.
+// A process inside a cgroup namespace could end or stop everything in that of the service.
 const LIMITS = [
   'cgroup_namespaces=0',
   ...KINDS.map((kind) => `${kind}_namespaces=${String(MOST_NAMESPACES)}`),

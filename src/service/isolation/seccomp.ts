@@ -12,7 +12,7 @@ interface Architecture {
   socket: number;
 }
 
-/** By machine: its own architecture and that of its 32-bit programs. */
+/** For each machine: its own architecture and that of its 32-bit programs. */
 const ARCHITECTURES: Partial<Record<NodeJS.Architecture, Architecture[]>> = {
   x64: [
     { id: 0xc000003e, refused: [248, 249, 250, 425], socket: 41 },

@@ -22,7 +22,7 @@ export interface LocalService {
   notice: string | null;
 }
 
-/** Of a start and of a stop; a service that stops ends its workers in a few seconds. */
+/** The limit of a start and of a stop: a service that stops ends its workers in a few seconds. */
 const PROCESS_TIMEOUT_MS = 15_000;
 const LONGEST_LOG_BYTES = 5 * 1024 * 1024;
 /** Begins the line with the reason why the background process could not start. */
@@ -184,7 +184,7 @@ export async function stopService(
   dataDir: string,
   signal?: AbortSignal,
 ): Promise<{ stopped: boolean; pid: number | null }> {
-  // By the lock: the state file exists only while the service listens, and may have been damaged.
+  // The lock decides: the state file exists only while the service listens, and may be damaged.
   const owner = liveOwner(dataPaths(dataDir).lock);
   if (owner === null) return { stopped: false, pid: null };
   const { pid } = owner;

@@ -39,7 +39,7 @@ export class SandboxChanges {
     return changed;
   }
 
-  /** As `takeDown`, for its deletion: aborts every use, begun or not. */
+  /** Like `takeDown`, for its deletion: aborts every use, begun or not. */
   remove<Result>(id: string, change: () => Promise<Result>): Promise<Result> {
     const queue = this.#queueOf(id);
     queue.deletion.abort(this.#deletedReason());
@@ -47,7 +47,7 @@ export class SandboxChanges {
     return this.takeDown(id, change);
   }
 
-  /** As `apply`; a deletion of the sandbox aborts `deleted`, and the work fails. */
+  /** Like `apply`; a deletion of the sandbox aborts `deleted`, and the work fails. */
   use<Result>(id: string, work: (deleted: AbortSignal) => Promise<Result>): Promise<Result> {
     const { signal } = this.#queueOf(id).deletion;
     return this.apply(id, async () => {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { basesOf } from '../base/worker-protocol.ts';
 
-/** Of each sandbox: a workspace, the commits that its clones began with, and its event logs. */
+/** A sandbox has a workspace, the commits that its clones began with, and event logs. */
 export class SandboxFolders {
   readonly #in: { workspacesDir: string; eventsDir: string };
 

@@ -34,7 +34,7 @@ export class WorkerProcess {
     env: Readonly<Record<string, string | undefined>>,
     events: WorkerEvents,
   ) {
-    // By the mark the next service recognises the worker, which reads no argument.
+    // The next service recognises the worker by the mark; the worker reads no argument.
     const mark = sandboxMark(config.sandbox_id, config.workspace_dir);
     const command = [nodeExecutable(), path.join(config.root, 'dist', 'worker.js'), mark];
     const { file, args } = withParentDeathSignal('CONT', command);

@@ -31,7 +31,7 @@ import { cut } from '../../base/text/well-formed.ts';
 
 /** What was set, with the secrets in clear; what is not here has its default. */
 export interface StoredSettings {
-  /** By the names of PLAIN_SETTINGS. */
+  /** Keys are the names of PLAIN_SETTINGS. */
   plain: JsonObject;
   /** Nested as V1 has them, without `mcp_config`. */
   agent: JsonObject;
@@ -39,7 +39,7 @@ export interface StoredSettings {
   mcp: McpServers;
 }
 
-/** By name, what was set of `llm`, with the secrets in clear. */
+/** Keys are names; values are the members of `llm` that were set, with the secrets in clear. */
 export interface Profiles {
   profiles: Record<string, JsonObject>;
   active: string | null;

@@ -5,7 +5,7 @@ import { readProviders } from './git-providers.ts';
 
 type UserSecrets = ReadonlyMap<string, { value: string; description: string }>;
 
-/** By name. A secret has precedence over the token of a git provider with the same name. */
+/** Keys are names. A secret has precedence over the token of a git provider of the same name. */
 export function userSecrets({
   documents,
   secrets,

@@ -23,7 +23,7 @@ export interface ConversationRow {
   pr_number: number[];
   llm_model: string | null;
   metrics: Metrics | null;
-  /** As seen by the commands inside: the repository, or the workspace when there is none. */
+  /** The path that commands inside see: the repository, or the workspace when there is none. */
   working_dir: string | null;
   /** The commit the run started from; null: no repository, or one without a commit. */
   base_commit: string | null;

@@ -10,7 +10,7 @@ export interface SandboxRow {
   isolation: SandboxSpecName;
   /** True: it has no isolation because bubblewrap did not work; `process` was not named. */
   fell_back: boolean;
-  /** As in interface section 5.2, where MISSING is one that is not in the store. */
+  /** See interface section 5.2; MISSING is a sandbox that is not in the store. */
   status: 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR';
   status_detail: string | null;
   session_api_key: string;

@@ -6,7 +6,7 @@ export interface StartTaskRow {
   id: string;
   /** The dialect of the request; V0 has no start tasks. */
   dialect: 'V0' | 'V1';
-  /** As in interface section 4.2. */
+  /** See interface section 4.2. */
   status:
     | 'WORKING'
     | 'WAITING_FOR_SANDBOX'

@@ -19,7 +19,7 @@ interface Position {
 
 const FIRST: Position = { page: null, before: 0, part: 'page' };
 
-/** With a limit smaller by one the page begins `before` items earlier, and has the dropped item. */
+/** A limit smaller by one makes the page begin `before` items earlier, with the dropped item. */
 export async function pageWithDropped<T>(
   position: string | null,
   limit: number,

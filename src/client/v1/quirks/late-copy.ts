@@ -124,7 +124,7 @@ export function createCopySource(links: Links) {
           '30 s after they happened',
       );
     },
-    /** At the end of a run: waits for the last events, which are then to be read again. */
+    /** Waits at the end of a run for the last events, which are then to be read again. */
     async catchUp(id: string, status: string | null): Promise<'complete' | 'read-again'> {
       if (!isCopy || status === null || isImmediate(links)) return 'complete';
       if (!(await untilCopyHas(links, id, status)))

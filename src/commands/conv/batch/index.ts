@@ -128,7 +128,7 @@ async function refuseOtherFile(ctx: Context, results: string, state: string): Pr
 
 interface BatchFile {
   results: string;
-  /** Of the state. */
+  /** The file of the state. */
   file: string;
   tasks: readonly Task[];
   journal: Journal;

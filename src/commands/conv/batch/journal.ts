@@ -29,7 +29,7 @@ export interface Step extends Partial<StartIds>, Partial<Omit<SentStart, 'id'>> 
 
 interface TaskState {
   attempts: number;
-  /** Of the last attempt. */
+  /** The stage of the last attempt. */
   stage: Stage;
   result: TaskResult | null;
   task: string | null;

@@ -46,7 +46,7 @@ export const resultView: View<TaskResult> = {
 
 const SHARED = new Set(['id', 'status', 'exit_code', 'reason', 'cost_usd', 'seconds']);
 
-/** Of `conv new --count`: the key is the number of the run. */
+/** `conv new --count`: the key is the number of the run. */
 export const runView: View<TaskResult> = {
   noun: 'run',
   id: resultView.id,

@@ -58,7 +58,7 @@ interface Attempt extends PlannedTask {
 type OpenTask = Pick<TaskResult, 'key' | 'id'>;
 
 export class Batch {
-  /** Of this command, by key. */
+  /** The results of this command; keys are those of the tasks. */
   readonly results = new Map<string, TaskResult>();
   private readonly runner: Runner;
   private readonly planned: readonly PlannedTask[];

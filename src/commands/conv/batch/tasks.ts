@@ -14,7 +14,7 @@ import { cut } from '../../../base/text/well-formed.ts';
 
 export interface Task {
   key: string;
-  /** Of the file, from 1. */
+  /** The line of the file, from 1. */
   line: number;
   options: NewOptions;
   /** A digest of what is to be started, with the contents of files, without values of secrets. */

@@ -98,7 +98,7 @@ async function read(ctx: Context, url: string, key: string | null): Promise<Endp
   }
 }
 
-/** Also true where the endpoint requires a key to list its models. */
+/** True too where the endpoint requires a key to list its models. */
 function isEndpoint({ models, problem }: Endpoint): boolean {
   return models !== null || problem?.kind === 'auth';
 }

@@ -23,7 +23,7 @@ export interface StartIds {
 
 export const UNSENT: Stage = { at: 'unsent' };
 
-/** By which the start can be found; null where there is none. */
+/** The id that finds the start; null where there is none. */
 export function idOfStart(stage: Stage): string | null {
   if (stage.at === 'unsent') return null;
   return stage.at === 'sent' ? stage.sent.id : (stage.id ?? stage.start_task_id);

@@ -330,7 +330,7 @@ function assertModelMayRun(
   if (agent === null) throw refuse(404, `Agent profile ${profile ?? ''} not found`);
 }
 
-/** As genuine servers do, makes a missing folder of the workspace with an empty repository. */
+/** Makes a missing folder of the workspace with an empty repository, as genuine servers do. */
 async function workingFolder(sandbox: Sandbox, requested: string): Promise<string> {
   const { workingDir } = await sandbox.folders();
   const folder = path.posix.resolve(workingDir, requested);

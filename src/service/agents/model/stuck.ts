@@ -1,4 +1,4 @@
-/** By stuck_detector.py of openhands-sdk 1.58.0 with its default thresholds. */
+/** The rules of stuck_detector.py of openhands-sdk 1.58.0 with its default thresholds. */
 import { isDeepStrictEqual } from 'node:util';
 import type { StoredEvent } from '../../storage/conversation-state.ts';
 

@@ -22,7 +22,7 @@ import { AGENT_STATES } from '../v0-events.ts';
 
 const MAX_LIMIT = 500;
 
-/** By the state of the sandbox: the status of the conversation, and that of its runtime. */
+/** For each state of the sandbox: the status of the conversation, and that of its runtime. */
 const STATUSES = {
   STARTING: ['STARTING', 'STATUS$STARTING_RUNTIME'],
   RUNNING: ['RUNNING', 'STATUS$RUNTIME_STARTED'],
@@ -149,7 +149,7 @@ export const conversationRoutesV0: readonly Route<AppContext>[] = [
         new HttpError(status, { status: 'error', conversation_id: row.id, message });
       const before = statusOf(row, context);
       if (before === 'ARCHIVED') throw refusal(410, 'The sandbox of this conversation was deleted');
-      // Also while it runs: a stop may be queued.
+      // A running conversation takes it too: a stop may be queued.
       const isResumed =
         row.sandbox_id !== null && (await context.supervisor.resume(row.sandbox_id));
       if (!isResumed && before !== 'STARTING')

@@ -31,7 +31,7 @@ const MAX_EVENTS = 100;
 const LETTERS: Record<string, string> = { ADDED: 'A', UPDATED: 'M', DELETED: 'D', MOVED: 'R' };
 
 const RESPOND = 'events/respond_to_confirmation';
-/** By `agent_state`: the route of the agent server, and its body. */
+/** For each `agent_state`: the route of the agent server, and its body. */
 const ROUTES = new Map<string, [route: string, json: object]>([
   ['paused', ['pause', {}]],
   ['stopped', ['interrupt', {}]],

@@ -1,4 +1,4 @@
-/** From a start request to the conversation at its agent server. A failure ends the start task. */
+/** Turns a start request into a conversation at its agent server. A failure ends the start task. */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { setImmediate as soon } from 'node:timers/promises';
