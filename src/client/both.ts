@@ -50,7 +50,11 @@ export function createBoth(
           if (onlyV0 || !isAppError(error) || error.kind !== 'server') throw error;
           if ((error.details.status ?? 0) < 500) throw error;
           const other = dialect === 'v0' ? 'v1' : 'v0';
-          throw error.with({ hint: `try the other dialect of this server: --api ${other}` });
+          await by[other].list({ pageSize: 1 }, null).catch(() => {
+            throw error;
+          });
+          const hint = `its ${other.toUpperCase()} routes answer: start it with --api ${other}`;
+          throw error.with({ hint });
         }
       },
       findStart: (sent) => by[sent.dialect].findStart(sent),

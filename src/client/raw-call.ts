@@ -39,8 +39,8 @@ const KINDS: Readonly<Record<number, ErrorKind>> = { 400: 'usage', 422: 'usage',
 function errorFor(answer: Answer): AppError | null {
   const { status, error } = answer;
   if (error === undefined || status === 304) return null;
-  const kind = KINDS[status];
-  if (kind === undefined) return error;
+  const kind = KINDS[status] ?? error.kind;
+  if (kind !== 'usage' && kind !== 'not-found') return error;
   const isWithoutText = error.kind === 'server' && status === 404;
   const message = isWithoutText ? 'the server answered 404' : error.message;
   const hint =

@@ -299,12 +299,15 @@ class Follower {
     const { clock, signal, reported, source } = this;
     this.reported = null;
     if (record !== null && [null, record.execution_status].includes(reported)) return record;
-    const endsAtMs = clock.now() + STALE_RECORD.forMs;
+    let endsAtMs: number | null = null;
     const readFresh = async (): Promise<Conversation | undefined> => {
       const newest = await source.readRecord();
       const status = newest.execution_status;
       const isOlder = reported !== null && status !== null && status !== reported;
-      return isOlder && clock.now() < endsAtMs ? undefined : newest;
+      const isLast = endsAtMs !== null && clock.now() >= endsAtMs;
+      // A slow server gets a second read too.
+      endsAtMs ??= clock.now() + STALE_RECORD.forMs;
+      return isOlder && !isLast ? undefined : newest;
     };
     return await poll(readFresh, { clock, signal, every: STALE_RECORD, outageMs: 0 });
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { branchRecord, repositoryRecord, useGitServer } from '../client/support/git-server.ts';
+import { NOT_FOUND } from '../support/server.ts';
 
 const numbered = (count: number, prefix: string): string[] =>
   Array.from({ length: count }, (_none, index) => `${prefix}${index}`);
@@ -107,6 +108,9 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
       has_more: true,
     });
     expect(await names('branches https://github.com/acme/app.git --all-pages')).toHaveLength(121);
+    expect(await names('branches acme/app --search main')).toEqual(['main']);
+    // 0.53 has no search of branches.
+    at.script({ '/api/user/search/branches': NOT_FOUND });
     expect(await names('branches acme/app --search main')).toEqual(['main']);
   });
 

@@ -61,24 +61,36 @@ export async function execOverSocket(
   }
 }
 
-/** Null when the socket is closed before the program ends. */
+/**
+ * Null when the socket is closed before the program ends. Output waits for its reader; an
+ * acknowledgement does not: a caller may write all of stdin before it reads.
+ */
 async function receive(
   messages: AsyncIterable<[Buffer, boolean]>,
   socket: WebSocket,
   input: Input,
   output: ProgramStreams['output'],
 ): Promise<number | null> {
+  const print = async (data: Buffer) => {
+    await output(data[0] === 2 ? 'stderr' : 'stdout', data.subarray(1));
+    send(socket, { type: 'taken', bytes: data.length - 1 });
+  };
+  let printed = Promise.resolve();
   for await (const [data, isBinary] of messages) {
     if (isBinary) {
-      await output(data[0] === 2 ? 'stderr' : 'stdout', data.subarray(1));
-      send(socket, { type: 'taken', bytes: data.length - 1 });
+      printed = printed.then(() => print(data));
+      // The end of the messages leads to the error.
+      printed.catch(() => socket.close());
       continue;
     }
     const { type, exitCode, bytes, code, message } = readFrame(data);
-    if (type === 'exit' && exitCode !== null) return exitCode;
     if (type === 'failed') throw new AppError(KINDS[code] ?? 'server', message);
     if (type === 'taken') input.acknowledge(bytes);
+    if (type !== 'exit' || exitCode === null) continue;
+    await printed;
+    return exitCode;
   }
+  await printed;
   return null;
 }
 

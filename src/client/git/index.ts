@@ -188,14 +188,16 @@ function createLookupsV1(links: Links): Lookups {
 }
 
 function createLookupsV0(links: Links): Lookups {
-  /** A search has one page. */
+  /** A search has one page. Null where the server lacks its route. */
   const search = async <T>(
     path: string,
     query: Query & { selected_provider: string },
     reader: (value: unknown) => T,
-  ): Promise<Page<T>> => {
+    mayBeMissing?: true,
+  ): Promise<Page<T> | null> => {
     const per_page = pageSizeOf(query.selected_provider);
-    const answer = await lookUp(links, path, { ...query, per_page });
+    const answer = await request(links, path, { ...query, per_page }, mayBeMissing);
+    if (answer === null) return null;
     const items = read(answer, (body) => asList(body, 'list').map(reader));
     return { items, next: null, isCut: items.length >= per_page };
   };
@@ -203,7 +205,9 @@ function createLookupsV0(links: Links): Lookups {
     async repositories({ git_provider: selected_provider, search: text }, page, pageSize) {
       if (text !== undefined) {
         const query = { query: text, selected_provider };
-        return await search('/api/user/search/repositories', query, readRepository);
+        const found = await search('/api/user/search/repositories', query, readRepository);
+        if (found === null) throw lacks('repositories');
+        return found;
       }
       const per_page = pageSizeOf(selected_provider, pageSize);
       const number = Number(page ?? 1);
@@ -217,10 +221,16 @@ function createLookupsV0(links: Links): Lookups {
         typeof header === 'string' ? header.includes('rel="next"') : items.length === per_page;
       return { items, next: hasNext ? String(number + 1) : null };
     },
-    async branches({ git_provider: selected_provider, repository, search: text }, page, pageSize) {
-      if (text) {
+    async branches(
+      { git_provider: selected_provider, repository, search: text = '' },
+      page,
+      pageSize,
+    ) {
+      if (text !== '') {
         const query = { repository, query: text, selected_provider };
-        return await search('/api/user/search/branches', query, readBranch);
+        // 0.53 has no search of branches: its whole list is filtered.
+        const page = await search('/api/user/search/branches', query, readBranch, true);
+        if (page !== null) return page;
       }
       const per_page = pageSizeOf(selected_provider, pageSize);
       const number = Number(page ?? 1);
@@ -231,7 +241,9 @@ function createLookupsV0(links: Links): Lookups {
         const { branches, has_next_page } = Array.isArray(body)
           ? { branches: body }
           : asRecord(body, 'branches');
-        const items = asList(branches, 'branches').map(readBranch);
+        const items = asList(branches, 'branches')
+          .map(readBranch)
+          .filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
         return { items, next: has_next_page === true ? String(number + 1) : null };
       });
     },
@@ -239,11 +251,21 @@ function createLookupsV0(links: Links): Lookups {
 }
 
 async function lookUp(links: Links, path: string, query: Query): Promise<Answer> {
-  const presence = links.features.of('repositories');
-  if (presence === 'absent') throw lacks('repositories');
-  const mayBeMissing = presence !== 'present';
+  const answer = await request(links, path, query);
+  if (answer === null) throw lacks('repositories');
+  return answer;
+}
+
+/** Null where the server lacks the route. */
+async function request(
+  links: Links,
+  path: string,
+  query: Query,
+  mayBeMissing = links.features.of('repositories') !== 'present',
+): Promise<Answer | null> {
+  if (links.features.of('repositories') === 'absent') return null;
   const answer = await links.app.request({ path, query, mayBeMissing, accept: [404, 405] });
-  if (isMissingRoute(answer)) throw lacks('repositories');
+  if (isMissingRoute(answer)) return null;
   if (answer.status < 400) return answer;
   throw errorBy(answer, 'not-found', `the git provider has no such thing: ${reasonOf(answer)}`);
 }

@@ -249,7 +249,7 @@ async function* decoded(
     method === 'HEAD' || [204, 304].includes(statusCode) || headers['content-length'] === '0';
   if (encoding === 'identity' || isEmpty)
     return yield* response as AsyncIterable<Uint8Array, void, void>;
-  const decoder = DECODERS[encoding]?.();
+  const decoder = DECODERS.get(encoding)?.();
   if (decoder === undefined)
     throw new AppError(
       'server',
@@ -265,11 +265,11 @@ async function* decoded(
   }
 }
 
-const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
-  gzip: () => zlib.createGunzip(),
-  'x-gzip': () => zlib.createGunzip(),
-  br: () => zlib.createBrotliDecompress(),
-};
+const DECODERS: ReadonlyMap<string, () => NodeJS.ReadWriteStream> = new Map([
+  ['gzip', () => zlib.createGunzip()],
+  ['x-gzip', () => zlib.createGunzip()],
+  ['br', () => zlib.createBrotliDecompress()],
+]);
 
 function failure(code: string, message = code): Error & { code: string } {
   return Object.assign(new Error(message), { code });

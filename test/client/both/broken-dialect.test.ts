@@ -6,17 +6,17 @@ import { useLoose } from '../../support/use-scripted.ts';
 const BROKEN: Reply = { status: 500, json: { detail: 'Internal Server Error' } };
 const at = useLoose({ v0: true });
 
-it('a start that fails over V1 names --api v0', async () => {
+it('a start that fails over V1 names --api where V0 answers', async () => {
   at.script({ 'POST /api/v1/app-conversations': BROKEN });
   await at.ends('conv new hello --no-repo', {
     code: 9,
-    err: 'try the other dialect of this server: --api v0',
+    err: 'its V0 routes answer: start it with --api v0',
   });
 });
 
-it('a start that fails over V0 names --api v1', async () => {
+it('a start that fails over V0 names --api where V1 answers', async () => {
   at.script({ 'POST /api/conversations': BROKEN });
-  const err = 'try the other dialect of this server: --api v1';
+  const err = 'its V1 routes answer: start it with --api v1';
   await at.ends('conv new hello --no-repo --api v0', { code: 9, err });
 });
 
@@ -27,4 +27,10 @@ it('a start that only V0 can carry out does not name --api v1 when it fails', as
     code: 9,
   });
   expect(err).not.toContain('--api v1');
+});
+
+it('a start that fails over V1 does not name --api where V0 fails, too', async () => {
+  at.script({ 'POST /api/v1/app-conversations': BROKEN, 'GET /api/conversations': BROKEN });
+  const { err } = await at.ends('conv new hello --no-repo', { code: 9 });
+  expect(err).not.toContain('--api');
 });

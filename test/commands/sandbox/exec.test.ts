@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/base/errors.ts';
+import { BIN } from '../../e2e/processes.ts';
 import { until } from '../../support/test-clock.ts';
 import { errorOf, useWorld } from '../../support/use-world.ts';
 import type { Ended } from '../../support/world.ts';
@@ -150,6 +153,24 @@ describe('sandbox exec', () => {
       "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null | grep " +
       "'^sleep 54321'";
     await at.ends(sh(find), { code: 1, out: '' });
+  });
+
+  it('takes all of stdin while its output is not read', async () => {
+    const line = 'head -c 300000 /dev/zero; cat >/dev/null; echo done';
+    const child = spawn(process.execPath, [BIN, 'sandbox', ...sh(line, '--stdin')], {
+      env: {
+        PATH: process.env.PATH,
+        HOME: at.dir,
+        ACS_BASE_URL: at.world.service.url,
+        ACS_API_KEY: at.world.service.key,
+      },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    child.stdin.end(Buffer.alloc(4 * 1024 * 1024));
+    await once(child.stdin, 'finish');
+    let bytes = 0;
+    for await (const chunk of child.stdout) bytes += (chunk as Buffer).length;
+    expect(bytes).toBe(300_005);
   });
 
   it('ends the program with 141 when the reader of stdout is gone', async () => {

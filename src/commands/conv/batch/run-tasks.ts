@@ -103,7 +103,8 @@ export class Batch {
       for (const planned of queue) if (!this.isOver()) await this.runToEnd(planned);
     };
     try {
-      await Promise.all(Array.from({ length: concurrency }, work));
+      const length = Math.min(concurrency, this.planned.length);
+      await Promise.all(Array.from({ length }, work));
     } finally {
       await progress.done();
     }

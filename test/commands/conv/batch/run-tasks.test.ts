@@ -59,6 +59,9 @@ describe('the tasks of a batch', () => {
     );
   });
 
+  it('need no more workers than there are tasks', () =>
+    at.batch([demo('a')], {}, '--concurrency 4294967296'));
+
   it('keep the sandbox of the last run, and pause those of runs that make room for a start', async () => {
     await at.batch([demo('a'), demo('b')], {}, '--concurrency 1');
     const writes = at.server.asked.filter((asked) => isStart(asked) || isPause(asked)).map(isPause);
