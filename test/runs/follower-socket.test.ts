@@ -58,6 +58,17 @@ describe('following with a socket', () => {
     expect(source.lines).toEqual(['=running', 'a', '=idle']);
   });
 
+  it('reads a record that took longer than these reads a second time', async () => {
+    await source.start();
+    source.onLook = () => source.clock.sleep(900, source.run.signal);
+    await source.sockets[0]?.send(sourceEvent('a', { execution_status: 'idle' }));
+    await source.clock.pass(930);
+    source.onLook = () => source.set({ status: 'idle', execution_status: 'idle' });
+    await source.clock.pass(200);
+    expect(source.timesOf('record')).toHaveLength(3);
+    expect(source.lines).toEqual(['=running', 'a', '=idle']);
+  });
+
   it('takes a record without a status as new', async () => {
     await source.start();
     source.set({ status: 'idle', execution_status: null });
