@@ -4,8 +4,8 @@ import { makeFolder } from '../base/make-folder.ts';
 import { configDirectory, type UserFolders } from './config-directory.ts';
 
 /**
- * Where Node keeps compiled code, which acs then executes: null unless only the user `uid` can write
- * there. Systems without user ids have no cache.
+ * The folder of compiled code, which acs executes. Null unless only the user `uid` can write there;
+ * systems without user ids have no cache.
  */
 export function compileCacheFolder(user: UserFolders & { uid: number | undefined }): string | null {
   const cache = path.join(configDirectory(user), 'cache');

@@ -73,7 +73,7 @@ it.each<[string, v.GenericSchema, unknown, string]>([
   ['an unsafe number as a text', integer(), '9007199254740993', 'int_parsing'],
   ['a hexadecimal text', integer(), '0x10', 'int_parsing'],
   ['true for a number', integer(), true, 'int_type'],
-  ['an object that is no text', integer(), { toString: 1 }, 'int_type'],
+  ['an object for a number', integer(), { toString: 1 }, 'int_type'],
   ['a number below its bound', integerFrom(1), 0, 'greater_than_equal'],
   ['a number above its bound', integerFrom(1, 5), 6, 'less_than_equal'],
   ['a limit of 0', pageLimit(100), '0', 'greater_than'],

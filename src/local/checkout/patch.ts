@@ -45,8 +45,7 @@ export async function readPatch(bytes: Uint8Array, options: GitOptions): Promise
 }
 
 /**
- * Returns the files with conflicts. `args`: of `git apply`; `onto`: what the errors say the patch is
- * applied to.
+ * Returns the files with conflicts. `args`: of `git apply`; `onto`: the place that errors name.
  */
 export async function applyPatch(
   { input }: Patch,

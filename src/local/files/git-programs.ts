@@ -6,14 +6,14 @@ export const RUN_BY_GIT = 'git would run it, or programs that it names';
 /** What Windows ignores at the end of a name. */
 const END = '[ .]*(?::[^/]*)?';
 
+const FOLDERS = `/(?:info|modules|worktrees)${END}$`;
+const NAMES = `hooks|config|config[.]worktree|commondir|rebase-merge|info${END}/attributes`;
+const FILES = `/(?:${NAMES})${END}(?:/|$)`;
 /**
  * In `.git`, as the file systems of Windows and macOS read the name: programs, and files that name
  * programs or another place with such files. Only folders end with a slash.
  */
-const PROGRAMS = new RegExp(
-  `/(?:[.]git|git~1)${END}(?:$|/(?:info|modules|worktrees)${END}$|/(?:hooks|config|config[.]worktree|commondir|rebase-merge|info${END}/attributes)${END}(?:/|$))`,
-  'i',
-);
+const PROGRAMS = new RegExp(`/(?:[.]git|git~1)${END}(?:$|${FOLDERS}|${FILES})`, 'i');
 /** What HFS+ ignores in a name. */
 const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
@@ -38,7 +38,8 @@ export function withoutGitPrograms(
       folders.some((folder) => isThere(path.join(folder, name, child)));
     const isRepository =
       kind === 'folder' && (has('commondir') || ['HEAD', 'objects', 'refs'].every(has));
-    const read = `${full.get(path.posix.dirname(name))}/${isRepository ? '.git' : path.posix.basename(name)}`;
+    const last = isRepository ? '.git' : path.posix.basename(name);
+    const read = `${full.get(path.posix.dirname(name))}/${last}`;
     full.set(name, read);
     if (name !== '.' && isRunByGit(kind === 'folder' ? `${read}/` : read)) removed.add(name);
   }
