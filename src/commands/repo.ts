@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
-import { AppError, isAppError } from '../base/errors.ts';
+import { AppError, isAppError, isOfKind, nullIf } from '../base/errors.ts';
 import { GIT_PROVIDERS, type Branch, type Repository } from '../domain/git-provider.ts';
 import type { View } from '../output/view.ts';
 import { explain } from './shared/declare.ts';
@@ -184,10 +184,7 @@ async function providersOf(server: Server, given?: string): Promise<string[]> {
  * The one provider that the server has a token for. Throws `usage` when there is none or a choice.
  */
 export async function onlyProvider(server: Server, what: string): Promise<string> {
-  const providers = await server.git.providers().catch((error: unknown) => {
-    if (isAppError(error) && ['unsupported', 'conflict'].includes(error.kind)) return null;
-    throw error;
-  });
+  const providers = await server.git.providers().catch(nullIf(isOfKind('unsupported', 'conflict')));
   return single(providers?.map(({ git_provider }) => git_provider) ?? null, what);
 }
 

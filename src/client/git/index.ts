@@ -188,26 +188,22 @@ function createLookupsV1(links: Links): Lookups {
 }
 
 function createLookupsV0(links: Links): Lookups {
-  /** A search has one page. Null where the server lacks its route. */
-  const search = async <T>(
-    path: string,
-    query: Query & { selected_provider: string },
+  /** A search has one page. */
+  const searchPage = <T>(
+    answer: Answer,
     reader: (value: unknown) => T,
-    mayBeMissing?: true,
-  ): Promise<Page<T> | null> => {
-    const per_page = pageSizeOf(query.selected_provider);
-    const answer = await request(links, path, { ...query, per_page }, mayBeMissing);
-    if (answer === null) return null;
+    perPage: number,
+  ): Page<T> => {
     const items = read(answer, (body) => asList(body, 'list').map(reader));
-    return { items, next: null, isCut: items.length >= per_page };
+    return { items, next: null, isCut: items.length >= perPage };
   };
   return {
     async repositories({ git_provider: selected_provider, search: text }, page, pageSize) {
       if (text !== undefined) {
-        const query = { query: text, selected_provider };
-        const found = await search('/api/user/search/repositories', query, readRepository);
-        if (found === null) throw lacks('repositories');
-        return found;
+        const per_page = pageSizeOf(selected_provider);
+        const query = { query: text, selected_provider, per_page };
+        const answer = await lookUp(links, '/api/user/search/repositories', query);
+        return searchPage(answer, readRepository, per_page);
       }
       const per_page = pageSizeOf(selected_provider, pageSize);
       const number = Number(page ?? 1);
@@ -227,10 +223,11 @@ function createLookupsV0(links: Links): Lookups {
       pageSize,
     ) {
       if (text !== '') {
-        const query = { repository, query: text, selected_provider };
+        const per_page = pageSizeOf(selected_provider);
+        const query = { repository, query: text, selected_provider, per_page };
+        const answer = await request(links, '/api/user/search/branches', query, true);
         // 0.53 has no search of branches: its whole list is filtered.
-        const page = await search('/api/user/search/branches', query, readBranch, true);
-        if (page !== null) return page;
+        if (answer !== null) return searchPage(answer, readBranch, per_page);
       }
       const per_page = pageSizeOf(selected_provider, pageSize);
       const number = Number(page ?? 1);

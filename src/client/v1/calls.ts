@@ -1,4 +1,4 @@
-import { AppError, isAppError } from '../../base/errors.ts';
+import { AppError, isAppError, nullIf } from '../../base/errors.ts';
 import type { Page } from '../../domain/pages.ts';
 import { readBatch, readPage } from '../../protocol/shape.ts';
 import {
@@ -144,10 +144,9 @@ export async function searchAppEvents(
   const readEvents = (body: unknown) => readPage(body, 'events', readEvent);
   const path = `/api/v1/conversation/${encodeURIComponent(normalId(id))}/events/search`;
   const call = { path, query, accept: [404, ...final] } as const;
-  const answer = await links.app.request(call).catch((error: unknown) => {
-    if (isAppError(error) && error.kind === 'server' && error.details.status === 200) return null;
-    throw error;
-  });
+  const isUnreadable = (error: unknown) =>
+    isAppError(error) && error.kind === 'server' && error.details.status === 200;
+  const answer = await links.app.request(call).catch(nullIf(isUnreadable));
   if (answer === null || answer.status === 404) {
     const older = {
       path: '/api/v1/events/search',

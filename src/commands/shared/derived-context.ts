@@ -1,5 +1,5 @@
 import type { Context, GlobalOptions, ServerChoice, Terminal } from '../context.ts';
-import { AppError } from '../../base/errors.ts';
+import { AppError, nullIf } from '../../base/errors.ts';
 import { once } from '../../base/once.ts';
 import { formatDuration } from '../../base/text/time.ts';
 import type { Server } from '../../client/shared/server.ts';
@@ -66,10 +66,9 @@ export async function withinDeadline<T>(
     ...limits,
     isOver,
     lastRead: async (server, read) =>
-      await withinLimit(ctx, server, { mostMs: GRACE_MS, over }, read).catch((error: unknown) => {
-        if (isOver(error) || isPassing(error)) return null;
-        throw error;
-      }),
+      await withinLimit(ctx, server, { mostMs: GRACE_MS, over }, read).catch(
+        nullIf((error) => isOver(error) || isPassing(error)),
+      ),
   };
   const limit = timeLimit(ctx, limits.deadlineMs - ctx.clock.now(), over);
   const signal = AbortSignal.any([ctx.signal, limit.signal]);

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { AppError, isFailure } from '../../base/errors.ts';
+import { AppError, isFailure, nullIf } from '../../base/errors.ts';
 import type { Server } from '../../client/shared/server.ts';
 import type { SettingsSnapshot } from '../../domain/settings.ts';
 
@@ -41,10 +41,7 @@ export async function tryModel(
   const key = llm_api_key === undefined ? await service.modelKey() : llm_api_key;
   const endpoint = await ctx.servers.modelEndpoint(url, key);
   if (llm_base_url !== '' && model !== llm_model) {
-    const models = await endpoint.models().catch((error: unknown) => {
-      if (isFailure(error)) return null;
-      throw error;
-    });
+    const models = await endpoint.models().catch(nullIf(isFailure));
     if (models?.includes(llm_model) && !models.includes(model)) {
       await endpoint.complete(llm_model, timeoutMs);
       return { llm_model: `openai/${llm_model}`, url };

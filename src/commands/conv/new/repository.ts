@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Context } from '../../context.ts';
-import { AppError, isAppError, isFailure } from '../../../base/errors.ts';
+import { AppError, isAppError, isFailure, nullIf } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
 import type { NewConversation } from '../../../domain/new-conversation.ts';
 import type { Checkout, RepositoryChoice } from '../../../local/checkout/index.ts';
@@ -159,10 +159,7 @@ async function ownCheckout(
   choice: Exclude<RepositoryChoice, { kind: 'path' }>,
 ): Promise<Checkout | null> {
   // Many CI images have no git; a repository that is given by name needs none.
-  const checkout = await ctx.git.checkout().catch((error: unknown) => {
-    if (isGitMissing(error)) return null;
-    throw error;
-  });
+  const checkout = await ctx.git.checkout().catch(nullIf(isGitMissing));
   const origin = checkout?.origin;
   if (origin == null || origin.repository === null) return null;
   if (choice.kind === 'url' && choice.host !== origin.host) return null;

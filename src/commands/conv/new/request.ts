@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { AppError, isNotFound } from '../../../base/errors.ts';
+import { AppError, isNotFound, nullIf } from '../../../base/errors.ts';
 import type { Server } from '../../../client/shared/server.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { normalizeId } from '../../../domain/ids.ts';
@@ -115,12 +115,7 @@ export async function completeDraft(
 ): Promise<{ request: NewConversation; known: Conversation | null }> {
   const { conversation_id: id } = draft;
   const existing =
-    id === null
-      ? null
-      : await server.conversations.get(id).catch((error: unknown) => {
-          if (isNotFound(error)) return null;
-          throw error;
-        });
+    id === null ? null : await server.conversations.get(id).catch(nullIf(isNotFound));
   const repository = await chooseRepository(ctx, server, options);
   return {
     request: { ...draft, ...repository, spec_id: options.spec ?? null },
